@@ -1,0 +1,23 @@
+// Compiles src to dist, or with --bench src and bench to dist-bench, and puts the .sql files beside the code that reads
+// them. Everything it says goes to stderr: stdout belongs to whoever runs next.
+import { spawnSync } from "node:child_process";
+import { cpSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const bench = process.argv.includes("--bench");
+const project = join(root, bench ? "tsconfig.bench.json" : "tsconfig.build.json");
+const out = join(root, bench ? "dist-bench" : "dist");
+const src = join(root, "src");
+const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
+
+rmSync(out, { recursive: true, force: true });
+
+const compiled = spawnSync(process.execPath, [tsc, "--project", project], { stdio: ["ignore", 2, 2] });
+if (compiled.status !== 0) process.exit(compiled.status ?? 1);
+
+for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
+  if (file.endsWith(".sql")) cpSync(join(src, file), join(out, bench ? "src" : "", file));
+}

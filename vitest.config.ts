@@ -1,0 +1,32 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "fast",
+          include: ["src/**/*.test.ts", "tests/*.test.ts"],
+        },
+      },
+      {
+        test: {
+          name: "slow",
+          include: ["tests/slow/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // These spawn processes and measure time; they start when the fast ones are done, one file after the other.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/*.test.ts"],
+      reporter: ["text-summary", "html"],
+      thresholds: { "src/core/**": { branches: 100 } },
+    },
+  },
+});
