@@ -1,0 +1,143 @@
+const bits = 5;
+const mask = (1 << bits) - 1;
+
+type Entry<Value> = readonly [key: string, value: Value];
+
+type Node<Value> = Leaf<Value> | Branch<Value>;
+
+/** Every entry of one hash; more than one only where keys collide. */
+interface Leaf<Value> {
+  readonly hash: number;
+  readonly entries: readonly Entry<Value>[];
+  readonly children: null;
+}
+
+/** A child for each bit that is set, in the order of the bits. */
+interface Branch<Value> {
+  readonly bitmap: number;
+  readonly children: readonly Node<Value>[];
+}
+
+/** A map whose every version stays valid: a change copies one short path. The order of its entries means nothing. */
+export class TrieMap<Value> implements Iterable<Entry<Value>> {
+  readonly size: number;
+  readonly #root: Node<Value> | null;
+
+  private constructor(size: number, root: Node<Value> | null) {
+    this.size = size;
+    this.#root = root;
+  }
+
+  static empty<Value>(): TrieMap<Value> {
+    return new TrieMap<Value>(0, null);
+  }
+
+  get(key: string): Value | undefined {
+    return find(this.#root, key)?.[1];
+  }
+
+  has(key: string): boolean {
+    return find(this.#root, key) !== undefined;
+  }
+
+  set(key: string, value: Value): TrieMap<Value> {
+    const leaf: Leaf<Value> = { hash: hashOf(key), entries: [[key, value]], children: null };
+    const root = this.#root === null ? leaf : inserted(this.#root, 0, leaf, key);
+    return new TrieMap(this.has(key) ? this.size : this.size + 1, root);
+  }
+
+  /** The same map if it has no such key. */
+  delete(key: string): TrieMap<Value> {
+    if (this.#root === null || !this.has(key)) return this;
+    return new TrieMap(this.size - 1, removed(this.#root, 0, hashOf(key), key));
+  }
+
+  [Symbol.iterator](): Iterator<Entry<Value>> {
+    return entriesOf(this.#root);
+  }
+}
+
+const nothing = TrieMap.empty<never>();
+
+export function emptyTrieMap<Value>(): TrieMap<Value> {
+  return nothing;
+}
+
+/** FNV-1a over UTF-16 code units. Not a secret: a key chosen to collide costs time, never truth. */
+export function hashOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+function find<Value>(root: Node<Value> | null, key: string): Entry<Value> | undefined {
+  const hash = hashOf(key);
+  let node: Node<Value> | undefined = root ?? undefined;
+  for (let shift = 0; node !== undefined && node.children !== null; shift += bits) {
+    const bit = bitOf(hash, shift);
+    node = (node.bitmap & bit) === 0 ? undefined : node.children[slotOf(node.bitmap, bit)];
+  }
+  return node?.entries.find((entry) => entry[0] === key);
+}
+
+function inserted<Value>(node: Node<Value>, shift: number, leaf: Leaf<Value>, key: string): Node<Value> {
+  if (node.children === null) {
+    if (node.hash !== leaf.hash) return parted(node, leaf, shift);
+    return { ...node, entries: [...without(node.entries, key), ...leaf.entries] };
+  }
+  const bit = bitOf(leaf.hash, shift);
+  const slot = slotOf(node.bitmap, bit);
+  const child = (node.bitmap & bit) === 0 ? undefined : node.children[slot];
+  if (child === undefined) return { bitmap: node.bitmap | bit, children: node.children.toSpliced(slot, 0, leaf) };
+  return { bitmap: node.bitmap, children: node.children.with(slot, inserted(child, shift + bits, leaf, key)) };
+}
+
+/** Two leaves of different hashes, below as many branches as their hashes agree. */
+function parted<Value>(left: Leaf<Value>, right: Leaf<Value>, shift: number): Branch<Value> {
+  const [leftBit, rightBit] = [bitOf(left.hash, shift), bitOf(right.hash, shift)];
+  if (leftBit === rightBit) return { bitmap: leftBit, children: [parted(left, right, shift + bits)] };
+  // Unsigned, because the highest bit would otherwise sort first.
+  const ordered = leftBit >>> 0 < rightBit >>> 0 ? [left, right] : [right, left];
+  return { bitmap: leftBit | rightBit, children: ordered };
+}
+
+/** The node without a key it has; null when nothing is left of it. */
+function removed<Value>(node: Node<Value>, shift: number, hash: number, key: string): Node<Value> | null {
+  if (node.children === null) {
+    const entries = without(node.entries, key);
+    return entries.length === 0 ? null : { ...node, entries };
+  }
+  const bit = bitOf(hash, shift);
+  const slot = slotOf(node.bitmap, bit);
+  const child = removed(node.children[slot] as Node<Value>, shift + bits, hash, key);
+  if (child !== null) return lifted({ bitmap: node.bitmap, children: node.children.with(slot, child) });
+  return lifted({ bitmap: node.bitmap ^ bit, children: node.children.toSpliced(slot, 1) });
+}
+
+/** A branch over a single leaf is that leaf, so that what was added and removed leaves no trace. */
+function lifted<Value>(branch: Branch<Value>): Node<Value> {
+  const [child] = branch.children;
+  return branch.children.length === 1 && child?.children === null ? child : branch;
+}
+
+function* entriesOf<Value>(node: Node<Value> | null): Generator<Entry<Value>> {
+  if (node === null) return;
+  if (node.children === null) yield* node.entries;
+  else for (const child of node.children) yield* entriesOf(child);
+}
+
+function without<Value>(entries: readonly Entry<Value>[], key: string): readonly Entry<Value>[] {
+  return entries.filter((entry) => entry[0] !== key);
+}
+
+function bitOf(hash: number, shift: number): number {
+  return 1 << ((hash >>> shift) & mask);
+}
+
+/** How many children stand before the one of this bit. */
+function slotOf(bitmap: number, bit: number): number {
+  let rest = bitmap & (bit - 1);
+  rest -= (rest >>> 1) & 0x55555555;
+  rest = (rest & 0x33333333) + ((rest >>> 2) & 0x33333333);
+  return Math.imul((rest + (rest >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}
