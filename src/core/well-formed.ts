@@ -1,0 +1,7 @@
+// With the u flag a surrogate that is half of a pair is not matched, only one that stands alone.
+const loneSurrogate = /[\ud800-\udfff]/u;
+
+/** Text that UTF-8 can carry. Two texts with different lone surrogates would reach the disk as the same bytes. */
+export function isWellFormed(text: string): boolean {
+  return !loneSurrogate.test(text);
+}
