@@ -5,3 +5,8 @@ const loneSurrogate = /[\ud800-\udfff]/u;
 export function isWellFormed(text: string): boolean {
   return !loneSurrogate.test(text);
 }
+
+/** The text with a replacement character for each lone surrogate. */
+export function toWellFormed(text: string): string {
+  return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
+}

@@ -1,0 +1,207 @@
+import type { Json } from "./json.ts";
+import { isPlainObject } from "./plain-object.ts";
+import { pointerTo } from "./pointer.ts";
+import { type Reason, Reasons } from "./reasons.ts";
+import { isWellFormed } from "./well-formed.ts";
+
+/** How much JSON one value may be. Every limit is judged while reading, so nothing larger is ever built. */
+export interface JsonLimits {
+  /** Of its text in UTF-8. */
+  readonly bytes: number;
+  /** Of objects and arrays within each other. */
+  readonly depth: number;
+  /** Of values, the containers counted too. */
+  readonly nodes: number;
+}
+
+export type CheckedJson =
+  | { readonly ok: true; readonly value: Json }
+  | {
+      readonly ok: false;
+      readonly reasons: readonly Reason[];
+      /** Whether a limit is among the reasons. */
+      readonly tooLarge: boolean;
+    };
+
+/** Reads a value of the host language as JSON: a copy, or every reason why it would not survive the store unchanged. */
+export function checkJson(value: unknown, limits: JsonLimits): CheckedJson {
+  return new Copy(limits, false).of(value);
+}
+
+/** The same for what a program computed: members that are undefined are left out, symbol keys too, and -0 becomes 0. */
+export function tidyJson(value: unknown, limits: JsonLimits): CheckedJson {
+  return new Copy(limits, true).of(value);
+}
+
+/** Why a key must not be used in an object below `parent`, or null. Merging such a key elsewhere could change every object. */
+export function hazard(key: string, parent: string | number | undefined): string | null {
+  if (key === "__proto__") return `the key "__proto__" is not allowed; rename it`;
+  if (key === "prototype" && parent === "constructor") {
+    return `the key "prototype" below "constructor" is not allowed; rename one of them`;
+  }
+  return null;
+}
+
+export const loneSurrogate = "a lone surrogate is not text; send whole characters";
+export const negativeZero = "-0 does not survive the store; use 0";
+
+/** What every reader of JSON counts, in memory or in text. */
+export class Meter {
+  readonly reasons = new Reasons();
+  /** Where the reader is. */
+  readonly place: (string | number)[] = [];
+  /** Nothing further is read. */
+  full = false;
+  tooDeep = false;
+  readonly #limits: JsonLimits;
+  #nodes = 0;
+  #bytes = 0;
+
+  constructor(limits: JsonLimits) {
+    this.#limits = limits;
+  }
+
+  fault(message: string): void {
+    this.reasons.add(this.place.reduce<string>(pointerTo, ""), message);
+  }
+
+  /** Counts one value of so many bytes, its commas and colons left aside. */
+  count(nodes: number, bytes: number): void {
+    this.#nodes += nodes;
+    this.#bytes += bytes;
+    if (this.full) return;
+    const over = this.#nodes > this.#limits.nodes ? `${this.#limits.nodes} values` : `${this.#limits.bytes} bytes`;
+    this.full = this.#nodes > this.#limits.nodes || this.#bytes > this.#limits.bytes;
+    if (this.full) this.reasons.add("", `more than ${over}; make it smaller or split it`);
+  }
+
+  /** Whether one more container fits into those around it. */
+  deeper(): boolean {
+    if (this.place.length < this.#limits.depth) return true;
+    this.tooDeep = true;
+    this.fault(`more than ${this.#limits.depth} levels deep; make it flatter`);
+    return false;
+  }
+}
+
+/** How many bytes a well-formed text takes in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    // Half of a pair counts two of the four bytes; everything else above U+07FF takes three.
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
+  }
+  return bytes;
+}
+
+class Copy {
+  readonly #meter: Meter;
+  readonly #tidy: boolean;
+  readonly #around = new Set<object>();
+
+  constructor(limits: JsonLimits, tidy: boolean) {
+    this.#meter = new Meter(limits);
+    this.#tidy = tidy;
+  }
+
+  of(value: unknown): CheckedJson {
+    const copy = this.#value(value);
+    const { reasons, full, tooDeep } = this.#meter;
+    return reasons.none ? { ok: true, value: copy } : { ok: false, reasons: reasons.list, tooLarge: full || tooDeep };
+  }
+
+  /** Null stands in for what was refused; the copy is not handed out then. */
+  #value(value: unknown): Json {
+    switch (typeof value) {
+      case "string":
+        this.#meter.count(1, this.#text(value));
+        return value;
+      case "number":
+        return this.#number(value);
+      case "boolean":
+        this.#meter.count(1, 5);
+        return value;
+      case "object":
+        return value === null ? this.#null() : this.#container(value);
+      default:
+        this.#meter.fault(`${typeof value} is not JSON; leave it out, or use a text, a number, a boolean or null`);
+        return this.#null();
+    }
+  }
+
+  #null(): null {
+    this.#meter.count(1, 4);
+    return null;
+  }
+
+  /** Its length in bytes. */
+  #text(value: string): number {
+    if (!isWellFormed(value)) this.#meter.fault(loneSurrogate);
+    return utf8Length(JSON.stringify(value));
+  }
+
+  #number(value: number): number {
+    this.#meter.count(1, String(value).length);
+    if (!Number.isFinite(value)) this.#meter.fault(`${value} is not a JSON number; use a finite number or null`);
+    if (!Object.is(value, -0)) return value;
+    if (!this.#tidy) this.#meter.fault(negativeZero);
+    return 0;
+  }
+
+  #container(value: object): Json {
+    this.#meter.count(1, 2);
+    if (this.#around.has(value)) {
+      this.#meter.fault("a value cannot contain itself; send the part that is meant");
+      return null;
+    }
+    if (!this.#meter.deeper()) return null;
+    this.#around.add(value);
+    const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
+    this.#around.delete(value);
+    return copy;
+  }
+
+  #array(value: readonly unknown[]): Json {
+    const copy: Json[] = [];
+    // By index and not by iterator: a hole must be seen, and an iterator can be anyone's code.
+    for (let index = 0; index < value.length && !this.#meter.full; index += 1) {
+      this.#meter.place.push(index);
+      if (Object.hasOwn(value, index)) copy.push(this.#value(value[index]));
+      else this.#meter.fault("an array has no holes in JSON; put null there");
+      this.#meter.count(0, 1);
+      this.#meter.place.pop();
+    }
+    return copy;
+  }
+
+  #object(value: object): Json {
+    if (!isPlainObject(value)) {
+      this.#meter.fault("only plain objects are JSON; turn dates, maps and class instances into plain data");
+      return null;
+    }
+    if (!this.#tidy && Object.getOwnPropertySymbols(value).length > 0) {
+      this.#meter.fault("a symbol is not a JSON key; use a text");
+    }
+    const copy: Record<string, Json> = {};
+    for (const key of Object.keys(value)) {
+      if (this.#meter.full) break;
+      this.#member(copy, key, value[key]);
+    }
+    return copy;
+  }
+
+  #member(copy: Record<string, Json>, key: string, value: unknown): void {
+    if (value === undefined && this.#tidy) return;
+    const { place } = this.#meter;
+    const danger = hazard(key, place.at(-1));
+    place.push(key);
+    if (danger !== null) this.#meter.fault(danger);
+    else {
+      this.#meter.count(0, this.#text(key) + 2);
+      copy[key] = this.#value(value);
+    }
+    place.pop();
+  }
+}

@@ -1,0 +1,39 @@
+import { toWellFormed } from "./well-formed.ts";
+
+/** One thing that is wrong, where (a JSON pointer), and what to do about it. */
+export interface Reason {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** More would help nobody, and a hostile input could ask for millions. */
+export const reasonsMax = 100;
+const lengthMax = 500;
+
+/** Everything that is wrong, in the order it was found; beyond the limit only counted. */
+export class Reasons {
+  readonly #found: Reason[] = [];
+  #count = 0;
+
+  add(path: string, message: string): void {
+    this.#count += 1;
+    if (this.#count <= reasonsMax) {
+      this.#found.push({ path: shown(path), message: shown(message) });
+    }
+  }
+
+  get none(): boolean {
+    return this.#count === 0;
+  }
+
+  get list(): readonly Reason[] {
+    const more = this.#count - this.#found.length;
+    if (more === 0) return this.#found;
+    return [...this.#found, { path: "", message: `and ${more} more; fix these first` }];
+  }
+}
+
+/** Reasons are stored and printed, and they quote what they refuse. */
+function shown(text: string): string {
+  return toWellFormed(text.length > lengthMax ? `${text.slice(0, lengthMax)}…` : text);
+}
