@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { acme, entry, type Law, land, landed, order } from "./law.ts";
+
+export const charging: readonly Law[] = [
+  {
+    title: "lets a tally reach its limit and refuses what would pass it",
+    holds: async (store) => {
+      assert.equal(await store.used(acme, "usd"), 0);
+      await landed(store, { charges: [{ tally: "usd", amount: 7.5, limit: 10 }] });
+      await landed(store, { at: 1, charges: [{ tally: "usd", amount: 2.5, limit: 10 }] });
+      const landing = await land(store, { at: 2, charges: [{ tally: "usd", amount: 0.25, limit: 10 }] });
+      assert.deepEqual(landing, { landed: false, why: "charge", tally: "usd", used: 10, limit: 10 });
+      assert.equal(await store.used(acme, "usd"), 10);
+    },
+  },
+  {
+    title: "records without a limit, past any limit, and lets that block the next",
+    holds: async (store) => {
+      await landed(store, { charges: [{ tally: "usd", amount: 25, limit: null }] });
+      const landing = await land(store, { at: 1, charges: [{ tally: "usd", amount: 1, limit: 10 }] });
+      assert.ok(!landing.landed && landing.why === "charge" && landing.used === 25);
+    },
+  },
+  {
+    title: "gives back what was reserved and not spent",
+    holds: async (store) => {
+      await landed(store, { charges: [{ tally: "usd", amount: 10, limit: 10 }] });
+      await landed(store, { at: 1, charges: [{ tally: "usd", amount: -4, limit: null }] });
+      await landed(store, { at: 2, charges: [{ tally: "usd", amount: 4, limit: 10 }] });
+      assert.equal(await store.used(acme, "usd"), 10);
+    },
+  },
+  {
+    title: "adds up what one entry charges to the same tally",
+    holds: async (store) => {
+      const charges = [
+        { tally: "usd", amount: 6, limit: 10 },
+        { tally: "usd", amount: 5, limit: 10 },
+      ];
+      const landing = await land(store, { charges });
+      assert.deepEqual(landing, { landed: false, why: "charge", tally: "usd", used: 6, limit: 10 });
+      assert.equal(await store.used(acme, "usd"), 0);
+    },
+  },
+  {
+    title: "adds up what the entries of one call charge",
+    holds: async (store) => {
+      const charges = [{ tally: "usd", amount: 6, limit: 10 }];
+      const [one, two] = await store.append([entry({ charges }), entry({ run: order, charges })]);
+      assert.deepEqual(one, { landed: true });
+      assert.deepEqual(two, { landed: false, why: "charge", tally: "usd", used: 6, limit: 10 });
+      assert.equal(await store.used(acme, "usd"), 6);
+    },
+  },
+  {
+    title: "never overspends when many ask at once",
+    holds: async (store) => {
+      const asks = Array.from({ length: 20 }, (_, ask) =>
+        land(store, { run: `run-${ask}` as never, charges: [{ tally: "usd", amount: 3, limit: 10 }] }),
+      );
+      const landings = await Promise.all(asks);
+      assert.equal(landings.filter((landing) => landing.landed).length, 3);
+      assert.equal(await store.used(acme, "usd"), 9);
+    },
+  },
+];

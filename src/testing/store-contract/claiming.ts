@@ -1,0 +1,175 @@
+import assert from "node:assert/strict";
+import type { RunId, Tenant } from "../../core/id.ts";
+import type { Store } from "../../core/store.ts";
+import type { FakeClock } from "../clock.ts";
+import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs, order } from "./law.ts";
+
+export const claiming: readonly Law[] = [
+  {
+    title: "gives every claim a greater epoch, also to the same worker and after a release",
+    holds: async (store) => {
+      const first = await claimed(store, ana);
+      const second = await claimed(store, ana);
+      await store.release(second);
+      const third = await claimed(store, bob);
+      assert.deepEqual({ ...second }, { tenant: acme, run: hire, worker: ana, epoch: second.epoch });
+      assert.ok(first.epoch > 0 && second.epoch > first.epoch && third.epoch > second.epoch);
+    },
+  },
+  {
+    title: "refuses a run that another worker holds, until its lease is over",
+    holds: async (store, clock) => {
+      await claimed(store, ana);
+      clock.advance(leaseMs - 1);
+      assert.equal(await store.claim(bob, acme, hire), null);
+      clock.advance(1);
+      await claimed(store, bob);
+    },
+  },
+  {
+    title: "gives a run to one of many workers that ask at once",
+    holds: async (store) => {
+      const workers = ["w1", "w2", "w3", "w4", "w5"];
+      const claims = await Promise.all(workers.map((worker) => store.claim(worker as never, acme, hire)));
+      assert.equal(claims.filter((claim) => claim !== null).length, 1);
+    },
+  },
+  {
+    title: "holds the same run apart in two tenants",
+    holds: async (store) => {
+      await claimed(store, ana);
+      assert.notEqual(await store.claim(bob, globex, hire), null);
+      assert.equal(await store.claim(bob, acme, hire), null);
+    },
+  },
+  {
+    title: "keeps a renewed lease alive, and says which claims are lost",
+    holds: async (store, clock) => {
+      const held = await claimed(store, ana);
+      const lost = await claimed(store, ana, order);
+      clock.advance(leaseMs - 1);
+      assert.deepEqual(await store.renew([held]), []);
+      clock.advance(leaseMs - 1);
+      assert.equal(await store.claim(bob, acme, hire), null);
+      await claimed(store, bob, order);
+      const answer = await store.renew([held, lost]);
+      assert.deepEqual(
+        answer.map(({ run }) => run),
+        [order],
+      );
+      assert.equal(await store.claim(ana, acme, order), null);
+    },
+  },
+  {
+    title: "renews a lease that ran out while nobody wanted the run",
+    holds: async (store, clock) => {
+      const claim = await claimed(store, ana);
+      clock.advance(leaseMs * 3);
+      assert.deepEqual(await store.renew([claim]), []);
+      assert.equal(await store.claim(bob, acme, hire), null);
+    },
+  },
+  {
+    title: "counts a released claim as lost",
+    holds: async (store) => {
+      const claim = await claimed(store, ana);
+      await store.release(claim);
+      assert.equal((await store.renew([claim])).length, 1);
+      await claimed(store, bob);
+    },
+  },
+  {
+    title: "ignores the release of a claim whose epoch has moved",
+    holds: async (store) => {
+      const first = await claimed(store, ana);
+      await claimed(store, ana);
+      await store.release(first);
+      assert.equal(await store.claim(bob, acme, hire), null);
+    },
+  },
+  {
+    title: "hands out the runs whose timer is due, the longest due first, up to a limit",
+    holds: async (store, clock) => {
+      const at = await timers(store, clock, { "run-c": 10, "run-a": 20, "run-b": 20, "run-d": 31 });
+      clock.advance(30);
+      assert.equal(await store.nextDue(), at + 31);
+      assert.deepEqual(await due(store, 2), ["run-c", "run-a"]);
+      assert.deepEqual(await due(store, 2), ["run-b"]);
+      clock.advance(1);
+      assert.equal(await store.nextDue(), null);
+      assert.deepEqual(await due(store, 2), ["run-d"]);
+    },
+  },
+  {
+    title: "hands out due runs of every tenant",
+    holds: async (store, clock) => {
+      await timers(store, clock, { [hire]: 2 }, acme);
+      await timers(store, clock, { [hire]: 1 }, globex);
+      clock.advance(5);
+      const claims = await store.claimDue(ana, 9);
+      assert.deepEqual(
+        claims.map(({ tenant }) => tenant),
+        [globex, acme],
+      );
+      assert.ok(claims.every(({ worker, epoch }) => worker === ana && epoch > 0));
+    },
+  },
+  {
+    title: "hands out no run that is held, by whomever, until its lease is over or given back",
+    holds: async (store, clock) => {
+      await timers(store, clock, { [hire]: 0, [order]: 0 });
+      const claim = await claimed(store, ana);
+      await claimed(store, bob, order);
+      assert.deepEqual(await due(store, 9), []);
+      await store.release(claim);
+      assert.deepEqual(await due(store, 9), [hire]);
+      clock.advance(leaseMs);
+      assert.deepEqual((await due(store, 9)).toSorted(), [hire, order]);
+    },
+  },
+  {
+    title: "fences the former holder of a due run that was handed out",
+    holds: async (store, clock) => {
+      await timers(store, clock, { [hire]: 0 });
+      const late = await claimed(store, ana);
+      clock.advance(leaseMs);
+      const [claim] = await store.claimDue(bob, 1);
+      assert.ok(claim !== undefined && claim.epoch > late.epoch);
+      assert.equal((await store.renew([late])).length, 1);
+    },
+  },
+  {
+    title: "forgets a timer that was removed or moved",
+    holds: async (store, clock) => {
+      const at = await timers(store, clock, { [hire]: 1, [order]: 1 });
+      await landed(store, { at: 1, puts: [{ table: "timer", key: hire, was: "any", row: null }] });
+      await landed(store, {
+        run: order,
+        at: 1,
+        puts: [{ table: "timer", key: order, was: "any", row: dueAt(at + 50) }],
+      });
+      clock.advance(10);
+      assert.deepEqual(await due(store, 9), []);
+      assert.equal(await store.nextDue(), at + 50);
+    },
+  },
+];
+
+/** Gives each run one event and a timer that falls due so many milliseconds from now; answers with now. */
+async function timers(
+  store: Store,
+  clock: FakeClock,
+  inMs: Readonly<Record<string, number>>,
+  tenant: Tenant = acme,
+): Promise<number> {
+  const now = clock.now();
+  for (const [run, ms] of Object.entries(inMs)) {
+    const puts = [{ table: "timer", key: run, was: "any", row: dueAt(now + ms) }] as const;
+    await landed(store, { tenant, run: run as RunId, puts });
+  }
+  return now;
+}
+
+async function due(store: Store, limit: number): Promise<readonly string[]> {
+  return (await store.claimDue(ana, limit)).map(({ run }) => run);
+}
