@@ -1,0 +1,165 @@
+import { assert } from "../../core/assert.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
+import { assertSound, judge, landInOrder } from "../../core/judge.ts";
+import { indexed } from "../../core/rows.ts";
+import type { Claim, Entry, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import { comparePaths } from "./shelf.ts";
+import { type Dump, type Lease, Tables } from "./tables.ts";
+
+/** The reference: the shortest store that keeps every promise of the port. It forgets when the process ends. */
+export interface MemoryStore extends Store {
+  dump(): Dump;
+}
+
+export interface MemoryStoreOptions {
+  readonly clock?: Clock;
+  /** How long a claim holds without being renewed. */
+  readonly leaseMs?: number;
+  /** What to start from; empty unless said. */
+  readonly tables?: Tables;
+}
+
+const systemClock: Clock = { now: () => Date.now() as Instant };
+
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const { clock = systemClock, leaseMs = 30_000, tables = new Tables() } = options;
+  return {
+    clock,
+    boot: "memory",
+    ...journal(tables),
+    ...reads(tables),
+    ...leases(tables, clock, leaseMs),
+    ...markers(tables),
+    dump: () => tables.dump(),
+    // There is no other process that could write here or be the worker.
+    watch: () => () => {},
+    lockWorker: async () => {},
+    close: async () => {},
+  };
+}
+
+type Part<Name extends keyof Store> = Pick<Store, Name>;
+
+function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
+  const land = (entry: Entry): Landing => {
+    const landing = judge(entry, tables);
+    if (landing.landed) tables.write(entry);
+    return landing;
+  };
+  return {
+    append: async (entries) => {
+      entries.forEach(assertSound);
+      return landInOrder(entries, land);
+    },
+    events: async (tenant, run, after) => (tables.events.get(tenant, run) ?? []).slice(after),
+    head: async (tenant, run) => {
+      const last = tables.events.get(tenant, run)?.at(-1);
+      return last === undefined ? null : { position: last.position, hash: last.hash };
+    },
+    erase: async (tenant, run, keep, hashOf) => {
+      const events = tables.events.get(tenant, run) ?? [];
+      const erased = events.map((event) => (keep.includes(event.position) ? event : erase(event, hashOf)));
+      if (events.length > 0) tables.events.set([tenant, run], erased);
+      return erased.filter((event, index) => event !== events[index]).length;
+    },
+  };
+}
+
+function erase(event: StoredEvent, hashOf: (body: string) => Uint8Array): StoredEvent {
+  return event.body === null ? event : { ...event, body: null, body_hash: hashOf(event.body) };
+}
+
+function reads(tables: Tables): Part<"row" | "list" | "used" | "putBlob" | "blob"> {
+  return {
+    row: async (tenant, table, key) => tables.row(tenant, table, key),
+    list: async (tenant, query) => {
+      const { table, order, limit } = query;
+      assert(isAnswerable(query), `${table} can be asked for ${query.where?.field}`);
+      const rows = tables.rows(table).sorted(tenant);
+      const found = rows.map(([, row]) => row).filter((row) => matches(row, query));
+      return (order === "oldest" ? found : found.reverse()).slice(0, limit);
+    },
+    used: async (tenant, tally) => tables.used(tenant, tally),
+    putBlob: async (tenant, hash, bytes) => tables.blobs.set([tenant, hash], bytes.slice()),
+    blob: async (tenant, hash) => tables.blobs.get(tenant, hash)?.slice() ?? null,
+  };
+}
+
+function isAnswerable({ table, where }: Query): boolean {
+  return where === undefined || indexed[table]?.includes(where.field) === true;
+}
+
+function matches({ key, row }: StoredRow, { where, after, order }: Query): boolean {
+  if (after !== undefined && Math.sign(comparePaths([key], [after])) !== (order === "oldest" ? 1 : -1)) return false;
+  return where === undefined || JSON.parse(row)[where.field] === where.equals;
+}
+
+function leases(
+  tables: Tables,
+  clock: Clock,
+  leaseMs: number,
+): Part<"claim" | "claimDue" | "renew" | "release" | "nextDue"> {
+  const isFree = (lease: Lease | undefined): boolean => lease === undefined || lease.until <= clock.now();
+  const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim => {
+    const epoch = (tables.epoch(tenant, run) + 1) as Epoch;
+    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs });
+    return { tenant, run, worker, epoch };
+  };
+  const isLost = ({ tenant, run, worker, epoch }: Claim): boolean => {
+    const lease = tables.leases.get(tenant, run);
+    return lease?.epoch !== epoch || lease.worker !== worker;
+  };
+  return {
+    claim: async (worker, tenant, run) => {
+      const lease = tables.leases.get(tenant, run);
+      return isFree(lease) || lease?.worker === worker ? take(worker, tenant, run) : null;
+    },
+    claimDue: async (worker, limit) => {
+      const due = timers(tables).filter(
+        ({ at, tenant, run }) => at <= clock.now() && isFree(tables.leases.get(tenant, run)),
+      );
+      return due.slice(0, limit).map(({ tenant, run }) => take(worker, tenant, run));
+    },
+    renew: async (claims) => {
+      const kept = claims.filter((claim) => !isLost(claim));
+      for (const { tenant, run, worker, epoch } of kept) {
+        tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs });
+      }
+      return claims.filter(isLost);
+    },
+    release: async (claim) => {
+      const { tenant, run, epoch } = claim;
+      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0 });
+    },
+    nextDue: async () => (timers(tables).find(({ at }) => at > clock.now())?.at ?? null) as Instant | null,
+  };
+}
+
+interface Timer {
+  readonly at: number;
+  readonly tenant: Tenant;
+  readonly run: RunId;
+}
+
+/** Of every tenant, the earliest first. */
+function timers(tables: Tables): readonly Timer[] {
+  const all = tables.rows("timer").sorted();
+  return all
+    .map(([[tenant, run], { row }]) => ({ at: JSON.parse(row).due_at, tenant: tenant as Tenant, run: run as RunId }))
+    .sort((left, right) => left.at - right.at);
+}
+
+function markers(tables: Tables): Part<"mark" | "marked"> {
+  return {
+    mark: async ({ tenant, run, epoch }, step, attempt) => {
+      if (tables.epoch(tenant, run) !== epoch) return false;
+      tables.markers.set([tenant, run, step, attempt], epoch);
+      return true;
+    },
+    marked: async (tenant, run, step, attempt, boot) => {
+      if (boot !== "memory") return "unknown";
+      return tables.markers.get(tenant, run, step, attempt) === undefined ? "no" : "yes";
+    },
+  };
+}
