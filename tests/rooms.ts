@@ -30,7 +30,7 @@ export const rooms: readonly Room[] = [
     about: "the readers: JSON Schema and Standard Schema behind core's port",
     rooms: ["core"],
     packages: ["@standard-schema/spec", "ajv", "ajv-formats"],
-    node: [],
+    node: ["node:crypto"],
   },
   {
     name: "store/memory",

@@ -1,0 +1,9 @@
+import { createHash } from "node:crypto";
+import { canonical } from "../core/canonical.ts";
+import type { Digest } from "../core/id.ts";
+import type { Json } from "../core/json.ts";
+
+/** The same for two schemas exactly when they say the same. */
+export function schemaHash(json: Json): Digest {
+  return createHash("sha256").update(canonical(json), "utf8").digest("hex") as Digest;
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import type { FaultError } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import { jsonSchema } from "./json-schema.ts";
+
+function refusal(definition: unknown): string {
+  try {
+    jsonSchema(definition);
+  } catch (thrown) {
+    return (thrown as FaultError).message;
+  }
+  return "accepted";
+}
+
+function messageOf(definition: object, value: unknown): string {
+  const parsed = jsonSchema(definition).parse(value);
+  return parsed.ok ? "fits" : `${parsed.fault.code}: ${parsed.fault.message}`;
+}
+
+function nested(depth: number, inner: Json): Json {
+  return depth === 0 ? inner : { not: nested(depth - 1, inner) };
+}
+
+describe("a JSON Schema", () => {
+  const mail = {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    $id: "https://example.org/mail",
+    type: "object",
+    properties: { to: { type: "string", format: "email" }, kind: { enum: ["a", "b"] } },
+    required: ["to"],
+    additionalProperties: false,
+  };
+
+  it("accepts what fits and changes nothing", () => {
+    expect(jsonSchema(mail).parse({ to: "ana@example.org" })).toEqual({ ok: true, value: { to: "ana@example.org" } });
+  });
+
+  it("answers with every issue and its place", () => {
+    expect(messageOf(mail, { to: "no", kind: "c", extra: 1 })).toBe(
+      "INVALID_INPUT: /extra: must NOT have additional properties; " +
+        '/to: must match format "email"; /kind: must be equal to one of the allowed values (["a","b"])',
+    );
+  });
+
+  it("keeps its own text and hash, whatever order its keys are in", () => {
+    const schema = jsonSchema(mail);
+    expect(schema.json).toEqual(mail);
+    expect(jsonSchema(Object.fromEntries(Object.entries(mail).reverse())).hash).toBe(schema.hash);
+  });
+
+  it("may name itself like any other, the metaschema included, without harm to the next", () => {
+    expect(jsonSchema({ $id: "https://json-schema.org/draft/2020-12/schema", type: "string" }).parse("a").ok).toBe(
+      true,
+    );
+    expect(jsonSchema({ $id: "https://example.org/mail", type: "number" }).parse(1).ok).toBe(true);
+    expect(refusal({ type: "nonsense" })).toContain("cannot be compiled");
+  });
+
+  it("may refer to itself and to its definitions", () => {
+    const tree = {
+      $defs: { tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/tree" } } } } },
+      $ref: "#/$defs/tree",
+    };
+    expect(messageOf(tree, { kids: [{ kids: [] }] })).toBe("fits");
+    expect(messageOf(tree, { kids: [{ kids: [1] }] })).toContain("/kids/0/kids/0: must be object");
+  });
+
+  it("keeps its anchors to itself", () => {
+    const anchored = (type: string) => ({ $defs: { a: { $anchor: "here", type } }, $ref: "#here" });
+    expect(messageOf(anchored("string"), "a")).toBe("fits");
+    expect(messageOf(anchored("number"), "a")).toContain("must be number");
+    expect(refusal({ $ref: "#here" })).toContain("cannot be compiled");
+  });
+
+  it("reads only what is JSON", () => {
+    expect(messageOf({}, { at: new Date(0) })).toContain("SCHEMA_UNUSABLE: the value is not JSON: /at: ");
+    expect(jsonSchema({}).parse({ a: undefined, b: 1 })).toEqual({ ok: true, value: { b: 1 } });
+  });
+
+  it("is not fooled by what every object inherits", () => {
+    expect(messageOf({ type: "object", required: ["toString"] }, {})).toContain(
+      "must have required property 'toString'",
+    );
+  });
+
+  it("compares items in linear time", () => {
+    const items = Array.from({ length: 100_000 }, (_, index) => ({ index, same: { a: [1] } }));
+    expect(messageOf({ uniqueItems: true }, items)).toBe("fits");
+    expect(
+      messageOf({ uniqueItems: true }, [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ]),
+    ).toContain("duplicate items");
+    expect(messageOf({ uniqueItems: false }, [1, 1])).toBe("fits");
+  });
+
+  it("says unevaluated properties by name", () => {
+    expect(messageOf({ properties: { a: {} }, unevaluatedProperties: false }, { b: 1 })).toContain("/b: must NOT have");
+  });
+});
+
+describe("a hostile JSON Schema", () => {
+  it.each([
+    ["a remote reference", { $ref: "https://evil.example/?d=1" }, "only references into the same schema"],
+    ["a remote reference in a corner", { "x-odd": [{ $dynamicRef: "other.json" }] }, "/x-odd/0/$dynamicRef: only"],
+    ["a reference of an older draft", { $recursiveRef: "#" }, "use $ref"],
+    [
+      "a pattern that explodes",
+      { properties: { a: { pattern: "^(a+)+$" } } },
+      "/properties/a/pattern: ^(a+)+$ repeats",
+    ],
+    ["a property pattern that explodes", { patternProperties: { "(a|a)*": {} } }, "/patternProperties: (a|a)* repeats"],
+    ["a pattern without end", { pattern: "a".repeat(1001) }, "at most 1000 characters"],
+    ["a name inside", { properties: { a: { $id: "https://example.org/a" } } }, "only the whole schema may have an $id"],
+    ["asynchrony", { $async: true, type: "object" }, "asynchronous schemas are not used"],
+    ["a literal that looks like a reference", { const: { $ref: "#" } }, "/const: a literal value"],
+    ["a level too many", nested(70, {}), "more than 64 levels deep"],
+    [
+      "too many bytes",
+      { enum: Array.from({ length: 30_000 }, (_, index) => `value ${index}`) },
+      "more than 262144 bytes",
+    ],
+    ["a prototype", JSON.parse('{"properties":{"__proto__":{}}}'), "__proto__"],
+    ["a function", { type: () => 1 }, "function is not JSON"],
+    ["a list", [], "a JSON Schema is an object"],
+    ["a dangling reference", { $ref: "#/$defs/none" }, "cannot be compiled"],
+    ["data as a keyword", { properties: { a: { pattern: { $data: "1/b" } } } }, "cannot be compiled"],
+    ["a broken pattern", { pattern: "[" }, "cannot be compiled"],
+  ])("is refused for %s", (_, definition, message) => {
+    expect(refusal(definition)).toContain(message);
+  });
+
+  it("that has no end fails closed instead of hanging", () => {
+    expect(messageOf({ allOf: [{ $ref: "#" }] }, 1)).toContain("SCHEMA_UNUSABLE: the JSON Schema cannot be applied");
+  });
+
+  it("that doubles at every reference runs out of fuel", () => {
+    const $defs: Record<string, object> = { d40: { type: "number" } };
+    for (let level = 0; level < 40; level += 1) {
+      $defs[`d${level}`] = { allOf: [{ $ref: `#/$defs/d${level + 1}` }, { $ref: `#/$defs/d${level + 1}` }] };
+    }
+    expect(messageOf({ $defs, $ref: "#/$defs/d0" }, 1)).toContain("more than 500000 references");
+    expect(messageOf({ $defs, $ref: "#/$defs/d30" }, 1)).toBe("fits");
+  });
+
+  it("that doubles at every level of the value runs out of fuel, too", () => {
+    let value: Json = 1;
+    for (let level = 0; level < 40; level += 1) value = [value];
+    expect(messageOf({ allOf: [{ items: { $ref: "#" } }, { items: { $ref: "#" } }] }, value)).toContain("references");
+  });
+
+  it("cannot write code through its names", () => {
+    const name = "a'\"`\\\u2028*/ throw 1 //";
+    expect(messageOf({ properties: { [name]: { type: "string" } }, required: [name] }, { [name]: 1 })).toContain(
+      "must be string",
+    );
+  });
+
+  it("is compiled once, and strangers cannot make the memory grow without end", () => {
+    const numbered = (index: number) => ({ $anchor: "here", const: index });
+    for (let index = 0; index < 1100; index += 1) jsonSchema(numbered(index));
+    expect(messageOf(numbered(0), 0)).toBe("fits");
+  });
+});

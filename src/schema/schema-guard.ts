@@ -1,0 +1,85 @@
+import { canonical } from "../core/canonical.ts";
+import { type JsonLimits, tidyJson } from "../core/check-json.ts";
+import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { pointerTo } from "../core/pointer.ts";
+import { type Reason, Reasons } from "../core/reasons.ts";
+import { mayExplode, patternLengthMax } from "./pattern-guard.ts";
+
+/** A schema may come from a stranger, and reading it must cost little. */
+const schemaLimits: JsonLimits = { bytes: 256 * 1024, depth: 64, nodes: 50_000 };
+
+/** The keyword put beside every reference, so that following references has an end. */
+export const fuelKeyword = "writ:fuel";
+
+export type Guarded =
+  | { readonly ok: true; readonly json: JsonObject; readonly compilable: JsonObject }
+  | { readonly ok: false; readonly reasons: readonly Reason[] };
+
+/**
+ * Reads a JSON Schema that may be hostile. Judges every member wherever it stands, because a reference can make a schema
+ * of any place; a refused default or example is the smaller evil.
+ */
+export function guarded(definition: unknown): Guarded {
+  const checked = tidyJson(definition, schemaLimits);
+  if (!checked.ok) return checked;
+  const { value } = checked;
+  if (!isObject(value))
+    return { ok: false, reasons: [{ path: "", message: "a JSON Schema is an object; use {} for anything" }] };
+  const reasons = new Reasons();
+  // The dialect and the name of the whole are of no use here, and a name could collide with another schema's.
+  const { $schema: _, $id: __, ...rest } = value;
+  const compilable = fuelled(rest, "", reasons) as JsonObject;
+  return reasons.none ? { ok: true, json: value, compilable } : { ok: false, reasons: reasons.list };
+}
+
+/** A copy with fuel beside every reference; what must not be compiled is told to `reasons` on the way. */
+function fuelled(value: Json, path: string, reasons: Reasons): Json {
+  if (Array.isArray(value)) return value.map((item, index) => fuelled(item, pointerTo(path, index), reasons));
+  if (!isObject(value)) return value;
+  const copy: Record<string, Json> = {};
+  for (const [key, member] of Object.entries(value)) {
+    const place = pointerTo(path, key);
+    const problem = problemWith(key, member);
+    if (problem !== null) reasons.add(place, problem);
+    copy[key] = fuelled(member, place, reasons);
+  }
+  if (typeof value.$ref === "string" || typeof value.$dynamicRef === "string") copy[fuelKeyword] = true;
+  return copy;
+}
+
+function problemWith(key: string, member: Json): string | null {
+  switch (key) {
+    case "$ref":
+    case "$dynamicRef":
+      if (typeof member !== "string" || member.startsWith("#")) return null;
+      return "only references into the same schema (#/…) are followed; put the other schema under $defs";
+    case "$recursiveRef":
+      return "is from an older draft; use $ref";
+    case "$id":
+      return typeof member === "string" ? "only the whole schema may have an $id; use $defs and $ref" : null;
+    case "$async":
+      return "asynchronous schemas are not used; move what they wait for into `run`";
+    case "const":
+    case "enum":
+      // Fuel would be put into a value that is only compared.
+      return canonical(member).includes('"$ref":')
+        ? "a literal value must not look like a reference; rename its $ref"
+        : null;
+    case "pattern":
+      return typeof member === "string" ? patternProblem(member) : null;
+    case "patternProperties":
+      return isObject(member)
+        ? (Object.keys(member)
+            .map(patternProblem)
+            .find((problem) => problem !== null) ?? null)
+        : null;
+    default:
+      return null;
+  }
+}
+
+function patternProblem(pattern: string): string | null {
+  if (pattern.length > patternLengthMax) return `a pattern has at most ${patternLengthMax} characters`;
+  if (!mayExplode(pattern)) return null;
+  return `${pattern} repeats a group that varies, which can take minutes to match; rewrite it without that`;
+}
