@@ -1,0 +1,164 @@
+import { effects } from "../core/effect.ts";
+import { isObject, type Json } from "../core/json.ts";
+import { nearest } from "../core/nearest.ts";
+import { isPlainObject } from "../core/plain-object.ts";
+import { planLimits } from "../core/plan.ts";
+import { parsePointer } from "../core/pointer.ts";
+
+/** A definition as it arrives: its author may not use a type checker. */
+type Given = Readonly<Record<string, unknown>>;
+
+const everyTool = [
+  ..."name version effect description tags risk input output identity".split(" "),
+  ..."timeoutMs tries cache cacheTtlMs redact run".split(" "),
+];
+const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
+const fields = [...everyTool, ...actsOnly];
+
+const dayMs = 24 * 60 * 60 * 1000;
+const tagsMax = 32;
+
+/** Everything that is wrong with a definition, each with what to do about it. */
+export function problemsWith(
+  definition: object,
+  schemas: { readonly input: Json; readonly output: Json },
+): readonly string[] {
+  const given = definition as Given;
+  return [
+    ...unknownFields(given),
+    ...names(given),
+    ...choices(given),
+    ...numbers(given),
+    ...functions(given),
+    ...fieldLists(given, schemas),
+    ...contradictions(given),
+  ];
+}
+
+function unknownFields(given: Given): readonly string[] {
+  return Object.keys(given)
+    .filter((field) => !fields.includes(field))
+    .map((field) => {
+      const meant = nearest(field, fields);
+      return meant === null
+        ? `${field} is not a field of a tool; remove it`
+        : `${field} is not a field; did you mean ${meant}?`;
+    });
+}
+
+function names({ name, version = "1", description = "", tags = [] }: Given): readonly string[] {
+  const tagged = Array.isArray(tags) && tags.length <= tagsMax && tags.every((tag) => matches(tag, /^[\w.:-]{1,64}$/));
+  return [
+    ...unless(
+      matches(name, /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/),
+      "name must be a letter and then up to 63 letters, digits, dots, dashes or underscores",
+    ),
+    ...unless(
+      matches(version, /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$/),
+      'version must be a short text of letters, digits, dots, dashes, such as "1"',
+    ),
+    ...unless(typeof description === "string", "description must be a text"),
+    ...unless(tagged, `tags must be at most ${tagsMax} words of letters, digits, dots, colons, dashes or underscores`),
+  ];
+}
+
+const allowed: Readonly<Record<string, readonly unknown[]>> = {
+  effect: effects,
+  risk: ["low", "medium", "high"],
+  cache: ["never", "use_if_safe", "ttl_only"],
+  confirm: ["none", "strict", "warn", "gate"],
+  errorsMean: ["unknown", "not_done"],
+  onDuplicate: ["hold", "reuse", "refuse"],
+  safeIfAbsent: [true, false],
+};
+
+function choices(given: Given): readonly string[] {
+  return Object.entries(allowed)
+    .filter(([field, values]) => (given[field] !== undefined || field === "effect") && !values.includes(given[field]))
+    .map(([field, values]) => `${field} must be one of ${values.join(", ")}`);
+}
+
+const ranges: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
+  timeoutMs: { min: 1, max: planLimits.timeoutMs },
+  tries: { min: 1, max: planLimits.retries + 1 },
+  cacheTtlMs: { min: 1, max: 366 * dayMs },
+  settleAfter: { min: 0, max: 30 * dayMs },
+};
+
+function numbers(given: Given): readonly string[] {
+  return Object.entries(ranges)
+    .filter(([field, range]) => given[field] !== undefined && !within(given[field], range))
+    .map(([field, { min, max }]) => `${field} must be a whole number from ${min} to ${max}`);
+}
+
+function functions(given: Given): readonly string[] {
+  return ["run", "verify", "compensate"]
+    .filter((field) => typeof given[field] !== "function" && (given[field] !== undefined || field === "run"))
+    .map((field) => `${field} must be a function`);
+}
+
+function fieldLists(given: Given, schemas: { readonly input: Json; readonly output: Json }): readonly string[] {
+  return [...fieldList(given, "identity", schemas.input), ...fieldList(given, "redact", schemas.output)];
+}
+
+function fieldList(given: Given, option: "identity" | "redact", schema: Json): readonly string[] {
+  const list = given[option];
+  if (list === undefined) return [];
+  if (!Array.isArray(list) || list.length === 0)
+    return [`${option} must name at least one field; leave it out for none`];
+  return list.flatMap((field: unknown) => {
+    const token = typeof field === "string" ? firstToken(field) : null;
+    if (token === null) return [`${option} must be names of fields or JSON pointers; ${String(field)} is neither`];
+    return hasField(schema, token) ? [] : [`${option} names ${token}, which the schema does not have`];
+  });
+}
+
+function firstToken(field: string): string | null {
+  const token = field.startsWith("/") ? parsePointer(field)?.[0] : field;
+  return token === undefined || token === "" ? null : token;
+}
+
+/** Only a schema that lists its fields can lack one. */
+function hasField(schema: Json, name: string): boolean {
+  if (!isObject(schema) || !isObject(schema.properties) || schema.patternProperties !== undefined) return true;
+  return Object.hasOwn(schema.properties, name);
+}
+
+function contradictions(given: Given): readonly string[] {
+  const { effect, cache = "never", cacheTtlMs, confirm = "none", verify, compensate, safeIfAbsent = false } = given;
+  const idle = effects.includes(effect as never) && effect !== "acts";
+  return [
+    ...actsOnly
+      .filter((field) => idle && given[field] !== undefined)
+      .map(
+        (field) => `${field} is for acts, and this tool ${effect === "pure" ? "is pure" : String(effect)}; remove it`,
+      ),
+    ...unless(effect !== "acts" || cache === "never", "an act is never answered from a cache; remove cache"),
+    ...unless(cache !== "ttl_only" || cacheTtlMs !== undefined, "cache ttl_only needs cacheTtlMs"),
+    ...unless(cacheTtlMs === undefined || cache !== "never", "cacheTtlMs needs a cache: use_if_safe or ttl_only"),
+    ...unless(confirm === "none" || verify !== undefined, "confirm needs verify, which asks the world"),
+    ...unless(safeIfAbsent === false || compensate !== undefined, "safeIfAbsent needs compensate, which it is about"),
+    ...idempotence(given),
+  ];
+}
+
+/** The same bytes are sent again only while a whole attempt still fits into the promise. */
+function idempotence({ idempotent, timeoutMs = 30_000 }: Given): readonly string[] {
+  if (idempotent === undefined) return [];
+  const forMs = isPlainObject(idempotent) ? idempotent.forMs : undefined;
+  if (!within(forMs, { min: 1, max: 366 * dayMs }))
+    return ["idempotent must be { forMs } with a whole number of milliseconds"];
+  return unless(forMs > Number(timeoutMs), "idempotent.forMs must be longer than timeoutMs, or it never helps");
+}
+
+function unless(right: boolean, problem: string): readonly string[] {
+  return right ? [] : [problem];
+}
+
+function matches(value: unknown, pattern: RegExp): boolean {
+  return typeof value === "string" && pattern.test(value);
+}
+
+function within(value: unknown, { min, max }: { readonly min: number; readonly max: number }): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+}
