@@ -6,8 +6,8 @@ import { isWellFormed } from "./well-formed.ts";
 
 /** What the conditions of an entry are judged against, inside the transaction that writes it. */
 export interface View {
-  /** 0: never claimed. */
-  epoch(tenant: Tenant, run: RunId): number;
+  /** Null: never claimed, so that no epoch is right. */
+  epoch(tenant: Tenant, run: RunId): number | null;
   /** How many events the run has. */
   position(tenant: Tenant, run: RunId): number;
   hash(tenant: Tenant, run: RunId, position: number): Uint8Array | null;

@@ -102,7 +102,7 @@ function leases(
 ): Part<"claim" | "claimDue" | "renew" | "release" | "nextDue"> {
   const isFree = (lease: Lease | undefined): boolean => lease === undefined || lease.until <= clock.now();
   const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim => {
-    const epoch = (tables.epoch(tenant, run) + 1) as Epoch;
+    const epoch = ((tables.epoch(tenant, run) ?? 0) + 1) as Epoch;
     tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs });
     return { tenant, run, worker, epoch };
   };

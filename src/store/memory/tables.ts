@@ -27,8 +27,8 @@ export class Tables implements View {
     return this.#rows.get(table) as Shelf<StoredRow>;
   }
 
-  epoch(tenant: Tenant, run: RunId): number {
-    return this.leases.get(tenant, run)?.epoch ?? 0;
+  epoch(tenant: Tenant, run: RunId): number | null {
+    return this.leases.get(tenant, run)?.epoch ?? null;
   }
 
   position(tenant: Tenant, run: RunId): number {

@@ -21,8 +21,10 @@ export const fencing: readonly Law[] = [
   {
     title: "refuses an epoch that was never given out",
     holds: async (store) => {
+      assert.deepEqual(await land(store, { epoch: 0 as Epoch }), { landed: false, why: "epoch" });
       assert.deepEqual(await land(store, { epoch: 1 as Epoch }), { landed: false, why: "epoch" });
       await landed(store, {});
+      assert.deepEqual(await land(store, { at: 1, epoch: 0 as Epoch }), { landed: false, why: "epoch" });
       assert.deepEqual(await land(store, { at: 1, epoch: 1 as Epoch }), { landed: false, why: "epoch" });
       const { epoch } = await claimed(store, ana);
       const ahead = await land(store, { at: 1, epoch: (epoch + 1) as Epoch });
