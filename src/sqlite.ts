@@ -1,0 +1,1 @@
+export { type SqliteOptions, sqlite } from "./store/sqlite/sqlite-store.ts";

@@ -1,0 +1,54 @@
+import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
+import { assertNames } from "../../core/judge.ts";
+import type { Claim, Store } from "../../core/store.ts";
+import type { Context } from "./context.ts";
+
+type Leases = Pick<Store, "claim" | "claimDue" | "renew" | "release" | "nextDue" | "mark" | "marked" | "boot">;
+
+/** Who holds which run, and what was sent under which claim. None of it is a fact of a run, so none of it is synced. */
+export function leases(context: Context, boot: string): Leases {
+  return { ...claims(context), ...markers(context, boot) };
+}
+
+function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leases, "mark" | "marked" | "boot"> {
+  const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim | null => {
+    const now = clock.now();
+    const taken = statements.claim.get(tenant, run, worker, now + leaseMs, now);
+    return taken === undefined ? null : { tenant, run, worker, epoch: taken.epoch as Epoch };
+  };
+  const renew = ({ tenant, run, worker, epoch }: Claim): boolean =>
+    statements.renew.run(clock.now() + leaseMs, tenant, run, worker, epoch).changes === 1;
+  return {
+    claim: async (worker, tenant, run) => {
+      assertNames(worker, tenant, run);
+      return group.join("soft", () => take(worker, tenant, run));
+    },
+    claimDue: async (worker, limit) => {
+      assertNames(worker);
+      return group.join("soft", () => {
+        const due = statements.due.all(clock.now(), limit);
+        return due.map(({ tenant, run }) => take(worker, tenant, run)).filter((claim) => claim !== null);
+      });
+    },
+    renew: (all) => group.join("soft", () => all.filter((claim) => !renew(claim))),
+    release: ({ tenant, run, worker, epoch }) =>
+      group.join("soft", () => void statements.release.run(tenant, run, worker, epoch)),
+    nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
+  };
+}
+
+function markers({ statements, group, read }: Context, boot: string): Pick<Leases, "mark" | "marked" | "boot"> {
+  return {
+    boot,
+    mark: async ({ tenant, run, epoch }, step, attempt) => {
+      assertNames(step);
+      return group.join("soft", () => statements.mark.run(step, attempt, tenant, run, epoch).changes === 1);
+    },
+    marked: async (tenant, run, step, attempt, startedUnder) => {
+      assertNames(tenant, run, step);
+      if (startedUnder !== boot) return "unknown";
+      if (read(() => statements.marked.get(tenant, run, step, attempt)) !== undefined) return "yes";
+      return boot === "unknown" ? "unknown" : "no";
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { accessSync, closeSync, constants, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { type FaultCode, FaultError, fault } from "../../core/fault.ts";
+import { assertRecent, connect, type Database } from "./driver.ts";
+import { migrate } from "./migrate.ts";
+import { asFault } from "./sqlite-fault.ts";
+
+/** How long a writer waits for another process's transaction, which is over in milliseconds unless that process hangs. */
+const busyTimeoutMs = 5000;
+
+/** Opens a store's file, creating it if need be, or throws a fault that says why not. */
+export function openDatabase(path: string): { readonly db: Database; readonly file: string } {
+  const file = resolve(path);
+  makeReady(file);
+  const db = connectOrExplain(file);
+  try {
+    const version = db.prepare("select sqlite_version() as version").get() as { readonly version: string };
+    assertRecent(version.version);
+    db.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+    db.exec("pragma journal_mode = wal");
+    // What is erased is overwritten, not only unlinked.
+    db.exec("pragma secure_delete = on");
+    migrate(db, file);
+    return { db, file };
+  } catch (error) {
+    db.close();
+    throw asFault(error, file);
+  }
+}
+
+export function connectOrExplain(file: string): Database {
+  try {
+    return connect(file);
+  } catch (error) {
+    throw asFault(error, file);
+  }
+}
+
+/** Creates the file for its owner alone, before SQLite would create it for everyone; the log files take its mode over. */
+export function makeReady(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    // An existing file is not opened here: closing it would drop the locks this process may hold on it.
+    if (codeOf(error) !== "EEXIST") throw unusable(file, error);
+  }
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+const reasons: Readonly<Record<string, readonly [FaultCode, string]>> = {
+  ENOENT: ["STORE_UNUSABLE", "its directory does not exist; create it or give another path"],
+  ENOTDIR: ["STORE_UNUSABLE", "its directory is a file; give another path"],
+  EISDIR: ["STORE_UNUSABLE", "it is a directory; give the path of a file"],
+  EROFS: ["STORE_READ_ONLY", "it is on a read-only disk; give another path"],
+  EACCES: [
+    "STORE_READ_ONLY",
+    "this user may not write it and its directory; change the permissions or give another path",
+  ],
+};
+
+function unusable(file: string, cause: unknown): FaultError {
+  const [code, about] = reasons[codeOf(cause)] ?? ["STORE_UNUSABLE", `it cannot be opened (${codeOf(cause)})`];
+  return new FaultError(fault(code, `${file}: ${about}`), { cause });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from "node:fs";
+import type { Clock, Timers } from "../../core/clock.ts";
+import type { Instant } from "../../core/id.ts";
+import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
+import type { Store } from "../../core/store.ts";
+import type { Context } from "./context.ts";
+import type { Database } from "./driver.ts";
+import { closedFault, groupCommit } from "./group-commit.ts";
+import { landing } from "./landing.ts";
+import { leases } from "./leases.ts";
+import { openDatabase } from "./open.ts";
+import { asFault } from "./sqlite-fault.ts";
+import { prepareAll, type Statements } from "./statements.ts";
+import { watching } from "./watch.ts";
+import { workerLock } from "./worker-lock.ts";
+
+export interface SqliteOptions {
+  readonly clock?: Clock;
+  /** How long a claim holds without being renewed. */
+  readonly leaseMs?: number;
+  /** What the look-out for other processes' writes waits with. */
+  readonly timers?: Timers;
+}
+
+/** A store in one file: every process may read it and send commands, one at a time may execute. */
+export function sqlite(path: string, options: SqliteOptions = {}): Store {
+  const { db, file } = openDatabase(path);
+  return sqliteStore(db, file, options);
+}
+
+export function sqliteStore(db: Database, file: string, options: SqliteOptions = {}): Store {
+  const { clock = systemClock, leaseMs = 30_000, timers = systemTimers } = options;
+  const statements = prepareAll(db);
+  const group = groupCommit(db, file);
+  const lock = workerLock(file);
+  let isOpen = true;
+  const read = <Result>(work: () => Result): Result => {
+    if (!isOpen) throw closedFault(file);
+    try {
+      return work();
+    } catch (error) {
+      throw asFault(error, file);
+    }
+  };
+  const context = { statements, group, clock, leaseMs, read };
+  const { watch, stop } = watching(timers, () => read(() => statements.dataVersion.get()?.data_version));
+  return {
+    clock,
+    ...journal(context),
+    ...rowReads(context),
+    ...blobs(context),
+    ...leases(context, bootId()),
+    erase: async (tenant, run, keep, hashOf) => {
+      assertNames(tenant, run);
+      const erased = await group.join("hard", () => eraseBodies(statements, [tenant, run], keep, hashOf));
+      // The log still holds the old pages until it is copied and cut.
+      read(() => db.exec("pragma wal_checkpoint(truncate)"));
+      return erased;
+    },
+    watch,
+    lockWorker: async () => {
+      // Whoever had a lease was the worker before us and is dead, or we would not have the lock.
+      if (lock.take()) await group.join("soft", () => void statements.expireAll.run());
+    },
+    close: async () => {
+      if (!isOpen) return;
+      group.close();
+      stop();
+      isOpen = false;
+      lock.free();
+      db.close();
+    },
+  };
+}
+
+function journal({ statements, group, read }: Context): Pick<Store, "append" | "events" | "head"> {
+  const land = landing(statements);
+  return {
+    append: async (entries) => {
+      entries.forEach(assertSound);
+      const flush = entries.some((entry) => entry.flush === "hard") ? "hard" : "soft";
+      return group.join(flush, () => landInOrder(entries, land));
+    },
+    events: async (tenant, run, after) => {
+      assertNames(tenant, run);
+      return read(() => statements.events.all(tenant, run, after).map((event) => ({ ...event })));
+    },
+    head: async (tenant, run) => {
+      assertNames(tenant, run);
+      return read(() => plain(statements.head.get(tenant, run)));
+    },
+  };
+}
+
+function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "used"> {
+  return {
+    row: async (tenant, table, key) => {
+      assertNames(tenant, key);
+      return read(() => plain(statements.row[table].get(tenant, key)));
+    },
+    list: async (tenant, query) => {
+      const { where, after, limit } = query;
+      assertNames(tenant, after ?? "");
+      const values = [tenant, ...(where === undefined ? [] : [where.equals]), ...(after === undefined ? [] : [after])];
+      return read(() => statements.list(query).all(...values, limit)).map((row) => ({ ...row }));
+    },
+    used: async (tenant, tally) => {
+      assertNames(tenant, tally);
+      return read(() => statements.used.get(tenant, tally)?.used ?? 0);
+    },
+  };
+}
+
+function blobs({ statements, group, read }: Context): Pick<Store, "putBlob" | "blob"> {
+  return {
+    putBlob: async (tenant, hash, bytes) => {
+      assertNames(tenant, hash);
+      await group.join("soft", () => statements.putBlob.run(tenant, hash, bytes));
+    },
+    blob: async (tenant, hash) => {
+      assertNames(tenant, hash);
+      return read(() => statements.blob.get(tenant, hash)?.bytes ?? null);
+    },
+  };
+}
+
+function eraseBodies(
+  statements: Statements,
+  run: readonly [tenant: string, run: string],
+  keep: readonly number[],
+  hashOf: (body: string) => Uint8Array,
+): number {
+  const kept = new Set(keep);
+  const events = statements.events.all(...run, 0).filter(({ position }) => !kept.has(position));
+  let erased = 0;
+  for (const { position, body } of events) {
+    if (body === null) continue;
+    statements.eraseBody.run(hashOf(body), ...run, position);
+    erased += 1;
+  }
+  return erased;
+}
+
+/** Rows come from the driver without a prototype; what leaves the store is a plain object. */
+function plain<Row extends object>(row: Row | undefined): Row | null {
+  return row === undefined ? null : { ...row };
+}
+
+const systemClock: Clock = { now: () => Date.now() as Instant };
+
+const systemTimers: Timers = {
+  after: (ms, work) => {
+    const timer = setTimeout(work, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Linux names each start of the machine. Elsewhere a lost marker cannot be told from one that was never written. */
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "unknown";
+  }
+}

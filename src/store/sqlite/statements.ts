@@ -1,0 +1,122 @@
+import { assert } from "../../core/assert.ts";
+import type { RunId, Tenant } from "../../core/id.ts";
+import { indexed, type Table, tables } from "../../core/rows.ts";
+import type { Head, Query, StoredEvent, StoredRow } from "../../core/store.ts";
+import type { Database, Statement } from "./driver.ts";
+
+/** Every statement of the store, prepared once. */
+export type Statements = ReturnType<typeof prepareAll>;
+
+export function prepareAll(db: Database) {
+  const prepare = <Row>(sql: string) => db.prepare(sql) as Statement<Row>;
+  return { ...journal(prepare), ...leases(prepare), ...kept(prepare), ...rows(prepare), list: lists(prepare) };
+}
+
+type Prepare = <Row>(sql: string) => Statement<Row>;
+
+const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
+
+function journal(prepare: Prepare) {
+  const columns = "position, type, v, at, body, hash, body_hash";
+  return {
+    insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
+    // Changing no row is the answer that a condition failed, so the usual step costs no read.
+    advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
+    advanceFencedHead: prepare(
+      `update head set position = ?1, hash = ?2
+       where tenant = ?3 and run = ?4 and position = ?5 and ${currentEpoch} = ?6`,
+    ),
+    head: prepare<Head>("select position, hash from head where tenant = ? and run = ?"),
+    insertEvent: prepare(
+      "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    events: prepare<StoredEvent>(
+      `select ${columns} from event where tenant = ? and run = ? and position > ? order by position`,
+    ),
+    eventHash: prepare<{ readonly hash: Uint8Array }>(
+      "select hash from event where tenant = ? and run = ? and position = ?",
+    ),
+    eraseBody: prepare("update event set body = null, body_hash = ? where tenant = ? and run = ? and position = ?"),
+  };
+}
+
+function leases(prepare: Prepare) {
+  return {
+    epoch: prepare<{ readonly epoch: number }>("select epoch from lease where tenant = ? and run = ?"),
+    claim: prepare<{ readonly epoch: number }>(
+      `insert into lease (tenant, run, epoch, worker, until) values (?1, ?2, 1, ?3, ?4)
+       on conflict (tenant, run) do update set epoch = epoch + 1, worker = excluded.worker, until = excluded.until
+       where until <= ?5 or worker = excluded.worker
+       returning epoch`,
+    ),
+    due: prepare<{ readonly tenant: Tenant; readonly run: RunId }>(
+      `select timer.tenant, timer.key as run from timer indexed by timer_due_at
+       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
+       where timer.row ->> 'due_at' <= ?1 and coalesce(lease.until, 0) <= ?1
+       order by timer.row ->> 'due_at', timer.tenant, timer.key limit ?2`,
+    ),
+    nextDue: prepare<{ readonly at: number }>(
+      `select row ->> 'due_at' as at from timer indexed by timer_due_at
+       where row ->> 'due_at' > ? order by row ->> 'due_at' limit 1`,
+    ),
+    renew: prepare("update lease set until = ? where tenant = ? and run = ? and worker = ? and epoch = ?"),
+    release: prepare(
+      "update lease set worker = null, until = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
+    ),
+    expireAll: prepare("update lease set until = 0 where until > 0"),
+    mark: prepare(
+      `insert into marker (step, attempt, tenant, run, epoch) select ?1, ?2, ?3, ?4, ?5 where ${currentEpoch} = ?5
+       on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch`,
+    ),
+    marked: prepare("select 1 from marker where tenant = ? and run = ? and step = ? and attempt = ?"),
+  };
+}
+
+function kept(prepare: Prepare) {
+  return {
+    charge: prepare(
+      `insert into tally (tenant, tally, used) values (?, ?, ?)
+       on conflict (tenant, tally) do update set used = used + excluded.used`,
+    ),
+    used: prepare<{ readonly used: number }>("select used from tally where tenant = ? and tally = ?"),
+    putBlob: prepare("insert into blob (tenant, hash, bytes) values (?, ?, ?) on conflict (tenant, hash) do nothing"),
+    blob: prepare<{ readonly bytes: Uint8Array }>("select bytes from blob where tenant = ? and hash = ?"),
+    dataVersion: prepare<{ readonly data_version: number }>("pragma data_version"),
+  };
+}
+
+function rows(prepare: Prepare) {
+  const each = <Row>(sql: (table: Table) => string) =>
+    Object.fromEntries(tables.map((table) => [table, prepare(sql(table))])) as Record<Table, Statement<Row>>;
+  return {
+    row: each<StoredRow>((table) => `select key, version, row from ${table} where tenant = ? and key = ?`),
+    putRow: each(
+      (table) =>
+        `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?)
+         on conflict (tenant, key) do update set version = excluded.version, row = excluded.row`,
+    ),
+    removeRow: each((table) => `delete from ${table} where tenant = ? and key = ?`),
+  };
+}
+
+/** The statement for a query's shape, prepared when that shape is first asked for. */
+function lists(prepare: Prepare): (query: Query) => Statement<StoredRow> {
+  const known = new Map<string, Statement<StoredRow>>();
+  return (query) => {
+    const sql = listSql(query);
+    const statement = known.get(sql) ?? prepare<StoredRow>(sql);
+    known.set(sql, statement);
+    return statement;
+  };
+}
+
+function listSql({ table, where, after, order }: Query): string {
+  const field = indexed[table]?.find((name) => name === where?.field);
+  assert(where === undefined || field !== undefined, `${table} can be asked for ${where?.field}`);
+  // Without statistics SQLite would rather walk the whole tenant than use the index, so it is named.
+  const by = field === undefined ? "" : ` indexed by ${table}_${field}`;
+  const equal = field === undefined ? "" : ` and row ->> '${field}' = ? and row ->> '${field}' is not null`;
+  const beyond = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
+  const direction = order === "oldest" ? "asc" : "desc";
+  return `select key, version, row from ${table}${by} where tenant = ?${equal}${beyond} order by key ${direction} limit ?`;
+}
