@@ -42,7 +42,7 @@ export const rooms: readonly Room[] = [
   {
     name: "store/rehearsal",
     about: "the vault that reads another and keeps its writes to itself",
-    rooms: ["core"],
+    rooms: ["core", "store/memory"],
     packages: [],
     node: "any",
   },
