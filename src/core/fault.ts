@@ -1,0 +1,116 @@
+import type { Json } from "./json.ts";
+
+/**
+ * Every way something can go wrong. What follows from a fault is decided here, never where it is thrown:
+ * `tries` is how often a step that may be tried again is tried in all; 1 means never again.
+ * `exit` is what the command line answers with.
+ */
+export const faults = {
+  // The world was busy. Worth another try, with patience.
+  RATE_LIMIT: { tries: 5, baseMs: 2000, capMs: 120_000, exit: 4, about: "the provider asked us to slow down" },
+  NETWORK_TIMEOUT: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "no answer in time" },
+  TEMPORARY_PROVIDER_ERROR: {
+    tries: 3,
+    baseMs: 1000,
+    capMs: 60_000,
+    exit: 4,
+    about: "the provider failed and may recover",
+  },
+  TRANSIENT_DB_LOCK: { tries: 5, baseMs: 100, capMs: 5_000, exit: 4, about: "a database lock was in the way" },
+  DEPENDENCY_UNAVAILABLE: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "something the tool needs is down" },
+
+  // The asking was wrong. Nothing was run.
+  PLAN_INVALID: { tries: 1, exit: 2, about: "the plan breaks a rule; every reason is listed" },
+  INVALID_INPUT: { tries: 1, exit: 2, about: "the input does not fit the tool's schema" },
+  SCHEMA_VALIDATION_FAILED: { tries: 1, exit: 4, about: "the tool's answer does not fit its output schema" },
+  SCHEMA_UNUSABLE: {
+    tries: 1,
+    exit: 2,
+    about: "a schema is asynchronous, cannot be read, or yields something that is not JSON",
+  },
+  MISSING_REQUIRED_CONTEXT: { tries: 1, exit: 2, about: "a placeholder or binding has no value" },
+  TOOL_INVALID: { tries: 1, exit: 2, about: "the definition of a tool contradicts itself" },
+  CONFIG_INVALID: { tries: 1, exit: 2, about: "the configuration cannot be used" },
+  REQUEST_KEY_REUSED: { tries: 1, exit: 2, about: "the request key belongs to a different request" },
+  LIMIT_EXCEEDED: { tries: 1, exit: 2, about: "something is larger, deeper or longer than its limit" },
+
+  // The rules said no, on the record.
+  TOOL_UNKNOWN: { tries: 1, exit: 4, about: "no tool has that name" },
+  PRECONDITION_FAILED: { tries: 1, exit: 4, about: "a condition of the step does not hold" },
+  POLICY_DENIED: { tries: 1, exit: 4, about: "a rule refused the call" },
+  AUTH_FORBIDDEN: { tries: 1, exit: 4, about: "this principal may not do that" },
+  MODE_FORBIDS: { tries: 1, exit: 4, about: "the mode of the run does not allow the effect" },
+  DEADLINE_EXCEEDED: { tries: 1, exit: 4, about: "the run's deadline has passed" },
+  BUDGET_EXCEEDED: { tries: 1, exit: 4, about: "the call would overspend a limit" },
+  GATE_REJECTED: { tries: 1, exit: 4, about: "a person said no" },
+  GATE_EXPIRED: { tries: 1, exit: 4, about: "nobody decided in time" },
+  DUPLICATE_EFFECT: { tries: 1, exit: 4, about: "the same act was already done elsewhere" },
+  DUPLICATE_IN_DOUBT: { tries: 1, exit: 4, about: "the same act may already have been done elsewhere" },
+  EFFECT_CLOSED: { tries: 1, exit: 4, about: "the act was given up or undone and is not done again by itself" },
+  CONFIRMATION_FAILED: { tries: 1, exit: 4, about: "the world no longer matches the recorded act" },
+  ASSERTION_FAILED: { tries: 1, exit: 4, about: "an assertion of the plan does not hold" },
+
+  // It ran and went wrong.
+  TOOL_FAILED: { tries: 1, exit: 4, about: "the tool threw something it did not name" },
+  TOOL_TIMEOUT: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "the tool did not answer in its time" },
+  CANCELLED: { tries: 1, exit: 4, about: "the call was cancelled" },
+  OUTCOME_UNKNOWN: { tries: 1, exit: 4, about: "the act may or may not have happened" },
+  ABORTED: { tries: 1, exit: 4, about: "an earlier step ended the plan" },
+  DEPENDENCY_FAILED: { tries: 1, exit: 4, about: "a step this one needs did not succeed" },
+
+  // Parked: nothing failed, something is not there.
+  TOOL_MISSING: { tries: 1, exit: 3, about: "the tool pinned when the run was accepted is not registered here" },
+  TOOL_CHANGED: { tries: 1, exit: 3, about: "the tool is not the one pinned when the run was accepted" },
+
+  // Nothing by that name, or no longer possible.
+  RUN_NOT_FOUND: { tries: 1, exit: 5, about: "no run has that id" },
+  GATE_NOT_FOUND: { tries: 1, exit: 5, about: "no gate has that id" },
+  STEP_NOT_FOUND: { tries: 1, exit: 5, about: "the run has no such step" },
+  GATE_DECIDED: { tries: 1, exit: 2, about: "the gate was already decided, expired or closed" },
+  NOT_POSSIBLE: { tries: 1, exit: 2, about: "the run or step is not in a state that allows this" },
+
+  // The store.
+  STORE_BUSY: { tries: 1, exit: 6, about: "another process is the worker of this store" },
+  STORE_FULL: { tries: 1, exit: 6, about: "no room left to write" },
+  STORE_READ_ONLY: { tries: 1, exit: 6, about: "the store cannot be written" },
+  STORE_UNUSABLE: { tries: 1, exit: 6, about: "the store cannot be opened or is not one of ours" },
+  STORE_NEWER: { tries: 1, exit: 6, about: "the store was written by a newer version" },
+  STORE_FAILED: { tries: 1, exit: 6, about: "the store failed and nothing was written" },
+  CHAIN_BROKEN: { tries: 1, exit: 6, about: "the journal was changed after it was written" },
+  ENGINE_CLOSED: { tries: 1, exit: 6, about: "the engine was closed" },
+} as const satisfies Record<string, { tries: number; baseMs?: number; capMs?: number; exit: number; about: string }>;
+
+export type FaultCode = keyof typeof faults;
+
+/** A failure as data: it is recorded, compared and shown, so it holds no stack and no class. */
+export interface Fault {
+  readonly code: FaultCode;
+  /** What, to which, and what now. */
+  readonly message: string;
+  readonly detail?: Json;
+}
+
+export function fault(code: FaultCode, message: string, detail?: Json): Fault {
+  return detail === undefined ? { code, message } : { code, message, detail };
+}
+
+/** How a tool or the engine says which fault it met. Nothing else is thrown on purpose. */
+export class FaultError extends Error {
+  override readonly name = "FaultError";
+  readonly fault: Fault;
+
+  constructor(fault: Fault, options?: ErrorOptions) {
+    super(`${fault.code}: ${fault.message}`, options);
+    this.fault = fault;
+  }
+}
+
+/** A fault together with the tool's word that nothing happened, so that a retry is safe. */
+export class NotDoneError extends FaultError {
+  readonly done = false;
+}
+
+/** `throw notDone(...)` in an act: it failed, and it left nothing in the world. */
+export function notDone(cause: Fault | FaultCode, message = "the tool says that nothing happened"): NotDoneError {
+  return new NotDoneError(typeof cause === "string" ? fault(cause, message) : cause);
+}

@@ -1,0 +1,73 @@
+import type { Effect, Mode } from "./effect.ts";
+import type { StepId } from "./id.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { CachePolicy } from "./tool.ts";
+
+/** Work as data, normalised: what a step left out was taken from its tool. This is what is stored and run. */
+export interface Plan {
+  readonly plan_id: string | null;
+  readonly schema_version: "1.0";
+  readonly intent_id: string | null;
+  readonly steps: readonly PlanStep[];
+}
+
+export type StepKind = "operator" | "assertion" | "wait";
+
+export interface PlanStep {
+  readonly step_id: StepId;
+  readonly kind: StepKind;
+  /** The tool, for an operator. */
+  readonly name: string;
+  readonly payload: JsonObject;
+  /** The worst of what the plan and the tool say. */
+  readonly effect: Effect;
+  readonly policy_tags: readonly string[];
+  readonly gate: "none" | "human_confirm";
+  readonly cache_policy: CachePolicy;
+  readonly idempotency_template: string | null;
+  /** Step ids, explicit ones and those that bindings and preconditions imply, without repetition. */
+  readonly depends_on: readonly StepId[];
+  readonly bindings: Readonly<Record<string, Binding>>;
+  readonly on_failure: "abort" | "skip" | "retry";
+  readonly on_rejected: "stop" | "continue";
+  /** Further tries after the first; null: by the kind of fault. */
+  readonly retries: number | null;
+  readonly timeout_ms: number | null;
+  readonly preconditions: readonly Condition[];
+  readonly outcome: { readonly type: string; readonly status: "draft" | "final" } | null;
+}
+
+/** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */
+export interface Binding {
+  readonly step: StepId;
+  readonly path: string;
+  readonly as: "value" | "sha256";
+}
+
+/** A claim about the output of an earlier step. What cannot be compared does not hold. */
+export interface Condition {
+  readonly step: StepId;
+  readonly path: string;
+  readonly operator: "eq" | "neq" | "gt" | "lt" | "gte" | "lte" | "exists" | "not_exists" | "contains";
+  readonly value: Json;
+}
+
+/** Given to `submit` beside the plan and recorded with it. */
+export interface PlanOptions {
+  readonly context: JsonObject;
+  readonly mode: Mode;
+}
+
+/** Every limit on a plan has a name. */
+export const planLimits = {
+  steps: 10_000,
+  bytes: 4 * 1024 * 1024,
+  depth: 64,
+  nodes: 500_000,
+  idLength: 64,
+  dependencies: 100_000,
+  templateLength: 1024,
+  timeoutMs: 24 * 60 * 60 * 1000,
+  waitMs: 366 * 24 * 60 * 60 * 1000,
+  retries: 20,
+} as const;

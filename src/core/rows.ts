@@ -1,0 +1,113 @@
+import type { Mode } from "./effect.ts";
+import type { Digest, EffectKey, GateId, Instant, RunId, StepId } from "./id.ts";
+
+/** Every table beside the journal. All of them can be dropped and refolded from it. */
+export const tables = [
+  "run",
+  "ledger",
+  "request",
+  "gate",
+  "timer",
+  "signal",
+  "notice",
+  "project",
+  "outcome",
+  "setting",
+] as const;
+
+export type Table = (typeof tables)[number];
+
+/** The fields of a row that a query may name. Stores index exactly these. */
+export const indexed: Readonly<Partial<Record<Table, readonly string[]>>> = {
+  run: ["status"],
+  gate: ["status", "run_id"],
+  timer: ["due_at"],
+  notice: ["run_id"],
+  outcome: ["reuse_key", "run_id"],
+};
+
+/** What is told of a run without folding it. Key: run id. */
+export interface RunRow {
+  readonly run_id: RunId;
+  readonly origin: RunId;
+  readonly status: string;
+  readonly final: boolean;
+  readonly mode: Mode;
+  readonly principal: string;
+  readonly plan_id: string | null;
+  readonly accepted_at: Instant;
+  readonly ended_at: Instant | null;
+}
+
+/** When a run can move by itself again. Key: run id. The worker claims from here and nowhere else. */
+export interface TimerRow {
+  readonly due_at: Instant;
+}
+
+/** Who may act: one row per effect key, the only thing that says "execute". Key: the effect key. */
+export interface LedgerRow {
+  readonly key: EffectKey;
+  readonly state: LedgerState;
+  readonly generation: number;
+  readonly tool: string;
+  readonly run_id: RunId;
+  readonly origin: RunId;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly input_digest: Digest;
+  /** Position in the owner's journal of the event that proves the act, once there is one. */
+  readonly receipt: number | null;
+  /** False: it happened, but its output did not fit the schema, so nobody may build on it. */
+  readonly usable: boolean;
+}
+
+export type LedgerState =
+  | "started"
+  | "committed"
+  | "in_doubt"
+  | "not_done"
+  | "absent"
+  | "given_up"
+  | "compensating"
+  | "compensated"
+  | "compensation_failed";
+
+/** Which run answers a request. Key: principal id and request key. */
+export interface RequestRow {
+  readonly run_id: RunId;
+  readonly digest: Digest;
+}
+
+/** A held call, as a list shows it; the call itself is in the journal. Key: gate id. */
+export interface GateRow {
+  readonly gate_id: GateId;
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
+  readonly input_digest: Digest;
+  readonly requester: string;
+  readonly opened_at: Instant;
+  readonly expires_at: Instant;
+}
+
+/** A message that waits to be delivered. Key: its stable id. Removed when delivered. */
+export interface NoticeRow {
+  readonly notice_id: string;
+  readonly run_id: RunId;
+  readonly position: number;
+}
+
+/** An artifact, where to find it and what it was made from. Key: outcome id. */
+export interface OutcomeRow {
+  readonly outcome_id: string;
+  readonly type: string;
+  readonly status: "draft" | "final";
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly position: number;
+  readonly tool: string;
+  readonly at: Instant;
+  /** Equal for calls that may share this outcome; null if nobody may. */
+  readonly reuse_key: Digest | null;
+}

@@ -1,0 +1,92 @@
+import type { Effect } from "./effect.ts";
+import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
+import type { Json } from "./json.ts";
+import type { Schema } from "./schema.ts";
+
+/** What can be called. Data first: everything but the functions decides something in the law. */
+export interface Tool {
+  readonly name: string;
+  readonly version: string;
+  readonly effect: Effect;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly risk: "low" | "medium" | "high";
+  readonly input: Schema;
+  readonly output: Schema;
+  /** JSON pointers into the canonical input that make two calls the same act, tenant-wide. */
+  readonly identity: readonly string[] | null;
+  readonly timeoutMs: number;
+  /** Tries in all for a fault that may pass; null: the fault table's number. */
+  readonly tries: number | null;
+  readonly cache: CachePolicy;
+  /** How long a recorded answer may stand in for a new one. */
+  readonly cacheTtlMs: number | null;
+  /** Output fields (JSON pointers) that are stored as digests and can never be bound. */
+  readonly redact: readonly string[];
+
+  // For acts.
+  readonly settleAfterMs: number;
+  readonly confirm: "none" | "strict" | "warn" | "gate";
+  readonly idempotentForMs: number | null;
+  /** What a thrown error or `success: false` says about the world. */
+  readonly errorsMean: "unknown" | "not_done";
+  readonly onDuplicate: "hold" | "reuse" | "refuse";
+  readonly safeIfAbsent: boolean;
+
+  // Methods, so that tools with different inputs fit in one list. The schemas are what makes that safe.
+  run(input: Json, context: ToolContext): Promise<unknown>;
+  verify: ((probe: Probe) => Promise<Sighting>) | null;
+  compensate: ((done: Done, context: ToolContext) => Promise<unknown>) | null;
+}
+
+/** use_if_safe: an equal call may be answered from the record while it is safe. ttl_only: only within the tool's time. */
+export type CachePolicy = "never" | "use_if_safe" | "ttl_only";
+
+export interface ToolContext {
+  /** Hand it to the outside world as the idempotency key. Empty for what never acts. */
+  readonly key: EffectKey | "";
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly trace_id: string;
+  readonly signal: AbortSignal;
+  readonly now: Instant;
+  /** Adds to the cost of this attempt. Integers only. */
+  cost(spent: Partial<Cost>): void;
+  /** A step to be taken after this one has committed: it walks the whole road. */
+  errand(name: string, payload: Json): void;
+  /** A message to be delivered after commit, at least once, under a stable id. */
+  notice(topic: string, payload: Json): void;
+}
+
+/** What is asked of the world about an act in doubt, or about a recorded one. */
+export interface Probe {
+  readonly key: EffectKey;
+  readonly input: Json;
+  /** The recorded output, when an act on record is confirmed rather than searched for. */
+  readonly output: Json | null;
+  readonly since: Instant;
+  readonly signal: AbortSignal;
+}
+
+/** What a verifier saw. Anything it cannot tell is unknown, never absent. */
+export type Sighting =
+  | { readonly saw: "happened"; readonly output: Json; readonly differs?: string }
+  | { readonly saw: "absent" }
+  | { readonly saw: "unknown"; readonly why?: string };
+
+/** An act on record, as its compensation receives it. */
+export interface Done {
+  readonly input: Json;
+  readonly output: Json | null;
+  readonly key: EffectKey;
+}
+
+/** What an attempt cost: integers, attached to the attempt, never rolled back. */
+export interface Cost {
+  readonly usd_micros: number;
+  readonly credits: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly model: string;
+}
