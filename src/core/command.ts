@@ -1,0 +1,120 @@
+import type { Mode } from "./effect.ts";
+import type { Cause, Notice, Pin, Request } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import type { GateId, Instant, RunId, StepId } from "./id.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import type { Principal } from "./principal.ts";
+import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
+import type { Cost, Sighting } from "./tool.ts";
+
+/** A wish. It carries the moment it is judged at, and every fact from elsewhere, so that judging needs nothing else. */
+export type Command = { readonly now: Instant } & (
+  | {
+      readonly type: "accept";
+      readonly run_id: RunId;
+      readonly origin: RunId;
+      readonly principal: Principal;
+      readonly mode: Mode;
+      readonly plan: Plan | null;
+      readonly context: JsonObject;
+      readonly request: Request | null;
+      readonly tools: Readonly<Record<string, Pin>>;
+      readonly deadline_at: Instant | null;
+      readonly correlation_id: string;
+      readonly trace_id: string;
+    }
+  | { readonly type: "propose"; readonly step: PlanStep; readonly pin: Pin | null }
+  | { readonly type: "close" }
+  | {
+      readonly type: "start";
+      readonly step_id: StepId;
+      readonly proposal: Proposal;
+      readonly in_flight: readonly StepId[];
+    }
+  | {
+      readonly type: "end";
+      readonly grant: Grant;
+      readonly ending: Ending;
+      readonly tool: ToolFacts;
+      readonly cost: Cost | null;
+      readonly reuse: ReuseTerms | null;
+      readonly errands: readonly Errand[];
+      readonly notices: readonly Notice[];
+      /** For the jitter of a retry. */
+      readonly dice: number;
+      readonly in_flight: readonly StepId[];
+      /** For an undo: the world was looked at and the act is gone. */
+      readonly confirmed: boolean;
+    }
+  | { readonly type: "recover"; readonly found: readonly Found[] }
+  | {
+      readonly type: "settle";
+      readonly step_id: StepId;
+      readonly sighting: Sighting | null;
+      readonly flaw: Fault | null;
+      readonly in_flight: readonly StepId[];
+    }
+  | {
+      readonly type: "resolve";
+      readonly step_id: StepId;
+      readonly principal: Principal;
+      readonly verdict: Resolution;
+      readonly reason: string;
+    }
+  | {
+      readonly type: "approve";
+      readonly gate_id: GateId;
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly use_within_ms: number;
+    }
+  | { readonly type: "reject"; readonly gate_id: GateId; readonly principal: Principal; readonly reason: string }
+  | { readonly type: "expire"; readonly gate_id: GateId }
+  | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
+  | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }
+  | { readonly type: "deliver"; readonly notice_id: string }
+);
+
+export type Ask<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+
+/** The right to execute one attempt, handed out by a decision and by nothing else. */
+export interface Grant {
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly started_at: Instant;
+  readonly generation: number;
+  /** A `started` fact stands in the journal; without one, running is live information only. */
+  readonly recorded: boolean;
+  readonly proposal: Proposal;
+}
+
+/** How a handler ended. */
+export type Ending =
+  /** `flaw`: what it answered does not fit its output schema. */
+  | { readonly how: "value"; readonly output: Json; readonly flaw: Fault | null }
+  /** The tool's word that nothing happened. */
+  | { readonly how: "not_done"; readonly fault: Fault }
+  | { readonly how: "error"; readonly fault: Fault }
+  /** A timeout or an abort: it may still happen. */
+  | { readonly how: "unheard"; readonly fault: Fault };
+
+/** A step that a commit appends. */
+export interface Errand {
+  readonly step: PlanStep;
+  readonly pin: Pin | null;
+  readonly cause: Cause;
+}
+
+/** What a new holder of the run finds about a step that was under way, or that waited for a tool. */
+export interface Found {
+  readonly step_id: StepId;
+  readonly mark: "yes" | "no" | "unknown";
+  readonly tool: ToolFacts | null;
+}
+
+export type Resolution =
+  | { readonly as: "happened"; readonly output: Json; readonly flaw: Fault | null }
+  | { readonly as: "absent" }
+  | { readonly as: "give_up" }
+  | { readonly as: "undo"; readonly tool: ToolFacts | null };

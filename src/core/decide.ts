@@ -1,0 +1,119 @@
+import { assert, unreachable } from "./assert.ts";
+import type { Command, Grant } from "./command.ts";
+import { end } from "./decide/end.ts";
+import { approve, expire, reject } from "./decide/gate.ts";
+import { accept, cancel, close, deliver, propose, resume } from "./decide/life.ts";
+import { recover, resolve, settle } from "./decide/settle.ts";
+import { start } from "./decide/start.ts";
+import type { EndStatus, Event } from "./event.ts";
+import { evolve } from "./evolve.ts";
+import type { Fault } from "./fault.ts";
+import type { Guard } from "./guard.ts";
+import type { Instant } from "./id.ts";
+import type { Need, Ruling } from "./ruling.ts";
+import type { Run } from "./run.ts";
+import type { Check } from "./store.ts";
+
+export interface Decision {
+  readonly events: readonly Event[];
+  readonly after: Run;
+  /** Indices of the steps that these events made ready. */
+  readonly fresh: readonly number[];
+  readonly checks: readonly Check[];
+  readonly grant: Grant | null;
+  readonly refusal: Fault | null;
+  readonly need: Need | null;
+}
+
+/**
+ * The law of a run: what follows, given what happened and what is asked.
+ * A refusal is a fact, so it is an event. An impossibility is a bug, so it is an assertion.
+ */
+export function decide(run: Run, command: Command, guards: readonly Guard[]): Decision {
+  const ruling = rule(run, command, guards);
+  const events: Event[] = [];
+  const fresh: number[] = [];
+  let after = run;
+  const happen = (event: Event) => {
+    events.push(event);
+    after = evolve(after, event);
+    fresh.push(...after.fresh);
+  };
+  for (const event of ruling.events) happen(event);
+  if (events.length > 0) for (const event of gatesLeftOpen(run, after, command.now)) happen(event);
+  if (events.length > 0 && isOver(after)) happen({ type: "run.ended", at: command.now, status: endStatus(after) });
+  return {
+    events,
+    after,
+    fresh,
+    checks: ruling.checks ?? NO_CHECKS,
+    grant: ruling.grant ?? null,
+    refusal: ruling.refusal ?? null,
+    need: ruling.need ?? null,
+  };
+}
+
+const NO_CHECKS: readonly Check[] = [];
+
+function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
+  assert(command.type === "accept" || run.position > 0, "only an accepted run is asked for anything");
+  switch (command.type) {
+    case "accept":
+      return accept(run, command);
+    case "propose":
+      return propose(run, command);
+    case "close":
+      return close(run, command);
+    case "start":
+      return start(run, command, guards);
+    case "end":
+      return end(run, command);
+    case "recover":
+      return recover(run, command);
+    case "settle":
+      return settle(run, command);
+    case "resolve":
+      return resolve(run, command);
+    case "approve":
+      return approve(run, command);
+    case "reject":
+      return reject(run, command);
+    case "expire":
+      return expire(run, command);
+    case "cancel":
+      return cancel(run, command);
+    case "resume":
+      return resume(run, command);
+    case "deliver":
+      return deliver(command);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** A gate whose step no longer waits for it lets nobody through. */
+function gatesLeftOpen(before: Run, after: Run, at: Instant): readonly Event[] {
+  if (before.waiting.size === 0 || before.waiting === after.waiting) return [];
+  const closed: Event[] = [];
+  for (const [id] of before.waiting) {
+    const step = before.steps.get(before.index.get(id) as number);
+    if (step.standing.state !== "waiting_approval" || after.waiting.has(id)) continue;
+    const gate = after.gates.get(step.standing.gate_id);
+    if (gate?.status === "open")
+      closed.push({ type: "gate.closed", at, gate_id: gate.gate_id, reason: "the step no longer waits" });
+  }
+  return closed;
+}
+
+function isOver(run: Run): boolean {
+  const { moving, retrying, waiting } = run.paces;
+  if (run.ended !== null || run.open || moving + retrying + waiting > 0) return false;
+  assert(run.paces.blocked === 0, "a step that waits for another has one to wait for");
+  return true;
+}
+
+function endStatus(run: Run): EndStatus {
+  if (run.cancel !== null) return "cancelled";
+  if (run.succeeded === run.steps.length) return "completed";
+  return run.succeeded > 0 ? "partial" : "failed";
+}

@@ -1,0 +1,186 @@
+import { assert } from "../assert.ts";
+import type { Ask } from "../command.ts";
+import { type Effect, type World, worst } from "../effect.ts";
+import type { Event, Exits, LedgerVersion, Provenance } from "../event.ts";
+import { type Fault, fault } from "../fault.ts";
+import type { Instant } from "../id.ts";
+import type { ToolFacts } from "../proposal.ts";
+import { NOTHING, type Ruling } from "../ruling.ts";
+import { findStep, type Run, type Step } from "../run.ts";
+import { chargesFor } from "../tally.ts";
+import { retryAt } from "./retry.ts";
+import { startable } from "./start.ts";
+
+type End = Ask<"end">;
+
+/** Commit: what a handler's end means for the step, the world and the ledger. DESIGN 5, column by column. */
+export function end(run: Run, command: End): Ruling {
+  const { grant } = command;
+  const step = findStep(run, grant.step_id);
+  assert(step !== undefined, "only a step of the run ends");
+  if (!isCurrent(step, command)) return late(run, step, command);
+  const effect = worst(step.spec.effect, command.tool.effect);
+  return effect === "acts" ? endAct(run, step, command) : endOther(run, step, command, effect);
+}
+
+/** The attempt is the one the run knows of, and nothing has overtaken it. */
+function isCurrent(step: Step, { grant, now }: End): boolean {
+  const { standing } = step;
+  if (grant.recorded) return standing.state === "running" && standing.attempt === grant.attempt;
+  return startable(step, now) && step.attempts + 1 === grant.attempt;
+}
+
+/** A value after a timeout is adopted while nobody knows better; anything else is kept as evidence, or dropped with the call. */
+function late(run: Run, step: Step, command: End): Ruling {
+  const { ending, grant, now } = command;
+  const doubted = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt;
+  if (doubted && ending.how === "value") return endAct(run, step, command);
+  if (grant.recorded && ending.how === "value") {
+    return {
+      events: [
+        { type: "evidence.kept", at: now, step_id: grant.step_id, attempt: grant.attempt, evidence: ending.output },
+      ],
+    };
+  }
+  return step.standing.state === "cancelled" && command.cost !== null ? { events: [cancelled(run, command)] } : NOTHING;
+}
+
+function endAct(run: Run, step: Step, command: End): Ruling {
+  const { ending, grant, tool } = command;
+  assert(step.act !== null, "an act that ends was started on the record");
+  const ledger: LedgerVersion = { version: step.act.version + 1, generation: grant.generation };
+  switch (ending.how) {
+    case "value":
+      return ending.flaw === null
+        ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
+        : { events: withUndo(run, step, [unusable(run, command, ending.output, ending.flaw, ledger)]) };
+    case "not_done":
+      return failed(run, step, command, ending.fault, ledger);
+    case "error":
+      if (tool.errorsMean === "not_done") return failed(run, step, command, ending.fault, ledger);
+      return { events: [doubted(run, step, command, ending.fault, ledger)] };
+    default:
+      return { events: [doubted(run, step, command, ending.fault, ledger)] };
+  }
+}
+
+function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
+  const { ending } = command;
+  if (run.cancel !== null && ending.how !== "value") return { events: [cancelled(run, command)] };
+  if (ending.how !== "value") return failed(run, step, command, ending.fault);
+  if (ending.flaw !== null) return failed(run, step, command, ending.flaw);
+  return { events: succeeded(run, step, command, effect === "writes" ? "state_changed" : "pure") };
+}
+
+/** The head that every ending shares: who, when, at what cost. */
+function ended(run: Run, { grant, cost, now }: End) {
+  const { step_id, attempt, started_at, proposal } = grant;
+  const head = { at: now, step_id, attempt, started_at };
+  const derived = proposal.derived && !grant.recorded ? { ...head, input: proposal.input } : head;
+  return cost === null ? derived : { ...derived, cost, charges: chargesFor(run, cost, now) };
+}
+
+function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
+  const { ending, notices, errands, now } = command;
+  assert(ending.how === "value", "only a value succeeds");
+  const provenance = provenanceOf(run, step, command);
+  const event: Event = {
+    ...ended(run, command),
+    type: "step.succeeded",
+    output: ending.output,
+    world,
+    ...(ledger && { ledger }),
+    ...(notices.length > 0 && { notices }),
+    ...(provenance && { outcome: provenance }),
+  };
+  const more = errands.map(
+    (errand): Event => ({ type: "step.proposed", at: now, step_id: errand.step.step_id, ...errand }),
+  );
+  return withUndo(run, step, [event, ...more], command.confirmed);
+}
+
+function provenanceOf(run: Run, { spec, pin }: Step, { grant, reuse }: End): Provenance | null {
+  if (spec.outcome === null && reuse === null) return null;
+  return {
+    outcome_id: `out_${run.id.slice(4)}_${spec.step_id}`,
+    type: spec.outcome?.type ?? spec.name,
+    status: spec.outcome?.status ?? "final",
+    input_digest: grant.proposal.call?.digest ?? null,
+    tool: `${spec.name}@${pin?.version ?? "1"}`,
+    reuse_key: reuse?.key ?? null,
+  };
+}
+
+/** It happened, but what it answered is not what it promised: on record, never retried, nobody may build on it. */
+function unusable(
+  run: Run,
+  command: End,
+  output: Extract<Event, { type: "step.succeeded" }>["output"],
+  flaw: Fault,
+  ledger: LedgerVersion,
+): Event {
+  const why = { fault: flaw, retry_at: null, world: "compensatable_failure", sparing: command.in_flight } as const;
+  return { ...ended(run, command), type: "step.failed", ...why, output, ledger };
+}
+
+function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerVersion): Ruling {
+  const { grant, tool, now, dice, in_flight } = command;
+  const retry_at = retryAt(run, step, tool, why, { attempt: grant.attempt, now, dice });
+  const event: Event = {
+    ...ended(run, command),
+    type: "step.failed",
+    fault: why,
+    retry_at,
+    world: retry_at === null ? "permanent_failure" : "retryable_failure",
+    ...(ledger && { ledger }),
+    ...(retry_at === null && { sparing: in_flight }),
+  };
+  return { events: retry_at === null ? withUndo(run, step, [event]) : [event] };
+}
+
+function cancelled(run: Run, command: End): Event {
+  const { input: _input, ...head } = { input: null, ...ended(run, command) };
+  return { ...head, type: "step.cancelled" };
+}
+
+function doubted(run: Run, step: Step, command: End, cause: Fault, ledger: LedgerVersion): Event {
+  const { grant, now, tool } = command;
+  const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, command) };
+  return {
+    ...head,
+    type: "step.doubted",
+    fault: unknown(step, cause),
+    ledger,
+    exits: exitsOf(tool, grant.started_at, now),
+  };
+}
+
+export function unknown({ spec }: Step, cause: Fault): Fault {
+  return fault("OUTCOME_UNKNOWN", `${spec.step_id} may or may not have happened: ${cause.message}`, {
+    code: cause.code,
+  });
+}
+
+/** How this doubt can be settled without a person, as the tool declares it now. */
+export function exitsOf(tool: ToolFacts | null, startedAt: Instant, lastAlive: Instant): Exits {
+  if (tool === null) return { verify: false, resend_until: null, quiet_at: lastAlive };
+  const { idempotentForMs, timeoutMs, settleAfterMs, verifies } = tool;
+  return {
+    verify: verifies,
+    resend_until: idempotentForMs === null ? null : ((startedAt + idempotentForMs - timeoutMs) as Instant),
+    quiet_at: (lastAlive + timeoutMs + settleAfterMs) as Instant,
+  };
+}
+
+/** An undo ends two steps: itself, and the one it undoes. */
+export function withUndo(run: Run, step: Step, events: readonly Event[], confirmed = false): readonly Event[] {
+  if (step.cause?.by !== "undo") return events;
+  const original = findStep(run, step.cause.of);
+  assert(original?.act != null, "an undo undoes an act");
+  const last = events[0] as Event;
+  const head = { at: last.at, step_id: original.spec.step_id };
+  const ledger = { version: original.act.version + 1, generation: original.act.generation };
+  if (last.type === "step.failed")
+    return [...events, { ...head, type: "step.uncompensated", fault: last.fault, ledger }];
+  return [...events, { ...head, type: "step.compensated", confirmed, ledger }];
+}

@@ -1,0 +1,49 @@
+import type { Ask } from "../command.ts";
+import { fault } from "../fault.ts";
+import { NOTHING, type Ruling } from "../ruling.ts";
+import type { Run } from "../run.ts";
+
+export function accept(run: Run, command: Ask<"accept">): Ruling {
+  if (run.position > 0) return NOTHING; // The same command again, after an answer that was lost.
+  const { type: _type, now, ...given } = command;
+  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given }] };
+}
+
+export function propose(run: Run, { step, pin, now }: Ask<"propose">): Ruling {
+  if (run.index.has(step.step_id)) return NOTHING; // A loop that was killed meets its own steps.
+  if (!run.open) {
+    const message = `run ${run.id} takes no more steps; open a new one`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  return { events: [{ type: "step.proposed", at: now, step_id: step.step_id, step, pin, cause: { by: "agent" } }] };
+}
+
+export function close(run: Run, { now }: Ask<"close">): Ruling {
+  return run.open ? { events: [{ type: "run.closed", at: now }] } : NOTHING;
+}
+
+export function cancel(run: Run, { principal, reason, now }: Ask<"cancel">): Ruling {
+  if (run.cancel !== null) return NOTHING;
+  if (run.ended !== null) {
+    return {
+      events: [],
+      refusal: fault("NOT_POSSIBLE", `run ${run.id} has ended (${run.ended.status}); there is nothing to cancel`),
+    };
+  }
+  return { events: [{ type: "cancel.requested", at: now, by: principal.id, reason }] };
+}
+
+export function resume(run: Run, { principal, reason, now }: Ask<"resume">): Ruling {
+  if (run.ended === null) return NOTHING; // It is under way, or waits for something that resuming does not bring.
+  if (run.ended.status !== "partial" && run.ended.status !== "failed") {
+    return {
+      events: [],
+      refusal: fault("NOT_POSSIBLE", `run ${run.id} is ${run.ended.status}; only a partial or failed run is resumed`),
+    };
+  }
+  return { events: [{ type: "run.resumed", at: now, by: principal.id, reason }] };
+}
+
+export function deliver({ notice_id, now }: Ask<"deliver">): Ruling {
+  return { events: [{ type: "notice.delivered", at: now, notice_id }] };
+}

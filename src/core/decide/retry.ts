@@ -1,0 +1,45 @@
+import { type Fault, faults } from "../fault.ts";
+import type { Instant } from "../id.ts";
+import type { ToolFacts } from "../proposal.ts";
+import type { Run, Step } from "../run.ts";
+
+export interface Try {
+  readonly attempt: number;
+  readonly now: Instant;
+  /** In [0, 1). */
+  readonly dice: number;
+}
+
+/** When to try again after this fault: exponential, full jitter, within the run's deadline; null for never. */
+export function retryAt(
+  run: Run,
+  step: Step,
+  tool: ToolFacts,
+  fault: Fault,
+  { attempt, now, dice }: Try,
+): Instant | null {
+  const { tries, baseMs, capMs } = patience(step, tool, fault);
+  const made = attempt - step.forgiven;
+  if (made >= tries || run.cancel !== null) return null;
+  const ceiling = Math.min(capMs, baseMs * 2 ** (made - 1));
+  const at = (now + Math.floor(dice * ceiling)) as Instant;
+  return run.deadline_at !== null && at >= run.deadline_at ? null : at;
+}
+
+interface Patience {
+  readonly tries: number;
+  readonly baseMs: number;
+  readonly capMs: number;
+}
+
+/** The fault says whether trying again makes sense at all; the plan, then the tool, then the fault say how often. */
+function patience({ spec }: Step, tool: ToolFacts, fault: Fault): Patience {
+  const row: { readonly tries: number; readonly baseMs?: number; readonly capMs?: number } = faults[fault.code];
+  const { baseMs = 1000, capMs = 60_000 } = row;
+  const asked = spec.on_failure === "retry" && fault.code === "TOOL_FAILED";
+  if (row.tries === 1 && !asked) return { tries: 1, baseMs, capMs };
+  const usual = asked ? ASKED_TRIES : row.tries;
+  return { tries: spec.retries === null ? (tool.tries ?? usual) : spec.retries + 1, baseMs, capMs };
+}
+
+const ASKED_TRIES = 4;

@@ -1,0 +1,187 @@
+import { assert } from "../assert.ts";
+import type { Ask, Found, Resolution } from "../command.ts";
+import type { Event, LedgerVersion, Settlement } from "../event.ts";
+import { type Fault, fault } from "../fault.ts";
+import type { Instant } from "../id.ts";
+import type { PlanStep } from "../plan.ts";
+import { NOTHING, type Ruling } from "../ruling.ts";
+import { findStep, type Run, type Step } from "../run.ts";
+import { undoId } from "../step.ts";
+import { exitsOf, unknown, withUndo } from "./end.ts";
+
+/** A new holder of the run looks at what the last one left under way. */
+export function recover(run: Run, { found, now }: Ask<"recover">): Ruling {
+  return { events: found.flatMap((item) => recovered(run, item, now)) };
+}
+
+function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): readonly Event[] {
+  const step = findStep(run, step_id);
+  assert(step !== undefined, "only a step of the run is recovered");
+  if (step.standing.state === "waiting" && step.standing.on.for === "tool") {
+    return tool === null ? [] : [{ type: "step.readied", at, step_id, why: "its tool is here" }];
+  }
+  if (step.standing.state !== "running") return [];
+  if (step.act === null) return [{ type: "step.readied", at, step_id, why: "its worker died" }];
+  const ledger = next(step);
+  if (mark === "no") {
+    const reason = "the send marker is missing: the tool was never called";
+    return [{ type: "step.settled", at, step_id, settled: { as: "not_done" }, by: "marker", reason, ledger }];
+  }
+  const cause = fault("OUTCOME_UNKNOWN", "its worker died after the call was let go");
+  const exits = exitsOf(tool, step.act.started_at, at);
+  return [{ type: "step.doubted", at, step_id, attempt: step.act.attempt, fault: unknown(step, cause), ledger, exits }];
+}
+
+function next(step: Step): LedgerVersion {
+  assert(step.act !== null, "only an act has a ledger row");
+  return { version: step.act.version + 1, generation: step.act.generation };
+}
+
+/** Settling without a person, in the order of the design: what a verifier saw, then what the declaration promises. */
+export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: Ask<"settle">): Ruling {
+  const step = findStep(run, step_id);
+  assert(step !== undefined, "only a step of the run is settled");
+  const { standing } = step;
+  if (standing.state !== "in_doubt") return NOTHING;
+  const { exits, absent_at } = standing.doubt;
+  const by = (settled: Settlement, who: string, reason: string): Ruling =>
+    settling(run, step, settled, { by: who, reason, at: now, in_flight });
+  if (sighting?.saw === "happened")
+    return by({ as: "happened", output: sighting.output, fault: flaw }, "verifier", "the verifier saw it");
+  if (sighting?.saw === "absent") {
+    if (absent_at !== null && now >= exits.quiet_at)
+      return by({ as: "absent" }, "verifier", "the verifier found it absent twice");
+    const next_at = (absent_at === null && now >= exits.quiet_at ? now : exits.quiet_at) as Instant;
+    return {
+      events: [{ type: "step.probed", at: now, step_id, saw: "absent", why: "absent once proves nothing", next_at }],
+    };
+  }
+  if (exits.resend_until !== null && now < exits.resend_until) {
+    return by({ as: "resend" }, "declaration", "the tool promises that the same key is harmless");
+  }
+  const why = sighting?.why ?? "nobody here can tell";
+  return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at: null }] };
+}
+
+interface Settling {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+  readonly in_flight: Ask<"settle">["in_flight"];
+}
+
+function settling(run: Run, step: Step, settled: Settlement, { by, reason, at, in_flight }: Settling): Ruling {
+  const ledger = settled.as === "resend" ? null : next(step);
+  const sinks = settled.as === "given_up" || (settled.as === "happened" && settled.fault !== null);
+  const event = { type: "step.settled", at, step_id: step.spec.step_id, settled, by, reason, ledger } as const;
+  const sparing = sinks ? { ...event, sparing: in_flight } : event;
+  return { events: undone(run, step, sparing) };
+}
+
+/** Settling the doubt about an undo settles the act it undoes. */
+function undone(run: Run, step: Step, event: Extract<Event, { type: "step.settled" }>): readonly Event[] {
+  const { settled, by } = event;
+  if (settled.as === "happened" && settled.fault === null) return withUndo(run, step, [event], by === "verifier");
+  if (settled.as !== "given_up" || step.cause?.by !== "undo") return [event];
+  const original = findStep(run, step.cause.of);
+  assert(original !== undefined, "an undo undoes a step");
+  const lost = fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${original.spec.step_id}`);
+  return [
+    event,
+    { type: "step.uncompensated", at: event.at, step_id: original.spec.step_id, fault: lost, ledger: next(original) },
+  ];
+}
+
+/** A person says how it is. */
+export function resolve(run: Run, { step_id, principal, verdict, reason, now }: Ask<"resolve">): Ruling {
+  const step = findStep(run, step_id);
+  if (step === undefined) return no(fault("STEP_NOT_FOUND", `run ${run.id} has no step ${step_id}`));
+  if (principal.kind !== "person") {
+    return no(fault("AUTH_FORBIDDEN", `${principal.kind} ${principal.id} cannot settle ${step_id}; only a person can`));
+  }
+  if (verdict.as === "undo") return undo(run, step, verdict, { by: principal.id, reason, at: now });
+  if (!isOpen(step, verdict)) {
+    const message = `${step_id} is ${step.standing.state}; only an act in doubt, or one whose answer did not fit, is settled by a person`;
+    return no(fault("NOT_POSSIBLE", message));
+  }
+  if (verdict.as === "happened" && verdict.flaw !== null) return no(verdict.flaw);
+  return settling(run, step, settlementOf(verdict), { by: principal.id, reason, at: now, in_flight: [] });
+}
+
+function isOpen({ standing, act }: Step, verdict: Resolution): boolean {
+  if (standing.state === "in_doubt") return true;
+  return verdict.as === "happened" && standing.state === "failed_final" && act?.state === "committed" && !act.usable;
+}
+
+function settlementOf(verdict: Exclude<Resolution, { as: "undo" }>): Settlement {
+  if (verdict.as === "happened") return { as: "happened", output: verdict.output, fault: null };
+  return { as: verdict.as === "absent" ? "absent" : "given_up" };
+}
+
+function undo(
+  run: Run,
+  step: Step,
+  { tool }: Extract<Resolution, { as: "undo" }>,
+  who: { by: string; reason: string; at: Instant },
+): Ruling {
+  const impossible = cannotUndo(step, tool);
+  if (impossible !== null) return no(impossible);
+  const ledger = next(step);
+  const { by, reason, at } = who;
+  const step_id = undoId(step, ledger.generation);
+  const again = run.index.has(step_id); // A failed undo that is asked for once more is the same step.
+  const events: Event[] = [{ type: "step.compensating", at, step_id: step.spec.step_id, by, reason, ledger }];
+  if (again) events.push({ type: "step.readied", at, step_id, why: `${by} asked again` });
+  else
+    events.push({
+      type: "step.proposed",
+      at,
+      step_id,
+      step: undoStep(step, step_id),
+      pin: step.pin,
+      cause: { by: "undo", of: step.spec.step_id, asked_by: by },
+    });
+  return { events };
+}
+
+function cannotUndo(
+  { spec, standing, act }: Step,
+  tool: { readonly compensates: boolean; readonly safeIfAbsent: boolean } | null,
+): Fault | null {
+  if (tool === null || !tool.compensates)
+    return fault("NOT_POSSIBLE", `${spec.name} declares no compensation; ${spec.step_id} cannot be undone here`);
+  if (standing.state === "in_doubt" && !tool.safeIfAbsent) {
+    return fault(
+      "NOT_POSSIBLE",
+      `${spec.step_id} is in doubt and undoing it is not declared safe if it never happened; settle the doubt first`,
+    );
+  }
+  const undoable =
+    standing.state === "in_doubt" || standing.state === "compensation_failed" || act?.state === "committed";
+  return undoable ? null : fault("NOT_POSSIBLE", `${spec.step_id} is ${standing.state}; there is no act to undo`);
+}
+
+function undoStep({ spec }: Step, step_id: PlanStep["step_id"]): PlanStep {
+  const plain = {
+    payload: {},
+    bindings: {},
+    depends_on: [],
+    preconditions: [],
+    outcome: null,
+    idempotency_template: null,
+  } as const;
+  return {
+    ...spec,
+    ...plain,
+    step_id,
+    effect: "acts",
+    gate: "none",
+    cache_policy: "never",
+    on_failure: "skip",
+    on_rejected: "continue",
+  };
+}
+
+function no(refusal: Fault): Ruling {
+  return { events: [], refusal };
+}

@@ -1,0 +1,252 @@
+import type { Mode, World } from "./effect.ts";
+import type { Fault } from "./fault.ts";
+import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import type { Principal } from "./principal.ts";
+import type { Cost } from "./tool.ts";
+
+/** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */
+export type Event = { readonly at: Instant } & (RunEvent | StepEvent | GateEvent);
+
+export type EventType = Event["type"];
+
+/** The version written with every event. Older ones are raised to it at the store's door. */
+export const EVENT_VERSION = 1;
+
+export type RunEvent =
+  | {
+      readonly type: "run.accepted";
+      readonly run_id: RunId;
+      readonly tenant: Tenant;
+      readonly origin: RunId;
+      readonly principal: Principal;
+      readonly mode: Mode;
+      /** Null: an open run, whose steps are proposed one by one. */
+      readonly plan: Plan | null;
+      readonly context: JsonObject;
+      readonly request: Request | null;
+      readonly tools: Readonly<Record<string, Pin>>;
+      readonly deadline_at: Instant | null;
+      readonly correlation_id: string;
+      readonly trace_id: string;
+    }
+  | { readonly type: "run.closed" }
+  | { readonly type: "cancel.requested"; readonly by: string; readonly reason: string }
+  | { readonly type: "run.resumed"; readonly by: string; readonly reason: string }
+  | { readonly type: "run.ended"; readonly status: EndStatus }
+  | { readonly type: "notice.delivered"; readonly notice_id: string };
+
+export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
+
+export interface Request {
+  readonly key: string;
+  readonly digest: Digest;
+}
+
+/** The tool a run was accepted with. Another one under the same name parks its steps. */
+export interface Pin {
+  readonly version: string;
+  readonly schema_hash: Digest;
+}
+
+export type StepEvent = { readonly step_id: StepId } & (
+  | {
+      readonly type: "step.proposed";
+      readonly step: PlanStep;
+      readonly pin: Pin | null;
+      readonly cause: Cause;
+    }
+  | {
+      readonly type: "step.started";
+      readonly attempt: number;
+      readonly call: Call;
+      readonly ledger: LedgerVersion | null;
+      /** The approval this start stands on, consumed by it. */
+      readonly gate: { readonly gate_id: GateId; readonly version: number } | null;
+      /** Under which a missing send marker proves that the tool was never called. */
+      readonly boot: string;
+    }
+  | {
+      readonly type: "step.succeeded";
+      readonly attempt: number;
+      readonly started_at: Instant;
+      readonly output: Json;
+      readonly world: World;
+      /** Present where it cannot be read off the plan. */
+      readonly input?: Json;
+      readonly cost?: Cost;
+      readonly charges?: readonly Charged[];
+      readonly ledger?: LedgerVersion;
+      readonly reused?: Reused;
+      readonly notices?: readonly Notice[];
+      readonly outcome?: Provenance;
+      readonly warning?: string;
+    }
+  | {
+      readonly type: "step.failed";
+      readonly attempt: number;
+      readonly started_at: Instant;
+      readonly fault: Fault;
+      /** Null: this was the last try. */
+      readonly retry_at: Instant | null;
+      readonly world: World;
+      readonly input?: Json;
+      /** What an act answered, though nobody may build on it. */
+      readonly output?: Json;
+      readonly cost?: Cost;
+      readonly charges?: readonly Charged[];
+      readonly ledger?: LedgerVersion;
+      readonly sparing?: readonly StepId[];
+    }
+  | {
+      readonly type: "step.cancelled";
+      readonly attempt: number;
+      readonly started_at: Instant;
+      readonly cost?: Cost;
+      readonly charges?: readonly Charged[];
+    }
+  | {
+      readonly type: "step.doubted";
+      readonly attempt: number;
+      readonly fault: Fault;
+      readonly ledger: LedgerVersion;
+      readonly exits: Exits;
+      readonly cost?: Cost;
+      readonly charges?: readonly Charged[];
+    }
+  | {
+      readonly type: "step.probed";
+      readonly saw: "absent" | "unknown";
+      readonly why: string;
+      readonly next_at: Instant | null;
+    }
+  | {
+      readonly type: "step.settled";
+      readonly settled: Settlement;
+      readonly by: string;
+      readonly reason: string;
+      readonly ledger: LedgerVersion | null;
+      readonly sparing?: readonly StepId[];
+    }
+  | { readonly type: "step.readied"; readonly why: string }
+  | {
+      readonly type: "step.rejected";
+      readonly rule: string;
+      readonly fault: Fault;
+      readonly sparing?: readonly StepId[];
+    }
+  | { readonly type: "step.parked"; readonly on: Parking }
+  | { readonly type: "step.compensating"; readonly by: string; readonly reason: string; readonly ledger: LedgerVersion }
+  | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
+  | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
+  /** A value that came too late to count, kept for whoever has to judge. */
+  | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
+);
+
+// `sparing` names steps that were in flight when this one ended the plan: they come to their own end.
+
+/** Why a step is in a run that no plan put there. */
+export type Cause =
+  | { readonly by: "agent" }
+  | { readonly by: "errand"; readonly of: StepId }
+  | { readonly by: "undo"; readonly of: StepId; readonly asked_by: string };
+
+/** The exact call: these bytes were parsed once, hashed, shown, approved and run. */
+export interface Call {
+  readonly input: Json;
+  readonly digest: Digest;
+  /** Null for what never acts. */
+  readonly key: EffectKey | null;
+  /** What made the key: under a template, another input is another call. */
+  readonly keyed_by: "identity" | "template" | "input" | null;
+}
+
+/** The version a ledger row has from this event on, and what it says. */
+export interface LedgerVersion {
+  readonly version: number;
+  readonly generation: number;
+}
+
+/** How doubt about an act can be settled without a person, as its tool declared when doubt arose. */
+export interface Exits {
+  readonly verify: boolean;
+  /** Until when the identical call may be sent again under the same key. */
+  readonly resend_until: Instant | null;
+  /** Before this, "absent" proves nothing: the request may still be on its way. */
+  readonly quiet_at: Instant;
+}
+
+export type Settlement =
+  | { readonly as: "happened"; readonly output: Json; readonly fault: Fault | null }
+  | { readonly as: "not_done" }
+  | { readonly as: "absent" }
+  | { readonly as: "resend" }
+  | { readonly as: "given_up" };
+
+/** What a parked step waits for. */
+export type Parking =
+  | { readonly for: "time"; readonly until: Instant }
+  | { readonly for: "key"; readonly until: Instant; readonly owner: RunId; readonly owner_step: StepId }
+  | { readonly for: "tool"; readonly fault: Fault };
+
+/** Whose result this really is. `differs` says in what the recorded call was another. */
+export interface Reused {
+  readonly run: RunId;
+  readonly step: StepId;
+  readonly at: Instant;
+  readonly differs: string | null;
+}
+
+export interface Notice {
+  readonly notice_id: string;
+  readonly topic: string;
+  readonly payload: Json;
+}
+
+export interface Charged {
+  readonly tally: string;
+  readonly amount: number;
+}
+
+/** What an outcome was made from, so that an equal call may be answered with it. */
+export interface Provenance {
+  readonly outcome_id: string;
+  readonly type: string;
+  readonly status: "draft" | "final";
+  readonly input_digest: Digest | null;
+  readonly tool: string;
+  readonly reuse_key: Digest | null;
+}
+
+export type GateEvent = { readonly gate_id: GateId } & (
+  | {
+      readonly type: "gate.opened";
+      readonly step_id: StepId;
+      readonly call: Call;
+      readonly rule: string;
+      readonly reason: string;
+      readonly demand: Demand;
+      readonly expires_at: Instant;
+      /** The earlier act that this one would repeat; approving means "yes, again". */
+      readonly duplicate_of: Duplicate | null;
+    }
+  | { readonly type: "gate.approved"; readonly by: Principal; readonly reason: string; readonly use_by: Instant }
+  | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string }
+  | { readonly type: "gate.expired" }
+  | { readonly type: "gate.closed"; readonly reason: string }
+  /** Someone who may not decide tried to. */
+  | { readonly type: "gate.contested"; readonly by: Principal; readonly fault: Fault }
+);
+
+/** Who must say yes. */
+export interface Demand {
+  readonly role: string | null;
+}
+
+export interface Duplicate {
+  readonly run: RunId;
+  readonly step: StepId;
+  readonly generation: number;
+  readonly certain: boolean;
+}

@@ -1,0 +1,96 @@
+import type { Event } from "./event.ts";
+import { evolveGate } from "./evolve/gate.ts";
+import { evolveStep } from "./evolve/step.ts";
+import { isIdle, placed, resumed } from "./place.ts";
+import type { Plan } from "./plan.ts";
+import type { Run } from "./run.ts";
+import type { Step } from "./step.ts";
+import { TrieMap } from "./trie-map.ts";
+import { Vector } from "./vector.ts";
+
+/** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
+export function evolve(before: Run, event: Event): Run {
+  const run = { ...before, position: before.position + 1, fresh: NOTHING_FRESH };
+  switch (event.type) {
+    case "run.accepted":
+      return born(run, event);
+    case "run.closed":
+      return { ...run, open: false };
+    case "cancel.requested":
+      return cancelled({ ...run, open: false, cancel: { by: event.by, reason: event.reason } });
+    case "run.resumed":
+      return resumed({ ...run, ended: null });
+    case "run.ended":
+      return { ...run, ended: { status: event.status, at: event.at } };
+    case "notice.delivered":
+      return { ...run, notices: run.notices.delete(event.notice_id) };
+    case "gate.opened":
+    case "gate.approved":
+    case "gate.rejected":
+    case "gate.expired":
+    case "gate.closed":
+    case "gate.contested":
+      return evolveGate(run, event);
+    default:
+      return evolveStep(run, event);
+  }
+}
+
+const NOTHING_FRESH: readonly number[] = [];
+
+function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
+  const steps = (event.plan?.steps ?? []).map(
+    (spec, index): Step => ({
+      index,
+      spec,
+      pin: event.tools[spec.name] ?? null,
+      cause: null,
+      missing: spec.depends_on.length,
+      standing: spec.depends_on.length === 0 ? { state: "ready" } : { state: "pending" },
+      attempts: 0,
+      forgiven: 0,
+      call: null,
+      gate: null,
+      act: null,
+      world: null,
+    }),
+  );
+  const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
+  const { type: _type, at, run_id: id, ...given } = event;
+  let index = TrieMap.empty<number>();
+  for (const step of steps) index = index.set(step.spec.step_id, step.index);
+  return {
+    ...run,
+    ...given,
+    id,
+    accepted_at: at,
+    open: event.plan === null,
+    steps: Vector.from(steps),
+    index,
+    dependents: event.plan === null ? [] : dependentsOf(event.plan),
+    paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
+    fresh,
+  };
+}
+
+function dependentsOf(plan: Plan): readonly (readonly number[])[] {
+  const index = new Map(plan.steps.map((step, at) => [step.step_id, at]));
+  const dependents: number[][] = plan.steps.map(() => []);
+  for (const [at, step] of plan.steps.entries()) {
+    for (const needed of step.depends_on) dependents[index.get(needed) as number]?.push(at);
+  }
+  return dependents;
+}
+
+function cancelled(run: Run): Run {
+  let after = run;
+  for (const step of run.steps) {
+    if (isIdle(step) && step.cause?.by !== "undo") after = placed(after, step, { state: "cancelled" });
+  }
+  return after;
+}
+
+/** Folds a whole history. */
+export function fold(run: Run, events: readonly Event[]): Run {
+  return events.reduce(evolve, run);
+}

@@ -1,0 +1,62 @@
+import { assert, unreachable } from "../assert.ts";
+import type { Event, GateEvent } from "../event.ts";
+import { fault } from "../fault.ts";
+import { placed, sunk } from "../place.ts";
+import { type Gate, type Run, stepOf } from "../run.ts";
+import type { Step } from "../step.ts";
+
+/** What a run is after one more fact about a gate. */
+export function evolveGate(run: Run, event: Event & GateEvent): Run {
+  if (event.type === "gate.opened") return opened(run, event);
+  const gate = run.gates.get(event.gate_id);
+  assert(gate !== undefined, "only an opened gate can be decided");
+  switch (event.type) {
+    case "gate.approved": {
+      const decided = withGate(run, { ...gate, status: "approved", decided_by: event.by.id, use_by: event.use_by });
+      return readied(decided, stepOf(run, gate));
+    }
+    case "gate.rejected": {
+      const decided = withGate(run, { ...gate, status: "rejected", decided_by: event.by.id });
+      return refused(
+        decided,
+        stepOf(run, gate),
+        "GATE_REJECTED",
+        `${event.by.id} said no to ${gate.step_id}: ${event.reason || "no reason given"}`,
+      );
+    }
+    case "gate.expired":
+      return refused(
+        withGate(run, { ...gate, status: "expired" }),
+        stepOf(run, gate),
+        "GATE_EXPIRED",
+        `nobody decided ${gate.step_id} in time; resume the run to ask again`,
+      );
+    case "gate.closed":
+      return withGate(run, { ...gate, status: "closed" });
+    case "gate.contested":
+      return run;
+    default:
+      return unreachable(event);
+  }
+}
+
+function opened(run: Run, event: Extract<Event, { type: "gate.opened" }>): Run {
+  const { type: _type, at, ...given } = event;
+  const gate: Gate = { ...given, status: "open", version: 0, opened_at: at, use_by: null, decided_by: null };
+  const step = stepOf(run, gate);
+  const held = { ...step, call: event.call, gate: event.gate_id };
+  return placed(withGate(run, gate), held, { state: "waiting_approval", gate_id: event.gate_id });
+}
+
+export function withGate(run: Run, gate: Gate): Run {
+  return { ...run, gates: run.gates.set(gate.gate_id, { ...gate, version: gate.version + 1 }) };
+}
+
+function refused(run: Run, step: Step, code: "GATE_REJECTED" | "GATE_EXPIRED", message: string): Run {
+  const after = placed(run, step, { state: "rejected", rule: "gate", fault: fault(code, message) });
+  return sunk(after, stepOf(after, step.spec));
+}
+
+export function readied(run: Run, step: Step): Run {
+  return placed(run, step, { state: "ready" });
+}

@@ -1,0 +1,48 @@
+import type { Effect } from "./effect.ts";
+import type { Demand } from "./event.ts";
+import { type Fault, fault } from "./fault.ts";
+import type { Instant } from "./id.ts";
+import type { Proposal } from "./proposal.ts";
+import type { Run, Step } from "./run.ts";
+
+/** What a guard looks at. Everything it may rely on is in here. */
+export interface Admission {
+  readonly run: Run;
+  readonly step: Step;
+  readonly proposal: Proposal;
+  readonly effect: Effect;
+  readonly now: Instant;
+}
+
+export type Verdict =
+  | { readonly kind: "allow" }
+  | { readonly kind: "hold"; readonly rule: string; readonly reason: string; readonly demand: Demand }
+  | { readonly kind: "refuse"; readonly rule: string; readonly fault: Fault };
+
+/** One rule of admission. It looks and answers; it never writes, waits or throws. */
+export interface Guard {
+  readonly id: string;
+  judge(admission: Admission): Verdict;
+}
+
+export const ALLOW: Verdict = { kind: "allow" };
+
+/** Asks every guard in order. The first refusal wins; a hold stands only if nobody refuses. A guard that throws refuses. */
+export function judge(guards: readonly Guard[], admission: Admission): Verdict {
+  let verdict: Verdict = ALLOW;
+  for (const guard of guards) {
+    const answer = ask(guard, admission);
+    if (answer.kind === "refuse") return answer;
+    if (answer.kind === "hold" && verdict.kind === "allow") verdict = answer;
+  }
+  return verdict;
+}
+
+function ask(guard: Guard, admission: Admission): Verdict {
+  try {
+    return guard.judge(admission);
+  } catch (error) {
+    const message = `guard ${guard.id} failed on ${admission.step.spec.step_id}: ${error instanceof Error ? error.message : "unknown error"}; fix the guard`;
+    return { kind: "refuse", rule: guard.id, fault: fault("POLICY_DENIED", message) };
+  }
+}

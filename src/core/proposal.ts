@@ -1,0 +1,67 @@
+import type { Call, Reused } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import type { Digest, GateId, Instant } from "./id.ts";
+import type { Json } from "./json.ts";
+import type { LedgerRow } from "./rows.ts";
+import type { Sighting, Tool } from "./tool.ts";
+
+/** The declared part of a tool: what the law reads, without anything that runs. */
+export type ToolFacts = Pick<
+  Tool,
+  | "name"
+  | "version"
+  | "effect"
+  | "risk"
+  | "timeoutMs"
+  | "tries"
+  | "settleAfterMs"
+  | "confirm"
+  | "idempotentForMs"
+  | "errorsMean"
+  | "onDuplicate"
+  | "safeIfAbsent"
+> & { readonly verifies: boolean; readonly compensates: boolean };
+
+/** A call as data, asked for but not yet allowed, with every fact that judging it needs. */
+export interface Proposal {
+  readonly input: Json;
+  /** Present only where something uses it: an act, a gate, a reusable outcome. */
+  readonly call: Call | null;
+  /** False: the input is the step's payload and need not be stored again. */
+  readonly derived: boolean;
+  /** What is wrong with the asking itself, found while it was put together. */
+  readonly flaw: Fault | null;
+  /** The tool is not the one the run was accepted with. */
+  readonly parked: Fault | null;
+  readonly tool: ToolFacts | null;
+  /** A policy of the tenant, never the plan, says that this tool needs no person. */
+  readonly trusted: boolean;
+  readonly ledger: LedgerFact | null;
+  readonly reusable: ReusableOutcome | null;
+  /** For the case that a gate is opened. */
+  readonly gate_id: GateId;
+  readonly gate_ms: number;
+  readonly boot: string;
+}
+
+/** The ledger's row for the key, as it was read. */
+export interface LedgerFact {
+  readonly version: number;
+  readonly row: LedgerRow;
+  /** The recorded result, where the row points to one that can still be read. */
+  readonly receipt: { readonly output: Json; readonly at: Instant } | null;
+  /** What the world says of the recorded act, where the tool wants that to be asked. */
+  readonly sighting: Sighting | null;
+}
+
+/** An earlier answer to an equal question, found safe to hand out. */
+export interface ReusableOutcome {
+  readonly output: Json;
+  readonly reused: Reused;
+}
+
+/** What must stay equal for an outcome to be handed out again. */
+export interface ReuseTerms {
+  readonly key: Digest;
+  readonly ttlMs: number | null;
+}

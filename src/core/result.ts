@@ -1,0 +1,195 @@
+import type { EndStatus, Reused } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import type { GateId, Instant, RunId, StepId } from "./id.ts";
+import type { Json } from "./json.ts";
+import { dueAt, type Gate, type Run, type Spent, type Step } from "./run.ts";
+
+/** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
+export interface RunResult {
+  readonly run_id: RunId;
+  readonly plan_id: string | null;
+  readonly status: EndStatus;
+  /** False: someone or some time can still move it. */
+  readonly final: boolean;
+  readonly outcomes: readonly ResultOutcome[];
+  readonly steps: Readonly<Record<string, StepResult>>;
+  readonly failed: readonly FailedStep[];
+  readonly gates: readonly OpenGate[];
+  readonly blocked_on: readonly Blocked[];
+  /** What to do now, in a sentence; null when there is nothing to do. */
+  readonly next: string | null;
+  readonly spent: Spent;
+}
+
+export interface ResultOutcome {
+  readonly outcome_id: string;
+  readonly type: string;
+  readonly status: "draft" | "final";
+  readonly step_id: StepId;
+}
+
+export type StepResult =
+  | { readonly state: "succeeded"; readonly output: Json; readonly reused?: Reused }
+  | { readonly state: "waiting_approval"; readonly gate_id: GateId }
+  | {
+      readonly state: "failed_retryable" | "failed_final" | "in_doubt" | "rejected" | "skipped" | "compensation_failed";
+      readonly fault: Fault;
+    }
+  | { readonly state: "compensated"; readonly confirmed: boolean }
+  | { readonly state: "pending" | "ready" | "waiting" | "running" | "cancelled" | "compensating" };
+
+export interface FailedStep {
+  readonly step_id: StepId;
+  readonly state: string;
+  readonly fault: Fault;
+}
+
+export interface OpenGate {
+  readonly gate_id: GateId;
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly input: Json;
+  readonly digest: string;
+  readonly reason: string;
+  readonly expires_at: Instant;
+}
+
+export interface Blocked {
+  readonly step_id: StepId;
+  readonly reason_code:
+    | "REQUIRES_APPROVAL"
+    | "IN_DOUBT"
+    | "WAITING_FOR_TIME"
+    | "WAITING_FOR_KEY"
+    | "TOOL_MISSING"
+    | "TOOL_CHANGED"
+    | "COMPENSATING"
+    | "RETRYING";
+  readonly gate_id?: GateId;
+  readonly until?: Instant;
+  readonly run_id?: RunId;
+}
+
+export function resultOf(run: Run): RunResult {
+  const steps: Record<string, StepResult> = Object.create(null);
+  const outcomes: ResultOutcome[] = [];
+  const failed: FailedStep[] = [];
+  for (const step of run.steps) {
+    const { standing, spec } = step;
+    steps[spec.step_id] = stepResult(step);
+    if (standing.state === "succeeded" && standing.outcome !== null) {
+      const { outcome_id, type, status } = standing.outcome;
+      outcomes.push({ outcome_id, type, status, step_id: spec.step_id });
+    }
+    if (isFailed(standing)) failed.push({ step_id: spec.step_id, state: standing.state, fault: standing.fault });
+  }
+  const blocked_on = blocks(run);
+  return {
+    run_id: run.id,
+    plan_id: run.plan?.plan_id ?? null,
+    status: run.ended?.status ?? "partial",
+    final: run.ended !== null,
+    outcomes,
+    steps: { ...steps },
+    failed,
+    gates: openGates(run),
+    blocked_on,
+    next: nextStep(run, blocked_on),
+    spent: run.spent,
+  };
+}
+
+function isFailed(standing: Step["standing"]): standing is Extract<Step["standing"], { fault: Fault }> {
+  return ["failed_final", "rejected", "compensation_failed"].includes(standing.state);
+}
+
+export function stepResult({ standing }: Step): StepResult {
+  switch (standing.state) {
+    case "succeeded": {
+      const { state, output, reused } = standing;
+      return reused === null ? { state, output } : { state, output, reused };
+    }
+    case "waiting_approval":
+      return { state: standing.state, gate_id: standing.gate_id };
+    case "compensated":
+      return { state: standing.state, confirmed: standing.confirmed };
+    case "failed_retryable":
+    case "failed_final":
+    case "in_doubt":
+    case "rejected":
+    case "skipped":
+    case "compensation_failed":
+      return { state: standing.state, fault: standing.fault };
+    default:
+      return { state: standing.state };
+  }
+}
+
+function* waitingSteps(run: Run): Iterable<Step> {
+  const found = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number));
+  yield* found.sort((left, right) => left.index - right.index);
+}
+
+/** The gates a person can decide now, in the order of their steps. */
+export function openGates(run: Run): readonly OpenGate[] {
+  const gates: OpenGate[] = [];
+  for (const { standing, spec } of waitingSteps(run)) {
+    if (standing.state === "waiting_approval") gates.push(shown(run.gates.get(standing.gate_id) as Gate, spec.name));
+  }
+  return gates;
+}
+
+function shown({ gate_id, step_id, call, reason, expires_at }: Gate, tool: string): OpenGate {
+  return { gate_id, step_id, tool, input: call.input, digest: call.digest, reason, expires_at };
+}
+
+function blocks(run: Run): readonly Blocked[] {
+  const blocked: Blocked[] = [];
+  for (const step of waitingSteps(run)) blocked.push(block(step));
+  return blocked;
+}
+
+function block({ standing, spec: { step_id } }: Step): Blocked {
+  switch (standing.state) {
+    case "waiting_approval":
+      return { step_id, reason_code: "REQUIRES_APPROVAL", gate_id: standing.gate_id };
+    case "in_doubt": {
+      const { next } = standing.doubt;
+      return next.do === "look_again"
+        ? { step_id, reason_code: "IN_DOUBT", until: next.at }
+        : { step_id, reason_code: "IN_DOUBT" };
+    }
+    case "failed_retryable":
+      return { step_id, reason_code: "RETRYING", until: standing.retry_at };
+    case "waiting":
+      if (standing.on.for === "tool")
+        return { step_id, reason_code: standing.on.fault.code === "TOOL_CHANGED" ? "TOOL_CHANGED" : "TOOL_MISSING" };
+      if (standing.on.for === "key")
+        return { step_id, reason_code: "WAITING_FOR_KEY", run_id: standing.on.owner, until: standing.on.until };
+      return { step_id, reason_code: "WAITING_FOR_TIME", until: standing.on.until };
+    default:
+      return { step_id, reason_code: "COMPENSATING" };
+  }
+}
+
+function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
+  const [first] = blocked;
+  if (first !== undefined) return hint(run, first);
+  if (run.ended?.status === "partial" || run.ended?.status === "failed")
+    return `mend the cause, then resume run ${run.id}`;
+  return null;
+}
+
+function hint(run: Run, { reason_code, step_id, gate_id }: Blocked): string {
+  switch (reason_code) {
+    case "REQUIRES_APPROVAL":
+      return `approve or reject gate ${gate_id}`;
+    case "IN_DOUBT":
+      return `find out whether ${step_id} happened, then resolve it: happened, absent, undo or give up`;
+    case "TOOL_MISSING":
+    case "TOOL_CHANGED":
+      return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;
+    default:
+      return `nothing to do: ${step_id} goes on by itself${dueAt(run) === null ? "" : " when its time comes"}`;
+  }
+}

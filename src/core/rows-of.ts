@@ -1,0 +1,130 @@
+import { assert } from "./assert.ts";
+import type { Event, Provenance } from "./event.ts";
+import type { GateId, StepId } from "./id.ts";
+import type { GateRow, LedgerRow, NoticeRow, OutcomeRow, RequestRow, RunRow, Table, TimerRow } from "./rows.ts";
+import { dueAt, findStep, type Run, statusOf } from "./run.ts";
+import type { Put } from "./store.ts";
+
+/** The rows that follow from events. Stores write them blindly; dropping every row and refolding gives the same bytes. */
+export function rowsOf(before: Run, events: readonly Event[], after: Run): readonly Put[] {
+  const puts: Put[] = [];
+  let position = before.position;
+  for (const event of events) {
+    position += 1;
+    rowsOfEvent(event, position, after, puts);
+  }
+  readModel(before, after, puts);
+  return puts;
+}
+
+function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): void {
+  if ("ledger" in event && event.ledger) puts.push(ledgerPut(after, event.step_id, event.ledger.version));
+  if ("gate_id" in event && event.type !== "gate.contested") puts.push(gatePut(after, event.gate_id));
+  switch (event.type) {
+    case "run.accepted":
+      if (event.request !== null) {
+        const row: RequestRow = { run_id: event.run_id, digest: event.request.digest };
+        puts.push(put("request", requestKey(event.principal.id, event.request.key), null, row));
+      }
+      break;
+    case "step.started":
+      if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
+      break;
+    case "step.succeeded":
+      for (const { notice_id } of event.notices ?? []) {
+        const row: NoticeRow = { notice_id, run_id: after.id, position };
+        puts.push(put("notice", notice_id, "any", row));
+      }
+      if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
+      break;
+    case "notice.delivered":
+      puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
+      break;
+  }
+}
+
+/** Length first, so that no two pairs share a key. */
+export function requestKey(principal: string, key: string): string {
+  return `${principal.length}:${principal}${key}`;
+}
+
+function put(table: Table, key: string, was: Put["was"], row: object): Put {
+  return { table, key, was, row: JSON.stringify(row) };
+}
+
+/** A version is written over the one before it; the first over none. */
+function over(version: number): number | null {
+  return version === 1 ? null : version - 1;
+}
+
+function ledgerPut(after: Run, step_id: StepId, version: number): Put {
+  const step = findStep(after, step_id);
+  const { act, call } = step ?? {};
+  assert(step !== undefined && act != null && call?.key != null, "a ledger row has an act behind it");
+  const row: LedgerRow = {
+    key: call.key,
+    state: act.state,
+    generation: act.generation,
+    tool: step.spec.name,
+    run_id: after.id,
+    origin: after.origin,
+    step_id,
+    attempt: act.attempt,
+    input_digest: call.digest,
+    receipt: act.receipt,
+    usable: act.usable,
+  };
+  return put("ledger", call.key, over(version), row);
+}
+
+function gatePut(after: Run, gate_id: GateId): Put {
+  const gate = after.gates.get(gate_id);
+  assert(gate !== undefined, "a gate row has a gate behind it");
+  const row: GateRow = {
+    gate_id,
+    run_id: after.id,
+    step_id: gate.step_id,
+    tool: findStep(after, gate.step_id)?.spec.name ?? "",
+    status: gate.status,
+    input_digest: gate.call.digest,
+    requester: after.principal.id,
+    opened_at: gate.opened_at,
+    expires_at: gate.expires_at,
+  };
+  return put("gate", gate_id, over(gate.version), row);
+}
+
+function outcomePut(
+  after: Run,
+  made: Provenance,
+  { step_id, at }: Extract<Event, { type: "step.succeeded" }>,
+  position: number,
+): Put {
+  const { outcome_id, type, status, tool, reuse_key } = made;
+  const row: OutcomeRow = { outcome_id, type, status, run_id: after.id, step_id, position, tool, at, reuse_key };
+  return put("outcome", outcome_id, "any", row);
+}
+
+/** What lists show and what workers claim from: written only when it changed, so a step in the middle of a run writes neither. */
+function readModel(before: Run, after: Run, puts: Put[]): void {
+  const born = before.position === 0;
+  if (born || statusOf(before) !== statusOf(after)) puts.push(put("run", after.id, "any", runRow(after)));
+  const due = dueAt(after);
+  if (!born && due === dueAt(before)) return;
+  if (due !== null) puts.push(put("timer", after.id, "any", { due_at: due } satisfies TimerRow));
+  else if (!born) puts.push({ table: "timer", key: after.id, was: "any", row: null });
+}
+
+function runRow(run: Run): RunRow {
+  return {
+    run_id: run.id,
+    origin: run.origin,
+    status: statusOf(run),
+    final: run.ended !== null,
+    mode: run.mode,
+    principal: run.principal.id,
+    plan_id: run.plan?.plan_id ?? null,
+    accepted_at: run.accepted_at,
+    ended_at: run.ended?.at ?? null,
+  };
+}

@@ -1,0 +1,155 @@
+import { assert } from "./assert.ts";
+import type { Mode } from "./effect.ts";
+import type { Call, Demand, Duplicate, EndStatus, Notice, Pin, Request } from "./event.ts";
+import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
+import type { JsonObject } from "./json.ts";
+import type { Plan } from "./plan.ts";
+import type { Principal } from "./principal.ts";
+import type { Pace, Step } from "./step.ts";
+import type { Cost } from "./tool.ts";
+import { TrieMap } from "./trie-map.ts";
+import { emptyVector, type Vector } from "./vector.ts";
+
+export type { Step } from "./step.ts";
+
+/** Everything known about one run. It is never stored: it is what its events add up to. */
+export interface Run {
+  readonly id: RunId;
+  readonly tenant: Tenant;
+  readonly origin: RunId;
+  readonly principal: Principal;
+  readonly mode: Mode;
+  readonly plan: Plan | null;
+  readonly context: JsonObject;
+  readonly request: Request | null;
+  readonly tools: Readonly<Record<string, Pin>>;
+  readonly deadline_at: Instant | null;
+  readonly accepted_at: Instant;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+  /** How many events it has. 0: nothing has happened yet. */
+  readonly position: number;
+  /** Steps may still be proposed. */
+  readonly open: boolean;
+  readonly steps: Vector<Step>;
+  readonly index: TrieMap<number>;
+  /** By step index: who waits for it. Only steps of the plan are waited for. */
+  readonly dependents: readonly (readonly number[])[];
+  readonly gates: TrieMap<Gate>;
+  /** Ids of the steps that wait for someone or some time, retries included. */
+  readonly waiting: TrieMap<true>;
+  readonly paces: Readonly<Record<Pace, number>>;
+  readonly succeeded: number;
+  readonly cancel: { readonly by: string; readonly reason: string } | null;
+  readonly ended: { readonly status: EndStatus; readonly at: Instant } | null;
+  readonly spent: Spent;
+  /** Messages that nobody has delivered yet. */
+  readonly notices: TrieMap<Notice>;
+  /** Indices of the steps that the last event made ready. */
+  readonly fresh: readonly number[];
+}
+
+/** A held call. What was shown is what was hashed; what was hashed is what runs. */
+export interface Gate {
+  readonly gate_id: GateId;
+  readonly step_id: StepId;
+  readonly status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
+  readonly version: number;
+  readonly call: Call;
+  readonly rule: string;
+  readonly reason: string;
+  readonly demand: Demand;
+  readonly duplicate_of: Duplicate | null;
+  readonly opened_at: Instant;
+  readonly expires_at: Instant;
+  /** How long a decided approval is good for; null until decided. */
+  readonly use_by: Instant | null;
+  readonly decided_by: string | null;
+}
+
+/** What the run has cost so far: the sum over its attempts, failed ones included. */
+export type Spent = Omit<Cost, "model"> & { readonly attempts: number };
+
+export const NOTHING_SPENT: Spent = { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, attempts: 0 };
+
+/** A run before its first event. */
+export function unbornRun(id: RunId, tenant: Tenant): Run {
+  return {
+    id,
+    tenant,
+    origin: id,
+    principal: { id: "", kind: "service", tenant },
+    mode: "human_gated",
+    plan: null,
+    context: {},
+    request: null,
+    tools: {},
+    deadline_at: null,
+    accepted_at: 0 as Instant,
+    correlation_id: "",
+    trace_id: "",
+    position: 0,
+    open: false,
+    steps: emptyVector(),
+    index: TrieMap.empty(),
+    dependents: [],
+    gates: TrieMap.empty(),
+    waiting: TrieMap.empty(),
+    paces: { moving: 0, retrying: 0, waiting: 0, blocked: 0, done: 0 },
+    succeeded: 0,
+    cancel: null,
+    ended: null,
+    spent: NOTHING_SPENT,
+    notices: TrieMap.empty(),
+    fresh: [],
+  };
+}
+
+export function findStep(run: Run, id: StepId): Step | undefined {
+  const index = run.index.get(id);
+  return index === undefined ? undefined : run.steps.get(index);
+}
+
+/** The step that a fact of this run is about. */
+export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
+  const step = findStep(run, of.step_id);
+  assert(step !== undefined, `the run has a step ${of.step_id}`);
+  return step;
+}
+
+export type Status = "running" | "waiting" | EndStatus;
+
+export function statusOf(run: Run): Status {
+  if (run.ended !== null) return run.ended.status;
+  return run.paces.moving + run.paces.retrying > 0 ? "running" : "waiting";
+}
+
+/** When the run can move by itself: since its acceptance while it moves, else at its earliest timer; null if only a person can move it. */
+export function dueAt(run: Run): Instant | null {
+  if (run.notices.size > 0) return run.accepted_at;
+  if (run.ended !== null) return null;
+  if (run.paces.moving > 0) return run.accepted_at;
+  let due: Instant | null = null;
+  for (const [id] of run.waiting) {
+    const at = wakeAt(run, run.steps.get(run.index.get(id) as number));
+    if (at !== null && (due === null || at < due)) due = at;
+  }
+  return due;
+}
+
+/** When a waiting step has something to do again. */
+export function wakeAt(run: Run, step: Step): Instant | null {
+  const { standing } = step;
+  switch (standing.state) {
+    case "failed_retryable":
+      return standing.retry_at;
+    case "waiting_approval":
+      return run.gates.get(standing.gate_id)?.expires_at ?? null;
+    case "waiting":
+      return standing.on.for === "tool" ? null : standing.on.until;
+    case "in_doubt":
+      return standing.doubt.next.do === "look_again" ? standing.doubt.next.at : null;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,112 @@
+import type { World } from "./effect.ts";
+import type { Call, Cause, Exits, Parking, Pin, Provenance, Reused } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import type { GateId, Instant, StepId } from "./id.ts";
+import type { Json } from "./json.ts";
+import type { PlanStep } from "./plan.ts";
+import type { LedgerState } from "./rows.ts";
+
+/** One node of a run and where it stands. */
+export interface Step {
+  readonly index: number;
+  readonly spec: PlanStep;
+  readonly pin: Pin | null;
+  /** Null: the plan put it here. */
+  readonly cause: Cause | null;
+  /** How many of the steps it needs have not succeeded yet. */
+  readonly missing: number;
+  readonly standing: Standing;
+  readonly attempts: number;
+  /** Attempts before the last resume: they no longer count against the tries. */
+  readonly forgiven: number;
+  /** Fixed the first time something depends on the exact call, and never derived again. */
+  readonly call: Call | null;
+  /** The last gate opened for it. */
+  readonly gate: GateId | null;
+  readonly act: Act | null;
+  readonly world: World | null;
+}
+
+/** What the ledger says of this step's act, as this run last wrote it. */
+export interface Act {
+  readonly version: number;
+  readonly generation: number;
+  readonly state: LedgerState;
+  readonly attempt: number;
+  readonly started_at: Instant;
+  readonly boot: string;
+  /** Position of the event that proves it. */
+  readonly receipt: number | null;
+  /** What the world answered, as recorded: a compensation needs it after the step has moved on. */
+  readonly output: Json | null;
+  readonly usable: boolean;
+  /** The declaration or a person allows the identical call once more, under the same key. */
+  readonly resend: boolean;
+}
+
+/** Where a step stands. Each state carries exactly the facts that are true in it. */
+export type Standing =
+  | { readonly state: "pending" }
+  | { readonly state: "ready" }
+  | { readonly state: "waiting_approval"; readonly gate_id: GateId }
+  | { readonly state: "waiting"; readonly on: Parking }
+  | { readonly state: "running"; readonly attempt: number; readonly started_at: Instant }
+  | {
+      readonly state: "succeeded";
+      readonly output: Json;
+      readonly reused: Reused | null;
+      readonly outcome: Provenance | null;
+      readonly at: Instant;
+    }
+  | { readonly state: "failed_retryable"; readonly fault: Fault; readonly retry_at: Instant }
+  | { readonly state: "failed_final"; readonly fault: Fault }
+  | { readonly state: "in_doubt"; readonly fault: Fault; readonly since: Instant; readonly doubt: Doubt }
+  | { readonly state: "rejected"; readonly fault: Fault; readonly rule: string }
+  | { readonly state: "skipped"; readonly fault: Fault }
+  | { readonly state: "cancelled" }
+  | { readonly state: "compensating"; readonly undo: StepId }
+  | { readonly state: "compensated"; readonly confirmed: boolean }
+  | { readonly state: "compensation_failed"; readonly fault: Fault };
+
+export type State = Standing["state"];
+
+/** What is known about an act in doubt, and what may be done about it next. */
+export interface Doubt {
+  readonly exits: Exits;
+  /** When the world was first seen without it. Once proves nothing. */
+  readonly absent_at: Instant | null;
+  readonly next: DoubtNext;
+}
+
+export type DoubtNext =
+  | { readonly do: "settle" } // the engine can look now
+  | { readonly do: "look_again"; readonly at: Instant }
+  | { readonly do: "ask" }; // only a person can tell
+
+/** Whether a step moves now, will be tried again, waits for someone or some time, rests behind others, or is done. */
+export type Pace = "moving" | "retrying" | "waiting" | "blocked" | "done";
+
+export function pace(standing: Standing): Pace {
+  switch (standing.state) {
+    case "ready":
+    case "running":
+      return "moving";
+    case "failed_retryable":
+      return "retrying";
+    case "waiting_approval":
+    case "waiting":
+    case "compensating":
+      return "waiting";
+    case "in_doubt":
+      return standing.doubt.next.do === "settle" ? "moving" : "waiting";
+    case "pending":
+      return "blocked";
+    default:
+      return "done";
+  }
+}
+
+/** An undo is a step of its own, one per act. */
+export function undoId(step: Step, generation: number): StepId {
+  return `undo.${step.spec.step_id}.${generation}` as StepId;
+}
