@@ -56,7 +56,7 @@ export const rooms: readonly Room[] = [
   {
     name: "engine",
     about: "the clerk who walks a call along the road",
-    rooms: ["core", "policy"],
+    rooms: ["core", "policy", "store/rehearsal"],
     packages: [],
     node: ["node:crypto"],
   },

@@ -1,0 +1,197 @@
+import type { Clock, Dice, Timers } from "../core/clock.ts";
+import type { Mode } from "../core/effect.ts";
+import type { Event, Notice } from "../core/event.ts";
+import type { Fault } from "../core/fault.ts";
+import type { Guard } from "../core/guard.ts";
+import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
+import type { GateRow, RunRow } from "../core/rows.ts";
+import type { Spent } from "../core/run.ts";
+import type { Store } from "../core/store.ts";
+import type { Tool } from "../core/tool.ts";
+import type { Failpoints } from "./failpoint.ts";
+import type { Durability, Limits } from "./ports.ts";
+import type { NewId } from "./system.ts";
+import type { TenantSettings } from "./tenants.ts";
+
+/** Who asks, as a caller writes it: plain strings, no brands. */
+export interface PrincipalInput {
+  readonly id: string;
+  readonly kind: "agent" | "person" | "service";
+  readonly tenant: string;
+  readonly roles?: readonly string[];
+  readonly claims?: JsonObject;
+}
+
+export interface As {
+  readonly principal: PrincipalInput;
+}
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly tools: readonly Tool[];
+  readonly tenants?: Readonly<Record<string, TenantSettings>>;
+  /** More guards, put behind the standing ones. */
+  readonly guards?: readonly Guard[];
+  /** False: submit, decide and look, but execute nothing here. */
+  readonly work?: boolean;
+  /** Demand that plans say effects, tags, cache policy and idempotency template literally. */
+  readonly strictPlans?: boolean;
+  readonly durability?: Durability;
+  readonly limits?: Partial<Limits>;
+  readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly dice?: Dice;
+  readonly newId?: NewId;
+  readonly failpoint?: Failpoints;
+}
+
+export interface SubmitOptions extends As {
+  /** Two submissions with the same key are one run. Default: the plan's intent_id, else none. */
+  readonly requestKey?: string;
+  /** Values for the placeholders of idempotency templates; recorded. */
+  readonly context?: JsonObject;
+  readonly mode?: Mode;
+  readonly deadlineMs?: number;
+  readonly correlationId?: string;
+  readonly traceId?: string;
+}
+
+export interface Reasoned extends As {
+  readonly reason?: string;
+}
+
+/** How a person settles an act in doubt. */
+export type ResolveOptions = Reasoned &
+  (
+    | { readonly as: "happened"; readonly output: Json }
+    | { readonly as: "absent" }
+    | { readonly as: "undo" }
+    | { readonly as: "give_up" }
+  );
+
+/** One event with its place. `durable: false` is live progress that a power cut could still take back. */
+export interface RecordedEvent {
+  readonly position: number;
+  readonly event: Event;
+}
+
+export interface RunHandle {
+  readonly run_id: RunId;
+  /** True: an earlier submission with the same request key is this run. */
+  readonly attached: boolean;
+  /** Returns when the run can go no further by itself. */
+  result(): Promise<RunResult>;
+  /** Returns when the run has ended for good. */
+  finished(): Promise<RunResult>;
+  /** What is known now, without waiting. */
+  now(): Promise<RunResult & { readonly running: boolean }>;
+  /** The journal so far; with `follow`, what is still to come until the run has ended. */
+  events(options?: {
+    readonly after?: number;
+    readonly follow?: boolean;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<RecordedEvent>;
+  cancel(options?: { readonly reason?: string }): Promise<void>;
+}
+
+export interface CallResult {
+  readonly run_id: RunId;
+  readonly step: StepResult;
+  readonly result: RunResult;
+}
+
+export interface Page {
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+export interface GateView extends OpenGate {
+  readonly run_id: RunId;
+  readonly status: GateRow["status"];
+  readonly requester: string;
+}
+
+export interface CostReport {
+  readonly run_id: RunId;
+  readonly spent: Spent;
+  readonly attempts: readonly {
+    readonly step_id: StepId;
+    readonly attempt: number;
+    readonly at: Instant;
+    readonly cost: Json;
+  }[];
+}
+
+export interface SpentOver {
+  readonly period: string;
+  readonly usd_micros: number;
+  readonly credits: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+}
+
+export interface AuditReport {
+  readonly runs: number;
+  readonly events: number;
+  readonly erased: number;
+  /** The first thing found wrong in each broken run. */
+  readonly broken: readonly { readonly run_id: RunId; readonly position: number; readonly what: string }[];
+}
+
+/** What a plan would do. Nothing of it is written anywhere. */
+export interface Simulation {
+  readonly status: RunResult["status"] | "unknown";
+  readonly steps: Readonly<Record<string, SimulatedStep>>;
+  readonly acts: readonly {
+    readonly step_id: StepId;
+    readonly tool: string;
+    readonly input: Json;
+    readonly needs_approval: boolean;
+  }[];
+}
+
+export type SimulatedStep =
+  | { readonly would: "succeed"; readonly output: Json }
+  | { readonly would: "act"; readonly input: Json; readonly needs_approval: boolean }
+  | { readonly would: "fail"; readonly fault: Fault }
+  /** Something it depends on is only known once it has really run. */
+  | { readonly would: "unknown"; readonly why: string };
+
+/** One straight road, seen from outside. */
+export interface Engine {
+  submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
+  /** One tool call as a run of one step. */
+  call(tool: string, input: Json, options: SubmitOptions): Promise<CallResult>;
+  run(runId: string, options: As): Promise<RunHandle>;
+  /** Checks a plan without running it. */
+  check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
+  simulate(plan: unknown, options: SubmitOptions & { readonly reads?: "recorded" | "none" }): Promise<Simulation>;
+
+  approve(gateId: string, options: Reasoned): Promise<void>;
+  reject(gateId: string, options: Reasoned): Promise<void>;
+  resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void>;
+  resume(runId: string, options: Reasoned): Promise<RunHandle>;
+
+  runs(options: As & Page & { readonly status?: string }): Promise<readonly RunRow[]>;
+  gates(options: As & Page): Promise<readonly GateView[]>;
+  gate(gateId: string, options: As): Promise<GateView>;
+  cost(runId: string, options: As): Promise<CostReport>;
+  /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant in a month (YYYY-MM). */
+  spent(options: As & { readonly period: string; readonly by?: string }): Promise<SpentOver>;
+  audit(options: As & { readonly runId?: string }): Promise<AuditReport>;
+  /** Erases the bodies of runs that ended before; keeps hashes, ledger and receipts. */
+  retain(
+    options: As & { readonly endedBefore: Instant | number },
+  ): Promise<{ readonly runs: number; readonly events: number }>;
+  /** Stops taking work, lets what runs come to its end, and closes the store. */
+  close(): Promise<void>;
+}
+
+export interface PlanReport {
+  readonly ok: boolean;
+  readonly reasons: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+}

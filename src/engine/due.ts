@@ -1,0 +1,75 @@
+import type { Holds } from "./holds.ts";
+import type { Ports } from "./ports.ts";
+
+/** How often the store is swept though nothing hints at work: notify is a hint, the sweep is the truth. */
+const SWEEP_MS = 1000;
+
+/** Leases last 30 s; a third of that leaves room for two lost renewals. */
+const RENEW_MS = 10_000;
+
+/** How many runs one sweep takes. */
+const CLAIM_MOST = 100;
+
+/** Takes up runs when they are due: at the start, on a hint, when a timer falls due, and on every sweep. */
+export class DueRuns {
+  readonly #ports: Ports;
+  readonly #holds: Holds;
+  readonly #stops: (() => void)[] = [];
+  #sweeping: Promise<void> | null = null;
+  #stopped = false;
+  #renewAt = 0;
+  #disarm: () => void = () => {};
+
+  constructor(ports: Ports, holds: Holds) {
+    this.#ports = ports;
+    this.#holds = holds;
+  }
+
+  async start(): Promise<void> {
+    this.#stops.push(this.#ports.store.watch(() => void this.sweep()));
+    await this.sweep();
+  }
+
+  stop(): Promise<void> {
+    this.#stopped = true;
+    this.#disarm();
+    for (const stop of this.#stops.splice(0)) stop();
+    return this.#sweeping ?? Promise.resolve();
+  }
+
+  sweep(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    this.#sweeping ??= this.#sweepOnce().finally(() => {
+      this.#sweeping = null;
+    });
+    return this.#sweeping;
+  }
+
+  async #sweepOnce(): Promise<void> {
+    this.#disarm();
+    try {
+      await this.#holds.refresh();
+      if (this.#holds.works) {
+        await this.#renew();
+        await this.#holds.holdDue(await this.#ports.store.claimDue(this.#ports.worker, CLAIM_MOST));
+      }
+    } catch {
+      // The store is away; the next sweep looks again, and whoever needs it now is told by their own call.
+    }
+    if (!this.#stopped) this.#disarm = this.#ports.timers.after(await this.#pause(), () => void this.sweep());
+  }
+
+  async #pause(): Promise<number> {
+    const due = this.#holds.works ? await this.#ports.store.nextDue().catch(() => null) : null;
+    const untilDue = due === null ? SWEEP_MS : Math.max(1, due - this.#ports.clock.now());
+    return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), untilDue);
+  }
+
+  async #renew(): Promise<void> {
+    const now = this.#ports.clock.now();
+    if (now < this.#renewAt) return;
+    this.#renewAt = now + RENEW_MS;
+    const lost = await this.#ports.store.renew(this.#holds.all().map((held) => held.claim));
+    for (const claim of lost) this.#holds.get(claim.tenant, claim.run)?.fence();
+  }
+}

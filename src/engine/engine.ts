@@ -1,0 +1,262 @@
+import { checkPlan } from "../core/check-plan.ts";
+import type { Resolution } from "../core/command.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import type { GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../core/id.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { Principal } from "../core/principal.ts";
+import type { GateRow, RunRow } from "../core/rows.ts";
+import { findStep } from "../core/run.ts";
+import { standingGuards } from "../policy/guards.ts";
+import type {
+  As,
+  AuditReport,
+  CallResult,
+  Engine,
+  EngineOptions,
+  GateView,
+  Page,
+  PlanReport,
+  Reasoned,
+  ResolveOptions,
+  RunHandle,
+  SubmitOptions,
+} from "./api.ts";
+import { audit } from "./audit.ts";
+import { DueRuns } from "./due.ts";
+import { assertRun, Handle } from "./handle.ts";
+import { Holds } from "./holds.ts";
+import { load } from "./load.ts";
+import { costOf, gateRow, gateView, retain, runIds, spentOver } from "./office.ts";
+import { defaultLimits, type Ports } from "./ports.ts";
+import { principalOf } from "./principal.ts";
+import { simulate } from "./simulate.ts";
+import { readPlan, submit } from "./submit.ts";
+import { systemDice, systemIds, systemTimers } from "./system.ts";
+import { Tenants } from "./tenants.ts";
+import { Toolbox } from "./toolbox.ts";
+
+/** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const ports = portsOf(options);
+  const works = options.work ?? true;
+  if (works) await ports.store.lockWorker();
+  const engine = new WritEngine(ports, works, options.strictPlans ?? false);
+  await engine.start();
+  return engine;
+}
+
+function portsOf(options: EngineOptions): Ports {
+  const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
+  return {
+    store,
+    clock,
+    timers,
+    dice,
+    newId,
+    worker: newId("wrk", clock.now()) as WorkerId,
+    toolbox: new Toolbox(options.tools),
+    tenants: new Tenants(options.tenants ?? {}),
+    guards: [...standingGuards, ...(options.guards ?? [])],
+    durability: options.durability ?? "power",
+    limits: { ...defaultLimits, ...options.limits },
+    failpoint: options.failpoint ?? (() => {}),
+    onNotice: options.onNotice ?? null,
+  };
+}
+
+class WritEngine implements Engine {
+  readonly #ports: Ports;
+  readonly #holds: Holds;
+  readonly #due: DueRuns;
+  readonly #strict: boolean;
+
+  constructor(ports: Ports, works: boolean, strict: boolean) {
+    this.#ports = ports;
+    this.#holds = new Holds(ports, works);
+    this.#due = new DueRuns(ports, this.#holds);
+    this.#strict = strict;
+  }
+
+  async start(): Promise<void> {
+    await this.#due.start();
+  }
+
+  async submit(plan: unknown, options: SubmitOptions): Promise<RunHandle> {
+    const principal = principalOf(options.principal);
+    const checked = readPlan(this.#ports, plan, options.context ?? {}, this.#strict);
+    return this.#handle(principal, await submit(this.#ports, this.#holds, checked, principal, options));
+  }
+
+  async call(tool: string, input: Json, options: SubmitOptions): Promise<CallResult> {
+    const handle = await this.submit({ steps: [{ step_id: "call", name: tool, payload: input }] }, options);
+    const result = await handle.result();
+    const step = result.steps.call;
+    if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${handle.run_id} has no call`));
+    return { run_id: handle.run_id, step, result };
+  }
+
+  async run(runId: string, options: As): Promise<RunHandle> {
+    const principal = principalOf(options.principal);
+    await assertRun(this.#ports, principal, runId as RunId);
+    return this.#handle(principal, { id: runId as RunId, attached: true });
+  }
+
+  check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {
+    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context, strict: this.#strict });
+    return checked.ok
+      ? { ok: true, reasons: [], warnings: checked.warnings }
+      : { ok: false, reasons: checked.reasons, warnings: [] };
+  }
+
+  async simulate(plan: unknown, options: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
+    const principal = principalOf(options.principal);
+    const checked = readPlan(this.#ports, plan, options.context ?? {}, this.#strict);
+    return simulate(this.#ports, checked, principal, options);
+  }
+
+  async approve(gateId: string, options: Reasoned): Promise<void> {
+    const principal = principalOf(options.principal);
+    const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
+    const use_within_ms = this.#ports.limits.useWithinMs;
+    const reason = options.reason ?? "";
+    this.#ports.failpoint("approve.before");
+    await this.#holds.command(principal.tenant, run_id, () => ({
+      type: "approve",
+      now: this.#now(),
+      gate_id,
+      principal,
+      reason,
+      use_within_ms,
+    }));
+    this.#ports.failpoint("approve.after");
+  }
+
+  async reject(gateId: string, options: Reasoned): Promise<void> {
+    const principal = principalOf(options.principal);
+    const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
+    const reason = options.reason ?? "";
+    await this.#holds.command(principal.tenant, run_id, () => ({
+      type: "reject",
+      now: this.#now(),
+      gate_id,
+      principal,
+      reason,
+    }));
+  }
+
+  async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
+    const principal = principalOf(options.principal);
+    const run_id = runId as RunId;
+    const verdict = await this.#resolution(principal.tenant, run_id, stepId as StepId, options);
+    await this.#holds.command(principal.tenant, run_id, () => ({
+      type: "resolve",
+      now: this.#now(),
+      step_id: stepId as StepId,
+      principal,
+      verdict,
+      reason: options.reason ?? "",
+    }));
+  }
+
+  /** What a person says happened must fit the tool's output schema, or dependents could not build on it. */
+  async #resolution(tenant: Tenant, run: RunId, step_id: StepId, options: ResolveOptions): Promise<Resolution> {
+    if (options.as === "absent" || options.as === "give_up") return { as: options.as };
+    const step = findStep((await load(this.#ports.store, tenant, run)).run, step_id);
+    const name = step?.spec.name ?? "";
+    if (options.as === "undo") return { as: "undo", tool: this.#ports.toolbox.facts(name) };
+    const parsed = this.#ports.toolbox.get(name)?.output.parse(options.output);
+    if (parsed === undefined || step?.cause?.by === "undo")
+      return { as: "happened", output: options.output, flaw: null };
+    return parsed.ok
+      ? { as: "happened", output: parsed.value, flaw: null }
+      : { as: "happened", output: options.output, flaw: parsed.fault };
+  }
+
+  async resume(runId: string, options: Reasoned): Promise<RunHandle> {
+    const principal = principalOf(options.principal);
+    const run_id = runId as RunId;
+    const reason = options.reason ?? "";
+    await this.#holds.command(principal.tenant, run_id, () => ({
+      type: "resume",
+      now: this.#now(),
+      principal,
+      reason,
+    }));
+    return this.#handle(principal, { id: run_id, attached: true });
+  }
+
+  async runs({
+    principal,
+    status,
+    limit = 50,
+    after,
+  }: As & Page & { readonly status?: string }): Promise<readonly RunRow[]> {
+    const { tenant } = principalOf(principal);
+    const where = status === undefined ? {} : { where: { field: "status", equals: status } };
+    const rows = await this.#ports.store.list(tenant, {
+      table: "run",
+      order: "newest",
+      limit,
+      ...where,
+      ...(after !== undefined && { after }),
+    });
+    return rows.map(({ row }) => JSON.parse(row) as RunRow);
+  }
+
+  async gates({ principal, limit = 50, after }: As & Page): Promise<readonly GateView[]> {
+    const { tenant } = principalOf(principal);
+    const where = { field: "status", equals: "open" };
+    const rows = await this.#ports.store.list(tenant, {
+      table: "gate",
+      order: "oldest",
+      limit,
+      where,
+      ...(after !== undefined && { after }),
+    });
+    return Promise.all(rows.map(({ row }) => gateView(this.#ports, tenant, JSON.parse(row) as GateRow)));
+  }
+
+  async gate(gateId: string, { principal }: As): Promise<GateView> {
+    const { tenant } = principalOf(principal);
+    return gateView(this.#ports, tenant, await this.#gate(tenant, gateId));
+  }
+
+  cost(runId: string, { principal }: As): ReturnType<Engine["cost"]> {
+    return costOf(this.#ports, principalOf(principal).tenant, runId as RunId);
+  }
+
+  spent({ principal, period, by }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
+    return spentOver(this.#ports, principalOf(principal).tenant, period, by ?? null);
+  }
+
+  async audit({ principal, runId }: As & { readonly runId?: string }): Promise<AuditReport> {
+    const who = principalOf(principal);
+    if (runId !== undefined) await assertRun(this.#ports, who, runId as RunId);
+    const one = async function* () {
+      yield runId as RunId;
+    };
+    return audit(this.#ports.store, who.tenant, runId === undefined ? runIds(this.#ports, who.tenant) : one());
+  }
+
+  retain({ principal, endedBefore }: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {
+    return retain(this.#ports, principalOf(principal).tenant, endedBefore as Instant);
+  }
+
+  async close(): Promise<void> {
+    await this.#due.stop();
+    await this.#holds.drain();
+    await this.#ports.store.close();
+  }
+
+  #now(): Instant {
+    return this.#ports.clock.now();
+  }
+
+  #gate(tenant: Tenant, gateId: string): Promise<GateRow> {
+    return gateRow(this.#ports, tenant, gateId as GateId);
+  }
+
+  #handle(principal: Principal, run: { readonly id: RunId; readonly attached: boolean }): RunHandle {
+    return new Handle(this.#ports, this.#holds, principal, run);
+  }
+}

@@ -1,0 +1,184 @@
+import type { Ending } from "../core/command.ts";
+import type { Notice } from "../core/event.ts";
+import { type Fault, FaultError, fault, NotDoneError } from "../core/fault.ts";
+import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { valueAt, withValueAt } from "../core/pointer.ts";
+import type { Cost, Tool, ToolContext } from "../core/tool.ts";
+import { digestOfJson } from "./digest.ts";
+import type { Ports } from "./ports.ts";
+
+/** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
+export interface Execution {
+  readonly ending: Ending;
+  readonly cost: Cost | null;
+  readonly errands: readonly { readonly name: string; readonly payload: Json }[];
+  readonly notices: readonly Omit<Notice, "notice_id">[];
+}
+
+export interface Work {
+  readonly tool: Tool;
+  readonly handler: (context: ToolContext) => Promise<unknown>;
+  readonly context: Omit<ToolContext, "cost" | "errand" | "notice" | "signal">;
+  /** Outputs of a compensation are its own business. */
+  readonly checked: boolean;
+  readonly timeoutMs: number;
+}
+
+export interface Running {
+  /** Resolves when the attempt is over for the road: an answer, an error, a timeout or an abort. */
+  readonly over: Promise<Execution>;
+  /** Resolves with a value that came after that, or null; only then is the handler really gone. */
+  readonly late: Promise<Execution | null>;
+  abort(why: Fault): void;
+}
+
+/** Runs a handler. Never throws: whatever happens is an ending. */
+export function execute(ports: Ports, work: Work): Running {
+  const controller = new AbortController();
+  const log = new Log(ports);
+  const handler = answer(ports, work, log, controller.signal);
+  let stop: (ending: Ending) => void = () => {};
+  const stopped = new Promise<Ending>((resolve) => {
+    stop = resolve;
+  });
+  const abort = (why: Fault) => {
+    stop({ how: "unheard", fault: why });
+    controller.abort(new FaultError(why));
+  };
+  const late = `${work.tool.name} did not answer within ${work.timeoutMs} ms`;
+  const disarm = ports.timers.after(work.timeoutMs, () => abort(fault("TOOL_TIMEOUT", late)));
+  let over = false;
+  const race = Promise.race([handler, stopped]).then((ending) => {
+    over = true;
+    disarm();
+    return log.with(ending);
+  });
+  return { over: race, late: lateness(handler, race, () => over, log), abort };
+}
+
+async function lateness(
+  handler: Promise<Ending>,
+  race: Promise<Execution>,
+  isOver: () => boolean,
+  log: Log,
+): Promise<Execution | null> {
+  const ending = await handler;
+  const heard = !isOver() || (await race).ending === ending;
+  return heard ? null : log.with(ending);
+}
+
+async function answer(ports: Ports, work: Work, log: Log, signal: AbortSignal): Promise<Ending> {
+  try {
+    const value = await work.handler({
+      ...work.context,
+      signal,
+      cost: (spent) => log.addCost(spent),
+      errand: (name, payload) => log.addErrand(name, payload),
+      notice: (topic, payload) => log.addNotice(topic, payload),
+    });
+    return valued(ports, work, value);
+  } catch (error) {
+    return thrown(error);
+  }
+}
+
+function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
+  if (isObject(value as Json) && (value as JsonObject).success === false) {
+    const said = (value as JsonObject).error ?? (value as JsonObject).message;
+    return {
+      how: "error",
+      fault: fault("TOOL_FAILED", `${tool.name} answered success: false${typeof said === "string" ? `, ${said}` : ""}`),
+    };
+  }
+  const parsed = checked ? tool.output.parse(value) : { ok: true as const, value: storable(value) };
+  const raw = parsed.ok ? parsed.value : storable(value);
+  const bytes = Buffer.byteLength(JSON.stringify(raw));
+  if (bytes > ports.limits.outputBytes) {
+    const message = `${tool.name} answered ${bytes} bytes, the limit is ${ports.limits.outputBytes}; return a reference instead`;
+    return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
+  }
+  const output = tool.redact.length === 0 ? raw : redacted(raw, tool.redact);
+  if (parsed.ok) return { how: "value", output, flaw: null };
+  return {
+    how: "value",
+    output,
+    flaw: fault(
+      "SCHEMA_VALIDATION_FAILED",
+      `${tool.name}: its answer does not fit its output schema: ${parsed.fault.message}`,
+    ),
+  };
+}
+
+/** What can be kept of an answer that is not what was promised. */
+function storable(value: unknown): Json {
+  try {
+    return JSON.parse(JSON.stringify(value) ?? "null") as Json;
+  } catch {
+    return null;
+  }
+}
+
+function redacted(output: Json, pointers: readonly string[]): Json {
+  let kept = output;
+  for (const pointer of pointers) {
+    const secret = valueAt(kept, pointer);
+    if (secret === undefined || !isObject(kept)) continue;
+    kept = withValueAt(kept, pointer, { redacted: digestOfJson(secret) }) ?? kept;
+  }
+  return kept;
+}
+
+function thrown(error: unknown): Ending {
+  if (error instanceof NotDoneError) return { how: "not_done", fault: error.fault };
+  if (error instanceof FaultError) return { how: "error", fault: error.fault };
+  const message = error instanceof Error ? error.message : String(error);
+  return { how: "error", fault: fault("TOOL_FAILED", message.slice(0, 2000) || "the tool threw without a message") };
+}
+
+/** What a handler reports while it runs. */
+class Log {
+  readonly #ports: Ports;
+  #cost: Cost | null = null;
+  readonly #errands: { name: string; payload: Json }[] = [];
+  readonly #notices: { topic: string; payload: Json }[] = [];
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  addCost(spent: Partial<Cost>): void {
+    const sum = this.#cost ?? { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, model: "" };
+    const add = (key: "usd_micros" | "credits" | "tokens_in" | "tokens_out") => {
+      const amount = spent[key] ?? 0;
+      if (!Number.isSafeInteger(amount) || amount < 0) {
+        throw new FaultError(fault("TOOL_FAILED", `a cost of ${amount} ${key} is not a whole number; round it up`));
+      }
+      return sum[key] + amount;
+    };
+    this.#cost = {
+      usd_micros: add("usd_micros"),
+      credits: add("credits"),
+      tokens_in: add("tokens_in"),
+      tokens_out: add("tokens_out"),
+      model: spent.model ?? sum.model,
+    };
+  }
+
+  addErrand(name: string, payload: Json): void {
+    bounded(this.#errands, this.#ports.limits.errandsPerStep, "errands");
+    this.#errands.push({ name, payload: storable(payload) });
+  }
+
+  addNotice(topic: string, payload: Json): void {
+    bounded(this.#notices, this.#ports.limits.noticesPerStep, "notices");
+    this.#notices.push({ topic, payload: storable(payload) });
+  }
+
+  with(ending: Ending): Execution {
+    return { ending, cost: this.#cost, errands: this.#errands, notices: this.#notices };
+  }
+}
+
+function bounded(list: readonly unknown[], most: number, what: string): void {
+  if (list.length >= most) throw new FaultError(fault("LIMIT_EXCEEDED", `a step leaves at most ${most} ${what}`));
+}

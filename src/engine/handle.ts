@@ -1,0 +1,107 @@
+import { FaultError, fault } from "../core/fault.ts";
+import type { RunId } from "../core/id.ts";
+import type { Principal } from "../core/principal.ts";
+import { type RunResult, resultOf } from "../core/result.ts";
+import { statusOf } from "../core/run.ts";
+import type { RecordedEvent, RunHandle } from "./api.ts";
+import type { Holds } from "./holds.ts";
+import { Journal } from "./journal.ts";
+import { load } from "./load.ts";
+import type { Ports } from "./ports.ts";
+
+/** A run, as the principal who got hold of it sees it. */
+export class Handle implements RunHandle {
+  readonly run_id: RunId;
+  readonly attached: boolean;
+  readonly #ports: Ports;
+  readonly #holds: Holds;
+  readonly #principal: Principal;
+
+  constructor(
+    ports: Ports,
+    holds: Holds,
+    principal: Principal,
+    run: { readonly id: RunId; readonly attached: boolean },
+  ) {
+    this.#ports = ports;
+    this.#holds = holds;
+    this.#principal = principal;
+    this.run_id = run.id;
+    this.attached = run.attached;
+  }
+
+  async result(): Promise<RunResult> {
+    for (;;) {
+      const changed = this.#holds.change();
+      const rested = await this.#rested();
+      if (rested !== null) return rested;
+      await changed;
+    }
+  }
+
+  async finished(): Promise<RunResult> {
+    for (;;) {
+      const changed = this.#holds.change();
+      const result = await this.result();
+      if (result.final) return result;
+      await changed;
+    }
+  }
+
+  async now(): Promise<RunResult & { readonly running: boolean }> {
+    const { tenant } = this.#principal;
+    const run = this.#holds.get(tenant, this.run_id)?.run ?? (await load(this.#ports.store, tenant, this.run_id)).run;
+    return { ...resultOf(run), running: statusOf(run) === "running" };
+  }
+
+  async *events({
+    after = 0,
+    follow = false,
+    signal,
+  }: {
+    after?: number;
+    follow?: boolean;
+    signal?: AbortSignal;
+  } = {}): AsyncIterable<RecordedEvent> {
+    const { tenant } = this.#principal;
+    const journal = new Journal(tenant, this.run_id);
+    let position = after;
+    let ended = false;
+    for (;;) {
+      const changed = this.#holds.change(signal);
+      for (const stored of await this.#ports.store.events(tenant, this.run_id, position)) {
+        const event = await journal.open(stored, this.#ports.store);
+        position = stored.position;
+        ended = event.type === "run.ended";
+        yield { position, event };
+      }
+      if (!follow || ended || signal?.aborted) return;
+      await changed;
+    }
+  }
+
+  async cancel({ reason = "" }: { readonly reason?: string } = {}): Promise<void> {
+    const principal = this.#principal;
+    const cancel = () => ({ type: "cancel", now: this.#ports.clock.now(), principal, reason }) as const;
+    await this.#holds.command(principal.tenant, this.run_id, cancel);
+  }
+
+  /** The result if the run is at rest now, wherever it is held. */
+  async #rested(): Promise<RunResult | null> {
+    const { tenant } = this.#principal;
+    const held = this.#holds.get(tenant, this.run_id);
+    if (held !== undefined) return held.rest();
+    const { run } = await load(this.#ports.store, tenant, this.run_id);
+    if (statusOf(run) !== "running") return resultOf(run);
+    if (!this.#holds.works) return null;
+    return (await this.#holds.take(tenant, this.run_id))?.rest() ?? null;
+  }
+}
+
+/** The tenant comes from the principal alone; a run of another tenant is one that does not exist. */
+export async function assertRun(ports: Ports, principal: Principal, run: RunId): Promise<void> {
+  if ((await ports.store.head(principal.tenant, run)) !== null) return;
+  throw new FaultError(
+    fault("RUN_NOT_FOUND", `no run ${run} in tenant ${principal.tenant}; list the runs to see which there are`),
+  );
+}

@@ -1,0 +1,335 @@
+import type { Found } from "../core/command.ts";
+import type { Event } from "../core/event.ts";
+import { fault } from "../core/fault.ts";
+import type { Instant, StepId } from "../core/id.ts";
+import { type RunResult, resultOf } from "../core/result.ts";
+import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
+import type { Claim } from "../core/store.ts";
+import { Deliveries } from "./deliveries.ts";
+import type { Running } from "./execute.ts";
+import { IndexQueue } from "./index-queue.ts";
+import { Fenced, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
+import type { Ports } from "./ports.ts";
+import type { Slots } from "./slots.ts";
+import { look } from "./verify.ts";
+import { end, type Way, walk } from "./walk.ts";
+
+/** How a hold on a run ended: it came to rest, or it was lost. */
+export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; readonly error: unknown };
+
+/** A run that this worker holds: its mailbox, its ready steps, its handlers and its alarms, until it comes to rest. */
+export class HeldRun implements Listener {
+  readonly claim: Claim;
+  readonly mailbox: Mailbox;
+  readonly #ports: Ports;
+  readonly #slots: Slots;
+  readonly #way: Way;
+  readonly #ready = new IndexQueue();
+  /** Steps that are somewhere on the road, by index. */
+  readonly #walking = new Set<number>();
+  readonly #handlers = new Map<StepId, Running>();
+  /** Handlers that outlived their timeout. While one runs, nothing is settled behind its back. */
+  readonly #overdue = new Set<StepId>();
+  readonly #settling = new Set<StepId>();
+  readonly #alarms = new Map<string, () => void>();
+  readonly #waiters: ((result: RunResult | null) => void)[] = [];
+  readonly #deliveries: Deliveries;
+  readonly #over: (end: HoldEnd) => void;
+  readonly #idle: (() => void)[] = [];
+  #draining = false;
+  #gone = false;
+
+  constructor(ports: Ports, slots: Slots, loaded: Loaded, claim: Claim, over: (end: HoldEnd) => void) {
+    this.#ports = ports;
+    this.#slots = slots;
+    this.claim = claim;
+    this.#over = over;
+    this.mailbox = new Mailbox(ports, loaded, claim.epoch, this);
+    this.#deliveries = new Deliveries(ports, this.mailbox, () => this.#restIfDone());
+    this.#way = {
+      ports,
+      claim,
+      mailbox: this.mailbox,
+      inFlight: () => this.#inFlight(),
+      began: (step, running) => this.#began(step, running),
+    };
+  }
+
+  get run(): Run {
+    return this.mailbox.run;
+  }
+
+  /** Takes the run up where it was left. */
+  async begin(): Promise<void> {
+    try {
+      const found = await this.#found();
+      if (found.length > 0) {
+        this.#ports.failpoint("recover.before");
+        await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found });
+        this.#ports.failpoint("recover.after");
+      }
+      for (const step of this.run.steps) this.#attend(step);
+      this.#deliveries.deliver();
+      this.#advance();
+      this.#restIfDone();
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  /** What the last holder left under way, and what waited for a tool that is here now. */
+  async #found(): Promise<readonly Found[]> {
+    const { store, toolbox } = this.#ports;
+    const { tenant, id } = this.run;
+    const found: Found[] = [];
+    for (const { standing, spec, pin, act } of this.run.steps) {
+      const parked = standing.state === "waiting" && standing.on.for === "tool";
+      if (standing.state !== "running" && !parked) continue;
+      const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
+      const mark =
+        act === null || parked ? "unknown" : await store.marked(tenant, id, spec.step_id, act.attempt, act.boot);
+      found.push({ step_id: spec.step_id, mark, tool });
+    }
+    return found;
+  }
+
+  /** Resolves with the result at rest; with null if this worker lost the run before that. */
+  rest(): Promise<RunResult | null> {
+    if (this.#gone) return Promise.resolve(null);
+    return this.#isAtRest()
+      ? Promise.resolve(resultOf(this.run))
+      : new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** Another worker has the run: the lease could not be renewed. */
+  fence(): void {
+    this.#lose(new Fenced("the lease was lost"));
+  }
+
+  /** Starts nothing more, lets the handlers come to their end, and leaves the run to the next worker. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    while (!this.#gone && this.#walking.size + this.#settling.size > 0)
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#gone) return;
+    this.#leave();
+    for (const resolve of this.#waiters.splice(0)) resolve(null);
+    this.#over({ kind: "rested" });
+  }
+
+  landed(events: readonly Event[], { fresh }: { readonly fresh: readonly number[] }): void {
+    for (const index of fresh) this.#ready.push(index);
+    for (const event of events) this.#follow(event);
+    this.#advance();
+    queueMicrotask(() => this.#restIfDone());
+  }
+
+  /** What an event asks of whoever holds the run, beyond what is ready. */
+  #follow(event: Event): void {
+    switch (event.type) {
+      case "step.failed":
+      case "step.parked":
+      case "step.doubted":
+      case "step.probed":
+      case "gate.opened": {
+        const step = findStep(this.run, event.step_id);
+        if (step !== undefined && step.standing.state !== "ready") this.#attend(step);
+        break;
+      }
+      case "step.succeeded":
+        if (event.notices !== undefined) this.#deliveries.deliver();
+        break;
+      case "cancel.requested":
+        for (const [step, running] of this.#handlers)
+          running.abort(fault("CANCELLED", `${step} was cancelled: ${event.reason || "no reason given"}`));
+        break;
+    }
+  }
+
+  /** Sees to it that a step's next move happens when it can. */
+  #attend(step: Step): void {
+    const { standing, spec } = step;
+    if (standing.state === "ready") this.#ready.push(step.index);
+    if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settle(spec.step_id);
+    const at = wakeAt(this.run, step);
+    if (at !== null) this.#alarm(step, at);
+  }
+
+  #alarm({ spec, index }: Step, at: Instant): void {
+    this.#alarms.get(spec.step_id)?.();
+    const ring = () => {
+      this.#alarms.delete(spec.step_id);
+      if (this.#gone) return;
+      if (this.#ports.clock.now() < at) this.#alarm(this.run.steps.get(index), at);
+      else this.#wake(this.run.steps.get(index));
+    };
+    this.#alarms.set(spec.step_id, this.#ports.timers.after(Math.max(0, at - this.#ports.clock.now()), ring));
+  }
+
+  #wake(step: Step): void {
+    const { standing } = step;
+    if (standing.state === "waiting_approval") {
+      void this.#keeping(this.mailbox.ask({ type: "expire", now: this.#ports.clock.now(), gate_id: standing.gate_id }));
+    } else if (standing.state === "in_doubt") {
+      void this.#settle(step.spec.step_id);
+    } else {
+      this.#ready.push(step.index);
+      this.#advance();
+    }
+  }
+
+  /** Starts what is ready, as far as there is room. */
+  #advance(): void {
+    const busy: number[] = [];
+    while (this.#ready.size > 0 && !this.#gone && !this.#draining) {
+      if (!this.#slots.take(this.#whenFree)) break;
+      const index = this.#ready.pop() as number;
+      if (this.#walking.has(index)) {
+        busy.push(index);
+        this.#slots.give();
+      } else {
+        void this.#walk(index);
+      }
+    }
+    for (const index of busy) this.#ready.push(index);
+  }
+
+  readonly #whenFree = () => this.#advance();
+
+  async #walk(index: number): Promise<void> {
+    this.#walking.add(index);
+    const step = this.run.steps.get(index);
+    try {
+      await walk(this.#way, step);
+    } catch (error) {
+      this.#lose(error);
+    } finally {
+      this.#walking.delete(index);
+      this.#slots.give();
+      this.#advance();
+      this.#restIfDone();
+    }
+  }
+
+  #began(step: StepId, running: Running): void {
+    this.#handlers.set(step, running);
+    void running.over.then(() => this.#overdue.add(step));
+    void running.late.then(async (late) => {
+      this.#handlers.delete(step);
+      this.#overdue.delete(step);
+      if (late !== null && !this.#gone) await this.#keeping(this.#adopt(step, late));
+      const standing = findStep(this.run, step)?.standing;
+      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settle(step);
+      this.#restIfDone();
+    });
+  }
+
+  /** A value that came after its timeout: adopted while in doubt, else kept as evidence. */
+  async #adopt(step_id: StepId, late: Awaited<Running["late"]>): Promise<void> {
+    const step = findStep(this.run, step_id);
+    const grant = step === undefined ? null : lateGrant(step);
+    if (step !== undefined && grant !== null && late !== null) await end(this.#way, step, grant, late);
+  }
+
+  /** Settles an act in doubt without a person, as far as that goes. */
+  async #settle(step_id: StepId): Promise<void> {
+    if (this.#settling.has(step_id) || this.#overdue.has(step_id) || this.#gone) return;
+    this.#settling.add(step_id);
+    await this.#keeping(this.#look(step_id));
+    this.#settling.delete(step_id);
+    this.#restIfDone();
+  }
+
+  async #look(step_id: StepId): Promise<void> {
+    const step = findStep(this.run, step_id);
+    if (step?.standing.state !== "in_doubt") return;
+    this.#ports.failpoint("settle.before");
+    const seen = step.standing.doubt.exits.verify ? await look(this.#ports, this.run, step) : null;
+    const { sighting, flaw } = seen ?? { sighting: null, flaw: null };
+    await this.mailbox.ask({
+      type: "settle",
+      now: this.#ports.clock.now(),
+      step_id,
+      sighting,
+      flaw,
+      in_flight: this.#inFlight(),
+    });
+    this.#ports.failpoint("settle.after");
+  }
+
+  #inFlight(): readonly StepId[] {
+    const ids: StepId[] = [];
+    for (const index of this.#walking) {
+      const { standing, spec } = this.run.steps.get(index);
+      if (standing.state !== "running") ids.push(spec.step_id);
+    }
+    return ids;
+  }
+
+  #isAtRest(): boolean {
+    if (this.#walking.size + this.#settling.size > 0) return false;
+    if (statusOf(this.run) !== "running") return true;
+    const { moving, retrying } = this.run.paces;
+    return retrying === 0 && moving === this.#overdueDoubts();
+  }
+
+  /** Acts in doubt that could be settled if their handler were not still running here. */
+  #overdueDoubts(): number {
+    let count = 0;
+    for (const id of this.#overdue) if (findStep(this.run, id)?.standing.state === "in_doubt") count += 1;
+    return count;
+  }
+
+  #restIfDone(): void {
+    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#gone || !this.#isAtRest()) return;
+    const waiters = this.#waiters.splice(0);
+    if (waiters.length > 0) {
+      const result = resultOf(this.run);
+      for (const resolve of waiters) resolve(result);
+    }
+    if (this.#handlers.size > 0 || this.#deliveries.busy) return; // A late value may still come, or a notice go out.
+    this.#leave();
+    this.#ports.failpoint("release.before");
+    this.#over({ kind: "rested" });
+  }
+
+  async #keeping(work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      this.#lose(error);
+    }
+  }
+
+  /** Fenced, or the store failed: abort the tools, forget the run, write nothing more. */
+  #lose(error: unknown): void {
+    if (this.#gone) return;
+    this.#leave();
+    if (error instanceof Fenced)
+      for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
+    for (const resolve of this.#waiters.splice(0)) resolve(null);
+    this.#over({ kind: "lost", error });
+  }
+
+  #leave(): void {
+    this.#gone = true;
+    for (const disarm of this.#alarms.values()) disarm();
+    this.#alarms.clear();
+    this.#deliveries.stop();
+  }
+}
+
+function lateGrant(step: Step): Parameters<typeof end>[2] | null {
+  const { act, call, spec } = step;
+  if (act === null || call === null) return null;
+  const proposal = { input: call.input, call, derived: true } as Parameters<typeof end>[2]["proposal"];
+  return {
+    step_id: spec.step_id,
+    attempt: act.attempt,
+    started_at: act.started_at,
+    generation: act.generation,
+    recorded: true,
+    proposal,
+  };
+}

@@ -1,0 +1,136 @@
+import type { Command } from "../core/command.ts";
+import type { Decision } from "../core/decide.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import type { RunId, Tenant } from "../core/id.ts";
+import { statusOf } from "../core/run.ts";
+import type { Claim } from "../core/store.ts";
+import { HeldRun, type HoldEnd } from "./held-run.ts";
+import { load } from "./load.ts";
+import { type Loaded, Mailbox } from "./mailbox.ts";
+import type { Ports } from "./ports.ts";
+import { Slots } from "./slots.ts";
+
+/** The runs that this engine holds, and the way in for commands from outside, whether it holds the run or not. */
+export class Holds {
+  readonly #ports: Ports;
+  readonly #slots: Slots;
+  readonly #works: boolean;
+  readonly #held = new Map<string, HeldRun>();
+  /** Claims under way, so that two takers of one run share one hold. */
+  readonly #taking = new Map<string, Promise<HeldRun | null>>();
+  readonly #watchers = new Set<() => void>();
+  #closed = false;
+
+  constructor(ports: Ports, works: boolean) {
+    this.#ports = ports;
+    this.#slots = new Slots(ports.limits.concurrency);
+    this.#works = works;
+  }
+
+  get works(): boolean {
+    return this.#works && !this.#closed;
+  }
+
+  get(tenant: Tenant, run: RunId): HeldRun | undefined {
+    return this.#held.get(nameOf(tenant, run));
+  }
+
+  all(): readonly HeldRun[] {
+    return [...this.#held.values()];
+  }
+
+  /** Claims a run and takes it up; null if another worker holds it. */
+  take(tenant: Tenant, run: RunId): Promise<HeldRun | null> {
+    const name = nameOf(tenant, run);
+    const held = this.#held.get(name);
+    if (held !== undefined) return Promise.resolve(held);
+    const taking = this.#taking.get(name) ?? this.#claim(name, tenant, run);
+    this.#taking.set(name, taking);
+    return taking;
+  }
+
+  async #claim(name: string, tenant: Tenant, run: RunId): Promise<HeldRun | null> {
+    try {
+      const claim = await this.#ports.store.claim(this.#ports.worker, tenant, run);
+      return claim === null ? null : this.hold(claim, await load(this.#ports.store, tenant, run));
+    } finally {
+      this.#taking.delete(name);
+    }
+  }
+
+  /** Takes up a run whose claim is in hand. */
+  hold(claim: Claim, loaded: Loaded): HeldRun {
+    this.#ports.failpoint("claim.after");
+    const name = nameOf(claim.tenant, claim.run);
+    const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, (end) => this.#over(name, held, end));
+    this.#held.set(name, held);
+    void held.begin();
+    return held;
+  }
+
+  async holdDue(claims: readonly Claim[]): Promise<void> {
+    for (const claim of claims) {
+      if (this.#held.has(nameOf(claim.tenant, claim.run))) continue;
+      try {
+        this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
+      } catch (error) {
+        // A run that cannot be read stays claimed until its lease runs out; the others go on.
+        if (!(error instanceof FaultError)) throw error;
+      }
+    }
+  }
+
+  /** A command from outside: through the mailbox where the run is held, else straight to the store. */
+  async command(tenant: Tenant, run: RunId, make: (run: Mailbox["run"]) => Command): Promise<Decision> {
+    if (this.#closed) throw new FaultError(fault("ENGINE_CLOSED", "the engine was closed; make a new one"));
+    const held = this.get(tenant, run);
+    const mailbox = held?.mailbox ?? new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
+    const decision = await mailbox.ask(make(mailbox.run));
+    if (decision.refusal !== null) throw new FaultError(decision.refusal);
+    if (this.works && held === undefined && statusOf(decision.after) === "running") await this.take(tenant, run);
+    this.changed();
+    return decision;
+  }
+
+  /** Resolves when something may have changed: a hold ended, or another process wrote. */
+  change(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#watchers.delete(done);
+        resolve();
+      };
+      this.#watchers.add(done);
+      signal?.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  changed(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  /** Others have written: whoever is held may have been cancelled or approved. */
+  async refresh(): Promise<void> {
+    for (const held of this.#held.values()) {
+      const head = await this.#ports.store.head(held.claim.tenant, held.claim.run);
+      if (head !== null && head.position > held.run.position) await held.mailbox.refresh();
+    }
+    this.changed();
+  }
+
+  #over(name: string, held: HeldRun, end: HoldEnd): void {
+    if (this.#held.get(name) === held) this.#held.delete(name);
+    if (end.kind === "rested") void this.#ports.store.release(held.claim).catch(() => {}); // Its lease runs out by itself.
+    this.changed();
+  }
+
+  /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.all().map((held) => held.drain()));
+    this.changed();
+  }
+}
+
+function nameOf(tenant: Tenant, run: RunId): string {
+  return `${tenant.length}:${tenant}${run}`;
+}

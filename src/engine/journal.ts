@@ -1,0 +1,107 @@
+import { hash } from "node:crypto";
+import { EVENT_VERSION, type Event } from "../core/event.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import type { Digest, RunId, Tenant } from "../core/id.ts";
+import type { SealedEvent, Store, StoredEvent } from "../core/store.ts";
+
+/** Bodies above this go to the blob table, by content. */
+export const INLINE_BODY_MAX = 64 * 1024;
+
+/** The hash that the first event of a run is chained to. */
+export const GENESIS = new Uint8Array(32);
+
+/**
+ * Turns events into bytes and back, and chains them: an event's hash covers its run, its place, its predecessor and the hash
+ * of its body, so a body can be erased and the chain still verifies.
+ */
+export class Journal {
+  readonly #tenant: Tenant;
+  readonly #prefix: Buffer;
+
+  constructor(tenant: Tenant, run: RunId) {
+    this.#tenant = tenant;
+    this.#prefix = Buffer.concat([Buffer.from("\u0001writ/event/v1"), lengthFirst(tenant), lengthFirst(run)]);
+  }
+
+  seal(event: Event, position: number, previous: Uint8Array): SealedEvent & { readonly blob: Blob | null } {
+    const { type, at, ...rest } = event;
+    const whole = JSON.stringify(rest);
+    const blob = whole.length > INLINE_BODY_MAX ? blobOf(whole) : null;
+    const body = blob === null ? whole : JSON.stringify({ $blob: blob.hash, bytes: blob.bytes.length });
+    const head = { position, type, v: EVENT_VERSION, at };
+    return { ...head, body, hash: this.hash(head, bodyHash(body), previous), blob };
+  }
+
+  hash(
+    { position, type, v, at }: Omit<SealedEvent, "body" | "hash">,
+    body: Uint8Array,
+    previous: Uint8Array,
+  ): Uint8Array {
+    const start = this.#prefix.length;
+    const bytes = Buffer.allocUnsafe(start + 2 * 32 + 22 + type.length * 3);
+    this.#prefix.copy(bytes);
+    let end = writeNumber(bytes, position, start);
+    bytes.set(previous, end);
+    end = bytes.writeUInt16BE(type.length, end + 32);
+    end += bytes.write(type, end, "utf8");
+    end = bytes.writeUInt16BE(v, end);
+    end = writeNumber(bytes, at, end);
+    bytes.set(body, end);
+    return hash("sha256", bytes.subarray(0, end + 32), "buffer");
+  }
+
+  /** Reads an event back, from its blob where that is where its body is. */
+  async open(stored: StoredEvent, store: Store): Promise<Event> {
+    if (stored.body === null) {
+      throw new FaultError(
+        fault("RUN_NOT_FOUND", "the events of this run were erased by retention; only its hashes and receipts remain"),
+      );
+    }
+    if (!stored.body.startsWith('{"$blob":')) return revive(stored, stored.body);
+    const { $blob } = JSON.parse(stored.body) as { readonly $blob: Digest };
+    const bytes = await store.blob(this.#tenant, $blob);
+    if (bytes === null)
+      throw new FaultError(
+        fault("CHAIN_BROKEN", `the blob ${$blob} of event ${stored.position} is gone; restore it from a backup`),
+      );
+    return revive(stored, Buffer.from(bytes).toString("utf8"));
+  }
+}
+
+export interface Blob {
+  readonly hash: Digest;
+  readonly bytes: Uint8Array;
+}
+
+function blobOf(body: string): Blob {
+  return { hash: hash("sha256", body) as Digest, bytes: Buffer.from(body) };
+}
+
+export function bodyHash(body: string): Uint8Array {
+  return hash("sha256", `\u0000${body}`, "buffer");
+}
+
+function revive(stored: StoredEvent, body: string): Event {
+  if (stored.v > EVENT_VERSION) {
+    throw new FaultError(
+      fault(
+        "STORE_NEWER",
+        `event ${stored.position} has version ${stored.v}, this engine reads ${EVENT_VERSION}; upgrade it`,
+      ),
+    );
+  }
+  return { type: stored.type, at: stored.at, ...JSON.parse(body) } as Event;
+}
+
+function lengthFirst(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** Eight bytes, big end first: a safe integer never needs a BigInt. */
+function writeNumber(bytes: Buffer, value: number, at: number): number {
+  const low = bytes.writeUInt32BE(Math.floor(value / 2 ** 32), at);
+  return bytes.writeUInt32BE(value % 2 ** 32, low);
+}

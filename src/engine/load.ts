@@ -1,0 +1,34 @@
+import type { Event } from "../core/event.ts";
+import { fold } from "../core/evolve.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import type { RunId, Tenant } from "../core/id.ts";
+import { unbornRun } from "../core/run.ts";
+import type { Store } from "../core/store.ts";
+import { GENESIS, Journal } from "./journal.ts";
+import type { Loaded } from "./mailbox.ts";
+
+/** Reads and folds a run: everything that resuming it needs. */
+export async function load(store: Store, tenant: Tenant, run: RunId): Promise<Loaded> {
+  const stored = await store.events(tenant, run, 0);
+  const last = stored.at(-1);
+  if (last === undefined) {
+    throw new FaultError(
+      fault("RUN_NOT_FOUND", `no run ${run} in tenant ${tenant}; list the runs to see which there are`),
+    );
+  }
+  const journal = new Journal(tenant, run);
+  const events: Event[] = [];
+  for (const event of stored) events.push(await journal.open(event, store));
+  return { run: fold(unbornRun(run, tenant), events), head: last.hash };
+}
+
+export function unborn(tenant: Tenant, run: RunId): Loaded {
+  return { run: unbornRun(run, tenant), head: GENESIS };
+}
+
+/** One event of another run, where a ledger row or an outcome points to it; null once it was erased. */
+export async function eventAt(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Event | null> {
+  const [stored] = await store.events(tenant, run, position - 1);
+  if (stored === undefined || stored.body === null) return null;
+  return new Journal(tenant, run).open(stored, store);
+}

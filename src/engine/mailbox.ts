@@ -1,0 +1,271 @@
+import { assert } from "../core/assert.ts";
+import type { Command } from "../core/command.ts";
+import { type Decision, decide } from "../core/decide.ts";
+import type { Event } from "../core/event.ts";
+import { fold } from "../core/evolve.ts";
+import { FaultError } from "../core/fault.ts";
+import type { Epoch } from "../core/id.ts";
+import { rowsOf } from "../core/rows-of.ts";
+import { type Run, statusOf } from "../core/run.ts";
+import type { Charge, Entry, Landing } from "../core/store.ts";
+import { type Blob, Journal } from "./journal.ts";
+import type { Ports } from "./ports.ts";
+
+/** The epoch has moved: someone else holds the run. Whoever meets this stops and writes nothing more. */
+export class Fenced extends Error {
+  override readonly name = "Fenced";
+}
+
+/** A row that the command relied on is another one now. */
+export class RowLost extends Error {
+  override readonly name = "RowLost";
+  readonly landing: Landing & { landed: false };
+
+  constructor(landing: Landing & { landed: false }) {
+    super(`a ${landing.why} condition failed`);
+    this.landing = landing;
+  }
+}
+
+/** What the holder of a run wants to know. */
+export interface Listener {
+  landed(events: readonly Event[], decision: Pick<Decision, "after" | "fresh">): void;
+}
+
+interface Letter {
+  readonly command: Command;
+  /** An outcome in hand: it is tried again until it lands or the run is lost. */
+  readonly keep: boolean;
+  readonly answer: (decision: Decision) => void;
+  readonly refuse: (error: unknown) => void;
+}
+
+/**
+ * The only way anything changes: commands of one run queue here, are decided in order on the running fold, and one append is
+ * in flight at a time. What waits shares the next append; a command with a condition of its own travels alone.
+ */
+export class Mailbox {
+  #run: Run;
+  #head: Uint8Array;
+  readonly #epoch: Epoch | null;
+  readonly #ports: Ports;
+  readonly #journal: Journal;
+  readonly #listener: Listener | null;
+  readonly #letters: Letter[] = [];
+  #busy = false;
+
+  constructor(ports: Ports, state: Loaded, epoch: Epoch | null, listener: Listener | null = null) {
+    this.#ports = ports;
+    this.#run = state.run;
+    this.#head = state.head;
+    this.#epoch = epoch;
+    this.#listener = listener;
+    this.#journal = new Journal(state.run.tenant, state.run.id);
+  }
+
+  get run(): Run {
+    return this.#run;
+  }
+
+  ask(command: Command): Promise<Decision> {
+    return new Promise((answer, refuse) => {
+      this.#letters.push({ command, keep: command.type === "end", answer, refuse });
+      if (!this.#busy) void this.#work();
+    });
+  }
+
+  /** Notices what others have appended. */
+  async refresh(): Promise<void> {
+    if (this.#busy) return; // The append in flight will notice.
+    this.#busy = true;
+    try {
+      await this.#catchUp();
+    } finally {
+      this.#busy = false;
+    }
+    if (this.#letters.length > 0) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#busy = true;
+    while (this.#letters.length > 0) {
+      const batch = this.#decideNext();
+      if (batch.letters.length > 0) await this.#append(batch);
+    }
+    this.#busy = false;
+  }
+
+  /** Decides what waits, in order, into one entry. Decisions without events are answered at once. */
+  #decideNext(): Batch {
+    const batch: Batch = { letters: [], decisions: [], events: [], before: this.#run, after: this.#run };
+    for (let letter = this.#letters[0]; letter !== undefined; letter = this.#letters[0]) {
+      const decision = this.#decide(batch.after, letter);
+      if (decision === null) continue;
+      if (decision.events.length === 0) {
+        this.#letters.shift();
+        letter.answer(decision);
+        continue;
+      }
+      const alone = travelsAlone(decision);
+      if (alone && batch.letters.length > 0) break;
+      this.#letters.shift();
+      batch.letters.push(letter);
+      batch.decisions.push(decision);
+      batch.events.push(...decision.events);
+      batch.after = decision.after;
+      if (alone || batch.events.length >= MOST_EVENTS) break;
+    }
+    return batch;
+  }
+
+  #decide(run: Run, letter: Letter): Decision | null {
+    try {
+      return decide(run, letter.command, this.#ports.guards);
+    } catch (error) {
+      this.#letters.shift();
+      letter.refuse(error);
+      return null;
+    }
+  }
+
+  async #append(batch: Batch): Promise<void> {
+    try {
+      const { entry, head } = await this.#entry(batch);
+      const [landing] = await this.#ports.store.append([entry]);
+      assert(landing !== undefined, "every entry gets an answer");
+      if (landing.landed || isMine(landing, entry)) this.#landed(batch, head);
+      else await this.#lost(batch, landing);
+    } catch (error) {
+      this.#failed(batch, error);
+    }
+  }
+
+  async #entry(batch: Batch): Promise<{ readonly entry: Entry; readonly head: Uint8Array }> {
+    const { before, after, events } = batch;
+    let head = this.#head;
+    const blobs: Blob[] = [];
+    const sealed = events.map((event, index) => {
+      const { blob, ...bytes } = this.#journal.seal(event, before.position + index + 1, head);
+      if (blob !== null) blobs.push(blob);
+      head = bytes.hash;
+      return bytes;
+    });
+    for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(after.tenant, hash, bytes);
+    const entry: Entry = {
+      tenant: after.tenant,
+      run: after.id,
+      expect: { position: before.position, epoch: this.#epoch },
+      events: sealed,
+      puts: rowsOf(before, events, after),
+      charges: events.flatMap(chargesOf),
+      checks: batch.decisions.flatMap((decision) => decision.checks),
+      flush: this.#flush(batch),
+    };
+    return { entry, head };
+  }
+
+  #flush({ events, before, after }: Batch): "hard" | "soft" {
+    const { durability } = this.#ports;
+    if (durability !== "power") return durability === "every" ? "hard" : "soft";
+    const rests = statusOf(after) !== "running" && statusOf(before) === "running";
+    return rests || this.#epoch === null || events.some(isHard) ? "hard" : "soft";
+  }
+
+  #landed(batch: Batch, head: Uint8Array): void {
+    this.#run = batch.after;
+    this.#head = head;
+    for (const [index, decision] of batch.decisions.entries()) {
+      this.#listener?.landed(decision.events, decision);
+      batch.letters[index]?.answer(decision);
+    }
+  }
+
+  /** A failed condition is the next command. */
+  async #lost(batch: Batch, landing: Landing & { landed: false }): Promise<void> {
+    switch (landing.why) {
+      case "epoch":
+        throw new Fenced("the run is held by another worker now");
+      case "position":
+        await this.#catchUp();
+        this.#letters.unshift(...batch.letters);
+        return;
+      default:
+        throw new RowLost(landing);
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    const { tenant, id, position } = this.#run;
+    const stored = await this.#ports.store.events(tenant, id, position);
+    const before = this.#run;
+    const events = await Promise.all(stored.map((event) => this.#journal.open(event, this.#ports.store)));
+    const last = stored.at(-1);
+    if (last === undefined) return;
+    const fresh: number[] = [];
+    for (const event of events) {
+      this.#run = fold(this.#run, [event]);
+      fresh.push(...this.#run.fresh);
+    }
+    assert(this.#run.position === before.position + events.length, "every event was folded");
+    this.#head = last.hash;
+    this.#listener?.landed(events, { after: this.#run, fresh });
+  }
+
+  /** Nothing was written. An outcome in hand waits for the store to come back; everyone else is told. */
+  #failed(batch: Batch, error: unknown): void {
+    const mayPass = error instanceof FaultError && error.fault.code.startsWith("STORE_");
+    const kept = mayPass ? batch.letters.filter((letter) => letter.keep) : [];
+    for (const letter of batch.letters) if (!kept.includes(letter)) letter.refuse(error);
+    if (error instanceof Fenced) for (const letter of this.#letters.splice(0)) letter.refuse(error);
+    if (kept.length === 0) return;
+    this.#ports.timers.after(STORE_RETRY_MS, () => {
+      this.#letters.unshift(...kept);
+      if (!this.#busy) void this.#work();
+    });
+  }
+}
+
+/** How long an outcome waits before it is offered again to a store that failed. */
+const STORE_RETRY_MS = 1000;
+
+/** So that one append stays small however much has piled up. */
+const MOST_EVENTS = 256;
+
+interface Batch {
+  readonly letters: Letter[];
+  readonly decisions: Decision[];
+  readonly events: Event[];
+  readonly before: Run;
+  after: Run;
+}
+
+/** A run as it was loaded: its fold and the hash of its last event. */
+export interface Loaded {
+  readonly run: Run;
+  readonly head: Uint8Array;
+}
+
+/** The acknowledgement was lost, but the append had landed: the event stored there is the one sent. */
+function isMine(landing: Landing, { events }: Entry): boolean {
+  const sent = events[0]?.hash;
+  if (landing.landed || landing.why !== "position" || landing.hash === null || sent === undefined) return false;
+  return Buffer.from(landing.hash).equals(sent);
+}
+
+function travelsAlone({ events, checks }: Decision): boolean {
+  return checks.length > 0 || events.some((event) => "ledger" in event && event.ledger !== null);
+}
+
+function isHard(event: Event): boolean {
+  return (
+    ("ledger" in event && event.ledger !== null) ||
+    "gate_id" in event ||
+    event.type === "run.accepted" ||
+    ("notices" in event && event.notices !== undefined)
+  );
+}
+
+function chargesOf(event: Event): readonly Charge[] {
+  const charges = "charges" in event ? event.charges : undefined;
+  return charges === undefined ? [] : charges.map(({ tally, amount }) => ({ tally, amount, limit: null }));
+}

@@ -1,0 +1,132 @@
+import { FaultError, fault } from "../core/fault.ts";
+import type { GateId, Instant, RunId, Tenant } from "../core/id.ts";
+import type { Json } from "../core/json.ts";
+import type { GateRow, LedgerRow, RunRow, Table } from "../core/rows.ts";
+import type { Query, StoredRow } from "../core/store.ts";
+import { tallyOf } from "../core/tally.ts";
+import type { CostReport, GateView, SpentOver } from "./api.ts";
+import { bodyHash, Journal } from "./journal.ts";
+import { load } from "./load.ts";
+import type { Ports } from "./ports.ts";
+
+/** Looking things up and keeping house: nothing here changes a run. */
+
+/** All rows of a table, page by page. */
+export async function* rows(
+  ports: Ports,
+  tenant: Tenant,
+  table: Table,
+  where?: Query["where"],
+): AsyncIterable<StoredRow> {
+  let after: string | undefined;
+  for (;;) {
+    const query: Query = {
+      table,
+      order: "oldest",
+      limit: PAGE,
+      ...(where && { where }),
+      ...(after !== undefined && { after }),
+    };
+    const page = await ports.store.list(tenant, query);
+    yield* page;
+    if (page.length < PAGE) return;
+    after = page.at(-1)?.key;
+  }
+}
+
+const PAGE = 500;
+
+export async function* runIds(ports: Ports, tenant: Tenant): AsyncIterable<RunId> {
+  for await (const { key } of rows(ports, tenant, "run")) yield key as RunId;
+}
+
+export async function gateRow(ports: Ports, tenant: Tenant, gate: GateId): Promise<GateRow> {
+  const stored = await ports.store.row(tenant, "gate", gate);
+  if (stored === null)
+    throw new FaultError(
+      fault("GATE_NOT_FOUND", `no gate ${gate} in tenant ${tenant}; list the open gates to see which there are`),
+    );
+  return JSON.parse(stored.row) as GateRow;
+}
+
+/** The gate with the exact call it holds, which is only in the journal. */
+export async function gateView(ports: Ports, tenant: Tenant, row: GateRow): Promise<GateView> {
+  const { run } = await load(ports.store, tenant, row.run_id);
+  const gate = run.gates.get(row.gate_id);
+  if (gate === undefined)
+    throw new FaultError(
+      fault("GATE_NOT_FOUND", `gate ${row.gate_id} is not in the journal of run ${row.run_id}; audit the run`),
+    );
+  const { gate_id, run_id, step_id, tool, status, requester, expires_at } = row;
+  return {
+    gate_id,
+    run_id,
+    step_id,
+    tool,
+    status,
+    requester,
+    expires_at,
+    input: gate.call.input,
+    digest: gate.call.digest,
+    reason: gate.reason,
+  };
+}
+
+export async function costOf(ports: Ports, tenant: Tenant, id: RunId): Promise<CostReport> {
+  const { run } = await load(ports.store, tenant, id);
+  const journal = new Journal(tenant, id);
+  const attempts: CostReport["attempts"][number][] = [];
+  for (const stored of await ports.store.events(tenant, id, 0)) {
+    const event = await journal.open(stored, ports.store);
+    if (!("attempt" in event) || !("cost" in event) || event.cost === undefined) continue;
+    attempts.push({
+      step_id: event.step_id,
+      attempt: event.attempt,
+      at: event.at,
+      cost: event.cost as unknown as Json,
+    });
+  }
+  return { run_id: id, spent: run.spent, attempts };
+}
+
+export async function spentOver(ports: Ports, tenant: Tenant, period: string, by: string | null): Promise<SpentOver> {
+  const used = (unit: Parameters<typeof tallyOf>[0]) =>
+    ports.store.used(tenant, tallyOf(unit, by === null ? "tenant" : "principal", by ?? "", period));
+  const [usd_micros, credits, tokens_in, tokens_out] = await Promise.all([
+    used("usd_micros"),
+    used("credits"),
+    used("tokens_in"),
+    used("tokens_out"),
+  ]);
+  return { period, usd_micros, credits, tokens_in, tokens_out };
+}
+
+/** Erases bodies, never heads, hashes, ledger rows or the receipts they point to. */
+export async function retain(
+  ports: Ports,
+  tenant: Tenant,
+  endedBefore: Instant,
+): Promise<{ readonly runs: number; readonly events: number }> {
+  const receipts = await receiptsOf(ports, tenant);
+  const erased = { runs: 0, events: 0 };
+  for await (const { row } of rows(ports, tenant, "run")) {
+    const { run_id, ended_at } = JSON.parse(row) as RunRow;
+    if (ended_at === null || ended_at >= endedBefore) continue;
+    const events = await ports.store.erase(tenant, run_id, receipts.get(run_id) ?? [], bodyHash);
+    if (events > 0) erased.runs += 1;
+    erased.events += events;
+  }
+  return erased;
+}
+
+async function receiptsOf(ports: Ports, tenant: Tenant): Promise<ReadonlyMap<RunId, readonly number[]>> {
+  const receipts = new Map<RunId, number[]>();
+  for await (const { row } of rows(ports, tenant, "ledger")) {
+    const { run_id, receipt } = JSON.parse(row) as LedgerRow;
+    if (receipt === null) continue;
+    const kept = receipts.get(run_id);
+    if (kept === undefined) receipts.set(run_id, [receipt]);
+    else kept.push(receipt);
+  }
+  return receipts;
+}

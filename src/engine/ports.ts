@@ -1,0 +1,52 @@
+import type { Clock, Dice, Timers } from "../core/clock.ts";
+import type { Notice } from "../core/event.ts";
+import type { Guard } from "../core/guard.ts";
+import type { RunId, WorkerId } from "../core/id.ts";
+import type { Store } from "../core/store.ts";
+import type { Failpoints } from "./failpoint.ts";
+import type { NewId } from "./system.ts";
+import type { Tenants } from "./tenants.ts";
+import type { Toolbox } from "./toolbox.ts";
+
+/** Everything an engine reaches for, passed in once. */
+export interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly dice: Dice;
+  readonly newId: NewId;
+  readonly worker: WorkerId;
+  readonly toolbox: Toolbox;
+  readonly tenants: Tenants;
+  readonly guards: readonly Guard[];
+  readonly durability: Durability;
+  readonly limits: Limits;
+  readonly failpoint: Failpoints;
+  /** Delivers a notice, at least once; null keeps them until someone does. */
+  readonly onNotice: ((notice: Notice & { readonly run_id: RunId }) => Promise<void>) | null;
+}
+
+/** every: each append is synced. power: what was told outside survives a power cut. process: survives the process only. */
+export type Durability = "every" | "power" | "process";
+
+/** Every limit has a name, a default and a fault of its own. */
+export interface Limits {
+  /** Handlers running at once in this process. */
+  readonly concurrency: number;
+  readonly outputBytes: number;
+  /** How long a gate waits for a decision. */
+  readonly gateMs: number;
+  /** How long a decided approval is good for. */
+  readonly useWithinMs: number;
+  readonly errandsPerStep: number;
+  readonly noticesPerStep: number;
+}
+
+export const defaultLimits: Limits = {
+  concurrency: 100,
+  outputBytes: 8 * 1024 * 1024,
+  gateMs: 7 * 24 * 60 * 60 * 1000,
+  useWithinMs: 24 * 60 * 60 * 1000,
+  errandsPerStep: 100,
+  noticesPerStep: 100,
+};

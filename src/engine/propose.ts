@@ -1,0 +1,136 @@
+import { canonical } from "../core/canonical.ts";
+import { worst } from "../core/effect.ts";
+import type { Call } from "../core/event.ts";
+import { type Fault, fault } from "../core/fault.ts";
+import type { EffectKey, GateId, StepId } from "../core/id.ts";
+import { type Json, type JsonObject, sameJson } from "../core/json.ts";
+import type { Binding } from "../core/plan.ts";
+import { valueAt, withValueAt } from "../core/pointer.ts";
+import type { Proposal } from "../core/proposal.ts";
+import { findStep, type Run, type Step } from "../core/run.ts";
+import { boundNames, lookupIn, placeholders, render, sourceOf } from "../core/template.ts";
+import type { Tool } from "../core/tool.ts";
+import { digestOf, digestOfJson, undoKey } from "./digest.ts";
+import type { Ports } from "./ports.ts";
+
+/** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
+export function propose(ports: Ports, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
+  const { spec, pin, cause } = step;
+  const tool = ports.toolbox.get(spec.name);
+  const common = {
+    parked: spec.kind === "operator" ? ports.toolbox.mismatch(spec.name, pin) : null,
+    tool: spec.kind === "operator" ? ports.toolbox.facts(spec.name) : null,
+    trusted: ports.tenants.trusts(run.tenant, spec.name),
+    ledger: null,
+    reusable: null,
+    gate_id: ports.newId("gate", ports.clock.now()) as GateId,
+    gate_ms: ports.limits.gateMs,
+    boot: ports.store.boot,
+  };
+  if (step.call !== null) return { ...common, input: step.call.input, call: step.call, derived: true, flaw: null };
+  if (spec.kind !== "operator" || tool === undefined || common.parked !== null) {
+    return { ...common, input: spec.payload, call: null, derived: false, flaw: null };
+  }
+  if (cause?.by === "undo") return { ...common, ...undoCall(run, cause.of), derived: true, flaw: null };
+  const read = readInput(run, step, tool);
+  if (!read.ok) return { ...common, input: spec.payload, call: null, derived: false, flaw: read.fault };
+  const acts = worst(spec.effect, tool.effect) === "acts";
+  const derived = read.bound || !sameJson(read.input, spec.payload);
+  if (!acts && !wants.call) return { ...common, input: read.input, call: null, derived, flaw: null };
+  const called = acts ? actCall(run, step, tool, read.input) : { call: plainCall(read.input), flaw: null };
+  return { ...common, input: read.input, derived, ...called };
+}
+
+type Read =
+  | { readonly ok: true; readonly input: Json; readonly bound: boolean }
+  | { readonly ok: false; readonly fault: Fault };
+
+function readInput(run: Run, { spec }: Step, tool: Tool): Read {
+  const bindings = Object.entries(spec.bindings);
+  let payload: JsonObject = spec.payload;
+  for (const [pointer, binding] of bindings) {
+    const value = boundValue(run, binding);
+    const filled = value === undefined ? undefined : withValueAt(payload, pointer, value);
+    if (filled === undefined) {
+      const message = `${spec.step_id}: ${pointer} is bound to ${binding.step}${binding.path}, which has no value`;
+      return { ok: false, fault: fault("MISSING_REQUIRED_CONTEXT", message) };
+    }
+    payload = filled;
+  }
+  const parsed = tool.input.parse(payload);
+  if (parsed.ok) return { ok: true, input: parsed.value, bound: bindings.length > 0 };
+  return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
+}
+
+function boundValue(run: Run, { step, path, as }: Binding): Json | undefined {
+  const standing = findStep(run, step)?.standing;
+  const value = standing?.state === "succeeded" ? valueAt(standing.output, path) : undefined;
+  return as === "sha256" && value !== undefined ? digestOfJson(value) : value;
+}
+
+function plainCall(input: Json): Call {
+  return { input, digest: digestOfJson(input), key: null, keyed_by: null };
+}
+
+interface ActCall {
+  readonly call: Call | null;
+  readonly flaw: Fault | null;
+}
+
+/** An act is its key; the input must parse to itself, or what is approved would not be what runs. */
+function actCall(run: Run, step: Step, tool: Tool, input: Json): ActCall {
+  const again = tool.input.parse(input);
+  if (!again.ok || !sameJson(again.value, input)) {
+    const message = `${tool.name}: the input schema changes its own result; make parsing idempotent`;
+    return { call: null, flaw: fault("SCHEMA_UNUSABLE", message) };
+  }
+  const what = whatOf(run, step, tool, input);
+  if ("flaw" in what) return { call: null, flaw: what.flaw };
+  const key = digestOf(
+    "writ/key/v1",
+    run.tenant,
+    tool.name,
+    what.scope,
+    what.keyed_by,
+    what.text,
+  ) as string as EffectKey;
+  return { call: { input, digest: digestOfJson(input), key, keyed_by: what.keyed_by }, flaw: null };
+}
+
+type What =
+  | { readonly keyed_by: "identity" | "template" | "input"; readonly scope: string; readonly text: string }
+  | { readonly flaw: Fault };
+
+/** What makes two calls the same act, and how far that reaches: the whole tenant, or this step of this lineage. */
+function whatOf(run: Run, { spec }: Step, tool: Tool, input: Json): What {
+  const here = `step/${run.origin}/${spec.step_id}`;
+  if (tool.identity !== null) {
+    const values = tool.identity.map((pointer) => valueAt(input, pointer) ?? null);
+    return { keyed_by: "identity", scope: "tenant", text: canonical(values) };
+  }
+  const template = spec.idempotency_template;
+  if (template === null) return { keyed_by: "input", scope: here, text: canonical(input) };
+  const filled = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as JsonObject) : {};
+  const rendered = render(template, lookupIn({ ...spec.payload, ...filled }, run.context));
+  if (!rendered.ok) {
+    const message = `${spec.step_id}: ${rendered.missing.join(", ")} of its idempotency template has no value`;
+    return { flaw: fault("MISSING_REQUIRED_CONTEXT", message) };
+  }
+  const names = placeholders(template);
+  const sources = { payload: spec.payload, bound: boundNames(spec.bindings), context: run.context };
+  const literal = names.length > 0 && names.every((name) => sourceOf(name, sources) !== "binding");
+  return { keyed_by: "template", scope: literal ? "tenant" : here, text: rendered.text };
+}
+
+/** An undo receives the act as it is on record. */
+function undoCall(run: Run, of: StepId): { readonly input: Json; readonly call: Call | null } {
+  const original = findStep(run, of);
+  const key = original?.call?.key;
+  if (original == null || key == null) return { input: null, call: null };
+  const { act } = original;
+  const input = { input: original.call?.input ?? null, output: act?.output ?? null, key };
+  return {
+    input,
+    call: { input, digest: digestOfJson(input), key: undoKey(key, act?.generation ?? 1), keyed_by: "input" },
+  };
+}

@@ -1,0 +1,110 @@
+import { checkPlan } from "../core/check-plan.ts";
+import type { Decision } from "../core/decide.ts";
+import { strictest } from "../core/effect.ts";
+import type { Pin, Request } from "../core/event.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import type { Instant, RunId } from "../core/id.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { Plan } from "../core/plan.ts";
+import type { Principal } from "../core/principal.ts";
+import type { RequestRow } from "../core/rows.ts";
+import { requestKey } from "../core/rows-of.ts";
+import type { SubmitOptions } from "./api.ts";
+import { digestOfJson } from "./digest.ts";
+import type { Holds } from "./holds.ts";
+import { unborn } from "./load.ts";
+import { Mailbox, RowLost } from "./mailbox.ts";
+import type { Ports } from "./ports.ts";
+
+export interface Submitted {
+  readonly id: RunId;
+  readonly attached: boolean;
+}
+
+/** Accepts a plan as a run, once per request key, and takes it up if this engine works. */
+export async function submit(
+  ports: Ports,
+  holds: Holds,
+  plan: Plan,
+  principal: Principal,
+  options: SubmitOptions,
+): Promise<Submitted> {
+  const now = ports.clock.now();
+  const id = ports.newId("run", now) as RunId;
+  const key = options.requestKey ?? plan.intent_id;
+  const context = options.context ?? {};
+  const mode = strictest(ports.tenants.mode(principal.tenant), options.mode ?? ports.tenants.mode(principal.tenant));
+  if (mode === "dry_run") {
+    throw new FaultError(
+      fault(
+        "MODE_FORBIDS",
+        `tenant ${principal.tenant} or this request is dry_run; use simulate, or ask for another mode`,
+      ),
+    );
+  }
+  const request: Request | null =
+    key === null ? null : { key, digest: digestOfJson({ plan: plan as unknown as Json, context, mode }) };
+  const mailbox = new Mailbox(ports, unborn(principal.tenant, id), null);
+  ports.failpoint("accept.before");
+  const accepting = mailbox.ask({
+    type: "accept",
+    now,
+    run_id: id,
+    origin: id,
+    principal,
+    mode,
+    plan,
+    context,
+    request,
+    tools: pinsOf(ports, plan),
+    deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
+    correlation_id: options.correlationId ?? id,
+    trace_id: options.traceId ?? id,
+  });
+  const attached = await attachment(ports, principal, request, accepting);
+  if (attached !== null) return { id: attached, attached: true };
+  ports.failpoint("accept.after");
+  if (holds.works) await holds.take(principal.tenant, id);
+  return { id, attached: false };
+}
+
+/** The run that the same request became earlier; null if this one is the first. */
+async function attachment(
+  ports: Ports,
+  principal: Principal,
+  request: Request | null,
+  accepting: Promise<Decision>,
+): Promise<RunId | null> {
+  try {
+    await accepting;
+    return null;
+  } catch (error) {
+    if (!(error instanceof RowLost) || request === null) throw error;
+    const stored = await ports.store.row(principal.tenant, "request", requestKey(principal.id, request.key));
+    if (stored === null) throw error;
+    const row = JSON.parse(stored.row) as RequestRow;
+    if (row.digest === request.digest) return row.run_id;
+    const message = `request key ${request.key} belongs to run ${row.run_id}, whose plan, context or mode is another; use a new key for a new request`;
+    throw new FaultError(fault("REQUEST_KEY_REUSED", message, { run_id: row.run_id }));
+  }
+}
+
+function pinsOf({ toolbox }: Ports, plan: Plan): Readonly<Record<string, Pin>> {
+  const pins: Record<string, Pin> = {};
+  for (const step of plan.steps) {
+    const pin = step.kind === "operator" ? toolbox.pin(step.name) : null;
+    if (pin !== null) pins[step.name] = pin;
+  }
+  return pins;
+}
+
+/** Reads a plan, or refuses it with every reason at once, before anything is stored. */
+export function readPlan({ toolbox }: Ports, raw: unknown, context: JsonObject, strict: boolean): Plan {
+  const checked = checkPlan(raw, { tools: toolbox, context, strict });
+  if (checked.ok) return checked.plan;
+  const list = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+  const count = list.length === 1 ? "the plan was refused" : `the plan was refused for ${list.length} reasons`;
+  throw new FaultError(
+    fault("PLAN_INVALID", `${count}: ${list.join("; ")}`, { reasons: checked.reasons as unknown as Json }),
+  );
+}

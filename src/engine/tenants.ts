@@ -1,0 +1,29 @@
+import type { Mode } from "../core/effect.ts";
+import type { Tenant } from "../core/id.ts";
+
+/** What a tenant's administrator has set. Never the plan, never the model. */
+export interface TenantSettings {
+  readonly mode?: Mode;
+  /** Tools that act without a person, though the run is human_gated. */
+  readonly trust?: readonly string[];
+}
+
+export class Tenants {
+  readonly #settings: Readonly<Record<string, TenantSettings>>;
+
+  constructor(settings: Readonly<Record<string, TenantSettings>>) {
+    this.#settings = settings;
+  }
+
+  mode(tenant: Tenant): Mode {
+    return this.#of(tenant).mode ?? "human_gated";
+  }
+
+  trusts(tenant: Tenant, tool: string): boolean {
+    return this.#of(tenant).trust?.includes(tool) ?? false;
+  }
+
+  #of(tenant: Tenant): TenantSettings {
+    return Object.hasOwn(this.#settings, tenant) ? (this.#settings[tenant] as TenantSettings) : {};
+  }
+}

@@ -1,0 +1,92 @@
+import type { Pin } from "../core/event.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { ToolFacts } from "../core/proposal.ts";
+import type { Tool } from "../core/tool.ts";
+import { digestOf } from "./digest.ts";
+
+/** The tools an engine has, and the pins by which a run recognises the ones it was accepted with. */
+export class Toolbox {
+  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #pins = new Map<string, Pin>();
+  readonly #facts = new Map<string, ToolFacts>();
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+    if (this.#tools.size !== tools.length) {
+      const twice = tools.map((tool) => tool.name).filter((name, index, names) => names.indexOf(name) !== index);
+      throw new FaultError(fault("TOOL_INVALID", `two tools are called ${twice.join(", ")}; give each its own name`));
+    }
+    for (const tool of tools) {
+      this.#pins.set(tool.name, {
+        version: tool.version,
+        schema_hash: digestOf(tool.effect, tool.input.hash, tool.output.hash),
+      });
+      this.#facts.set(tool.name, factsOf(tool));
+    }
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#tools.get(name);
+  }
+
+  pin(name: string): Pin | null {
+    return this.#pins.get(name) ?? null;
+  }
+
+  facts(name: string): ToolFacts | null {
+    return this.#facts.get(name) ?? null;
+  }
+
+  all(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** Why a step must wait: its tool is not here, or not the one the run was accepted with. */
+  mismatch(name: string, pinned: Pin | null): Fault | null {
+    const here = this.pin(name);
+    if (pinned === null) return null;
+    if (here === null)
+      return fault(
+        "TOOL_MISSING",
+        `${name}@${pinned.version} is not registered here; register it and the step goes on`,
+      );
+    if (here.version === pinned.version && here.schema_hash === pinned.schema_hash) return null;
+    const what = here.version === pinned.version ? "its schemas or effect changed" : `it is ${here.version} now`;
+    return fault(
+      "TOOL_CHANGED",
+      `the run was accepted with ${name}@${pinned.version}, but ${what}; register the old one, or cancel the run`,
+    );
+  }
+}
+
+function factsOf(tool: Tool): ToolFacts {
+  const {
+    name,
+    version,
+    effect,
+    risk,
+    timeoutMs,
+    tries,
+    settleAfterMs,
+    confirm,
+    idempotentForMs,
+    errorsMean,
+    onDuplicate,
+    safeIfAbsent,
+  } = tool;
+  const declared = {
+    name,
+    version,
+    effect,
+    risk,
+    timeoutMs,
+    tries,
+    settleAfterMs,
+    confirm,
+    idempotentForMs,
+    errorsMean,
+    onDuplicate,
+    safeIfAbsent,
+  };
+  return { ...declared, verifies: tool.verify !== null, compensates: tool.compensate !== null };
+}

@@ -1,0 +1,187 @@
+import { assert } from "../core/assert.ts";
+import type { Errand, Grant } from "../core/command.ts";
+import type { Decision } from "../core/decide.ts";
+import { worst } from "../core/effect.ts";
+import type { Notice } from "../core/event.ts";
+import type { Instant, StepId } from "../core/id.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { PlanStep } from "../core/plan.ts";
+import type { Proposal } from "../core/proposal.ts";
+import type { Run, Step } from "../core/run.ts";
+import type { Claim } from "../core/store.ts";
+import type { Done, Tool, ToolContext } from "../core/tool.ts";
+import { downstreamKey } from "./digest.ts";
+import { type Execution, execute, type Running } from "./execute.ts";
+import { reuseTerms, withFacts } from "./facts.ts";
+import { Fenced, type Mailbox, RowLost } from "./mailbox.ts";
+import type { Ports } from "./ports.ts";
+import { propose } from "./propose.ts";
+import { ask, look } from "./verify.ts";
+
+/** What a walk along the road needs of whoever holds the run. */
+export interface Way {
+  readonly ports: Ports;
+  readonly claim: Claim;
+  readonly mailbox: Mailbox;
+  /** Steps in flight that no `started` fact stands for. */
+  inFlight(): readonly StepId[];
+  /** The handler is running; a cancelled run aborts it. */
+  began(step: StepId, running: Running): void;
+}
+
+/** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
+export async function walk(way: Way, step: Step): Promise<void> {
+  const { ports, mailbox } = way;
+  const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
+  let proposal = propose(ports, mailbox.run, step, { call: wanted });
+  if (proposal.call !== null) proposal = await withFacts(ports, mailbox.run, step, proposal);
+  const decision = await admit(way, step, proposal);
+  if (decision.grant === null) {
+    if (decision.events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
+    return;
+  }
+  await perform(way, step, decision.grant);
+}
+
+/** Asks for the right to run, with one more fact each time the law needs it. */
+async function admit(way: Way, step: Step, first: Proposal): Promise<Decision> {
+  const { ports, mailbox } = way;
+  let proposal = first;
+  for (;;) {
+    if (proposal.call?.key != null) ports.failpoint("start.before");
+    const decision = await start(way, step, proposal);
+    if (decision === null) proposal = await withFacts(ports, mailbox.run, step, proposal);
+    else if (decision.need === "call") proposal = propose(ports, mailbox.run, step, { call: true });
+    else if (decision.need === "sighting") proposal = await sighted(ports, step, proposal);
+    else return decision;
+  }
+}
+
+/** Null: the ledger said something else by the time it was asked. */
+async function start({ mailbox, ports, inFlight }: Way, step: Step, proposal: Proposal): Promise<Decision | null> {
+  const { step_id } = step.spec;
+  try {
+    return await mailbox.ask({ type: "start", now: ports.clock.now(), step_id, proposal, in_flight: inFlight() });
+  } catch (error) {
+    if (error instanceof RowLost) return null;
+    throw error;
+  }
+}
+
+async function sighted(ports: Ports, step: Step, proposal: Proposal): Promise<Proposal> {
+  const { ledger, call } = proposal;
+  const tool = ports.toolbox.get(step.spec.name);
+  assert(ledger !== null && call?.key != null && tool !== undefined, "only a recorded act is confirmed");
+  const asked = {
+    input: call.input,
+    output: ledger.receipt?.output ?? null,
+    since: ledger.receipt?.at ?? (0 as Instant),
+  };
+  const { sighting } = await ask(ports, tool, { ...asked, key: downstreamKey(call.key, ledger.row.generation) });
+  return { ...proposal, ledger: { ...ledger, sighting } };
+}
+
+async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
+  const { ports, mailbox, claim } = way;
+  const tool = ports.toolbox.get(step.spec.name);
+  assert(tool !== undefined, "an unknown tool is never admitted");
+  const acts = grant.generation > 0;
+  if (acts) {
+    ports.failpoint("start.after");
+    if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))
+      throw new Fenced("the run was claimed again before the call");
+    ports.failpoint("mark.after");
+  }
+  const running = execute(ports, workOf(ports, mailbox.run, step, grant, tool));
+  way.began(grant.step_id, running);
+  const execution = await running.over;
+  if (acts) ports.failpoint("tool.after");
+  await end(way, step, grant, execution);
+  if (acts) ports.failpoint("end.after");
+}
+
+function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool) {
+  const { spec, cause } = step;
+  const { input, call } = grant.proposal;
+  const key = call?.key == null ? ("" as const) : downstreamKey(call.key, grant.generation);
+  const context = {
+    key,
+    run_id: run.id,
+    step_id: spec.step_id,
+    attempt: grant.attempt,
+    trace_id: run.trace_id,
+    now: grant.started_at,
+  };
+  const undo = cause?.by === "undo";
+  const handler = (given: ToolContext) =>
+    undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
+  const longest =
+    run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - clock.now());
+  return { tool, handler, context, checked: !undo, timeoutMs: Math.min(spec.timeout_ms ?? tool.timeoutMs, longest) };
+}
+
+/** Commits how a handler ended; late values come this way, too. */
+export async function end(
+  way: Way,
+  step: Step,
+  grant: Grant,
+  { ending, cost, errands, notices }: Execution,
+): Promise<void> {
+  const { ports, mailbox } = way;
+  const facts = ports.toolbox.facts(step.spec.name);
+  assert(facts !== null, "an unknown tool is never run");
+  const succeeded = ending.how === "value" && ending.flaw === null;
+  const undone = step.cause?.by === "undo" && succeeded && facts.verifies;
+  const confirmed = undone && (await look(ports, mailbox.run, step)).sighting.saw === "happened";
+  await mailbox.ask({
+    type: "end",
+    now: ports.clock.now(),
+    grant,
+    ending,
+    tool: facts,
+    cost,
+    reuse:
+      worst(step.spec.effect, facts.effect) === "acts" ? null : reuseTerms(ports, mailbox.run, step, grant.proposal),
+    errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
+    notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
+    dice: succeeded ? 0 : ports.dice(),
+    in_flight: succeeded ? NONE : way.inFlight(),
+    confirmed,
+  });
+}
+
+const NONE: readonly never[] = [];
+
+function errandOf(
+  { toolbox }: Ports,
+  { spec }: Step,
+  { name, payload }: Execution["errands"][number],
+  number: number,
+): Errand {
+  const tool = toolbox.get(name);
+  const step_id = `${spec.step_id}.${number}` as StepId;
+  const step: PlanStep = {
+    step_id,
+    kind: "operator",
+    name,
+    payload: payload as JsonObject,
+    effect: tool?.effect ?? "acts",
+    policy_tags: tool?.tags ?? [],
+    gate: "none",
+    cache_policy: tool?.cache ?? "never",
+    idempotency_template: null,
+    depends_on: [],
+    bindings: {},
+    on_failure: "skip",
+    on_rejected: "continue",
+    retries: null,
+    timeout_ms: null,
+    preconditions: [],
+    outcome: null,
+  };
+  return { step, pin: toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
+}
+
+function noticeOf(run: Run, { spec }: Step, { topic, payload }: Omit<Notice, "notice_id">, number: number): Notice {
+  return { notice_id: `ntc_${run.id.slice(4)}_${spec.step_id}_${number}`, topic, payload };
+}

@@ -1,0 +1,8 @@
+export { type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
+export type { Guard, Verdict } from "./core/guard.ts";
+export type { RunResult, StepResult } from "./core/result.ts";
+export type { Store } from "./core/store.ts";
+export type { Probe, Sighting, Tool, ToolContext } from "./core/tool.ts";
+export type { Engine, EngineOptions, RunHandle, SubmitOptions } from "./engine/api.ts";
+export { createEngine } from "./engine/engine.ts";
+export { defineTool, type ToolDefinition } from "./schema/define-tool.ts";
