@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "./json.ts";
-import { overlap, parsePointer, pointerTo, valueAt, withValueAt } from "./pointer.ts";
+import { overlap, parsePointer, pointerTo, valueAt, withValueAt, withValuesAt } from "./pointer.ts";
 
 const rfc = { foo: ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "m~n": 8, " ": 7, "~1": 9 };
 
@@ -101,6 +101,26 @@ describe("putting a value at a pointer", () => {
         expect(JSON.stringify(object)).toBe(before);
       }),
     );
+  });
+
+  it("many at once does what one after the other does, and copies each parent once", () => {
+    const object = { list: [{ a: 1 }, 2], keep: { b: 1 } };
+    const places = [
+      ["/list/0/a", 5],
+      ["/list/1", { deep: {} }],
+      ["/new/x", 1],
+      ["/new/y", 2],
+      ["/list/1/deep/er", 3],
+    ] as const;
+    const together = withValuesAt(object, places);
+    const apart = places.reduce<JsonObject>(
+      (copy, [pointer, value]) => withValueAt(copy, pointer, value) as JsonObject,
+      object,
+    );
+    expect(together).toEqual(apart);
+    expect(together?.keep).toBe(object.keep);
+    expect(object).toEqual({ list: [{ a: 1 }, 2], keep: { b: 1 } });
+    expect(places[1][1]).toEqual({ deep: {} });
   });
 
   it("needs a place inside the object", () => {

@@ -29,12 +29,36 @@ export function valueAt(json: Json, pointer: string): Json | undefined {
 
 /**
  * A copy of the object with a value put where the pointer says; missing parents become objects. Undefined if there is
- * no such place: a parent is neither object nor array, the array has no such index, or the key is `__proto__`.
+ * no such place.
  */
 export function withValueAt(object: JsonObject, pointer: string, value: Json): JsonObject | undefined {
-  const tokens = tokensOf(pointer);
-  assert(tokens.length > 0, "the pointer to a value inside an object has a token");
-  return placed(object, tokens, value) as JsonObject | undefined;
+  return withValuesAt(object, [[pointer, value]]);
+}
+
+/** The same for many values, in order. Each object or array on the way is copied once, however many pass through it. */
+export function withValuesAt(object: JsonObject, values: Iterable<readonly [string, Json]>): JsonObject | undefined {
+  const copy: Record<string, Json> = { ...object };
+  const copied = new Set<Json>([copy]);
+  for (const [pointer, value] of values) {
+    const tokens = tokensOf(pointer);
+    assert(tokens.length > 0, "the pointer to a value inside an object has a token");
+    if (!hasPlaceFor(copy, tokens)) return undefined;
+    place(copy, tokens, value, copied);
+  }
+  return copy;
+}
+
+/** Whether a value can be put there: no parent is a scalar, no array lacks the index, no key is `__proto__`. */
+export function hasPlaceFor(object: JsonObject, tokens: readonly string[]): boolean {
+  let parent: Json | undefined = object;
+  for (const token of tokens) {
+    if (token === "__proto__") return false;
+    if (parent === undefined) continue;
+    const child: Json | undefined = childOf(parent, token);
+    if (child === undefined && !isObject(parent)) return false;
+    parent = child;
+  }
+  return true;
 }
 
 /** Whether one of two places lies inside the other, or both are the same. */
@@ -42,15 +66,23 @@ export function overlap(left: string, right: string): boolean {
   return left === right || left.startsWith(`${right}/`) || right.startsWith(`${left}/`);
 }
 
-function placed(parent: Json | undefined, tokens: readonly string[], value: Json): Json | undefined {
-  const [token, ...rest] = tokens;
-  if (token === undefined) return value;
-  const child = placed(parent === undefined ? undefined : childOf(parent, token), rest, value);
-  if (child === undefined || token === "__proto__") return undefined;
-  if (parent === undefined) return { [token]: child };
-  if (Array.isArray(parent))
-    return childOf(parent, token) === undefined ? undefined : parent.with(Number(token), child);
-  return isObject(parent) ? { ...parent, [token]: child } : undefined;
+/** Anything with places to put values; a list is held by its indices. */
+type Holder = Record<string, Json>;
+
+function place(root: Holder, tokens: readonly string[], value: Json, copied: Set<Json>): void {
+  let holder = root;
+  for (const token of tokens.slice(0, -1)) {
+    const child = childOf(holder, token);
+    const own = child !== undefined && copied.has(child) ? child : shallowCopy(child);
+    copied.add(own);
+    holder[token] = own;
+    holder = own as Holder;
+  }
+  holder[tokens.at(-1) as string] = value;
+}
+
+function shallowCopy(container: Json | undefined): Json {
+  return Array.isArray(container) ? [...container] : { ...(container as JsonObject | undefined) };
 }
 
 function childOf(parent: Json, token: string): Json | undefined {
