@@ -14,9 +14,15 @@ describe("reasons", () => {
     ]);
   });
 
-  it("are only counted beyond the limit", () => {
+  it("are only counted beyond the limit, and their messages not even asked for", () => {
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return "no";
+    };
     const reasons = new Reasons();
-    for (let index = 0; index < reasonsMax + 7; index += 1) reasons.add(`/${index}`, "no");
+    for (let index = 0; index < reasonsMax + 7; index += 1) reasons.add(`/${index}`, ask);
+    expect(asked).toBe(reasonsMax);
     expect(reasons.list).toHaveLength(reasonsMax + 1);
     expect(reasons.list.at(-1)).toEqual({ path: "", message: "and 7 more; fix these first" });
   });

@@ -15,11 +15,11 @@ export class Reasons {
   readonly #found: Reason[] = [];
   #count = 0;
 
-  add(path: string, message: string): void {
+  /** A message that costs something to find is given as a function; it is asked only if it will be shown. */
+  add(path: string, message: string | (() => string)): void {
     this.#count += 1;
-    if (this.#count <= reasonsMax) {
-      this.#found.push({ path: shown(path), message: shown(message) });
-    }
+    if (this.#count > reasonsMax) return;
+    this.#found.push({ path: shown(path), message: shown(typeof message === "string" ? message : message()) });
   }
 
   get none(): boolean {

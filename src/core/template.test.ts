@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Json, sameJson } from "./json.ts";
-import type { Binding } from "./plan.ts";
 import { boundNames, isTemplate, lookupIn, placeholders, render, sourceOf } from "./template.ts";
 
 const from = (values: Record<string, Json>) => (name: string) => values[name];
@@ -56,7 +55,7 @@ describe("rendering a template", () => {
 });
 
 describe("the sources of a placeholder", () => {
-  const binding = { step: "s1", path: "", as: "value" } as Binding;
+  const binding = { step: "s1", path: "", as: "value" };
   const bound = boundNames({ "/digest": binding, "/deep/er": binding, "": binding, "not a pointer": binding });
   const sources = {
     payload: { id: 1, digest: null, gone: null },

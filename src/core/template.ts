@@ -1,7 +1,6 @@
 import { assert } from "./assert.ts";
 import { canonical } from "./canonical.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { Binding } from "./plan.ts";
 import { parsePointer } from "./pointer.ts";
 
 /** What an idempotency template looks like: text with `{name}` in it, and no other braces. */
@@ -35,7 +34,7 @@ export function render(template: string, lookup: (name: string) => Json | undefi
 }
 
 /** The top-level keys of a payload that bindings fill, in whole or in part. */
-export function boundNames(bindings: Readonly<Record<string, Binding>>): ReadonlySet<string> {
+export function boundNames(bindings: Readonly<Record<string, unknown>>): ReadonlySet<string> {
   return new Set(Object.keys(bindings).flatMap((pointer) => parsePointer(pointer)?.slice(0, 1) ?? []));
 }
 

@@ -1,0 +1,85 @@
+import { checkJson } from "./check-json.ts";
+import { checkStep } from "./check-step.ts";
+import { Fields } from "./fields.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { type Plan, type PlanStep, planLimits } from "./plan.ts";
+import { cycles } from "./plan-graph.ts";
+import { type KnownTools, type Member, membersOf, type Roster } from "./plan-roster.ts";
+import { pointerTo } from "./pointer.ts";
+import { type Reason, Reasons } from "./reasons.ts";
+
+export interface PlanRules {
+  readonly tools: KnownTools;
+  /** Given beside the plan; placeholders may take their values from it. */
+  readonly context: JsonObject;
+  /** Every step says its effects, tags, cache and template itself. */
+  readonly strict: boolean;
+}
+
+export type CheckedPlan =
+  | { readonly ok: true; readonly plan: Plan; readonly warnings: readonly Reason[] }
+  | { readonly ok: false; readonly reasons: readonly Reason[] };
+
+const idRule = {
+  pattern: /^[\w.:@/+-]{1,64}$/,
+  form: `1 to ${planLimits.idLength} letters, digits or any of _ . : @ / + -`,
+};
+
+/**
+ * Reads a foreign plan: the normal form that is stored and run, or every reason against it at once. What is accepted can
+ * be stored and read back, names only tools and steps that exist, and has an order. Linear in the size of the plan.
+ */
+export function checkPlan(raw: unknown, rules: PlanRules): CheckedPlan {
+  const json = checkJson(raw, planLimits);
+  if (!json.ok) return { ok: false, reasons: json.reasons };
+  if (!isObject(json.value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
+  const reasons = new Reasons();
+  const fields = new Fields(json.value, "", reasons);
+  fields.onlyKnown(["plan_id", "schema_version", "intent_id", "steps"]);
+  const raws = readSteps(fields);
+  const warnings = new Reasons();
+  const roster: Roster = { ...rules, members: membersOf(raws, rules.tools), reasons, warnings };
+  const steps = raws.flatMap((step, at) => readStep(step, at, roster));
+  const plan: Plan = {
+    plan_id: readPlanId(fields, "plan_id"),
+    schema_version: fields.choice("schema_version", ["1.0"], "1.0"),
+    intent_id: readPlanId(fields, "intent_id"),
+    steps,
+  };
+  judgeOrder(steps, roster);
+  return reasons.none ? { ok: true, plan, warnings: warnings.list } : { ok: false, reasons: reasons.list };
+}
+
+function readSteps(fields: Fields): readonly Json[] {
+  const steps = fields.list("steps");
+  if (steps.length > 0 && steps.length <= planLimits.steps) return steps;
+  const known = Array.isArray(fields.value("steps") ?? []);
+  if (known && steps.length === 0) fields.fault("steps", "a plan has at least one step");
+  if (steps.length > 0) fields.fault("steps", `more than ${planLimits.steps} steps; split the plan`);
+  return [];
+}
+
+function readStep(raw: Json, at: number, roster: Roster): readonly PlanStep[] {
+  if (isObject(raw)) return [checkStep(raw, at, roster)];
+  roster.reasons.add(pointerTo("/steps", at), "a step is an object");
+  return [];
+}
+
+function readPlanId(fields: Fields, name: "plan_id" | "intent_id"): string | null {
+  return fields.value(name) === null ? null : fields.text(name, idRule, null);
+}
+
+function judgeOrder(steps: readonly PlanStep[], { members, reasons }: Roster): void {
+  const edges = steps.reduce((count, step) => count + step.depends_on.length, 0);
+  if (edges > planLimits.dependencies) {
+    reasons.add("/steps", `more than ${planLimits.dependencies} dependencies; let steps wait for fewer others`);
+    return;
+  }
+  const index = new Map(steps.map((step, at) => [step.step_id, at]));
+  const needs = steps.map((step) => step.depends_on.flatMap((needed) => index.get(needed) ?? []));
+  for (const cycle of cycles(needs)) {
+    const names = cycle.map((at) => (steps[at] as PlanStep).step_id);
+    const { at } = members.get(names[0] as string) as Member;
+    reasons.add(pointerTo("/steps", at), () => `${names.join(" needs ")}; nobody could begin, remove one need`);
+  }
+}

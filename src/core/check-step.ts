@@ -1,0 +1,258 @@
+import { type Effect, effects, effectTags, worst } from "./effect.ts";
+import { Fields } from "./fields.ts";
+import type { StepId } from "./id.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { type PlanStep, planLimits, type StepKind } from "./plan.ts";
+import { type Referrer, readBindings, readCondition, readDependencies, readPreconditions } from "./plan-references.ts";
+import { type Roster, stepId, unknownName } from "./plan-roster.ts";
+import { pointerTo } from "./pointer.ts";
+import { boundNames, isTemplate, placeholders, sourceOf } from "./template.ts";
+import type { CachePolicy, Tool } from "./tool.ts";
+
+const fields = [
+  ..."step_id kind name payload effects policy_tags gate cache_policy idempotency_template depends_on bindings".split(
+    " ",
+  ),
+  ..."on_failure on_rejected retries timeout_ms preconditions outcome".split(" "),
+];
+const kinds: readonly StepKind[] = ["operator", "assertion", "wait"];
+const notYet: readonly Json[] = ["state_read", "state_write"];
+/** What K9 wants said literally. */
+const declarations = ["effects", "policy_tags", "cache_policy", "idempotency_template"];
+const tagsMax = 32;
+/** The end of the year 9999. */
+const untilMax = 253_402_300_799_999;
+const tag = /^[\w.:-]{1,64}$/;
+const outcomeType = { pattern: /^[A-Za-z][\w.:-]{0,63}$/, form: "a word of letters, digits, dots, colons, dashes" };
+
+/** What a step that calls nothing declares. */
+const nothing = { effect: "pure", tags: [], cache: "never", cacheTtlMs: null } as const;
+
+/** Reads one step of a plan and fills in what its tool says. Only worth something if no reason was found. */
+export function checkStep(raw: JsonObject, at: number, roster: Roster): PlanStep {
+  const step = new Fields(raw, pointerTo("/steps", at), roster.reasons);
+  step.onlyKnown(fields);
+  const step_id = readId(step, at, roster);
+  const kind = readKind(step);
+  const tool = kind === "operator" ? readTool(step, roster) : null;
+  const self: Referrer = { id: step_id, roster, needs: new Set() };
+  readDependencies(step, self);
+  const preconditions = readPreconditions(step, self);
+  const payload = readPayload(step, kind, self);
+  const bindings = readBindings(step, payload, self);
+  const effect = readEffect(step, tool);
+  const normal: PlanStep = {
+    step_id,
+    kind: kind ?? "operator",
+    name: tool?.name ?? kind ?? "",
+    payload,
+    effect,
+    policy_tags: readTags(step, tool),
+    gate: step.choice("gate", ["none", "human_confirm"], "none"),
+    cache_policy: readCache(step, effect, tool),
+    idempotency_template: readTemplate(step, {
+      payload,
+      bound: boundNames(rawBindings(step)),
+      context: roster.context,
+    }),
+    depends_on: [...self.needs],
+    bindings,
+    on_failure: step.choice("on_failure", ["abort", "skip", "retry"], "abort"),
+    on_rejected: step.choice("on_rejected", ["stop", "continue"], "stop"),
+    retries: step.whole("retries", { min: 0, max: planLimits.retries }),
+    timeout_ms: step.whole("timeout_ms", { min: 1, max: planLimits.timeoutMs }),
+    preconditions,
+    outcome: readOutcome(step, roster),
+  };
+  if (kind === "assertion" || kind === "wait") refuseToolTalk(step, normal);
+  if (kind === "operator" && roster.strict) requireDeclarations(step);
+  if (tool !== null) judgeWithTool(step, normal, tool, roster);
+  return normal;
+}
+
+function readId(step: Fields, at: number, { members, reasons }: Roster): StepId {
+  const form = `1 to ${planLimits.idLength} letters, digits, dashes or underscores, a letter or digit first`;
+  const id = step.text("step_id", { pattern: stepId, form }, "");
+  if (step.value("step_id") === undefined) step.fault("step_id", `is missing; give the step ${form}`);
+  const holder = members.get(id)?.at ?? at;
+  if (holder !== at)
+    reasons.add(pointerTo(step.path, "step_id"), `${id} is already the id of step ${holder}; choose another`);
+  return id as StepId;
+}
+
+/** Null: a kind that cannot be judged any further. */
+function readKind(step: Fields): StepKind | null {
+  if (!notYet.includes(step.value("kind") ?? null)) {
+    return step.value("kind") === undefined ? "operator" : step.choice("kind", kinds, null);
+  }
+  step.fault("kind", "is not available in this version; use an operator that reads or writes");
+  return null;
+}
+
+function readTool(step: Fields, { tools }: Roster): Tool | null {
+  const name = step.value("name");
+  if (typeof name !== "string") {
+    step.fault("name", "is missing; an operator needs the name of a tool");
+    return null;
+  }
+  const tool = tools.get(name);
+  if (tool === undefined)
+    step.fault("name", () =>
+      unknownName(
+        "tool",
+        name,
+        tools.all().map((known) => known.name),
+      ),
+    );
+  return tool ?? null;
+}
+
+function readPayload(step: Fields, kind: StepKind | null, self: Referrer): JsonObject {
+  const payload = step.object("payload");
+  if (kind === "operator" || kind === null) return payload;
+  const inner = new Fields(payload, pointerTo(step.path, "payload"), self.roster.reasons);
+  return kind === "wait" ? readWait(inner, payload) : { ...(readCondition(inner, self) ?? {}) };
+}
+
+function readWait(wait: Fields, payload: JsonObject): JsonObject {
+  wait.onlyKnown(["ms", "until"]);
+  wait.whole("ms", { min: 1, max: planLimits.waitMs });
+  wait.whole("until", { min: 0, max: untilMax });
+  const given = ["ms", "until"].filter((name) => typeof wait.value(name) === "number");
+  if (given.length !== 1) wait.fault("ms", "a wait has either ms, or until in milliseconds since 1970");
+  return payload;
+}
+
+/** The worst of what the plan and the tool say; a plan cannot talk an effect down. */
+function readEffect(step: Fields, tool: Tool | null): Effect {
+  const own = (tool ?? nothing).effect;
+  if (step.value("effects") === undefined) return own;
+  const tags = step.list("effects");
+  if (tags.length === 0) step.fault("effects", "is empty; name what the step does, or leave it out");
+  const said = tags.map((name, index) => {
+    if (typeof name === "string" && Object.hasOwn(effectTags, name)) return effectTags[name] as Effect;
+    step.fault(
+      "effects",
+      () => `${JSON.stringify(name)} (${index}) is no effect; use ${Object.keys(effectTags).join(", ")}`,
+    );
+    return own;
+  });
+  const declared = said.reduce(worst, "pure");
+  if (tool !== null && effects.indexOf(declared) < effects.indexOf(own) && tags.length > 0) {
+    step.fault("effects", `the plan says ${declared}, but ${tool.name} ${own}; say ${own} or worse`);
+  }
+  return worst(declared, own);
+}
+
+/** The plan may add tags; those of the tool stay, or a policy about them could be dodged. */
+function readTags(step: Fields, tool: Tool | null): readonly string[] {
+  const tags = step.list("policy_tags");
+  const valid = tags.filter((name): name is string => typeof name === "string" && tag.test(name));
+  if (valid.length < tags.length || tags.length > tagsMax) {
+    step.fault(
+      "policy_tags",
+      `must be at most ${tagsMax} words of letters, digits, dots, colons, dashes or underscores`,
+    );
+  }
+  return [...new Set([...(tool ?? nothing).tags, ...valid])];
+}
+
+function readCache(step: Fields, effect: Effect, tool: Tool | null): CachePolicy {
+  const { cache, cacheTtlMs } = tool ?? nothing;
+  const said = step.choice("cache_policy", ["never", "use_if_safe", "ttl_only"], null);
+  if (effect === "acts" && (said ?? "never") !== "never") {
+    step.fault("cache_policy", "an act is never answered from a cache; say never");
+  }
+  if (said === "ttl_only" && tool !== null && cacheTtlMs === null) {
+    step.fault("cache_policy", `${tool.name} has no cacheTtlMs; say never or use_if_safe`);
+  }
+  return said ?? (effect === "acts" ? "never" : cache);
+}
+
+function readTemplate(step: Fields, sources: Parameters<typeof sourceOf>[1]): string | null {
+  const template = step.value("idempotency_template") ?? null;
+  if (template === null) return null;
+  if (typeof template !== "string" || template === "" || template.length > planLimits.templateLength) {
+    step.fault("idempotency_template", `must be a text of 1 to ${planLimits.templateLength} characters`);
+    return null;
+  }
+  if (!isTemplate(template)) {
+    step.fault("idempotency_template", "has a brace that is no placeholder; placeholders look like {request_id}");
+    return null;
+  }
+  const missing = placeholders(template).filter((name) => sourceOf(name, sources) === null);
+  if (missing.length > 0) {
+    const names = missing.join(", ");
+    step.fault(
+      "idempotency_template",
+      `nothing gives ${names} a value; add to the payload, bind, or give in the context`,
+    );
+  }
+  return template;
+}
+
+function readOutcome(step: Fields, { reasons }: Roster): PlanStep["outcome"] {
+  const value = step.value("outcome") ?? null;
+  if (value === null) return null;
+  if (!isObject(value)) {
+    step.fault("outcome", "must be an object with type and status");
+    return null;
+  }
+  const outcome = new Fields(value, pointerTo(step.path, "outcome"), reasons);
+  outcome.onlyKnown(["type", "status"]);
+  const type = outcome.text("type", outcomeType, null);
+  if (outcome.value("type") === undefined) outcome.fault("type", `is missing; it is ${outcomeType.form}`);
+  const status = outcome.choice("status", ["draft", "final"], "draft");
+  return type === null ? null : { type, status };
+}
+
+/** Assertions and waits do nothing to the world, so what would steer a tool has no meaning for them. */
+function refuseToolTalk(step: Fields, normal: PlanStep): void {
+  const meaningless = {
+    effects: normal.effect !== "pure",
+    gate: normal.gate !== "none",
+    cache_policy: normal.cache_policy !== "never",
+    idempotency_template: normal.idempotency_template !== null,
+    bindings: Object.keys(normal.bindings).length > 0,
+    retries: normal.retries !== null,
+    timeout_ms: normal.timeout_ms !== null,
+    outcome: normal.outcome !== null,
+  };
+  for (const [name, wrong] of Object.entries(meaningless)) {
+    if (wrong) step.fault(name, `is for operators; ${normal.kind} calls no tool`);
+  }
+}
+
+function judgeWithTool(step: Fields, { payload, idempotency_template }: PlanStep, tool: Tool, roster: Roster): void {
+  if (tool.identity !== null && idempotency_template !== null) {
+    const message = `${tool.name} says itself what makes two calls the same; the template is recorded but not used`;
+    roster.warnings.add(pointerTo(step.path, "idempotency_template"), message);
+  }
+  const whole = Object.keys(rawBindings(step)).length === 0;
+  if (whole && isObject(step.value("payload") ?? {})) fitPayload(step, payload, tool, roster);
+}
+
+function requireDeclarations(step: Fields): void {
+  for (const name of declarations) {
+    if ((step.value(name) ?? null) === null) step.fault(name, "is missing; strict plans say it for every step");
+  }
+}
+
+/** Only what is whole can be judged now; a payload with bindings is judged when they have been filled in. */
+function fitPayload(step: Fields, payload: JsonObject, tool: Tool, { reasons }: Roster): void {
+  const parsed = tool.input.parse(payload);
+  if (parsed.ok) return;
+  const path = pointerTo(step.path, "payload");
+  const { detail, message } = parsed.fault;
+  const issues = isObject(detail) && Array.isArray(detail.issues) ? (detail.issues as readonly Json[]) : [];
+  for (const issue of issues.filter((item) => isObject(item))) {
+    reasons.add(`${path}${String(issue.path)}`, `does not fit ${tool.name}: ${String(issue.message)}`);
+  }
+  if (issues.length === 0) reasons.add(path, `does not fit ${tool.name}: ${message}`);
+}
+
+/** As they were given, so that one bad binding is told once and not as a missing value, too. */
+function rawBindings(step: Fields): JsonObject {
+  const bindings = step.value("bindings");
+  return isObject(bindings) ? bindings : {};
+}

@@ -1,0 +1,55 @@
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import { nearest } from "./nearest.ts";
+import type { Reasons } from "./reasons.ts";
+import type { Tool } from "./tool.ts";
+
+/** The tools a plan may name. */
+export interface KnownTools {
+  get(name: string): Tool | undefined;
+  all(): readonly Tool[];
+}
+
+/** One step as the others see it, before it has been read in full. */
+export interface Member {
+  readonly at: number;
+  /** Null for a step that calls no tool or an unknown one. */
+  readonly tool: Tool | null;
+  /** Whether it will have an output that can be bound or judged. */
+  readonly speaks: boolean;
+}
+
+/** Everything that reading one step of a plan needs to know about the rest. */
+export interface Roster {
+  readonly members: ReadonlyMap<string, Member>;
+  readonly tools: KnownTools;
+  readonly context: JsonObject;
+  readonly strict: boolean;
+  readonly reasons: Reasons;
+  readonly warnings: Reasons;
+}
+
+export const stepId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+/** Who is in the plan, by id. Of two with the same id the first counts; the other is refused where it stands. */
+export function membersOf(steps: readonly Json[], tools: KnownTools): ReadonlyMap<string, Member> {
+  const members = new Map<string, Member>();
+  for (const [at, step] of steps.entries()) {
+    if (!isObject(step) || typeof step.step_id !== "string" || members.has(step.step_id)) continue;
+    const speaks = (step.kind ?? "operator") === "operator";
+    const tool = speaks && typeof step.name === "string" ? (tools.get(step.name) ?? null) : null;
+    members.set(step.step_id, { at, tool, speaks });
+  }
+  return members;
+}
+
+const suggestAmong = 100;
+
+/** What to say of a name that nobody has. Looking for the one that was meant is for plans of human size. */
+export function unknownName(what: string, name: string, names: readonly string[]): string {
+  if (names.length > suggestAmong) return `no ${what} has the name ${name}`;
+  const meant = nearest(name, names);
+  if (meant !== null) return `no ${what} has the name ${name}; did you mean ${meant}?`;
+  return names.length === 0
+    ? `there is no ${what} at all`
+    : `no ${what} has the name ${name}; there are ${names.join(", ")}`;
+}
