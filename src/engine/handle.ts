@@ -88,6 +88,7 @@ export class Handle implements RunHandle {
 
   /** The result if the run is at rest now, wherever it is held. */
   async #rested(): Promise<RunResult | null> {
+    this.#holds.assertOpen();
     const { tenant } = this.#principal;
     const held = this.#holds.get(tenant, this.run_id);
     if (held !== undefined) return held.rest();

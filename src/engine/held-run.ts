@@ -17,6 +17,11 @@ import { end, type Way, walk } from "./walk.ts";
 /** How a hold on a run ended: it came to rest, or it was lost. */
 export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; readonly error: unknown };
 
+interface Waiter {
+  readonly resolve: (result: RunResult | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A run that this worker holds: its mailbox, its ready steps, its handlers and its alarms, until it comes to rest. */
 export class HeldRun implements Listener {
   readonly claim: Claim;
@@ -32,7 +37,7 @@ export class HeldRun implements Listener {
   readonly #overdue = new Set<StepId>();
   readonly #settling = new Set<StepId>();
   readonly #alarms = new Map<string, () => void>();
-  readonly #waiters: ((result: RunResult | null) => void)[] = [];
+  readonly #waiters: Waiter[] = [];
   readonly #deliveries: Deliveries;
   readonly #over: (end: HoldEnd) => void;
   readonly #idle: (() => void)[] = [];
@@ -93,12 +98,12 @@ export class HeldRun implements Listener {
     return found;
   }
 
-  /** Resolves with the result at rest; with null if this worker lost the run before that. */
+  /** Resolves with the result at rest; with null if the run went to another worker; rejects if it could not go on here. */
   rest(): Promise<RunResult | null> {
     if (this.#gone) return Promise.resolve(null);
     return this.#isAtRest()
       ? Promise.resolve(resultOf(this.run))
-      : new Promise((resolve) => this.#waiters.push(resolve));
+      : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
   /** Another worker has the run: the lease could not be renewed. */
@@ -113,7 +118,7 @@ export class HeldRun implements Listener {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#gone) return;
     this.#leave();
-    for (const resolve of this.#waiters.splice(0)) resolve(null);
+    for (const { resolve } of this.#waiters.splice(0)) resolve(null);
     this.#over({ kind: "rested" });
   }
 
@@ -286,7 +291,7 @@ export class HeldRun implements Listener {
     const waiters = this.#waiters.splice(0);
     if (waiters.length > 0) {
       const result = resultOf(this.run);
-      for (const resolve of waiters) resolve(result);
+      for (const { resolve } of waiters) resolve(result);
     }
     if (this.#handlers.size > 0 || this.#deliveries.busy) return; // A late value may still come, or a notice go out.
     this.#leave();
@@ -308,7 +313,7 @@ export class HeldRun implements Listener {
     this.#leave();
     if (error instanceof Fenced)
       for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
-    for (const resolve of this.#waiters.splice(0)) resolve(null);
+    for (const { resolve, reject } of this.#waiters.splice(0)) error instanceof Fenced ? resolve(null) : reject(error);
     this.#over({ kind: "lost", error });
   }
 

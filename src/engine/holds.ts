@@ -31,6 +31,10 @@ export class Holds {
     return this.#works && !this.#closed;
   }
 
+  assertOpen(): void {
+    if (this.#closed) throw new FaultError(fault("ENGINE_CLOSED", "the engine was closed; make a new one"));
+  }
+
   get(tenant: Tenant, run: RunId): HeldRun | undefined {
     return this.#held.get(nameOf(tenant, run));
   }
@@ -39,20 +43,20 @@ export class Holds {
     return [...this.#held.values()];
   }
 
-  /** Claims a run and takes it up; null if another worker holds it. */
-  take(tenant: Tenant, run: RunId): Promise<HeldRun | null> {
+  /** Claims a run and takes it up, from its fold if that is in hand; null if another worker holds it. */
+  take(tenant: Tenant, run: RunId, loaded?: Loaded): Promise<HeldRun | null> {
     const name = nameOf(tenant, run);
     const held = this.#held.get(name);
     if (held !== undefined) return Promise.resolve(held);
-    const taking = this.#taking.get(name) ?? this.#claim(name, tenant, run);
+    const taking = this.#taking.get(name) ?? this.#claim(name, tenant, run, loaded);
     this.#taking.set(name, taking);
     return taking;
   }
 
-  async #claim(name: string, tenant: Tenant, run: RunId): Promise<HeldRun | null> {
+  async #claim(name: string, tenant: Tenant, run: RunId, loaded?: Loaded): Promise<HeldRun | null> {
     try {
       const claim = await this.#ports.store.claim(this.#ports.worker, tenant, run);
-      return claim === null ? null : this.hold(claim, await load(this.#ports.store, tenant, run));
+      return claim === null ? null : this.hold(claim, loaded ?? (await load(this.#ports.store, tenant, run)));
     } finally {
       this.#taking.delete(name);
     }
@@ -82,7 +86,7 @@ export class Holds {
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
   async command(tenant: Tenant, run: RunId, make: (run: Mailbox["run"]) => Command): Promise<Decision> {
-    if (this.#closed) throw new FaultError(fault("ENGINE_CLOSED", "the engine was closed; make a new one"));
+    this.assertOpen();
     const held = this.get(tenant, run);
     const mailbox = held?.mailbox ?? new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
     const decision = await mailbox.ask(make(mailbox.run));

@@ -67,6 +67,11 @@ export class Mailbox {
     return this.#run;
   }
 
+  /** The run and its head, for whoever takes it up next. */
+  get loaded(): Loaded {
+    return { run: this.#run, head: this.#head };
+  }
+
   ask(command: Command): Promise<Decision> {
     return new Promise((answer, refuse) => {
       this.#letters.push({ command, keep: command.type === "end", answer, refuse });

@@ -29,6 +29,7 @@ export async function submit(
   principal: Principal,
   options: SubmitOptions,
 ): Promise<Submitted> {
+  holds.assertOpen();
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const key = options.requestKey ?? plan.intent_id;
@@ -64,7 +65,7 @@ export async function submit(
   const attached = await attachment(ports, principal, request, accepting);
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
-  if (holds.works) await holds.take(principal.tenant, id);
+  if (holds.works) await holds.take(principal.tenant, id, mailbox.loaded);
   return { id, attached: false };
 }
 
