@@ -1,4 +1,4 @@
-import type { Effect, Mode } from "./effect.ts";
+import type { Effect } from "./effect.ts";
 import type { StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { CachePolicy } from "./tool.ts";
@@ -50,12 +50,6 @@ export interface Condition {
   readonly path: string;
   readonly operator: "eq" | "neq" | "gt" | "lt" | "gte" | "lte" | "exists" | "not_exists" | "contains";
   readonly value: Json;
-}
-
-/** Given to `submit` beside the plan and recorded with it. */
-export interface PlanOptions {
-  readonly context: JsonObject;
-  readonly mode: Mode;
 }
 
 /** Every limit on a plan has a name. */
