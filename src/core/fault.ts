@@ -76,6 +76,7 @@ export const faults = {
   STORE_UNUSABLE: { tries: 1, exit: 6, about: "the store cannot be opened or is not one of ours" },
   STORE_NEWER: { tries: 1, exit: 6, about: "the store was written by a newer version" },
   STORE_FAILED: { tries: 1, exit: 6, about: "the store failed and nothing was written" },
+  STORE_UNKNOWN: { tries: 1, exit: 6, about: "the store's answer was lost; it may or may not have written" },
   CHAIN_BROKEN: { tries: 1, exit: 6, about: "the journal was changed after it was written" },
   ENGINE_CLOSED: { tries: 1, exit: 6, about: "the engine was closed" },
 } as const satisfies Record<string, { tries: number; baseMs?: number; capMs?: number; exit: number; about: string }>;

@@ -136,12 +136,25 @@ export class Mailbox {
   async #append(batch: Batch): Promise<void> {
     try {
       const { entry, head } = await this.#entry(batch);
-      const [landing] = await this.#ports.store.append([entry]);
-      assert(landing !== undefined, "every entry gets an answer");
+      const landing = await this.#send(entry);
       if (landing.landed || isMine(landing, entry)) this.#landed(batch, head);
       else await this.#lost(batch, landing);
     } catch (error) {
       this.#failed(batch, error);
+    }
+  }
+
+  /** An answer that was lost is asked for again with the very same bytes: if they had landed, the store says so. */
+  async #send(entry: Entry): Promise<Landing> {
+    for (;;) {
+      try {
+        const [landing] = await this.#ports.store.append([entry]);
+        assert(landing !== undefined, "every entry gets an answer");
+        return landing;
+      } catch (error) {
+        if (!(error instanceof FaultError) || error.fault.code !== "STORE_UNKNOWN") throw error;
+        await new Promise<void>((resolve) => this.#ports.timers.after(UNKNOWN_RETRY_MS, resolve));
+      }
     }
   }
 
@@ -229,6 +242,9 @@ export class Mailbox {
     });
   }
 }
+
+/** How long a lost answer is waited for before it is asked for again. */
+const UNKNOWN_RETRY_MS = 100;
 
 /** How long an outcome waits before it is offered again to a store that failed. */
 const STORE_RETRY_MS = 1000;
