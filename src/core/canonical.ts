@@ -21,18 +21,21 @@ export function canonical(value: Json): string {
   }
 }
 
-function container(value: Json | undefined): string {
+function container(value: object): string {
   if (Array.isArray(value)) return `[${Array.from(value, canonical).join(",")}]`;
   assert(isPlainObject(value), "JSON is made of plain objects, arrays, texts, numbers, booleans and null");
-  const object = value as Readonly<Record<string, Json>>;
   // Sorted by UTF-16 code units, which is what both the RFC and a bare sort() mean.
-  const members = Object.keys(object)
+  const members = Object.keys(value)
     .sort()
-    .map((key) => `${text(key)}:${canonical(object[key] as Json)}`);
+    .map((key) => `${text(key)}:${canonical(value[key] as Json)}`);
   return `{${members.join(",")}}`;
 }
 
+/** Most texts need no escape and cannot hold a surrogate; the others take the long way. */
+const simple = /^[ !#-[\]-~]*$/;
+
 function text(value: string): string {
+  if (simple.test(value)) return `"${value}"`;
   assert(isWellFormed(value), "a JSON text has no lone surrogates");
   return JSON.stringify(value);
 }
