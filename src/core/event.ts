@@ -2,7 +2,7 @@ import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { Plan, PlanStep } from "./plan.ts";
+import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Cost } from "./tool.ts";
 
@@ -23,7 +23,7 @@ export type RunEvent =
       readonly principal: Principal;
       readonly mode: Mode;
       /** Null: an open run, whose steps are proposed one by one. */
-      readonly plan: Plan | null;
+      readonly plan: LeanPlan | null;
       readonly context: JsonObject;
       readonly request: Request | null;
       readonly tools: Readonly<Record<string, Pin>>;
@@ -53,7 +53,7 @@ export interface Pin {
 export type StepEvent = { readonly step_id: StepId } & (
   | {
       readonly type: "step.proposed";
-      readonly step: PlanStep;
+      readonly step: LeanStep;
       readonly pin: Pin | null;
       readonly cause: Cause;
     }

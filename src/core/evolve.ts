@@ -2,7 +2,7 @@ import type { Event } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
 import { evolveStep } from "./evolve/step.ts";
 import { isIdle, placed, resumed } from "./place.ts";
-import type { Plan } from "./plan.ts";
+import { full, type Plan } from "./plan.ts";
 import type { Run } from "./run.ts";
 import type { Step } from "./step.ts";
 import { TrieMap } from "./trie-map.ts";
@@ -39,7 +39,8 @@ export function evolve(before: Run, event: Event): Run {
 const NOTHING_FRESH: readonly number[] = [];
 
 function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
-  const steps = (event.plan?.steps ?? []).map(
+  const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(full) };
+  const steps = (plan?.steps ?? []).map(
     (spec, index): Step => ({
       index,
       spec,
@@ -64,10 +65,11 @@ function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
     ...given,
     id,
     accepted_at: at,
-    open: event.plan === null,
+    plan,
+    open: plan === null,
     steps: Vector.from(steps),
     index,
-    dependents: event.plan === null ? [] : dependentsOf(event.plan),
+    dependents: plan === null ? [] : dependentsOf(plan),
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
   };

@@ -1,6 +1,6 @@
 import type { Effect } from "./effect.ts";
 import type { StepId } from "./id.ts";
-import type { Json, JsonObject } from "./json.ts";
+import { type Json, type JsonObject, sameJson } from "./json.ts";
 import type { CachePolicy } from "./tool.ts";
 
 /** Work as data, normalised: what a step left out was taken from its tool. This is what is stored and run. */
@@ -10,6 +10,9 @@ export interface Plan {
   readonly intent_id: string | null;
   readonly steps: readonly PlanStep[];
 }
+
+/** The plan with its steps as the journal keeps them. */
+export type LeanPlan = Omit<Plan, "steps"> & { readonly steps: readonly LeanStep[] };
 
 export type StepKind = "operator" | "assertion" | "wait";
 
@@ -35,6 +38,37 @@ export interface PlanStep {
   readonly timeout_ms: number | null;
   readonly preconditions: readonly Condition[];
   readonly outcome: { readonly type: string; readonly status: "draft" | "final" } | null;
+}
+
+/** A step as the journal keeps it: what says nothing is left out, or a plan would weigh more than its results. */
+export type LeanStep = Pick<PlanStep, "step_id" | "name" | "effect"> & Partial<PlanStep>;
+
+const unsaid: Omit<PlanStep, "step_id" | "name" | "effect"> = {
+  kind: "operator",
+  payload: {},
+  policy_tags: [],
+  gate: "none",
+  cache_policy: "never",
+  idempotency_template: null,
+  depends_on: [],
+  bindings: {},
+  on_failure: "abort",
+  on_rejected: "stop",
+  retries: null,
+  timeout_ms: null,
+  preconditions: [],
+  outcome: null,
+};
+
+export function lean(step: PlanStep): LeanStep {
+  const said = Object.entries(step).filter(
+    ([key, value]) => !sameJson(value, unsaid[key as keyof typeof unsaid] as Json),
+  );
+  return Object.fromEntries(said) as LeanStep;
+}
+
+export function full(step: LeanStep): PlanStep {
+  return { ...unsaid, ...step };
 }
 
 /** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */

@@ -4,6 +4,7 @@ import { type Effect, type World, worst } from "../effect.ts";
 import type { Event, Exits, LedgerVersion, Provenance } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
+import { lean } from "../plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, type Step } from "../run.ts";
@@ -94,7 +95,14 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     ...(provenance && { outcome: provenance }),
   };
   const more = errands.map(
-    (errand): Event => ({ type: "step.proposed", at: now, step_id: errand.step.step_id, ...errand }),
+    ({ step: errand, pin, cause }): Event => ({
+      type: "step.proposed",
+      at: now,
+      step_id: errand.step_id,
+      step: lean(errand),
+      pin,
+      cause,
+    }),
   );
   return withUndo(run, step, [event, ...more], command.confirmed);
 }

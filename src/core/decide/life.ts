@@ -1,12 +1,14 @@
 import type { Ask } from "../command.ts";
 import { fault } from "../fault.ts";
+import { lean } from "../plan.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import type { Run } from "../run.ts";
 
 export function accept(run: Run, command: Ask<"accept">): Ruling {
   if (run.position > 0) return NOTHING; // The same command again, after an answer that was lost.
   const { type: _type, now, ...given } = command;
-  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given }] };
+  const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(lean) };
+  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given, plan }] };
 }
 
 export function propose(run: Run, { step, pin, now }: Ask<"propose">): Ruling {
@@ -15,7 +17,9 @@ export function propose(run: Run, { step, pin, now }: Ask<"propose">): Ruling {
     const message = `run ${run.id} takes no more steps; open a new one`;
     return { events: [], refusal: fault("NOT_POSSIBLE", message) };
   }
-  return { events: [{ type: "step.proposed", at: now, step_id: step.step_id, step, pin, cause: { by: "agent" } }] };
+  return {
+    events: [{ type: "step.proposed", at: now, step_id: step.step_id, step: lean(step), pin, cause: { by: "agent" } }],
+  };
 }
 
 export function close(run: Run, { now }: Ask<"close">): Ruling {

@@ -3,7 +3,7 @@ import type { Ask, Found, Resolution } from "../command.ts";
 import type { Event, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
-import type { PlanStep } from "../plan.ts";
+import { lean, type PlanStep } from "../plan.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, type Step } from "../run.ts";
 import { undoId } from "../step.ts";
@@ -137,7 +137,7 @@ function undo(
       type: "step.proposed",
       at,
       step_id,
-      step: undoStep(step, step_id),
+      step: lean(undoStep(step, step_id)),
       pin: step.pin,
       cause: { by: "undo", of: step.spec.step_id, asked_by: by },
     });

@@ -2,6 +2,7 @@ import { assert, unreachable } from "../assert.ts";
 import type { Event, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import { placed, sunk, withStep } from "../place.ts";
+import { full } from "../plan.ts";
 import { type Run, stepOf } from "../run.ts";
 import { type Act, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
@@ -60,7 +61,7 @@ type Of<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 function proposed(run: Run, event: Of<"step.proposed">): Run {
   const step: Step = {
     index: run.steps.length,
-    spec: event.step,
+    spec: full(event.step),
     pin: event.pin,
     cause: event.cause,
     missing: 0,
