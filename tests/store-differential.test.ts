@@ -23,7 +23,8 @@ const runs = fc.constantFrom("run-1" as RunId, "run-2" as RunId);
 const workers = fc.constantFrom("ana" as WorkerId, "bob" as WorkerId);
 const keys = fc.constantFrom("run-1", "run-2", "ключ", "😀", "\uff5e", "'; --");
 const anyTable = fc.constantFrom(...tables);
-const was = fc.constantFrom("as it is", "as it is", null, 0, 1, 2, "any" as const);
+const wrong = <Value>(value: Value) => ({ weight: 1, arbitrary: fc.constant(value) });
+const was = fc.oneof({ weight: 20, arbitrary: fc.constant("as it is") }, wrong(null), wrong(0), wrong(1), wrong("any"));
 
 const rowText = fc
   .record({
@@ -38,8 +39,8 @@ const rowText = fc
 const wish = fc.record({
   tenant: tenants,
   run: runs,
-  offset: fc.constantFrom(0, 0, 0, 0, 0, -1, 1),
-  epoch: fc.constantFrom("none", "current", "current", "stale"),
+  offset: fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, wrong(-1), wrong(1)),
+  epoch: fc.oneof({ weight: 20, arbitrary: fc.constantFrom("none", "current") }, wrong("stale")),
   events: fc.integer({ min: 0, max: 3 }),
   puts: fc.uniqueArray(
     fc.record({ table: anyTable, key: keys, was, row: fc.option(rowText, { nil: null, freq: 4 }) }),
@@ -52,7 +53,7 @@ const wish = fc.record({
     fc.record({
       tally: fc.constantFrom("usd", "calls"),
       amount: fc.integer({ min: -200, max: 900 }).map((cents) => cents / 100),
-      limit: fc.option(fc.constantFrom(10, 50), { nil: null }),
+      limit: fc.option(fc.constantFrom(20, 100), { nil: null }),
     }),
     { maxLength: 3 },
   ),
@@ -215,8 +216,8 @@ async function entriesOf(memory: Store, claims: readonly Claim[], wishes: readon
     const position = Math.max(0, reached + offset);
     positions.set(name, reached + events);
     const sealed = Array.from({ length: events }, (_, index) => event(position + index + 1));
-    const latest = claims.filter((claim) => claim.tenant === tenant && claim.run === run).at(-1)?.epoch ?? 0;
-    const expected = epoch === "none" ? null : ((epoch === "current" ? latest : latest - 1) as Epoch);
+    const latest = claims.filter((claim) => claim.tenant === tenant && claim.run === run).at(-1)?.epoch ?? null;
+    const expected = epoch === "none" ? null : epoch === "stale" ? (((latest ?? 0) - 1) as Epoch) : latest;
     entries.push({
       tenant,
       run,

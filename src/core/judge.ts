@@ -23,10 +23,15 @@ export function judge(entry: Entry, view: View): Landing {
   if (position !== expect.position) {
     return { landed: false, why: "position", position, hash: view.hash(tenant, run, expect.position + 1) };
   }
+  return judgeBeyond(entry, view);
+}
+
+/** The conditions beyond the run's own epoch and position. */
+export function judgeBeyond({ tenant, puts, checks, charges }: Entry, view: Pick<View, "row" | "used">): Landing {
   return (
-    judgeRows(tenant, entry.puts, "row", view) ??
-    judgeRows(tenant, entry.checks, "check", view) ??
-    judgeCharges(tenant, entry.charges, view) ?? { landed: true }
+    judgeRows(tenant, puts, "row", view) ??
+    judgeRows(tenant, checks, "check", view) ??
+    judgeCharges(tenant, charges, view) ?? { landed: true }
   );
 }
 
@@ -34,7 +39,7 @@ function judgeRows(
   tenant: Tenant,
   wanted: readonly (Put | Check)[],
   why: "row" | "check",
-  view: View,
+  view: Pick<View, "row">,
 ): Landing | undefined {
   for (const { table, key, was } of wanted) {
     if (was === "any") continue;
@@ -44,7 +49,7 @@ function judgeRows(
   return undefined;
 }
 
-function judgeCharges(tenant: Tenant, charges: readonly Charge[], view: View): Landing | undefined {
+function judgeCharges(tenant: Tenant, charges: readonly Charge[], view: Pick<View, "used">): Landing | undefined {
   if (charges.every(({ limit }) => limit === null)) return undefined;
   // One entry may charge a tally twice; together they must fit.
   const running = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { assert } from "../../core/assert.ts";
-import { judge, type View, versionAfter } from "../../core/judge.ts";
-import type { Entry, Landing } from "../../core/store.ts";
+import { judge, judgeBeyond, type View, versionAfter } from "../../core/judge.ts";
+import type { Entry, Landing, SealedEvent } from "../../core/store.ts";
 import type { Statements } from "./statements.ts";
 
 const yes: Landing = { landed: true };
@@ -9,47 +9,45 @@ const yes: Landing = { landed: true };
 export function landing(statements: Statements): (entry: Entry) => Landing {
   const view = viewOf(statements);
   return (entry) => {
-    if (isPlain(entry) && advance(statements, entry)) {
+    if (movesHead(entry) && judgeBeyond(entry, view).landed && advance(statements, entry)) {
       write(statements, entry);
       return yes;
     }
+    // Nothing is written yet.
     const verdict = judge(entry, view);
     if (!verdict.landed) return verdict;
-    assert(!isPlain(entry), "what may land advances the head");
-    writeHead(statements, entry);
+    assert(!movesHead(entry), "what may land moves the head");
+    begin(statements, entry);
     write(statements, entry);
-    return verdict;
+    return yes;
   };
 }
 
-/** Its epoch and its position are all its conditions, so that moving the head judges it. */
-function isPlain({ expect, events, puts, charges, checks }: Entry): boolean {
-  return (
-    expect.position > 0 &&
-    events.length > 0 &&
-    checks.length === 0 &&
-    puts.every(({ was }) => was === "any") &&
-    charges.every(({ limit }) => limit === null)
-  );
+/** Not the first entry of a run, and not one of rows alone. */
+function movesHead({ expect, events }: Entry): boolean {
+  return expect.position > 0 && events.length > 0;
 }
 
-/** Moves the head of a run that is where the entry expects it. False: it is not, and nothing was written. */
-function advance({ advanceHead, advanceFencedHead }: Statements, { tenant, run, expect, events }: Entry): boolean {
-  const last = events.at(-1);
-  if (last === undefined) return false;
-  const { position, hash } = last;
+/** The first write, and a condition: it changes no row if epoch or position is not as expected, so neither is read. */
+function advance(statements: Statements, { tenant, run, expect, events }: Entry): boolean {
+  const { position, hash } = lastOf(events);
   const { changes } =
     expect.epoch === null
-      ? advanceHead.run(position, hash, tenant, run, expect.position)
-      : advanceFencedHead.run(position, hash, tenant, run, expect.position, expect.epoch);
+      ? statements.advanceHead.run(position, hash, tenant, run, expect.position)
+      : statements.advanceFencedHead.run(position, hash, tenant, run, expect.position, expect.epoch);
   return changes === 1;
 }
 
-function writeHead(statements: Statements, { tenant, run, expect, events }: Entry): void {
+function begin(statements: Statements, { tenant, run, events }: Entry): void {
+  if (events.length === 0) return;
+  const { position, hash } = lastOf(events);
+  statements.insertHead.run(position, hash, tenant, run);
+}
+
+function lastOf(events: Entry["events"]): SealedEvent {
   const last = events.at(-1);
-  if (last === undefined) return;
-  if (expect.position === 0) statements.insertHead.run(last.position, last.hash, tenant, run);
-  else statements.advanceHead.run(last.position, last.hash, tenant, run, expect.position);
+  assert(last !== undefined, "only an entry with events has a head to write");
+  return last;
 }
 
 function write(statements: Statements, { tenant, run, events, puts, charges }: Entry): void {

@@ -55,7 +55,6 @@ export function makeReady(file: string): void {
 const reasons: Readonly<Record<string, readonly [FaultCode, string]>> = {
   ENOENT: ["STORE_UNUSABLE", "its directory does not exist; create it or give another path"],
   ENOTDIR: ["STORE_UNUSABLE", "its directory is a file; give another path"],
-  EISDIR: ["STORE_UNUSABLE", "it is a directory; give the path of a file"],
   EROFS: ["STORE_READ_ONLY", "it is on a read-only disk; give another path"],
   EACCES: [
     "STORE_READ_ONLY",

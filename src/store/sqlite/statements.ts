@@ -20,7 +20,6 @@ function journal(prepare: Prepare) {
   const columns = "position, type, v, at, body, hash, body_hash";
   return {
     insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
-    // Changing no row is the answer that a condition failed, so the usual step costs no read.
     advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
     advanceFencedHead: prepare(
       `update head set position = ?1, hash = ?2

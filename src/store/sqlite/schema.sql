@@ -1,0 +1,151 @@
+CREATE TABLE blob (
+  tenant text not null,
+  hash text not null,
+  bytes blob not null,
+  primary key (tenant, hash)
+) strict;
+
+CREATE TABLE event (
+  tenant text not null,
+  run text not null,
+  position integer not null,
+  type text not null,
+  v integer not null,
+  at integer not null,
+  body text,
+  hash blob not null,
+  body_hash blob,
+  primary key (tenant, run, position)
+) strict, without rowid;
+
+CREATE TABLE gate (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE INDEX gate_run_id on gate (tenant, row ->> 'run_id');
+
+CREATE INDEX gate_status on gate (tenant, row ->> 'status');
+
+CREATE TABLE head (
+  tenant text not null,
+  run text not null,
+  position integer not null,
+  hash blob not null,
+  primary key (tenant, run)
+) strict, without rowid;
+
+CREATE TABLE lease (
+  tenant text not null,
+  run text not null,
+  epoch integer not null,
+  worker text,
+  until integer not null,
+  primary key (tenant, run)
+) strict, without rowid;
+
+CREATE TABLE ledger (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE marker (
+  tenant text not null,
+  run text not null,
+  step text not null,
+  attempt integer not null,
+  epoch integer not null,
+  primary key (tenant, run, step, attempt)
+) strict, without rowid;
+
+CREATE TABLE migration (
+  number integer primary key,
+  name text not null
+) strict;
+
+CREATE TABLE notice (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE INDEX notice_run_id on notice (tenant, row ->> 'run_id');
+
+CREATE TABLE outcome (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE INDEX outcome_reuse_key on outcome (tenant, row ->> 'reuse_key') where row ->> 'reuse_key' is not null;
+
+CREATE INDEX outcome_run_id on outcome (tenant, row ->> 'run_id');
+
+CREATE TABLE project (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE request (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE run (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE INDEX run_status on run (tenant, row ->> 'status');
+
+CREATE TABLE setting (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE signal (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE tally (
+  tenant text not null,
+  tally text not null,
+  used real not null,
+  primary key (tenant, tally)
+) strict, without rowid;
+
+CREATE TABLE timer (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
+CREATE INDEX timer_due_at on timer (row ->> 'due_at', tenant);
