@@ -1,0 +1,3 @@
+export { type FakeClock, fakeClock } from "./testing/clock.ts";
+export { type OpenStore, type StoreCheck, storeContract } from "./testing/store-contract.ts";
+export { type ManualTimers, manualTimers } from "./testing/timers.ts";

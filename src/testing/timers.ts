@@ -1,0 +1,58 @@
+import type { Timers } from "../core/clock.ts";
+import type { FakeClock } from "./clock.ts";
+
+/** Timers that ring only when time is made to pass. */
+export interface ManualTimers extends Timers {
+  /**
+   * Lets time pass on the clock. Timers ring in their order, each at its own moment, and what one sets off gets to run
+   * before the next: an engine that retries in a second and again in two does both within three.
+   */
+  pass(ms: number): Promise<void>;
+  /** How many are set. */
+  readonly armed: number;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly work: () => void;
+}
+
+export function manualTimers(clock: FakeClock): ManualTimers {
+  const timers = new Set<Timer>();
+  return {
+    after: (ms, work) => {
+      const timer = { at: clock.now() + Math.max(0, ms), work };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    pass: async (ms) => {
+      const end = clock.now() + ms;
+      await breathe();
+      for (let next = earliest(timers, end); next !== undefined; next = earliest(timers, end)) {
+        timers.delete(next);
+        clock.advance(Math.max(0, next.at - clock.now()));
+        next.work();
+        await breathe();
+      }
+      clock.advance(Math.max(0, end - clock.now()));
+    },
+    get armed() {
+      return timers.size;
+    },
+  };
+}
+
+/** Of those that ring at the same moment, the one set first. */
+function earliest(timers: ReadonlySet<Timer>, end: number): Timer | undefined {
+  let first: Timer | undefined;
+  for (const timer of timers) if (timer.at <= end && (first === undefined || timer.at < first.at)) first = timer;
+  return first;
+}
+
+/** Turns of the event loop that what was set off may take: a step's way to its end is a handful of appends. */
+const turns = 20;
+
+/** Lets everything that is ready run. Nothing waits for real time. */
+async function breathe(): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
