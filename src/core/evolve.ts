@@ -2,7 +2,8 @@ import type { Event } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
 import { evolveStep } from "./evolve/step.ts";
 import { isIdle, placed, resumed } from "./place.ts";
-import { full, type Plan } from "./plan.ts";
+import { full } from "./plan.ts";
+import { dependents } from "./plan-graph.ts";
 import type { Run } from "./run.ts";
 import type { Step } from "./step.ts";
 import { TrieMap } from "./trie-map.ts";
@@ -69,19 +70,10 @@ function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
     open: plan === null,
     steps: Vector.from(steps),
     index,
-    dependents: plan === null ? [] : dependentsOf(plan),
+    dependents: plan === null ? [] : dependents(plan),
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
   };
-}
-
-function dependentsOf(plan: Plan): readonly (readonly number[])[] {
-  const index = new Map(plan.steps.map((step, at) => [step.step_id, at]));
-  const dependents: number[][] = plan.steps.map(() => []);
-  for (const [at, step] of plan.steps.entries()) {
-    for (const needed of step.depends_on) dependents[index.get(needed) as number]?.push(at);
-  }
-  return dependents;
 }
 
 function cancelled(run: Run): Run {

@@ -5,7 +5,7 @@ import { type Fault, fault } from "../core/fault.ts";
 import type { EffectKey, GateId, StepId } from "../core/id.ts";
 import { type Json, type JsonObject, sameJson } from "../core/json.ts";
 import type { Binding } from "../core/plan.ts";
-import { valueAt, withValueAt } from "../core/pointer.ts";
+import { valueAt, withValuesAt } from "../core/pointer.ts";
 import type { Proposal } from "../core/proposal.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
 import { boundNames, lookupIn, placeholders, render, sourceOf } from "../core/template.ts";
@@ -46,20 +46,25 @@ type Read =
   | { readonly ok: false; readonly fault: Fault };
 
 function readInput(run: Run, { spec }: Step, tool: Tool): Read {
-  const bindings = Object.entries(spec.bindings);
-  let payload: JsonObject = spec.payload;
-  for (const [pointer, binding] of bindings) {
+  const values: [string, Json][] = [];
+  for (const [pointer, binding] of Object.entries(spec.bindings)) {
     const value = boundValue(run, binding);
-    const filled = value === undefined ? undefined : withValueAt(payload, pointer, value);
-    if (filled === undefined) {
-      const message = `${spec.step_id}: ${pointer} is bound to ${binding.step}${binding.path}, which has no value`;
-      return { ok: false, fault: fault("MISSING_REQUIRED_CONTEXT", message) };
-    }
-    payload = filled;
+    if (value === undefined) return { ok: false, fault: unbound(spec.step_id, pointer, binding) };
+    values.push([pointer, value]);
+  }
+  const bound = values.length > 0;
+  const payload = bound ? withValuesAt(spec.payload, values) : spec.payload;
+  if (payload === undefined) {
+    const message = `${spec.step_id}: its payload has no place for ${values.map(([pointer]) => pointer).join(", ")}`;
+    return { ok: false, fault: fault("INVALID_INPUT", message) };
   }
   const parsed = tool.input.parse(payload);
-  if (parsed.ok) return { ok: true, input: parsed.value, bound: bindings.length > 0 };
+  if (parsed.ok) return { ok: true, input: parsed.value, bound };
   return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
+}
+
+function unbound(step: StepId, pointer: string, { step: source, path }: Binding): Fault {
+  return fault("MISSING_REQUIRED_CONTEXT", `${step}: ${pointer} is bound to ${source}${path}, which has no value`);
 }
 
 function boundValue(run: Run, { step, path, as }: Binding): Json | undefined {
@@ -77,13 +82,8 @@ interface ActCall {
   readonly flaw: Fault | null;
 }
 
-/** An act is its key; the input must parse to itself, or what is approved would not be what runs. */
+/** An act is its key. */
 function actCall(run: Run, step: Step, tool: Tool, input: Json): ActCall {
-  const again = tool.input.parse(input);
-  if (!again.ok || !sameJson(again.value, input)) {
-    const message = `${tool.name}: the input schema changes its own result; make parsing idempotent`;
-    return { call: null, flaw: fault("SCHEMA_UNUSABLE", message) };
-  }
   const what = whatOf(run, step, tool, input);
   if ("flaw" in what) return { call: null, flaw: what.flaw };
   const key = digestOf(
@@ -104,10 +104,7 @@ type What =
 /** What makes two calls the same act, and how far that reaches: the whole tenant, or this step of this lineage. */
 function whatOf(run: Run, { spec }: Step, tool: Tool, input: Json): What {
   const here = `step/${run.origin}/${spec.step_id}`;
-  if (tool.identity !== null) {
-    const values = tool.identity.map((pointer) => valueAt(input, pointer) ?? null);
-    return { keyed_by: "identity", scope: "tenant", text: canonical(values) };
-  }
+  if (tool.identity !== null) return identified(spec.step_id, tool.identity, input);
   const template = spec.idempotency_template;
   if (template === null) return { keyed_by: "input", scope: here, text: canonical(input) };
   const filled = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as JsonObject) : {};
@@ -120,6 +117,21 @@ function whatOf(run: Run, { spec }: Step, tool: Tool, input: Json): What {
   const sources = { payload: spec.payload, bound: boundNames(spec.bindings), context: run.context };
   const literal = names.length > 0 && names.every((name) => sourceOf(name, sources) !== "binding");
   return { keyed_by: "template", scope: literal ? "tenant" : here, text: rendered.text };
+}
+
+/** A call that lacks part of its identity would be the same act as any other that lacks it. */
+function identified(step: StepId, identity: readonly string[], input: Json): What {
+  const missing = identity.filter((pointer) => (valueAt(input, pointer) ?? null) === null);
+  if (missing.length > 0) {
+    return {
+      flaw: fault(
+        "MISSING_REQUIRED_CONTEXT",
+        `${step}: ${missing.join(", ")} makes the call what it is, and has no value`,
+      ),
+    };
+  }
+  const values = identity.map((pointer) => valueAt(input, pointer) as Json);
+  return { keyed_by: "identity", scope: "tenant", text: canonical(values) };
 }
 
 /** An undo receives the act as it is on record. */
