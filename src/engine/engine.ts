@@ -23,6 +23,7 @@ import type {
 } from "./api.ts";
 import { audit } from "./audit.ts";
 import { DueRuns } from "./due.ts";
+import { assertOptions } from "./engine-options.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { load } from "./load.ts";
@@ -31,12 +32,14 @@ import { defaultLimits, type Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
 import { simulate } from "./simulate.ts";
 import { readPlan, submit } from "./submit.ts";
+import { readOptions } from "./submit-options.ts";
 import { systemDice, systemIds, systemTimers } from "./system.ts";
 import { Tenants } from "./tenants.ts";
 import { Toolbox } from "./toolbox.ts";
 
 /** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
+  assertOptions(options);
   const ports = portsOf(options);
   const works = options.work ?? true;
   if (works) await ports.store.lockWorker();
@@ -81,9 +84,10 @@ class WritEngine implements Engine {
     await this.#due.start();
   }
 
-  async submit(plan: unknown, options: SubmitOptions): Promise<RunHandle> {
-    const principal = principalOf(options.principal);
-    const checked = readPlan(this.#ports, plan, options.context ?? {}, this.#strict);
+  async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
+    const principal = principalOf(given.principal);
+    const options = readOptions(given);
+    const checked = readPlan(this.#ports, plan, options.context, this.#strict);
     return this.#handle(principal, await submit(this.#ports, this.#holds, checked, principal, options));
   }
 
@@ -108,9 +112,10 @@ class WritEngine implements Engine {
       : { ok: false, reasons: checked.reasons, warnings: [] };
   }
 
-  async simulate(plan: unknown, options: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
-    const principal = principalOf(options.principal);
-    const checked = readPlan(this.#ports, plan, options.context ?? {}, this.#strict);
+  async simulate(plan: unknown, given: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
+    const principal = principalOf(given.principal);
+    const options = readOptions(given);
+    const checked = readPlan(this.#ports, plan, options.context, this.#strict);
     return simulate(this.#ports, checked, principal, options);
   }
 

@@ -5,6 +5,11 @@ import type { PrincipalInput } from "./api.ts";
 
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
+/** A text that can be a key, be stored, and be printed on one line. */
+export function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
+
 /** Reads who asks. A principal that cannot be believed is refused before anything else happens. */
 export function principalOf(given: PrincipalInput | undefined): Principal {
   const problems = problemsOf(given);
@@ -19,9 +24,8 @@ export function principalOf(given: PrincipalInput | undefined): Principal {
 function problemsOf(given: PrincipalInput | undefined): readonly string[] {
   if (typeof given !== "object" || given === null) return ["there is none"];
   const problems: string[] = [];
-  if (typeof given.id !== "string" || !NAME.test(given.id)) problems.push("id must be 1 to 200 printable characters");
-  if (typeof given.tenant !== "string" || !NAME.test(given.tenant))
-    problems.push("tenant must be 1 to 200 printable characters");
+  if (!isName(given.id)) problems.push("id must be 1 to 200 printable characters");
+  if (!isName(given.tenant)) problems.push("tenant must be 1 to 200 printable characters");
   if (!["agent", "person", "service"].includes(given.kind)) problems.push("kind must be agent, person or service");
   if (
     given.roles !== undefined &&

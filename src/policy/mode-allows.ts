@@ -1,3 +1,4 @@
+import { unreachable } from "../core/assert.ts";
 import { fault } from "../core/fault.ts";
 import { ALLOW, type Guard } from "../core/guard.ts";
 
@@ -17,8 +18,10 @@ export const modeAllows: Guard = {
         const reason = `${step.spec.name} acts on the world and the run is human_gated`;
         return { kind: "hold", rule: "mode", reason, demand: { role: null } };
       }
-      default:
+      case "auto_exec":
         return ALLOW;
+      default:
+        return unreachable(run.mode);
     }
   },
 };

@@ -1,0 +1,72 @@
+import { modes } from "../core/effect.ts";
+import { FaultError, fault } from "../core/fault.ts";
+import { nearest } from "../core/nearest.ts";
+import { isPlainObject } from "../core/plain-object.ts";
+import type { EngineOptions } from "./api.ts";
+import { defaultLimits } from "./ports.ts";
+
+const known = [
+  ..."store tools tenants guards work strictPlans durability limits onNotice".split(" "),
+  ..."clock timers dice newId failpoint".split(" "),
+];
+const durabilities = ["every", "power", "process"];
+
+/** Refuses settings that would silently mean something else than they say. Every reason at once. */
+export function assertOptions(options: EngineOptions): void {
+  const { store, tools, durability = "power", guards = [], tenants = {}, limits = {} } = options;
+  const reasons = [
+    ...unknown(options, known, "option"),
+    ...unless(typeof store?.append === "function", 'store is missing; pass one, such as sqlite("writ.db")'),
+    ...unless(Array.isArray(tools), "tools must be a list of tools made by defineTool"),
+    ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
+    ...unless(
+      Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),
+      "guards must be a list of { id, judge }",
+    ),
+    ...tenantProblems(tenants),
+    ...limitProblems(limits),
+  ];
+  if (reasons.length > 0)
+    throw new FaultError(fault("CONFIG_INVALID", `the engine was not opened: ${reasons.join("; ")}`, { reasons }));
+}
+
+/** A mode that nobody knows must not pass for one that forbids nothing, nor a text for a list of tools. */
+function tenantProblems(tenants: unknown): readonly string[] {
+  if (!isPlainObject(tenants)) return ["tenants must be an object of settings by tenant"];
+  return Object.entries(tenants).flatMap(([tenant, settings]) => {
+    if (!isPlainObject(settings)) return [`tenant ${tenant} must have an object of settings`];
+    const { mode, trust = [] } = settings;
+    return [
+      ...unknown(settings, ["mode", "trust"], `setting of tenant ${tenant}`),
+      ...unless(mode === undefined || modes.includes(mode as never), `mode of ${tenant} must be ${modes.join(", ")}`),
+      ...unless(
+        Array.isArray(trust) && trust.every((tool) => typeof tool === "string"),
+        `trust of ${tenant} must be a list of tool names`,
+      ),
+    ];
+  });
+}
+
+function limitProblems(limits: object): readonly string[] {
+  const names = Object.keys(defaultLimits);
+  const wrong = Object.entries(limits).filter(
+    ([name, value]) => names.includes(name) && !(Number.isSafeInteger(value) && (value as number) >= 1),
+  );
+  return [
+    ...unknown(limits, names, "limit"),
+    ...wrong.map(([name]) => `the limit ${name} must be a whole number from 1`),
+  ];
+}
+
+function unknown(given: object, names: readonly string[], what: string): readonly string[] {
+  return Object.keys(given)
+    .filter((name) => !names.includes(name))
+    .map((name) => {
+      const meant = nearest(name, names);
+      return meant === null ? `there is no ${what} ${name}` : `there is no ${what} ${name}; did you mean ${meant}?`;
+    });
+}
+
+function unless(right: boolean, problem: string): readonly string[] {
+  return right ? [] : [problem];
+}
