@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["src/**/*.test.ts", "tests/*.test.ts"],
+          include: ["src/**/*.test.ts", "tests/*.test.ts", "tests/scenarios/*.test.ts"],
         },
       },
       {

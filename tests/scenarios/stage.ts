@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { Timers } from "../../src/core/clock.ts";
+import type { Store } from "../../src/core/store.ts";
+import type { Engine, EngineOptions, PrincipalInput } from "../../src/engine/api.ts";
+import { createEngine } from "../../src/engine/engine.ts";
+import { type MemoryStore, memoryStore } from "../../src/store/memory/memory-store.ts";
+import { connect, type Value } from "../../src/store/sqlite/driver.ts";
+import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
+import { type FakeClock, fakeClock } from "../../src/testing/clock.ts";
+import { manualTimers } from "../../src/testing/timers.ts";
+
+/** Where a story happens: one store that outlives its engines, and a time that passes when the story says so. */
+export interface Stage {
+  readonly clock: FakeClock;
+  /** Opens an engine. Tenant acme runs by itself unless the story says otherwise. */
+  open(options: Partial<EngineOptions> & Pick<EngineOptions, "tools">): Promise<Engine>;
+  /** Lets time pass, ringing what was set on the way. */
+  pass(ms: number): Promise<void>;
+  /** The process of every open engine dies: from now on it writes nothing and hears nothing. Leases run out or are taken. */
+  crash(): Promise<void>;
+  /** Every byte of every table. */
+  dump(): Promise<unknown>;
+  /** The same store as another reader sees it. */
+  store(): Store;
+}
+
+export interface Place {
+  readonly name: string;
+  newStage(): Stage;
+}
+
+export const bot: PrincipalInput = { id: "bot", kind: "agent", tenant: "acme" };
+export const ana: PrincipalInput = { id: "ana", kind: "person", tenant: "acme" };
+
+/** Every story is told twice. */
+export const places: readonly Place[] = [
+  { name: "memory", newStage: () => stageOn(inMemory) },
+  { name: "SQLite", newStage: () => stageOn(inFile) },
+];
+
+/** A SQLite stage whose file can be reached behind the engine's back. */
+export function fileStage(): Stage & { readonly file: string } {
+  let file = "";
+  const stage = stageOn((clock) => {
+    const vault = inFile(clock);
+    file = vault.file;
+    return vault;
+  });
+  return { ...stage, file };
+}
+
+interface Vault {
+  /** A connection of its own, as each process has. */
+  connect(): Store;
+  dump(): unknown;
+}
+
+function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
+  const clock = fakeClock();
+  const vault = vaultOn(clock);
+  const timers = manualTimers(clock);
+  const alive: Mortal[] = [];
+  const connectOnce = (): Store => {
+    const mortal = mortalStore(vault.connect());
+    alive.push(mortal);
+    return mortal.store;
+  };
+  const crash = async () => {
+    await Promise.all(alive.splice(0).map((mortal) => mortal.die()));
+  };
+  onTestFinished(crash);
+  return {
+    clock,
+    open: (options) =>
+      createEngine({
+        store: connectOnce(),
+        timers,
+        dice: () => 0.5,
+        tenants: { acme: { mode: "auto_exec" } },
+        ...options,
+      }),
+    pass: (ms) => timers.pass(ms),
+    crash: async () => {
+      await crash();
+      clock.advance(LEASE_MS); // In memory nobody tells that a worker is dead; its lease does.
+    },
+    dump: async () => {
+      await timers.pass(0); // A lease is given back behind the scenes.
+      return vault.dump();
+    },
+    store: connectOnce,
+  };
+}
+
+const LEASE_MS = 30_000;
+
+function inMemory(clock: FakeClock): Vault {
+  const store: MemoryStore = memoryStore({ clock });
+  return { connect: () => store, dump: () => store.dump() };
+}
+
+function inFile(clock: FakeClock): Vault & { readonly file: string } {
+  const folder = mkdtempSync(join(tmpdir(), "writ-scenario-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "writ.db");
+  return { file, connect: () => sqlite(file, { clock, timers: silent }), dump: () => dumpOf(file) };
+}
+
+/** Nobody else writes, so nobody looks out for others. */
+const silent: Timers = { after: () => () => {} };
+
+interface Mortal {
+  readonly store: Store;
+  die(): Promise<void>;
+}
+
+/** A store that a process holds until it dies; after that its calls are never answered. */
+function mortalStore(real: Store): Mortal {
+  let dead = false;
+  const held = Object.entries(real).map(([name, member]: [string, unknown]) => {
+    if (typeof member !== "function" || name === "watch") return [name, member] as const;
+    return [name, (...given: readonly unknown[]) => (dead ? new Promise(() => {}) : member(...given))] as const;
+  });
+  return {
+    store: Object.fromEntries(held) as unknown as Store,
+    die: async () => {
+      dead = true;
+      await real.close();
+    },
+  };
+}
+
+function dumpOf(file: string): unknown {
+  const db = connect(file);
+  try {
+    const names = db.prepare("select name from sqlite_master where type = 'table' order by 1").all() as {
+      name: string;
+    }[];
+    return names.map(({ name }) => [
+      name,
+      db
+        .prepare(`select * from ${name}`)
+        .all()
+        .map((row) => cells(row as Row)),
+    ]);
+  } finally {
+    db.close();
+  }
+}
+
+type Row = Readonly<Record<string, Value>>;
+
+function cells(row: Row): readonly Value[] {
+  return Object.values(row).map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value));
+}
