@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { describe, it } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, it } from "vitest";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { rehearsalStore } from "../src/store/rehearsal/rehearsal-store.ts";
+import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
 import { fakeClock } from "../src/testing/clock.ts";
 import {
   acme,
@@ -17,12 +21,22 @@ import {
   row,
   send,
 } from "../src/testing/store-contract/law.ts";
-import { storeContract } from "../src/testing/store-contract.ts";
+import { type OpenStore, storeContract } from "../src/testing/store-contract.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "writ-rehearsal-"));
+let files = 0;
+afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("a rehearsal", () => {
   for (const { title, check } of storeContract(async (setting) => rehearsalStore(memoryStore(setting), setting))) {
-    it(title, check);
+    it(`over memory ${title}`, check);
   }
+
+  const onDisk: OpenStore = async (setting) => {
+    const real = sqlite(join(folder, `${files++}.db`), setting);
+    return { ...rehearsalStore(real, setting), close: () => real.close() };
+  };
+  for (const { title, check } of storeContract(onDisk)) it(`over SQLite ${title}`, check);
 });
 
 const open = row({ status: "open" });
@@ -94,6 +108,30 @@ describe("rehearsing on a store with a past", () => {
     assert.deepEqual(await keys(9), ["b", "bb", "c"]);
     assert.deepEqual(await keys(2), ["b", "bb"]);
     assert.deepEqual(await keys(9, { field: "status", equals: "open" }), ["bb", "c"]);
+  });
+
+  it("finds the real rows behind those it removed", async () => {
+    const { rehearsal } = await lived();
+    const puts = ["a", "b"].map((key) => ({ table: "gate", key, was: 1, row: null }) as const);
+    await landed(rehearsal, { run: order, puts });
+    const [found] = await rehearsal.list(acme, { table: "gate", order: "oldest", limit: 1 });
+    assert.equal(found?.key, "c");
+  });
+
+  it("lands one of two entries that want the same place on a real run", async () => {
+    const { rehearsal } = await lived();
+    const rivals = await Promise.all([land(rehearsal, { at: 2 }), land(rehearsal, { at: 2 })]);
+    assert.deepEqual(
+      rivals.map(({ landed }) => landed),
+      [true, false],
+    );
+    assert.equal((await rehearsal.head(acme, hire))?.position, 3);
+  });
+
+  it("goes on after a write that was rejected", async () => {
+    const { rehearsal } = await lived();
+    await assert.rejects(land(rehearsal, { at: 2, events: [event(9)] }));
+    await landed(rehearsal, { at: 2 });
   });
 
   it("sees what becomes real meanwhile, where it has not written itself", async () => {

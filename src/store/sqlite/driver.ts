@@ -13,6 +13,8 @@ export interface Statement<Row = unknown> {
   run(...values: readonly Value[]): { readonly changes: number | bigint };
   get(...values: readonly Value[]): Row | undefined;
   all(...values: readonly Value[]): readonly Row[];
+  /** From then on rows come as arrays of their columns. */
+  setReturnArrays(enabled: boolean): void;
 }
 
 export type Value = string | number | Uint8Array | null;

@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import { judge, judgeBeyond, type View, versionAfter } from "../../core/judge.ts";
 import type { Entry, Landing, SealedEvent } from "../../core/store.ts";
-import type { Statements } from "./statements.ts";
+import { plain, type Statements } from "./statements.ts";
 
 const yes: Landing = { landed: true };
 
@@ -66,10 +66,7 @@ function viewOf(statements: Statements): View {
     epoch: (tenant, run) => statements.epoch.get(tenant, run)?.epoch ?? null,
     position: (tenant, run) => statements.head.get(tenant, run)?.position ?? 0,
     hash: (tenant, run, position) => statements.eventHash.get(tenant, run, position)?.hash ?? null,
-    row: (tenant, table, key) => {
-      const row = statements.row[table].get(tenant, key);
-      return row === undefined ? null : { ...row };
-    },
+    row: (tenant, table, key) => plain(statements.row[table].get(tenant, key)),
     used: (tenant, tally) => statements.used.get(tenant, tally)?.used ?? 0,
   };
 }

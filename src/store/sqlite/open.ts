@@ -14,10 +14,10 @@ export function openDatabase(path: string): { readonly db: Database; readonly fi
   makeReady(file);
   const db = connectOrExplain(file);
   try {
-    const version = db.prepare("select sqlite_version() as version").get() as { readonly version: string };
-    assertRecent(version.version);
+    // First of all: the next line already reads the file, and someone else may be creating it.
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
-    db.exec("pragma journal_mode = wal");
+    assertRecent(textOf(db, "select sqlite_version()"));
+    assertLogged(textOf(db, "pragma journal_mode = wal"), file);
     // What is erased is overwritten, not only unlinked.
     db.exec("pragma secure_delete = on");
     migrate(db, file);
@@ -26,6 +26,17 @@ export function openDatabase(path: string): { readonly db: Database; readonly fi
     db.close();
     throw asFault(error, file);
   }
+}
+
+function textOf(db: Database, sql: string): string {
+  return String(Object.values(db.prepare(sql).get() ?? {})[0]);
+}
+
+/** Hard and soft mean what they say only with a write-ahead log, which some network disks cannot have. */
+function assertLogged(mode: string, file: string): void {
+  if (mode === "wal") return;
+  const message = `${file} is on a disk that cannot keep a write-ahead log; put it on a local one`;
+  throw new FaultError(fault("STORE_UNUSABLE", message, { found: mode }));
 }
 
 export function connectOrExplain(file: string): Database {

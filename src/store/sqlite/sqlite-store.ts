@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Clock, Timers } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
 import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
-import type { Store } from "../../core/store.ts";
+import type { Store, StoredEvent } from "../../core/store.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./driver.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
@@ -10,7 +10,7 @@ import { landing } from "./landing.ts";
 import { leases } from "./leases.ts";
 import { openDatabase } from "./open.ts";
 import { asFault } from "./sqlite-fault.ts";
-import { prepareAll, type Statements } from "./statements.ts";
+import { plain, prepareAll, type Statements } from "./statements.ts";
 import { watching } from "./watch.ts";
 import { workerLock } from "./worker-lock.ts";
 
@@ -83,11 +83,12 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
     },
     events: async (tenant, run, after) => {
       assertNames(tenant, run);
-      return read(() => statements.events.all(tenant, run, after).map((event) => ({ ...event })));
+      return read(() => eventsOf(statements, tenant, run, after));
     },
     head: async (tenant, run) => {
       assertNames(tenant, run);
-      return read(() => plain(statements.head.get(tenant, run)));
+      const head = read(() => statements.head.get(tenant, run));
+      return head === undefined ? null : { position: head.position, hash: head.hash };
     },
   };
 }
@@ -96,13 +97,17 @@ function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "
   return {
     row: async (tenant, table, key) => {
       assertNames(tenant, key);
-      return read(() => plain(statements.row[table].get(tenant, key)));
+      return plain(read(() => statements.row[table].get(tenant, key)));
     },
     list: async (tenant, query) => {
       const { where, after, limit } = query;
       assertNames(tenant, after ?? "");
       const values = [tenant, ...(where === undefined ? [] : [where.equals]), ...(after === undefined ? [] : [after])];
-      return read(() => statements.list(query).all(...values, limit)).map((row) => ({ ...row }));
+      return read(() => statements.list(query).all(...values, limit)).map(({ key, version, row }) => ({
+        key,
+        version,
+        row,
+      }));
     },
     used: async (tenant, tally) => {
       assertNames(tenant, tally);
@@ -131,19 +136,19 @@ function eraseBodies(
   hashOf: (body: string) => Uint8Array,
 ): number {
   const kept = new Set(keep);
-  const events = statements.events.all(...run, 0).filter(({ position }) => !kept.has(position));
   let erased = 0;
-  for (const { position, body } of events) {
-    if (body === null) continue;
+  for (const { position, body } of eventsOf(statements, ...run, 0)) {
+    if (body === null || kept.has(position)) continue;
     statements.eraseBody.run(hashOf(body), ...run, position);
     erased += 1;
   }
   return erased;
 }
 
-/** Rows come from the driver without a prototype; what leaves the store is a plain object. */
-function plain<Row extends object>(row: Row | undefined): Row | null {
-  return row === undefined ? null : { ...row };
+function eventsOf(statements: Statements, tenant: string, run: string, after: number): readonly StoredEvent[] {
+  return statements.events
+    .all(tenant, run, after)
+    .map(([position, type, v, at, body, hash, body_hash]) => ({ position, type, v, at, body, hash, body_hash }));
 }
 
 const systemClock: Clock = { now: () => Date.now() as Instant };

@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
-import type { RunId, Tenant } from "../../core/id.ts";
+import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Head, Query, StoredEvent, StoredRow } from "../../core/store.ts";
+import type { Head, Query, StoredRow } from "../../core/store.ts";
 import type { Database, Statement } from "./driver.ts";
 
 /** Every statement of the store, prepared once. */
@@ -14,11 +14,27 @@ export function prepareAll(db: Database) {
 
 type Prepare = <Row>(sql: string) => Statement<Row>;
 
+type EventColumns = readonly [
+  position: number,
+  type: string,
+  v: number,
+  at: Instant,
+  body: string | null,
+  hash: Uint8Array,
+  body_hash: Uint8Array | null,
+];
+
 const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
 
 function journal(prepare: Prepare) {
-  const columns = "position, type, v, at, body, hash, body_hash";
+  // As arrays, because whole runs are read with it and objects from the driver cost a third more.
+  const events = prepare<EventColumns>(
+    `select position, type, v, at, body, hash, body_hash from event
+     where tenant = ? and run = ? and position > ? order by position`,
+  );
+  events.setReturnArrays(true);
   return {
+    events,
     insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
     advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
     advanceFencedHead: prepare(
@@ -28,9 +44,6 @@ function journal(prepare: Prepare) {
     head: prepare<Head>("select position, hash from head where tenant = ? and run = ?"),
     insertEvent: prepare(
       "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
-    events: prepare<StoredEvent>(
-      `select ${columns} from event where tenant = ? and run = ? and position > ? order by position`,
     ),
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       "select hash from event where tenant = ? and run = ? and position = ?",
@@ -118,4 +131,9 @@ function listSql({ table, where, after, order }: Query): string {
   const beyond = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
   const direction = order === "oldest" ? "asc" : "desc";
   return `select key, version, row from ${table}${by} where tenant = ?${equal}${beyond} order by key ${direction} limit ?`;
+}
+
+/** What leaves the store has a prototype again. Written out, because spreading an object of the driver is slow. */
+export function plain(found: StoredRow | undefined): StoredRow | null {
+  return found === undefined ? null : { key: found.key, version: found.version, row: found.row };
 }
