@@ -1,7 +1,7 @@
 import type { Found } from "../core/command.ts";
 import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
-import type { Instant, StepId } from "../core/id.ts";
+import type { GateId, Instant, StepId } from "../core/id.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
 import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
@@ -35,6 +35,7 @@ export class HeldRun implements Listener {
   readonly #handlers = new Map<StepId, Running>();
   /** Handlers that outlived their timeout. While one runs, nothing is settled behind its back. */
   readonly #overdue = new Set<StepId>();
+  /** Steps whose doubt is being settled or whose gate is being closed. */
   readonly #settling = new Set<StepId>();
   readonly #alarms = new Map<string, () => void>();
   readonly #waiters: Waiter[] = [];
@@ -157,7 +158,10 @@ export class HeldRun implements Listener {
     if (standing.state === "ready") this.#ready.push(step.index);
     if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settle(spec.step_id);
     const at = wakeAt(this.run, step);
-    if (at !== null) this.#alarm(step, at);
+    if (at === null) return;
+    // At once, if it is time: a run that only waits is at rest, and would be let go before an alarm could ring.
+    if (at <= this.#ports.clock.now()) this.#wake(step);
+    else this.#alarm(step, at);
   }
 
   #alarm({ spec, index }: Step, at: Instant): void {
@@ -174,13 +178,21 @@ export class HeldRun implements Listener {
   #wake(step: Step): void {
     const { standing } = step;
     if (standing.state === "waiting_approval") {
-      void this.#keeping(this.mailbox.ask({ type: "expire", now: this.#ports.clock.now(), gate_id: standing.gate_id }));
+      void this.#expire(step.spec.step_id, standing.gate_id);
     } else if (standing.state === "in_doubt") {
       void this.#settle(step.spec.step_id);
     } else {
       this.#ready.push(step.index);
       this.#advance();
     }
+  }
+
+  /** Nobody decided in time. */
+  async #expire(step_id: StepId, gate_id: GateId): Promise<void> {
+    this.#settling.add(step_id);
+    await this.#keeping(this.mailbox.ask({ type: "expire", now: this.#ports.clock.now(), gate_id }));
+    this.#settling.delete(step_id);
+    this.#restIfDone();
   }
 
   /** Starts what is ready, as far as there is room. */
