@@ -1,0 +1,79 @@
+import { effects, modes } from "../core/effect.ts";
+import { nearest } from "../core/nearest.ts";
+import { isPlainObject } from "../core/plain-object.ts";
+import { defaultLimits } from "../engine/ports.ts";
+
+/** What each field of a config must be, in words; null when it is. */
+const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
+  store: (value) => when(isText(value) || has(value, "append"), `a path like "writ.db", or a store`),
+  tools: toolsProblem,
+  principal: principalProblem,
+  tenants: tenantsProblem,
+  guards: (value) => when(Array.isArray(value), "a list of guards"),
+  strictPlans: (value) => when(typeof value === "boolean", "true or false"),
+  durability: (value) => when(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),
+  limits: limitsProblem,
+  onNotice: (value) => when(typeof value === "function", "a function"),
+};
+
+/** Everything that is wrong with what a config exports. */
+export function configProblems(exported: unknown): readonly string[] {
+  if (!isPlainObject(exported))
+    return ["it has no default export that is an object; write export default { tools: [...] }"];
+  return Object.entries(exported).flatMap(([name, value]) => {
+    const check = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (check === undefined) return [unknownField("", name, Object.keys(fields))];
+    const wanted = value === undefined ? null : check(value);
+    return wanted === null ? [] : [`${name} must be ${wanted}`];
+  });
+}
+
+function toolsProblem(value: unknown): string | null {
+  if (!Array.isArray(value)) return "a list of tools made with defineTool";
+  const index = value.findIndex((tool) => !isTool(tool));
+  return index < 0 ? null : `a list of tools made with defineTool; number ${index + 1} is not`;
+}
+
+function isTool(value: unknown): boolean {
+  return isPlainObject(value) && isText(value.name) && isOneOf(value.effect, effects) && has(value.input, "parse");
+}
+
+function principalProblem(value: unknown): string | null {
+  const wanted = `{ id, kind: "agent" | "person" | "service", tenant }`;
+  if (!isPlainObject(value) || !isText(value.id) || !isText(value.tenant)) return wanted;
+  return when(isOneOf(value.kind, ["agent", "person", "service"]), wanted);
+}
+
+function tenantsProblem(value: unknown): string | null {
+  if (!isPlainObject(value)) return "an object with the settings of each tenant";
+  for (const [tenant, settings] of Object.entries(value)) {
+    if (!isPlainObject(settings)) return `an object with the settings of each tenant; ${tenant} has none`;
+    const { mode, trust, ...others } = settings;
+    const [other] = Object.keys(others);
+    if (other !== undefined) return `valid: ${unknownField(`${tenant}.`, other, ["mode", "trust"])}`;
+    if (mode !== undefined && !isOneOf(mode, modes)) return `valid: ${tenant}.mode is one of ${modes.join(", ")}`;
+    const names = trust === undefined || (Array.isArray(trust) && trust.every(isText));
+    if (!names) return `valid: ${tenant}.trust is a list of names of tools`;
+  }
+  return null;
+}
+
+function limitsProblem(value: unknown): string | null {
+  if (!isPlainObject(value)) return "an object of numbers";
+  for (const [name, limit] of Object.entries(value)) {
+    if (!Object.hasOwn(defaultLimits, name)) return `valid: ${unknownField("", name, Object.keys(defaultLimits))}`;
+    if (!Number.isSafeInteger(limit) || (limit as number) < 1) return `valid: ${name} is a whole number of at least 1`;
+  }
+  return null;
+}
+
+function unknownField(where: string, name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return `${where}${name} is not a field; ${meant === null ? `there are ${known.join(", ")}` : `did you mean ${meant}?`}`;
+}
+
+const when = (holds: boolean, wanted: string): string | null => (holds ? null : wanted);
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isOneOf = (value: unknown, words: readonly unknown[]): boolean => words.includes(value);
+const has = (value: unknown, method: string): boolean =>
+  typeof value === "object" && value !== null && typeof (value as Record<string, unknown>)[method] === "function";
