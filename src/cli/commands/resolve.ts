@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import type { ResolveOptions } from "../../engine/api.ts";
+import { example, type Invocation, invalid } from "../invocation.ts";
+import { readInline } from "../json-file.ts";
+import { line } from "../line.ts";
+import { opened } from "../opening.ts";
+import { resultLines } from "../result-text.ts";
+
+interface Verdicts {
+  readonly happened?: boolean;
+  readonly output?: string;
+  readonly absent?: boolean;
+  readonly undo?: boolean;
+  readonly giveUp?: boolean;
+  readonly reason?: string;
+}
+
+export function resolveCommand(invocation: Invocation): Command {
+  const command = new Command("resolve")
+    .description("say what became of an act in doubt; say exactly one of the four")
+    .argument("<run>", "the id of the run")
+    .argument("<step>", "the id of the step")
+    .option("--happened", "it happened")
+    .option("--output <json>", "what it answered; with --happened, where later steps build on it")
+    .option("--absent", "it did not happen: it is done again")
+    .option("--undo", "undo it with the tool's compensation")
+    .option("--give-up", "nobody can tell: it counts as failed and is never done again by itself")
+    .option("--reason <text>", "how you know, for the record")
+    .addHelpText(
+      "after",
+      example(
+        `writ resolve run_01k2… send --happened --output '{"id":"m-7"}'`,
+        `writ resolve run_01k2… send --absent --reason "not in the outbox"`,
+      ),
+    );
+  return invocation.does<Verdicts>(command, async ([run = "", step = ""], options) => {
+    const verdict = verdictOf(options);
+    return opened(invocation, options, { work: "no", needs: "tools" }, async ({ engine, person, commandLine }) => {
+      const { terminal } = invocation;
+      const reasoned = { principal: person, ...(options.reason !== undefined && { reason: options.reason }) };
+      await engine.resolve(run, step, { ...reasoned, ...verdict });
+      const now = await (await engine.run(run, { principal: person })).now();
+      terminal.answer(now, () => [
+        ...resultLines(now, commandLine, terminal.paint),
+        ...(now.final
+          ? []
+          : [
+              line``,
+              line`a process that executes this store goes on with it by itself; if there is none:  ${commandLine("resume", run)}`,
+            ]),
+      ]);
+      return 0;
+    });
+  });
+}
+
+type Verdict = ResolveOptions extends infer Options
+  ? Options extends { as: unknown }
+    ? Omit<Options, "principal" | "reason">
+    : never
+  : never;
+
+function verdictOf({ happened, output, absent, undo, giveUp }: Verdicts): Verdict {
+  const said = [happened, absent, undo, giveUp].filter(Boolean).length;
+  if (said !== 1) throw invalid("say exactly one of --happened, --absent, --undo and --give-up");
+  if (output !== undefined && !happened)
+    throw invalid("--output says what an act answered that --happened; leave it out");
+  if (happened) return { as: "happened", output: output === undefined ? null : readInline(output, "--output") };
+  return { as: absent ? "absent" : undo ? "undo" : "give_up" };
+}

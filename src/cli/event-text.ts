@@ -1,0 +1,117 @@
+import type { Event, GateEvent, Parking, RunEvent, Settlement, StepEvent } from "../core/event.ts";
+import type { Fault } from "../core/fault.ts";
+import { glance, type Line, line } from "./line.ts";
+import { timeText } from "./result-text.ts";
+import type { Paint } from "./terminal.ts";
+
+/** An event as one line: what it is about, and what happened. */
+export function eventLine(event: Event, paint: Paint): Line {
+  if ("gate_id" in event) return line`${about("gate", paint)} ${gateText(event)}`;
+  if ("step_id" in event) return line`${about(event.step_id, paint)} ${stepText(event)}`;
+  return line`${about("run", paint)} ${runText(event)}`;
+}
+
+function about(what: string, { bold }: Paint): Line {
+  return line`${what}`.painted(bold);
+}
+
+function runText(event: RunEvent): Line {
+  switch (event.type) {
+    case "run.accepted":
+      return line`${event.run_id} accepted from ${event.principal.kind} ${event.principal.id}, ${event.mode}`;
+    case "run.closed":
+      return line`takes no more steps`;
+    case "cancel.requested":
+      return line`cancelled by ${event.by}${because(event.reason)}`;
+    case "run.resumed":
+      return line`resumed by ${event.by}${because(event.reason)}`;
+    case "run.ended":
+      return line`${event.status}`;
+    case "notice.delivered":
+      return line`notice ${event.notice_id} delivered`;
+  }
+}
+
+function stepText(event: StepEvent): Line {
+  switch (event.type) {
+    case "step.proposed":
+      return line`proposed: ${event.step.name}`;
+    case "step.started":
+      return line`started${again(event.attempt)}`;
+    case "step.succeeded":
+      return line`succeeded${event.reused === undefined ? "" : ` (recorded by ${event.reused.run})`}: ${glance(event.output)}`;
+    case "step.failed":
+      return line`failed${event.retry_at === null ? "" : `, again at ${timeText(event.retry_at)}`}: ${faultText(event.fault)}`;
+    case "step.cancelled":
+      return line`cancelled`;
+    case "step.doubted":
+      return line`in doubt: ${faultText(event.fault)}`;
+    case "step.probed":
+      return line`looked for: ${event.saw}, ${event.why}`;
+    case "step.settled":
+      return line`settled by ${event.by}: ${settledText(event.settled)}${because(event.reason)}`;
+    case "step.readied":
+      return line`ready: ${event.why}`;
+    case "step.rejected":
+      return line`rejected: ${faultText(event.fault)}`;
+    case "step.parked":
+      return line`waits for ${parkedText(event.on)}`;
+    case "step.compensating":
+      return line`being undone for ${event.by}${because(event.reason)}`;
+    case "step.compensated":
+      return line`undone${event.confirmed ? " and confirmed" : ", unconfirmed"}`;
+    case "step.uncompensated":
+      return line`could not be undone: ${faultText(event.fault)}`;
+    case "evidence.kept":
+      return line`answered too late: ${glance(event.evidence)}`;
+  }
+}
+
+function gateText(event: GateEvent): Line {
+  switch (event.type) {
+    case "gate.opened":
+      return line`${event.gate_id} holds ${event.step_id}: ${event.reason}`;
+    case "gate.approved":
+      return line`${event.gate_id} approved by ${event.by.id}${because(event.reason)}`;
+    case "gate.rejected":
+      return line`${event.gate_id} rejected by ${event.by.id}${because(event.reason)}`;
+    case "gate.expired":
+      return line`${event.gate_id} expired`;
+    case "gate.closed":
+      return line`${event.gate_id} closed${because(event.reason)}`;
+    case "gate.contested":
+      return line`${event.gate_id} not decided: ${faultText(event.fault)}`;
+  }
+}
+
+function settledText(settled: Settlement): Line {
+  switch (settled.as) {
+    case "happened":
+      return line`it happened: ${glance(settled.output)}`;
+    case "not_done":
+    case "absent":
+      return line`it did not happen`;
+    case "resend":
+      return line`sent again under the same key`;
+    case "given_up":
+      return line`given up`;
+  }
+}
+
+function parkedText(on: Parking): Line {
+  switch (on.for) {
+    case "time":
+      return line`its time, ${timeText(on.until)}`;
+    case "key":
+      return line`the same act in ${on.owner}`;
+    case "tool":
+      return line`its tool: ${faultText(on.fault)}`;
+  }
+}
+
+function faultText({ code, message }: Fault): Line {
+  return line`${code}: ${message}`;
+}
+
+const because = (reason: string): Line => (reason === "" ? line`` : line` (${reason})`);
+const again = (attempt: number): Line => (attempt === 1 ? line`` : line`, attempt ${attempt}`);

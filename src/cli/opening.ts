@@ -1,0 +1,115 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { FaultError, fault } from "../core/fault.ts";
+import type { Store } from "../core/store.ts";
+import type { Engine, PrincipalInput } from "../engine/api.ts";
+import { createEngine } from "../engine/engine.ts";
+import { sqlite } from "../store/sqlite/sqlite-store.ts";
+import { configName, type LoadedConfig, loadConfig, unusable } from "./config.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { isFault } from "./foreign-fault.ts";
+import { type Host, quoted } from "./host.ts";
+import type { GlobalOptions, Invocation } from "./invocation.ts";
+
+const storeName = "writ.db";
+const tenantName = "default";
+
+export interface Opening {
+  /** Whether this process executes: yes or STORE_BUSY, no, or only if no other process does. */
+  readonly work: "yes" | "no" | "if_free";
+  /** Whether the command means anything without the config's tools. */
+  readonly needs: "tools" | "store";
+}
+
+/** An engine on the store that the user meant, and who speaks. Close the engine when done. */
+export interface Opened {
+  readonly engine: Engine;
+  /** Whether this process executes. */
+  readonly works: boolean;
+  readonly store: Store;
+  /** The person at the terminal. */
+  readonly person: PrincipalInput;
+  /** Who proposes plans. */
+  readonly proposer: PrincipalInput;
+  /** The command line that does something else to the same store. */
+  commandLine(...words: readonly string[]): string;
+}
+
+/** Opens for the length of one piece of work, and closes whatever happens. */
+export async function opened(
+  invocation: Invocation,
+  options: GlobalOptions,
+  opening: Opening,
+  work: (opened: Opened) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const it = await open(invocation, options, opening);
+  try {
+    return await work(it);
+  } finally {
+    await it.engine.close();
+  }
+}
+
+async function open({ host }: Invocation, options: GlobalOptions, opening: Opening): Promise<Opened> {
+  const config = await configFor(options, host.cwd, opening.needs);
+  const store = storeFor(options, host.cwd, config);
+  const proposer = config?.principal ?? { id: "agent", kind: "agent", tenant: tenantName };
+  const tenant = options.tenant ?? proposer.tenant;
+  return {
+    ...(await engineOn(store, config, opening.work)),
+    store,
+    person: { id: options.as ?? host.user, kind: "person", tenant },
+    proposer: { ...proposer, tenant },
+    commandLine: commandLineOf(host, options),
+  };
+}
+
+/** What only looks at a store needs no config; one that is there still says where the store is. */
+async function configFor(options: GlobalOptions, cwd: string, needs: Opening["needs"]): Promise<LoadedConfig | null> {
+  const path = resolve(cwd, options.config ?? configName);
+  const optional = needs === "store" && options.config === undefined;
+  if (optional && (options.store !== undefined || !existsSync(path))) return null;
+  const config = await loadConfig(path);
+  if (needs === "tools" && config.tools === undefined) {
+    throw unusable(`${path} has no tools; add tools: [defineTool({ ... })] to what it exports`);
+  }
+  return config;
+}
+
+function storeFor(options: GlobalOptions, cwd: string, config: LoadedConfig | null): Store {
+  const named = options.store === undefined ? config?.store : resolve(cwd, options.store);
+  if (named !== undefined && typeof named !== "string") return named;
+  const path = named ?? resolve(cwd, storeName);
+  // Looking into a store that is not there would create an empty one and find nothing: a typo must not look like that.
+  if (config === null && !existsSync(path)) {
+    const message = `there is no store ${path}; go where ${configName} is, or give the store's path with --store`;
+    throw new FaultError(fault("STORE_UNUSABLE", message));
+  }
+  return sqlite(path);
+}
+
+async function engineOn(
+  store: Store,
+  config: LoadedConfig | null,
+  work: Opening["work"],
+): Promise<Pick<Opened, "engine" | "works">> {
+  const { path: _path, principal: _principal, store: _store, tools = [], ...settings } = config ?? { path: "" };
+  const engine = (works: boolean) => createEngine({ ...settings, store, tools, work: works });
+  try {
+    if (work !== "no") return { engine: await engine(true), works: true };
+  } catch (error) {
+    if (work !== "if_free" || !isFault(error, "STORE_BUSY")) {
+      await store.close();
+      throw error;
+    }
+  }
+  return { engine: await engine(false), works: false };
+}
+
+/** What to type to do something else to the same store and tenant. */
+export function commandLineOf({ self }: Host, { config, store, tenant }: GlobalOptions): Opened["commandLine"] {
+  const repeated = Object.entries({ config, store, tenant }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  return (...words) => [self, ...[...words, ...repeated].map(quoted)].join(" ");
+}

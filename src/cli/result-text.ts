@@ -1,0 +1,99 @@
+import type { Instant } from "../core/id.ts";
+import type { Blocked, OpenGate, RunResult, StepResult } from "../core/result.ts";
+import type { Spent } from "../core/run.ts";
+import { glance, jsonLines, type Line, line, tableLines } from "./line.ts";
+import type { Paint } from "./terminal.ts";
+
+type CommandLine = (...words: readonly string[]) => string;
+
+/** A run as its result tells it: where it stands, step by step, and what can be done now. */
+export function resultLines(
+  result: RunResult & { readonly running?: boolean },
+  tell: CommandLine,
+  paint: Paint,
+): readonly Line[] {
+  const status =
+    result.running === true ? "running" : result.final || result.status !== "partial" ? result.status : "waiting";
+  const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
+  const steps = Object.entries(result.steps).map(([id, step]) => [
+    line`${id}`,
+    stateText(step.state, paint),
+    stepText(step, blocked.get(id)),
+  ]);
+  return [
+    line`${stateText(status, paint)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
+    ...tableLines(steps, "  "),
+    ...result.gates.flatMap((gate) => gateLines(gate, tell)),
+    ...nextLines(result, tell),
+    ...spentLines(result.spent),
+  ];
+}
+
+const good = /^(completed|succeeded|compensated|approved|consumed)$/;
+const bad = /^(failed|failed_final|rejected|compensation_failed|cancelled|skipped|expired)$/;
+
+/** A state in its colour: done, gone wrong, or still open. */
+export function stateText(state: string, { green, red, yellow }: Paint): Line {
+  return line`${state}`.painted(good.test(state) ? green : bad.test(state) ? red : yellow);
+}
+
+function stepText(step: StepResult, blocked: Blocked | undefined): Line {
+  if (step.state === "succeeded") {
+    const { reused } = step;
+    const from =
+      reused === undefined ? "" : `  (recorded by ${reused.step} of ${reused.run} at ${timeText(reused.at)})`;
+    return line`${glance(step.output)}${from}`;
+  }
+  if (step.state === "waiting_approval") return line`${step.gate_id}`;
+  if (step.state === "compensated") return line`${step.confirmed ? "undone and confirmed" : "undone, unconfirmed"}`;
+  if ("fault" in step) return line`${step.fault.code}: ${step.fault.message}${untilText(blocked)}`;
+  return blocked === undefined ? line`` : line`${blocked.reason_code}${untilText(blocked)}`;
+}
+
+function untilText(blocked: Blocked | undefined): string {
+  return blocked?.until === undefined ? "" : `, until ${timeText(blocked.until)}`;
+}
+
+/** The exact call that is held, whole, and the commands that decide it. */
+export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
+  return [
+    line``,
+    line`${gate.step_id} wants to call ${gate.tool} with`,
+    ...jsonLines(gate.input, "    "),
+    line`  held: ${gate.reason}; until ${timeText(gate.expires_at)}`,
+    line`  approve:  ${tell("approve", gate.gate_id)}`,
+    line`  reject:   ${tell("reject", gate.gate_id)}`,
+  ];
+}
+
+/** What the gates have not already said about going on. */
+function nextLines({ run_id, blocked_on, next, status, final }: RunResult, tell: CommandLine): readonly Line[] {
+  const doubts = blocked_on.filter(({ reason_code }) => reason_code === "IN_DOUBT");
+  const settled = doubts.flatMap(({ step_id }) => [
+    line``,
+    line`${step_id} may or may not have happened. Find out, then say which:`,
+    line`  it happened:    ${tell("resolve", run_id, step_id, "--happened", "--output", "{}")}`,
+    line`  it did not:     ${tell("resolve", run_id, step_id, "--absent")}`,
+    line`  undo it:        ${tell("resolve", run_id, step_id, "--undo")}`,
+    line`  leave it open:  ${tell("resolve", run_id, step_id, "--give-up")}`,
+  ]);
+  if (final && (status === "failed" || status === "partial")) {
+    return [line``, line`mend the cause, then:  ${tell("resume", run_id)}`];
+  }
+  const said = doubts.length > 0 || blocked_on.some(({ reason_code }) => reason_code === "REQUIRES_APPROVAL");
+  return said || next === null ? settled : [line``, line`next: ${next}`];
+}
+
+export function spentLines({ usd_micros, credits, tokens_in, tokens_out }: Omit<Spent, "attempts">): readonly Line[] {
+  const parts = Object.entries({ credits, tokens_in, tokens_out }).flatMap(([unit, amount]) =>
+    amount === 0 ? [] : [`${amount} ${unit}`],
+  );
+  const all = usd_micros === 0 ? parts : [`$${(usd_micros / 1_000_000).toFixed(6)}`, ...parts];
+  return all.length === 0 ? [] : [line`spent: ${all.join(", ")}`];
+}
+
+/** In UTC and down to the millisecond, as it was recorded. */
+export function timeText(at: Instant): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
+}
