@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Timers } from "../../src/core/clock.ts";
+import type { RunResult } from "../../src/core/result.ts";
 import type { Store } from "../../src/core/store.ts";
-import type { Engine, EngineOptions, PrincipalInput } from "../../src/engine/api.ts";
+import type { Engine, EngineOptions, PrincipalInput, RunHandle } from "../../src/engine/api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { type MemoryStore, memoryStore } from "../../src/store/memory/memory-store.ts";
 import { connect, type Value } from "../../src/store/sqlite/driver.ts";
@@ -19,6 +20,8 @@ export interface Stage {
   open(options: Partial<EngineOptions> & Pick<EngineOptions, "tools">): Promise<Engine>;
   /** Lets time pass, ringing what was set on the way. */
   pass(ms: number): Promise<void>;
+  /** Lets time pass until the run can go no further by itself. */
+  rest(run: RunHandle): Promise<RunResult>;
   /** The process of every open engine dies: from now on it writes nothing and hears nothing. Leases run out or are taken. */
   crash(): Promise<void>;
   /** Every byte of every table. */
@@ -62,27 +65,31 @@ function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
   const clock = fakeClock();
   const vault = vaultOn(clock);
   const timers = manualTimers(clock);
-  const alive: Mortal[] = [];
-  const connectOnce = (): Store => {
-    const mortal = mortalStore(vault.connect());
-    alive.push(mortal);
-    return mortal.store;
+  const alive: Process[] = [];
+  const begin = (): Process => {
+    const process = processOn(vault.connect(), timers);
+    alive.push(process);
+    return process;
   };
   const crash = async () => {
-    await Promise.all(alive.splice(0).map((mortal) => mortal.die()));
+    await Promise.all(alive.splice(0).map((process) => process.die()));
   };
   onTestFinished(crash);
   return {
     clock,
-    open: (options) =>
-      createEngine({
-        store: connectOnce(),
-        timers,
-        dice: () => 0.5,
-        tenants: { acme: { mode: "auto_exec" } },
-        ...options,
-      }),
+    open: (options) => {
+      const { store, timers } = begin();
+      return createEngine({ store, timers, dice: () => 0.5, tenants: { acme: { mode: "auto_exec" } }, ...options });
+    },
     pass: (ms) => timers.pass(ms),
+    rest: async (run) => {
+      let result: RunResult | null = null;
+      void run.result().then((rested) => {
+        result = rested;
+      });
+      for (let passed = 0; result === null && passed < MOST_MS; passed += 500) await timers.pass(500);
+      return result ?? run.now();
+    },
     crash: async () => {
       await crash();
       clock.advance(LEASE_MS); // In memory nobody tells that a worker is dead; its lease does.
@@ -91,11 +98,14 @@ function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
       await timers.pass(0); // A lease is given back behind the scenes.
       return vault.dump();
     },
-    store: connectOnce,
+    store: () => begin().store,
   };
 }
 
 const LEASE_MS = 30_000;
+
+/** No story rests longer than this on its way to its end. */
+const MOST_MS = 30 * 60_000;
 
 function inMemory(clock: FakeClock): Vault {
   const store: MemoryStore = memoryStore({ clock });
@@ -112,13 +122,14 @@ function inFile(clock: FakeClock): Vault & { readonly file: string } {
 /** Nobody else writes, so nobody looks out for others. */
 const silent: Timers = { after: () => () => {} };
 
-interface Mortal {
+/** What an engine has until its process dies. After that its calls are never answered and its timers never ring. */
+interface Process {
   readonly store: Store;
+  readonly timers: Timers;
   die(): Promise<void>;
 }
 
-/** A store that a process holds until it dies; after that its calls are never answered. */
-function mortalStore(real: Store): Mortal {
+function processOn(real: Store, timers: Timers): Process {
   let dead = false;
   const held = Object.entries(real).map(([name, member]: [string, unknown]) => {
     if (typeof member !== "function" || name === "watch") return [name, member] as const;
@@ -126,6 +137,7 @@ function mortalStore(real: Store): Mortal {
   });
   return {
     store: Object.fromEntries(held) as unknown as Store,
+    timers: { after: (ms, work) => timers.after(ms, () => dead || work()) },
     die: async () => {
       dead = true;
       await real.close();

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { actor, eventsOf, says, throws } from "./cast.ts";
+import { bot, places } from "./stage.ts";
+
+const reads = (name: string, output: unknown = { name }) => actor(name, () => output, { effect: "reads" });
+
+describe.each(places)("a partial result, on $name", ({ newStage }) => {
+  it("has everything that was made, what failed and why, and what to do now", async () => {
+    const tools = [
+      actor("summarize", () => ({ text: "birds" }), { effect: "reads" }).tool,
+      actor("draft", () => ({ body: "Dear" }), { effect: "writes" }).tool,
+      actor("send", says("AUTH_FORBIDDEN")).tool,
+    ];
+    const engine = await newStage().open({ tools });
+    const steps = [
+      { step_id: "s1", name: "summarize", outcome: { type: "Summary.Professor", status: "final" } },
+      { step_id: "s2", name: "draft", depends_on: ["s1"], outcome: { type: "Draft.Email" } },
+      { step_id: "s3", name: "send", depends_on: ["s2"] },
+      { step_id: "s4", name: "summarize", depends_on: ["s3"] },
+    ];
+    const run = await engine.submit({ plan_id: "plan-1", steps }, { principal: bot });
+    const result = await run.result();
+    expect(result).toMatchObject({
+      run_id: run.run_id,
+      plan_id: "plan-1",
+      status: "partial",
+      final: true,
+      outcomes: [
+        { type: "Summary.Professor", status: "final", step_id: "s1" },
+        { type: "Draft.Email", status: "draft", step_id: "s2" },
+      ],
+      failed: [{ step_id: "s3", state: "failed_final", fault: { code: "AUTH_FORBIDDEN" } }],
+      blocked_on: [],
+      gates: [],
+    });
+    expect(result.steps.s1).toEqual({ state: "succeeded", output: { text: "birds" } });
+    expect(result.steps.s4).toMatchObject({ state: "skipped", fault: { code: "ABORTED" } });
+    expect(result.next).toContain(`resume run ${run.run_id}`);
+    expect(new Set(result.outcomes.map(({ outcome_id }) => outcome_id)).size).toBe(2);
+  });
+
+  it("is called failed when nothing was made", async () => {
+    const engine = await newStage().open({
+      tools: [actor("draft", throws("INVALID_INPUT"), { effect: "writes" }).tool],
+    });
+    const run = await engine.submit({ steps: [{ step_id: "a", name: "draft" }] }, { principal: bot });
+    expect(await run.result()).toMatchObject({
+      status: "failed",
+      final: true,
+      outcomes: [],
+      failed: [{ step_id: "a" }],
+    });
+  });
+
+  it("keeps what runs beside a failure, and starts nothing new behind it", async () => {
+    const last = reads("last");
+    const tools = [actor("bad", throws("POLICY_DENIED"), { effect: "reads" }).tool, reads("good").tool, last.tool];
+    const engine = await newStage().open({ tools });
+    const steps = [
+      { step_id: "bad", name: "bad" },
+      { step_id: "good", name: "good" },
+      { step_id: "last", name: "last", depends_on: ["good"] },
+    ];
+    const result = await (await engine.submit({ steps }, { principal: bot })).result();
+    expect(result.steps).toMatchObject({ bad: { state: "failed_final" }, good: { state: "succeeded" } });
+    expect(result).toMatchObject({ status: "partial", final: true });
+  });
+
+  it("goes around a failure that the plan may skip, and skips only what needs it", async () => {
+    const tools = [actor("bad", throws("POLICY_DENIED"), { effect: "reads" }).tool, reads("good").tool];
+    const engine = await newStage().open({ tools });
+    const steps = [
+      { step_id: "bad", name: "bad", on_failure: "skip" },
+      { step_id: "behind", name: "good", depends_on: ["bad"] },
+      { step_id: "behindThat", name: "good", depends_on: ["behind"] },
+      { step_id: "beside", name: "good" },
+    ];
+    const result = await (await engine.submit({ steps }, { principal: bot })).result();
+    expect(result.steps).toMatchObject({
+      behind: { state: "skipped", fault: { code: "DEPENDENCY_FAILED" } },
+      behindThat: { state: "skipped", fault: { code: "DEPENDENCY_FAILED" } },
+      beside: { state: "succeeded" },
+    });
+    expect(result.status).toBe("partial");
+  });
+
+  it("goes on after a refusal only where the plan says so", async () => {
+    const engine = await newStage().open({ tools: [reads("good").tool, actor("send", () => 1).tool] });
+    const submit = (on_rejected: string) =>
+      engine.submit(
+        {
+          steps: [
+            { step_id: "send", name: "send", on_rejected },
+            { step_id: "after", name: "good", depends_on: ["first"] },
+            { step_id: "first", name: "good" },
+          ],
+        },
+        { principal: bot, mode: "draft_only" },
+      );
+    const goingOn = await (await submit("continue")).result();
+    expect(goingOn.steps).toMatchObject({ send: { state: "rejected" }, after: { state: "succeeded" } });
+    const stopped = await (await submit("stop")).result();
+    expect(stopped.steps).toMatchObject({ send: { state: "rejected" }, after: { state: "skipped" } });
+  });
+
+  it("is completed by resuming once its cause is mended, without doing again what was done", async () => {
+    const good = reads("good");
+    const bad = actor("bad", [throws("POLICY_DENIED"), () => ({ ok: true })], { effect: "reads" });
+    const engine = await newStage().open({ tools: [good.tool, bad.tool] });
+    const steps = [
+      { step_id: "good", name: "good" },
+      { step_id: "bad", name: "bad", depends_on: ["good"] },
+      { step_id: "end", name: "good", depends_on: ["bad"] },
+    ];
+    const run = await engine.submit({ steps }, { principal: bot });
+    expect((await run.result()).steps.end).toMatchObject({ state: "skipped" });
+    await engine.resume(run.run_id, { principal: bot, reason: "mended" });
+    expect(await run.result()).toMatchObject({ status: "completed", failed: [], next: null });
+    expect(good.calls).toHaveLength(2);
+    expect(await eventsOf(run, "run.resumed")).toMatchObject([{ by: "bot", reason: "mended" }]);
+    expect(await eventsOf(run, "run.ended")).toMatchObject([{ status: "partial" }, { status: "completed" }]);
+  });
+});
