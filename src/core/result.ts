@@ -2,7 +2,7 @@ import type { EndStatus, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
-import { dueAt, type Gate, type Run, type Spent, type Step } from "./run.ts";
+import { dueAt, type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
 /** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
 export interface RunResult {
@@ -77,10 +77,8 @@ export function resultOf(run: Run): RunResult {
   for (const step of run.steps) {
     const { standing, spec } = step;
     steps[spec.step_id] = stepResult(step);
-    if (standing.state === "succeeded" && standing.outcome !== null) {
-      const { outcome_id, type, status } = standing.outcome;
-      outcomes.push({ outcome_id, type, status, step_id: spec.step_id });
-    }
+    const outcome = outcomeOf(step);
+    if (outcome !== null) outcomes.push(outcome);
     if (isFailed(standing)) failed.push({ step_id: spec.step_id, state: standing.state, fault: standing.fault });
   }
   const blocked_on = blocks(run);
@@ -97,6 +95,18 @@ export function resultOf(run: Run): RunResult {
     next: nextStep(run, blocked_on),
     spent: run.spent,
   };
+}
+
+/** What the step made, or what an earlier one made that answers for it. */
+function outcomeOf({ standing, spec: { step_id, outcome } }: Step): ResultOutcome | null {
+  if (standing.state !== "succeeded") return null;
+  const { reused } = standing;
+  if (standing.outcome !== null) {
+    const { outcome_id, type, status } = standing.outcome;
+    return { outcome_id, type, status, step_id };
+  }
+  if (reused === null || outcome === null) return null;
+  return { outcome_id: outcomeId(reused.run, reused.step), ...outcome, step_id };
 }
 
 function isFailed(standing: Step["standing"]): standing is Extract<Step["standing"], { fault: Fault }> {

@@ -117,6 +117,11 @@ export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
   return step;
 }
 
+/** One outcome per step that makes one. */
+export function outcomeId(run: RunId, step: StepId): string {
+  return `out_${run.slice("run_".length)}_${step}`;
+}
+
 export type Status = "running" | "waiting" | EndStatus;
 
 export function statusOf(run: Run): Status {

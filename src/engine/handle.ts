@@ -68,7 +68,7 @@ export class Handle implements RunHandle {
     let position = after;
     let ended = false;
     for (;;) {
-      const changed = this.#holds.change(signal);
+      const changed = this.#holds.progress(signal);
       for (const stored of await this.#ports.store.events(tenant, this.run_id, position)) {
         const event = await journal.open(stored, this.#ports.store);
         position = stored.position;

@@ -17,6 +17,12 @@ import { end, type Way, walk } from "./walk.ts";
 /** How a hold on a run ended: it came to rest, or it was lost. */
 export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; readonly error: unknown };
 
+/** Whoever keeps the holds wants to know how each fares. */
+export interface Keeper {
+  progressed(): void;
+  over(end: HoldEnd): void;
+}
+
 interface Waiter {
   readonly resolve: (result: RunResult | null) => void;
   readonly reject: (error: unknown) => void;
@@ -40,16 +46,16 @@ export class HeldRun implements Listener {
   readonly #alarms = new Map<string, () => void>();
   readonly #waiters: Waiter[] = [];
   readonly #deliveries: Deliveries;
-  readonly #over: (end: HoldEnd) => void;
+  readonly #keeper: Keeper;
   readonly #idle: (() => void)[] = [];
   #draining = false;
   #gone = false;
 
-  constructor(ports: Ports, slots: Slots, loaded: Loaded, claim: Claim, over: (end: HoldEnd) => void) {
+  constructor(ports: Ports, slots: Slots, loaded: Loaded, claim: Claim, keeper: Keeper) {
     this.#ports = ports;
     this.#slots = slots;
     this.claim = claim;
-    this.#over = over;
+    this.#keeper = keeper;
     this.mailbox = new Mailbox(ports, loaded, claim.epoch, this);
     this.#deliveries = new Deliveries(ports, this.mailbox, () => this.#restIfDone());
     this.#way = {
@@ -120,12 +126,13 @@ export class HeldRun implements Listener {
     if (this.#gone) return;
     this.#leave();
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
-    this.#over({ kind: "rested" });
+    this.#keeper.over({ kind: "rested" });
   }
 
   landed(events: readonly Event[], { fresh }: { readonly fresh: readonly number[] }): void {
     for (const index of fresh) this.#ready.push(index);
     for (const event of events) this.#follow(event);
+    this.#keeper.progressed();
     this.#advance();
     queueMicrotask(() => this.#restIfDone());
   }
@@ -308,7 +315,7 @@ export class HeldRun implements Listener {
     if (this.#handlers.size > 0 || this.#deliveries.busy) return; // A late value may still come, or a notice go out.
     this.#leave();
     this.#ports.failpoint("release.before");
-    this.#over({ kind: "rested" });
+    this.#keeper.over({ kind: "rested" });
   }
 
   async #keeping(work: Promise<unknown>): Promise<void> {
@@ -326,7 +333,7 @@ export class HeldRun implements Listener {
     if (error instanceof Fenced)
       for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
     for (const { resolve, reject } of this.#waiters.splice(0)) error instanceof Fenced ? resolve(null) : reject(error);
-    this.#over({ kind: "lost", error });
+    this.#keeper.over({ kind: "lost", error });
   }
 
   #leave(): void {

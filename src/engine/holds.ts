@@ -19,6 +19,7 @@ export class Holds {
   /** Claims under way, so that two takers of one run share one hold. */
   readonly #taking = new Map<string, Promise<HeldRun | null>>();
   readonly #watchers = new Set<() => void>();
+  readonly #followers = new Set<() => void>();
   #closed = false;
 
   constructor(ports: Ports, works: boolean) {
@@ -66,7 +67,10 @@ export class Holds {
   hold(claim: Claim, loaded: Loaded): HeldRun {
     this.#ports.failpoint("claim.after");
     const name = nameOf(claim.tenant, claim.run);
-    const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, (end) => this.#over(name, held, end));
+    const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, {
+      progressed: () => this.#progressed(),
+      over: (end) => this.#over(name, held, end),
+    });
     this.#held.set(name, held);
     void held.begin();
     return held;
@@ -101,11 +105,23 @@ export class Holds {
     return new Promise((resolve) => {
       const done = () => {
         this.#watchers.delete(done);
+        signal?.removeEventListener("abort", done);
         resolve();
       };
       this.#watchers.add(done);
       signal?.addEventListener("abort", done, { once: true });
     });
+  }
+
+  /** Like `change`, and also when a run held here has taken one more step. */
+  progress(signal?: AbortSignal): Promise<void> {
+    const changed = this.change(signal);
+    return Promise.race([changed, new Promise<void>((resolve) => this.#followers.add(resolve))]);
+  }
+
+  #progressed(): void {
+    for (const follower of this.#followers) follower();
+    this.#followers.clear();
   }
 
   changed(): void {

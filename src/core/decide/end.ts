@@ -7,7 +7,7 @@ import type { Instant } from "../id.ts";
 import { lean } from "../plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Run, type Step } from "../run.ts";
+import { findStep, outcomeId, type Run, type Step } from "../run.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";
 import { startable } from "./start.ts";
@@ -110,7 +110,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
 function provenanceOf(run: Run, { spec, pin }: Step, { grant, reuse }: End): Provenance | null {
   if (spec.outcome === null && reuse === null) return null;
   return {
-    outcome_id: `out_${run.id.slice(4)}_${spec.step_id}`,
+    outcome_id: outcomeId(run.id, spec.step_id),
     type: spec.outcome?.type ?? spec.name,
     status: spec.outcome?.status ?? "final",
     input_digest: grant.proposal.call?.digest ?? null,

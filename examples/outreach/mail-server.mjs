@@ -1,0 +1,39 @@
+// A real SMTP server on loopback that delivers into a maildir, and the nodemailer transport that talks to it.
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SMTPServer } from "smtp-server";
+
+/** Starts the server. `onMail` is told of each delivered mail before the sender gets its answer, and may delay that answer. */
+export async function startMailServer(maildir, onMail) {
+  for (const folder of ["new", "cur", "tmp"]) mkdirSync(join(maildir, folder), { recursive: true });
+  let count = 0;
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS", "AUTH"],
+    logger: false,
+    onData(stream, _session, answer) {
+      const chunks = [];
+      stream.on("data", (chunk) => chunks.push(chunk));
+      stream.on("end", async () => {
+        count += 1;
+        const name = `${Date.now()}.${process.pid}_${count}.localhost`;
+        writeFileSync(join(maildir, "tmp", name), Buffer.concat(chunks));
+        renameSync(join(maildir, "tmp", name), join(maildir, "new", name));
+        await onMail();
+        answer();
+      });
+    },
+  });
+  server.on("error", () => {}); // A sender that dies in the middle is part of the show.
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { port: server.server.address().port, close: () => new Promise((resolve) => server.close(resolve)) };
+}
+
+/** What lies in the mailbox: one line per mail. */
+export function mailsIn(maildir) {
+  return readdirSync(join(maildir, "new")).map((name) => {
+    const text = readFileSync(join(maildir, "new", name), "utf8");
+    const header = (field) => new RegExp(`^${field}: (.*)$`, "im").exec(text)?.[1]?.trim() ?? "";
+    return { to: header("To"), subject: header("Subject"), message_id: header("Message-ID") };
+  });
+}
