@@ -82,9 +82,25 @@ function skipBehind(run: Run, because: Step): Run {
 
 /** Takes back what did not succeed and may be tried again; keys, receipts and spent money stay as they are. */
 export function resumed(run: Run): Run {
+  const stuck = stuckBehind(run);
   let after = run;
-  for (const step of run.steps) if (mayResume(step)) after = reset(after, step);
+  for (const step of run.steps) if (mayResume(step) && !stuck.has(step.index)) after = reset(after, step);
   return after;
+}
+
+/** The steps that need one that resuming does not bring back: they would wait for ever. */
+function stuckBehind(run: Run): ReadonlySet<number> {
+  const stuck = new Set<number>();
+  const lost: number[] = [];
+  for (const step of run.steps) if (!mayResume(step) && step.standing.state !== "succeeded") lost.push(step.index);
+  for (let next = lost.pop(); next !== undefined; next = lost.pop()) {
+    for (const at of run.dependents[next] ?? []) {
+      if (stuck.has(at)) continue;
+      stuck.add(at);
+      lost.push(at);
+    }
+  }
+  return stuck;
 }
 
 function mayResume({ standing, act, cause }: Step): boolean {
