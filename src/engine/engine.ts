@@ -172,9 +172,9 @@ class WritEngine implements Engine {
     const parsed = this.#ports.toolbox.get(name)?.output.parse(options.output);
     if (parsed === undefined || step?.cause?.by === "undo")
       return { as: "happened", output: options.output, flaw: null };
-    return parsed.ok
-      ? { as: "happened", output: parsed.value, flaw: null }
-      : { as: "happened", output: options.output, flaw: parsed.fault };
+    if (parsed.ok) return { as: "happened", output: parsed.value, flaw: null };
+    const message = `the output given for ${step_id} does not fit ${name}: ${parsed.fault.message}; give what the tool would have answered`;
+    return { as: "happened", output: options.output, flaw: { ...parsed.fault, message } };
   }
 
   async resume(runId: string, options: Reasoned): Promise<RunHandle> {

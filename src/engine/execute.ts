@@ -83,13 +83,8 @@ async function answer(ports: Ports, work: Work, log: Log, signal: AbortSignal): 
 }
 
 function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
-  if (isObject(value as Json) && (value as JsonObject).success === false) {
-    const said = (value as JsonObject).error ?? (value as JsonObject).message;
-    return {
-      how: "error",
-      fault: fault("TOOL_FAILED", `${tool.name} answered success: false${typeof said === "string" ? `, ${said}` : ""}`),
-    };
-  }
+  const refusal = isObject(value as Json) ? refusalIn(value as JsonObject) : null;
+  if (refusal !== null) return { how: "error", fault: fault("TOOL_FAILED", `${tool.name} answered ${refusal}`) };
   const parsed = checked ? tool.output.parse(value) : { ok: true as const, value: storable(value) };
   const raw = parsed.ok ? parsed.value : storable(value);
   const bytes = Buffer.byteLength(JSON.stringify(raw));
@@ -107,6 +102,15 @@ function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
       `${tool.name}: its answer does not fit its output schema: ${parsed.fault.message}`,
     ),
   };
+}
+
+/** An answer that says itself that it is a failure: `success: false`, or `isError` as MCP has it. */
+function refusalIn({ success, isError, error, message, content }: JsonObject): string | null {
+  if (success !== false && isError !== true) return null;
+  const [first] = Array.isArray(content) ? (content as readonly Json[]) : [];
+  const said = error ?? message ?? (isObject(first) ? first.text : undefined);
+  const what = success === false ? "success: false" : "isError";
+  return typeof said === "string" ? `${what}, ${said.slice(0, 2000)}` : what;
 }
 
 /** What can be kept of an answer that is not what was promised. */
