@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { actor, eventsOf, faultOf, says } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+const one = (name: string, more: object = {}) => ({ steps: [{ step_id: "a", name, ...more }] });
+
+describe.each(places)("what a handler answers, on $name", ({ newStage }) => {
+  it.each([
+    ["success: false", { success: false, error: "mailbox full" }],
+    ["isError, as MCP has it", { isError: true, content: [{ type: "text", text: "mailbox full" }] }],
+  ])("is a failure when it says %s", async (_, answer) => {
+    const look = actor("look", () => answer, { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const result = await (await engine.submit(one("look"), { principal: bot })).result();
+    expect(result.steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+    expect(JSON.stringify(result.steps.a)).toContain("mailbox full");
+  });
+
+  it.each([
+    ["success: false", () => ({ success: false })],
+    ["isError", () => ({ isError: true, content: [] })],
+    ["an error", () => Promise.reject(new Error("no"))],
+  ])("leaves an act in doubt when it says %s, and undone where errors mean not_done", async (_, deed) => {
+    const unsure = actor("unsure", deed);
+    const sure = actor("sure", deed, { errorsMean: "not_done" });
+    const engine = await newStage().open({ tools: [unsure.tool, sure.tool] });
+    const doubted = await (await engine.submit(one("unsure"), { principal: bot })).result();
+    expect(doubted.steps.a).toMatchObject({ state: "in_doubt" });
+    const run = await engine.submit(one("sure"), { principal: bot });
+    expect((await run.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+    expect(await eventsOf(run, "step.doubted")).toEqual([]);
+  });
+
+  it("fails a step whose answer is not what it promised, and drops it", async () => {
+    const look = actor("look", () => ({ id: 7 }), { effect: "reads", output: id });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const run = await engine.submit(one("look"), { principal: bot });
+    expect((await run.result()).steps.a).toMatchObject({
+      state: "failed_final",
+      fault: { code: "SCHEMA_VALIDATION_FAILED" },
+    });
+    const [failed] = await eventsOf(run, "step.failed");
+    expect(failed).not.toHaveProperty("output");
+    expect(failed).toMatchObject({ world: "permanent_failure", retry_at: null });
+  });
+
+  it("is refused when it is larger than it may be, and the act stays on record", async () => {
+    const send = actor("send", () => ({ id: "x".repeat(5000) }));
+    const engine = await newStage().open({ tools: [send.tool], limits: { outputBytes: 1000 } });
+    const run = await engine.submit(one("send"), { principal: bot });
+    expect((await run.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "LIMIT_EXCEEDED" } });
+    expect(await eventsOf(run, "step.failed")).toMatchObject([{ world: "compensatable_failure" }]);
+  });
+
+  it.each([
+    ["null", null, null],
+    ["nothing at all", undefined, undefined],
+    ["a bare text", "hello", "hello"],
+    ["a value that is not JSON", { at: new Date(0), f: () => 1, n: Number.NaN }, undefined],
+  ])("can be %s without harm", async (_, answer, expected) => {
+    const look = actor("look", () => answer, { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const result = await (await engine.submit(one("look"), { principal: bot })).result();
+    if (expected === undefined) expect(result.steps.a).toMatchObject({ state: "failed_final" });
+    else expect(result.steps.a).toEqual({ state: "succeeded", output: expected });
+  });
+});
+
+describe.each(places)("an act whose answer does not fit, on $name", ({ newStage }) => {
+  const steps = [
+    { step_id: "send", name: "send" },
+    { step_id: "after", name: "after", bindings: { "/id": { step: "send", path: "/id" } } },
+  ];
+  const cast = (more: object = {}) => {
+    const send = actor("send", () => ({ number: 7 }), { output: id, ...more });
+    const after = actor("after", ({ input }) => input, { effect: "reads" });
+    return { send, after, tools: [send.tool, after.tool] };
+  };
+
+  it("is committed with what it answered, failed for good, and never done again", async () => {
+    const { send, tools } = cast();
+    const engine = await newStage().open({ tools });
+    const run = await engine.submit({ steps }, { principal: bot });
+    expect(await run.result()).toMatchObject({
+      status: "failed",
+      steps: {
+        send: { state: "failed_final", fault: { code: "SCHEMA_VALIDATION_FAILED" } },
+        after: { state: "skipped" },
+      },
+    });
+    expect(await eventsOf(run, "step.failed")).toMatchObject([
+      { world: "compensatable_failure", output: { number: 7 }, retry_at: null, ledger: { generation: 1 } },
+    ]);
+    await engine.resume(run.run_id, { principal: bot });
+    expect(await run.result()).toMatchObject({ steps: { send: { state: "failed_final" } } });
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("goes on once a person has said what it really answered", async () => {
+    const { send, after, tools } = cast();
+    const engine = await newStage().open({ tools });
+    const run = await engine.submit({ steps }, { principal: bot });
+    await run.result();
+    const wrong = engine.resolve(run.run_id, "send", { principal: ana, as: "happened", output: { number: 8 } });
+    expect((await faultOf(wrong)).message).toContain("does not fit send");
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "happened", output: { id: "m7" } });
+    expect((await run.result()).steps.send).toEqual({ state: "succeeded", output: { id: "m7" } });
+    await engine.resume(run.run_id, { principal: bot });
+    expect(await run.result()).toMatchObject({ status: "completed", steps: { after: { output: { id: "m7" } } } });
+    expect(send.calls).toHaveLength(1);
+    expect(after.calls).toHaveLength(1);
+  });
+
+  it("is undone when a person asks for it, with what it answered in hand", async () => {
+    const undone: unknown[] = [];
+    const compensate = async (done: unknown) => void undone.push(done);
+    const { send, tools } = cast({ compensate });
+    const engine = await newStage().open({ tools });
+    const run = await engine.submit({ steps }, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await run.result()).steps.send).toEqual({ state: "compensated", confirmed: false });
+    expect(undone).toEqual([{ input: {}, output: { number: 7 }, key: send.calls[0]?.context.key }]);
+  });
+
+  it("is not handed to another step or run that asks for the same", async () => {
+    const { send, tools } = cast({ identity: ["to"], onDuplicate: "reuse" });
+    const engine = await newStage().open({ tools });
+    const plan = { steps: [{ step_id: "s", name: "send", payload: { to: "ana" } }] };
+    await (await engine.submit(plan, { principal: bot })).result();
+    const again = await (await engine.submit(plan, { principal: bot })).result();
+    expect(again.steps.s).toMatchObject({ state: "rejected", fault: { code: "SCHEMA_VALIDATION_FAILED" } });
+    expect(send.calls).toHaveLength(1);
+  });
+});
+
+describe.each(places)("the fault of a tool, on $name", ({ newStage }) => {
+  it("is recorded as data, without a stack, and is cut where it is too long", async () => {
+    const look = actor("look", () => Promise.reject(new Error("x".repeat(100_000))), { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const run = await engine.submit(one("look"), { principal: bot });
+    await run.result();
+    const [failed] = await eventsOf(run, "step.failed");
+    expect(failed?.fault.message.length).toBeLessThanOrEqual(2000);
+    expect(Object.keys(failed?.fault ?? {}).sort()).toEqual(["code", "message"]);
+  });
+
+  it("named by a tool that runs elsewhere keeps its code and detail", async () => {
+    const look = actor("look", says("AUTH_FORBIDDEN"), { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const result = await (await engine.submit(one("look"), { principal: bot })).result();
+    expect(result.steps.a).toMatchObject({ fault: { code: "AUTH_FORBIDDEN" } });
+  });
+
+  it("with a code that nobody knows is a plain failure", async () => {
+    const odd = Object.assign(new Error("odd"), { fault: { code: "MADE_UP", message: "?" } });
+    const look = actor("look", () => Promise.reject(odd), { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const result = await (await engine.submit(one("look"), { principal: bot })).result();
+    expect(result.steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+  });
+});
