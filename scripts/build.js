@@ -1,7 +1,7 @@
 // Compiles src to dist, or with --bench src and bench to dist-bench, and puts the .sql files beside the code that reads
 // them. Everything it says goes to stderr: stdout belongs to whoever runs next.
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,4 +20,12 @@ if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
 for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
   if (file.endsWith(".sql")) cpSync(join(src, file), join(out, bench ? "src" : "", file));
+}
+
+// The compiler rewrites `.ts` to `.js` in code but not in declarations, where it would point users to files we do not ship.
+for (const file of readdirSync(out, { recursive: true, encoding: "utf8" })) {
+  if (!file.endsWith(".d.ts")) continue;
+  const path = join(out, file);
+  const text = readFileSync(path, "utf8");
+  writeFileSync(path, text.replaceAll(/((?:from |import\()"\.{1,2}\/[^"]+)\.ts"/g, '$1.js"'));
 }
