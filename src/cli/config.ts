@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,7 +13,7 @@ import { faultIn } from "./foreign-fault.ts";
 export const configName = "writ.config.mjs";
 
 /** What `writ.config.mjs` exports by default: what `createEngine` takes, with the store as a path if you like. */
-export interface Config
+interface Config
   extends Pick<EngineOptions, "tenants" | "guards" | "strictPlans" | "durability" | "limits" | "onNotice"> {
   /** A path, from where the config is, or an open store. */
   readonly store?: string | Store;
@@ -49,15 +50,20 @@ async function importFile(path: string): Promise<unknown> {
     // A tool that contradicts itself or a store that cannot be opened says best itself what is wrong.
     const own = faultIn(thrown);
     if (own !== null) throw new FaultError({ ...own, message: `${path}: ${own.message}` }, { cause: thrown });
-    throw unusable(`${path} cannot be loaded: ${whatFailed(thrown)}; mend it and try again`, undefined, thrown);
+    throw unusable(`${path} cannot be loaded: ${whatFailed(thrown, path)}; mend it and try again`, undefined, thrown);
   }
 }
 
-/** A syntax error says where it is only in the first line of its stack. */
-function whatFailed(thrown: unknown): string {
+function whatFailed(thrown: unknown, path: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  const where = thrown instanceof SyntaxError ? /^file:.*?:(\d+)$/m.exec(thrown.stack ?? "") : null;
-  return where === null ? thrown.message : `${thrown.message} (line ${where[1]})`;
+  return thrown instanceof SyntaxError ? `${thrown.message}${lineOf(path)}` : thrown.message;
+}
+
+/** Where a file stops being JavaScript. The error of an import does not say; Node's own check does. */
+function lineOf(path: string): string {
+  const { stderr } = spawnSync(process.execPath, ["--check", path], { encoding: "utf8" });
+  const where = /^[^\n]*:(\d+)\n/.exec(stderr);
+  return where === null ? "" : ` (line ${where[1]})`;
 }
 
 export function unusable(message: string, detail?: Json, cause?: unknown): FaultError {

@@ -41,7 +41,7 @@ export class Line {
 
 export const line = Line.of;
 
-export function joined(lines: readonly Line[], separator: string): Line {
+function joined(lines: readonly Line[], separator: string): Line {
   return lines.reduce((left, right) => line`${left}${separator}${right}`);
 }
 

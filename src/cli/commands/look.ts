@@ -72,7 +72,8 @@ export function eventsCommand(invocation: Invocation): Command {
       const unheed = host.onInterrupt(() => stop.abort());
       const handle = await engine.run(run, { principal: person });
       const listed: RecordedEvent[] = [];
-      for await (const recorded of handle.events({ after, follow, signal: stop.signal })) {
+      const more = follow && !(await handle.now()).final;
+      for await (const recorded of handle.events({ after, follow: more, signal: stop.signal })) {
         if (!terminal.json) terminal.say(recordedLine(recorded, terminal.paint));
         else if (follow) terminal.document(recorded);
         else listed.push(recorded);

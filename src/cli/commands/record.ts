@@ -113,7 +113,7 @@ export function retainCommand(invocation: Invocation): Command {
 
 const unitsMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 };
 
-export function age(text: string): number {
+function age(text: string): number {
   const [, count, unit] = /^(\d{1,7})([dhms])$/.exec(text) ?? [];
   const unitMs = unitsMs[unit ?? ""];
   if (unitMs === undefined)

@@ -47,7 +47,7 @@ export function runCommand(invocation: Invocation): Command {
   });
 }
 
-export async function submission(options: RunOptions, cwd: string): Promise<Omit<SubmitOptions, "principal">> {
+async function submission(options: RunOptions, cwd: string): Promise<Omit<SubmitOptions, "principal">> {
   const { context, requestKey, mode, deadline } = options;
   return {
     ...(context !== undefined && { context: await readContext(context, cwd) }),
