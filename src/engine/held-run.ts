@@ -1,4 +1,4 @@
-import type { Found } from "../core/command.ts";
+import type { Found, Grant } from "../core/command.ts";
 import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { GateId, Instant, StepId } from "../core/id.ts";
@@ -6,7 +6,7 @@ import { type RunResult, resultOf } from "../core/result.ts";
 import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { Deliveries } from "./deliveries.ts";
-import type { Running } from "./execute.ts";
+import type { Execution, Running } from "./execute.ts";
 import { IndexQueue } from "./index-queue.ts";
 import { Fenced, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -38,9 +38,10 @@ export class HeldRun implements Listener {
   readonly #ready = new IndexQueue();
   /** Steps that are somewhere on the road, by index. */
   readonly #walking = new Set<number>();
-  readonly #handlers = new Map<StepId, Running>();
-  /** Handlers that outlived their timeout. While one runs, nothing is settled behind its back. */
-  readonly #overdue = new Set<StepId>();
+  /** Handlers that run here: one for each attempt, and an attempt can outlive the next. */
+  readonly #handlers = new Map<Running, StepId>();
+  /** Those that outlived their timeout. While one runs, nothing is settled behind its back. */
+  readonly #overdue = new Map<Running, StepId>();
   /** Steps whose doubt is being settled or whose gate is being closed. */
   readonly #settling = new Set<StepId>();
   readonly #alarms = new Map<string, () => void>();
@@ -63,7 +64,7 @@ export class HeldRun implements Listener {
       claim,
       mailbox: this.mailbox,
       inFlight: () => this.#inFlight(),
-      began: (step, running) => this.#began(step, running),
+      began: (grant, running) => this.#began(grant, running),
     };
   }
 
@@ -153,7 +154,7 @@ export class HeldRun implements Listener {
         if (event.notices !== undefined) this.#deliveries.deliver();
         break;
       case "cancel.requested":
-        for (const [step, running] of this.#handlers)
+        for (const [running, step] of this.#handlers)
           running.abort(fault("CANCELLED", `${step} was cancelled: ${event.reason || "no reason given"}`));
         break;
     }
@@ -235,29 +236,31 @@ export class HeldRun implements Listener {
     }
   }
 
-  #began(step: StepId, running: Running): void {
-    this.#handlers.set(step, running);
-    void running.over.then(() => this.#overdue.add(step));
+  #began(grant: Grant, running: Running): void {
+    const { step_id } = grant;
+    this.#handlers.set(running, step_id);
+    void running.over.then(() => {
+      if (this.#handlers.has(running)) this.#overdue.set(running, step_id);
+    });
     void running.late.then(async (late) => {
-      this.#handlers.delete(step);
-      this.#overdue.delete(step);
-      if (late !== null && !this.#gone) await this.#keeping(this.#adopt(step, late));
-      const standing = findStep(this.run, step)?.standing;
-      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settle(step);
+      this.#handlers.delete(running);
+      this.#overdue.delete(running);
+      if (late !== null && !this.#gone) await this.#keeping(this.#adopt(grant, late));
+      const step = findStep(this.run, step_id);
+      if (step?.standing.state === "in_doubt" && !this.#gone) this.#attend(step);
       this.#restIfDone();
     });
   }
 
-  /** A value that came after its timeout: adopted while in doubt, else kept as evidence. */
-  async #adopt(step_id: StepId, late: Awaited<Running["late"]>): Promise<void> {
-    const step = findStep(this.run, step_id);
-    const grant = step === undefined ? null : lateGrant(step);
-    if (step !== undefined && grant !== null && late !== null) await end(this.#way, step, grant, late);
+  /** A value of an act that came after its timeout: adopted while in doubt, else kept as evidence. */
+  async #adopt(grant: Grant, late: Execution): Promise<void> {
+    const step = findStep(this.run, grant.step_id);
+    if (step !== undefined && grant.generation > 0) await end(this.#way, step, grant, late);
   }
 
   /** Settles an act in doubt without a person, as far as that goes. */
   async #settle(step_id: StepId): Promise<void> {
-    if (this.#settling.has(step_id) || this.#overdue.has(step_id) || this.#gone) return;
+    if (this.#settling.has(step_id) || this.#isOverdue(step_id) || this.#gone) return;
     this.#settling.add(step_id);
     await this.#keeping(this.#look(step_id));
     this.#settling.delete(step_id);
@@ -300,8 +303,16 @@ export class HeldRun implements Listener {
   /** Acts in doubt that could be settled if their handler were not still running here. */
   #overdueDoubts(): number {
     let count = 0;
-    for (const id of this.#overdue) if (findStep(this.run, id)?.standing.state === "in_doubt") count += 1;
+    for (const id of new Set(this.#overdue.values())) {
+      const standing = findStep(this.run, id)?.standing;
+      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") count += 1;
+    }
     return count;
+  }
+
+  #isOverdue(step: StepId): boolean {
+    for (const id of this.#overdue.values()) if (id === step) return true;
+    return false;
   }
 
   #restIfDone(): void {
@@ -331,7 +342,7 @@ export class HeldRun implements Listener {
     if (this.#gone) return;
     this.#leave();
     if (error instanceof Fenced)
-      for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
+      for (const running of this.#handlers.keys()) running.abort(fault("CANCELLED", "another worker holds the run"));
     for (const { resolve, reject } of this.#waiters.splice(0)) error instanceof Fenced ? resolve(null) : reject(error);
     this.#keeper.over({ kind: "lost", error });
   }
@@ -342,18 +353,4 @@ export class HeldRun implements Listener {
     this.#alarms.clear();
     this.#deliveries.stop();
   }
-}
-
-function lateGrant(step: Step): Parameters<typeof end>[2] | null {
-  const { act, call, spec } = step;
-  if (act === null || call === null) return null;
-  const proposal = { input: call.input, call, derived: true } as Parameters<typeof end>[2]["proposal"];
-  return {
-    step_id: spec.step_id,
-    attempt: act.attempt,
-    started_at: act.started_at,
-    generation: act.generation,
-    recorded: true,
-    proposal,
-  };
 }

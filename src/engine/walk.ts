@@ -26,7 +26,7 @@ export interface Way {
   /** Steps in flight that no `started` fact stands for. */
   inFlight(): readonly StepId[];
   /** The handler is running; a cancelled run aborts it. */
-  began(step: StepId, running: Running): void;
+  began(grant: Grant, running: Running): void;
 }
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
@@ -93,7 +93,7 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
     ports.failpoint("mark.after");
   }
   const running = execute(ports, workOf(ports, mailbox.run, step, grant, tool));
-  way.began(grant.step_id, running);
+  way.began(grant, running);
   const execution = await running.over;
   if (acts) ports.failpoint("tool.after");
   await end(way, step, grant, execution);
