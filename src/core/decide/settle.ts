@@ -145,9 +145,11 @@ function undo(
 }
 
 function cannotUndo(
-  { spec, standing, act }: Step,
+  { spec, standing, act, cause }: Step,
   tool: { readonly compensates: boolean; readonly safeIfAbsent: boolean } | null,
 ): Fault | null {
+  if (cause?.by === "undo")
+    return fault("NOT_POSSIBLE", `${spec.step_id} undoes ${cause.of} and cannot itself be undone; act anew instead`);
   if (tool === null || !tool.compensates)
     return fault("NOT_POSSIBLE", `${spec.name} declares no compensation; ${spec.step_id} cannot be undone here`);
   if (standing.state === "in_doubt" && !tool.safeIfAbsent) {
