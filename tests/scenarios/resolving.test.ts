@@ -1,0 +1,302 @@
+import { describe, expect, it } from "vitest";
+import type { Json } from "../../src/core/json.ts";
+import type { ResolveOptions } from "../../src/engine/api.ts";
+import { actor, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+const plan = {
+  steps: [
+    { step_id: "send", name: "send", payload: { to: "ana" } },
+    { step_id: "note", name: "note", bindings: { "/id": { step: "send", path: "/id" } } },
+  ],
+};
+const notes = () => actor("note", ({ input }) => input, { effect: "reads" });
+const sends = (...script: Parameters<typeof actor>[1][]) =>
+  actor("send", [throws("NETWORK_TIMEOUT"), ...(script as never[])], { output: id });
+
+describe.each(places)("a person settles an act in doubt, on $name", ({ newStage }) => {
+  it("as happened, with its receipt, and the plan goes on with that", async () => {
+    const send = sends();
+    const engine = await newStage().open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", {
+      principal: ana,
+      as: "happened",
+      output: { id: "m1" },
+      reason: "saw it",
+    });
+    expect(await run.result()).toMatchObject({ status: "completed", steps: { note: { output: { id: "m1" } } } });
+    expect(send.calls).toHaveLength(1);
+    expect(await eventsOf(run, "step.settled")).toMatchObject([{ by: "ana", reason: "saw it" }]);
+  });
+
+  it("as absent, and it is done again under the same key", async () => {
+    const send = sends(() => ({ id: "m2" }));
+    const engine = await newStage().open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "absent" });
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls.map(({ context }) => context.attempt)).toEqual([1, 2]);
+    expect(new Set(send.calls.map(({ context }) => context.key)).size).toBe(1);
+  });
+
+  it("as given up: it failed for good, and neither resume nor another asker brings it back", async () => {
+    const send = actor("send", throws("NETWORK_TIMEOUT"), { identity: ["to"] });
+    const engine = await newStage().open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "give_up", reason: "nobody knows" });
+    expect(await run.result()).toMatchObject({
+      status: "failed",
+      final: true,
+      steps: { send: { state: "failed_final", fault: { code: "OUTCOME_UNKNOWN" } }, note: { state: "skipped" } },
+    });
+    await engine.resume(run.run_id, { principal: ana });
+    expect((await run.result()).steps).toMatchObject({ send: { state: "failed_final" }, note: { state: "skipped" } });
+    const other = await engine.submit(plan, { principal: bot });
+    const held = await other.result();
+    expect(held.gates[0]?.reason).toContain("given_up");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("after a restart just as well", async () => {
+    const stage = newStage();
+    const send = sends();
+    const tools = [send.tool, notes().tool];
+    const first = await stage.open({ tools });
+    const { run_id } = await first.submit(plan, { principal: bot });
+    await stage.pass(0);
+    await stage.crash();
+    const second = await stage.open({ tools });
+    await second.resolve(run_id, "send", { principal: ana, as: "happened", output: { id: "m1" } });
+    expect((await (await second.run(run_id, { principal: bot })).result()).status).toBe("completed");
+  });
+
+  it("though its handler still runs here, whose late value is then only evidence", async () => {
+    const stage = newStage();
+    const first = promised<Json>();
+    const second = promised<Json>();
+    const send = actor("send", [() => first.promise, () => second.promise], { timeoutMs: 1000, output: id });
+    const engine = await stage.open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await stage.rest(run);
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "absent", reason: "their log has nothing" });
+    await stage.pass(0);
+    expect(send.calls).toHaveLength(2);
+    first.keep({ id: "of the first" });
+    await stage.pass(0);
+    expect((await run.now()).steps.send).toMatchObject({ state: "running" });
+    expect(await eventsOf(run, "evidence.kept")).toMatchObject([{ attempt: 1, evidence: { id: "of the first" } }]);
+    second.keep({ id: "of the second" });
+    expect((await run.finished()).steps.send).toMatchObject({ output: { id: "of the second" } });
+  });
+
+  it.each<[string, string, Partial<ResolveOptions>, string]>([
+    ["by an agent", "send", { principal: bot, as: "absent" }, "AUTH_FORBIDDEN"],
+    ["by a service", "send", { principal: { ...ana, kind: "service" }, as: "absent" }, "AUTH_FORBIDDEN"],
+    ["for a step that has not begun", "note", { as: "absent" }, "NOT_POSSIBLE"],
+    ["for a step that is not there", "sent", { as: "absent" }, "STEP_NOT_FOUND"],
+    ["with an output that does not fit", "send", { as: "happened", output: { id: 7 } }, "INVALID_INPUT"],
+    ["in a way that nobody knows", "send", { as: "perhaps" as "absent" }, "INVALID_INPUT"],
+    ["by undoing what cannot be undone", "send", { as: "undo" }, "NOT_POSSIBLE"],
+    ["from another tenant", "send", { principal: { ...ana, tenant: "globex" }, as: "absent" }, "RUN_NOT_FOUND"],
+  ])("but not %s", async (_, step, options, code) => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [sends().tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    const before = await stage.dump();
+    const refused = await faultOf(engine.resolve(run.run_id, step, { principal: ana, ...options } as ResolveOptions));
+    expect(refused.code).toBe(code);
+    expect(await stage.dump()).toEqual(before);
+  });
+});
+
+describe.each(places)("undoing one act, on $name", ({ newStage }) => {
+  const world = () => new Set<string>();
+  /** A tool that puts something into the world and can take it out again. */
+  const post = (there: Set<string>, more: object = {}) =>
+    actor(
+      "send",
+      ({ context }) => {
+        there.add(context.key);
+        return { id: context.key };
+      },
+      {
+        output: id,
+        compensate: async ({ output }) => void there.delete((output as { id: string }).id),
+        ...more,
+      },
+    );
+
+  it("takes it out of the world, and says whether that was seen", async () => {
+    const there = world();
+    const verify = async ({ key }: { key: string }) =>
+      there.has(key) ? { saw: "happened" as const, output: { id: key } } : { saw: "absent" as const };
+    const send = post(there, { verify });
+    const engine = await newStage().open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    expect((await run.result()).status).toBe("completed");
+    expect(there.size).toBe(1);
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo", reason: "wrong address" });
+    expect((await run.result()).steps).toMatchObject({
+      send: { state: "compensated", confirmed: true },
+      "undo.send.1": { state: "succeeded" },
+      note: { state: "succeeded" },
+    });
+    expect(there.size).toBe(0);
+    expect(await eventsOf(run, "step.compensating")).toMatchObject([{ by: "ana", reason: "wrong address" }]);
+  });
+
+  it("is unconfirmed where nobody can look", async () => {
+    const there = world();
+    const engine = await newStage().open({ tools: [post(there).tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await run.result()).steps.send).toEqual({ state: "compensated", confirmed: false });
+  });
+
+  it("is done once: a second wish is refused, and the undoing itself cannot be undone", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [post(world()).tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    await run.result();
+    const before = await stage.dump();
+    for (const step of ["send", "undo.send.1"]) {
+      const again = engine.resolve(run.run_id, step, { principal: ana, as: "undo" });
+      expect((await faultOf(again)).code).toBe("NOT_POSSIBLE");
+    }
+    expect(await stage.dump()).toEqual(before);
+  });
+
+  it("runs under a key of its own, with the act as it is on record, and without asking for approval", async () => {
+    const asked: unknown[] = [];
+    const keys: string[] = [];
+    const compensate = async (done: unknown, context: { key: string }) => {
+      asked.push(done);
+      keys.push(context.key);
+    };
+    const send = post(world(), { compensate });
+    const engine = await newStage().open({ tools: [send.tool, notes().tool], tenants: {} });
+    const run = await engine.submit(plan, { principal: bot });
+    const [gate] = (await run.result()).gates;
+    await engine.approve(gate?.gate_id as string, { principal: ana });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await run.result()).steps.send).toMatchObject({ state: "compensated" });
+    const key = send.calls[0]?.context.key;
+    expect(asked).toEqual([{ input: { to: "ana" }, output: { id: key }, key }]);
+    expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(keys[0]).not.toBe(key);
+  });
+
+  it("that fails is told, and can be asked for again", async () => {
+    let tries = 0;
+    const compensate = async () => {
+      tries += 1;
+      if (tries === 1) return { success: false, error: "already read" };
+      return null;
+    };
+    const engine = await newStage().open({
+      tools: [post(world(), { compensate, errorsMean: "not_done" }).tool, notes().tool],
+    });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect(await run.result()).toMatchObject({
+      status: "partial",
+      failed: [
+        { step_id: "send", state: "compensation_failed" },
+        { step_id: "undo.send.1", state: "failed_final" },
+      ],
+    });
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await run.result()).steps.send).toMatchObject({ state: "compensated" });
+    expect(tries).toBe(2);
+  });
+
+  it("whose outcome is unknown is in doubt itself, and is settled by looking", async () => {
+    const stage = newStage();
+    const there = world();
+    const verify = async ({ key }: { key: string }) =>
+      there.has(key) ? { saw: "happened" as const, output: { id: key } } : { saw: "absent" as const };
+    const compensate = async ({ key }: { key: string }) => {
+      there.delete(key);
+      throw new Error("connection reset");
+    };
+    const engine = await stage.open({ tools: [post(there, { verify, compensate }).tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await stage.rest(run)).steps.send).toEqual({ state: "compensated", confirmed: true });
+  });
+
+  it("whose outcome nobody can tell is settled by a person", async () => {
+    const stage = newStage();
+    const compensate = () => new Promise(() => {});
+    const engine = await stage.open({ tools: [post(world(), { compensate, timeoutMs: 500 }).tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect(await stage.rest(run)).toMatchObject({ final: false, steps: { "undo.send.1": { state: "in_doubt" } } });
+    await engine.resolve(run.run_id, "undo.send.1", { principal: ana, as: "happened", output: null });
+    expect((await run.result()).steps.send).toMatchObject({ state: "compensated" });
+  });
+
+  it("of an act in doubt is allowed only where that is harmless if it never happened", async () => {
+    const stage = newStage();
+    const careful = actor("send", hang, { timeoutMs: 500, compensate: async () => null });
+    const engine = await stage.open({ tools: [careful.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await stage.rest(run);
+    const refused = await faultOf(engine.resolve(run.run_id, "send", { principal: ana, as: "undo" }));
+    expect(refused).toMatchObject({ code: "NOT_POSSIBLE" });
+
+    const other = newStage();
+    const asked: unknown[] = [];
+    const compensate = async (done: unknown) => void asked.push(done);
+    const safe = actor("send", hang, { timeoutMs: 500, compensate, safeIfAbsent: true });
+    const safely = await other.open({ tools: [safe.tool, notes().tool] });
+    const doubted = await safely.submit(plan, { principal: bot });
+    await other.rest(doubted);
+    await safely.resolve(doubted.run_id, "send", { principal: ana, as: "undo" });
+    expect(await other.rest(doubted)).toMatchObject({
+      final: true,
+      steps: { send: { state: "compensated" }, note: { state: "skipped" } },
+    });
+    expect(asked).toMatchObject([{ input: { to: "ana" }, output: null }]);
+  });
+
+  it("goes on after a restart, and is done once", async () => {
+    const stage = newStage();
+    const there = world();
+    let undone = 0;
+    const compensate = async () => {
+      undone += 1;
+    };
+    const send = post(there, { compensate });
+    const tools = [send.tool, notes().tool];
+    const first = await stage.open({
+      tools,
+      failpoint: (point) => {
+        if (point === "start.after" && send.calls.length === 1) void stage.crash();
+      },
+    });
+    const run = await first.submit(plan, { principal: bot });
+    await run.result();
+    void first.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    await stage.pass(0);
+    expect(undone).toBe(0);
+    const second = await stage.open({ tools });
+    expect((await stage.rest(await second.run(run.run_id, { principal: bot }))).steps.send).toMatchObject({
+      state: "compensated",
+    });
+    expect(undone).toBe(1);
+  });
+});
