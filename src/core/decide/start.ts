@@ -136,7 +136,9 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         duplicate: permitted.duplicate,
       });
     case "reuse": {
-      if (permitted.foreign && verdict.kind === "hold") return begin(run, step, command, verdict);
+      // Another run's receipt is handed only to someone who may make the call now.
+      if (permitted.foreign && verdict.kind === "hold" && approval(run, step, call, verdict.demand, now) === null)
+        return hold(step, call, command, { ...verdict, duplicate: null });
       const reused = {
         type: "step.succeeded",
         at: now,
