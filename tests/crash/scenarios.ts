@@ -1,0 +1,299 @@
+import type { ToolContext } from "../../src/core/tool.ts";
+import {
+  ana,
+  inbox,
+  looks,
+  type Mail,
+  mailer,
+  type Rest,
+  type Scenario,
+  type Sent,
+  send,
+  shape,
+  type World,
+} from "./scenario.ts";
+
+const toAna = { did: "send", to: "ana@example.org" } as const;
+const sendToAna = { step_id: "send", name: "mail.send", payload: { to: toAna.to } } as const;
+const roomSeven = { step_id: "book", name: "room.book", payload: { to: "room 7" } } as const;
+const booked = { did: "book", to: "room 7" } as const;
+const cancelled = { did: "cancel", to: "room 7" } as const;
+
+const opaque: Scenario = {
+  about: "an act that nobody can look for",
+  tools: (world) => [mailer(world)],
+  steps: [sendToAna],
+  acts: { send: toAna },
+  ends: ["completed", "partial"],
+  settles: false,
+};
+
+export const scenarios = {
+  reads: {
+    about: "steps that change nothing, one on top of the other",
+    tools: (world) => [
+      asker(world, "model.ask", "reads"),
+      asker(world, "text.count", "pure"),
+      asker(world, "draft.write", "writes"),
+    ],
+    steps: [
+      { step_id: "ask", name: "model.ask", payload: { to: "the model" } },
+      { step_id: "count", name: "text.count", payload: {}, bindings: { "/to": { step: "ask", path: "/sent" } } },
+      {
+        step_id: "draft",
+        name: "draft.write",
+        payload: {},
+        bindings: { "/to": { step: "count", path: "/sent" } },
+        outcome: { type: "draft.mail", status: "draft" },
+      },
+    ],
+    acts: {},
+    asks: [
+      { did: "model.ask", to: "the model" },
+      { did: "text.count", to: "the model" },
+      { did: "draft.write", to: "the model" },
+    ],
+    ends: ["completed"],
+    settles: true,
+  },
+  opaque,
+  verifiable: {
+    ...opaque,
+    about: "an act that can be looked for",
+    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
+    ends: ["completed"],
+    settles: true,
+  },
+  idempotent: {
+    ...opaque,
+    about: "an act whose world promises to recognise the key",
+    tools: (world) => [mailer(world, { idempotent: { forMs: 600_000 } })],
+    acts: { send: { ...toAna, deduped: true } },
+    ends: ["completed"],
+    settles: true,
+  },
+  gated: { ...opaque, about: "an act that a person lets go", mode: "human_gated" },
+  refused: {
+    ...opaque,
+    about: "an act that a person refuses",
+    mode: "human_gated",
+    ends: ["failed"],
+    decide: () => "reject",
+  },
+  hesitant: {
+    ...opaque,
+    about: "an act that says the first time that nothing happened",
+    tools: (world) => [mailer(world, { run: hesitant(world) })],
+  },
+  mumbling: {
+    ...opaque,
+    about: "an act whose answer does not fit: it happened, and nobody may build on it",
+    tools: (world) => [mailer(world, { output: shape<Sent>((value) => "receipt" in value) })],
+    ends: ["failed", "partial"],
+  },
+  asked: {
+    ...opaque,
+    about: "an act that fails after it happened, and a person who looks",
+    tools: (world) => [mailer(world, { run: failing(world) })],
+    ends: ["completed"],
+    settles: true,
+    person: (rest) => looks(rest, { send: toAna }),
+  },
+  undone: {
+    about: "an act that a person undoes, and that can be looked for",
+    tools: (world) => [desk(world, { verify: bookings(world), timeoutMs: 150, settleAfter: 30 })],
+    steps: [roomSeven],
+    acts: { book: booked, "undo.book.1": cancelled },
+    ends: ["partial"],
+    settles: true,
+    person: (rest) => undoes(rest, ["succeeded"]),
+  },
+  retracted: {
+    about: "an act that a person undoes even in doubt, since that does no harm",
+    tools: (world) => [desk(world, { safeIfAbsent: true })],
+    steps: [roomSeven],
+    acts: { book: booked, "undo.book.1": cancelled },
+    ends: ["partial"],
+    settles: false,
+    person: async (rest) =>
+      (await looks(rest, { "undo.book.1": cancelled })) || undoes(rest, ["succeeded", "in_doubt"]),
+  },
+  waiting: {
+    ...opaque,
+    about: "an act behind a timer",
+    steps: [
+      { step_id: "pause", kind: "wait", payload: { ms: 30 } },
+      { ...sendToAna, depends_on: ["pause"] },
+    ],
+  },
+  errand: {
+    ...opaque,
+    about: "an act that another step leaves behind as an errand",
+    tools: (world) => [mailer(world), planner(world)],
+    steps: [{ step_id: "plan", name: "mail.plan", payload: { to: toAna.to } }],
+    acts: { "plan.1": toAna },
+  },
+  notice: {
+    ...opaque,
+    about: "an act that leaves a message for someone",
+    tools: (world) => [mailer(world, { run: announcing(world) })],
+  },
+  parallel: {
+    ...opaque,
+    about: "many acts and reads at once",
+    tools: (world) => [mailer(world), asker(world, "model.ask", "reads")],
+    steps: [
+      ...[1, 2, 3].map((n) => ({ step_id: `send${n}`, name: "mail.send", payload: { to: `friend ${n}` } })),
+      ...[1, 2].map((n) => ({ step_id: `ask${n}`, name: "model.ask", payload: { to: `model ${n}` } })),
+    ],
+    acts: Object.fromEntries([1, 2, 3].map((n) => [`send${n}`, { did: "send", to: `friend ${n}` }])),
+    asks: [1, 2].map((n) => ({ did: "model.ask", to: `model ${n}` })),
+  },
+  twice: {
+    ...opaque,
+    about: "two steps that mean the same act",
+    tools: (world) => [mailer(world, { identity: ["to"] })],
+    steps: [sendToAna, { ...sendToAna, step_id: "again" }],
+    acts: { send: toAna, again: toAna },
+  },
+  large: {
+    ...opaque,
+    about: "an act on an input too large for the journal",
+    tools: (world) => [mailer(world), writer(world)],
+    steps: [
+      { step_id: "write", name: "mail.write", payload: {} },
+      { ...sendToAna, bindings: { "/body": { step: "write", path: "/text" } } },
+    ],
+  },
+  resumed: {
+    ...opaque,
+    about: "an act behind a step that fails until a person mends its cause",
+    tools: (world) => [mailer(world), broken(world)],
+    steps: [
+      { step_id: "check", name: "mail.check", payload: {} },
+      { ...sendToAna, depends_on: ["check"] },
+    ],
+    person: mends,
+  },
+} as const satisfies Record<string, Scenario>;
+
+export type ScenarioName = keyof typeof scenarios;
+
+/** A tool that notes that it was asked, and answers with whom it was asked about. */
+function asker({ writ, witness, at }: World, name: string, effect: "reads" | "pure" | "writes") {
+  return writ.defineTool({
+    name,
+    effect,
+    input: shape<Mail>(),
+    output: shape<Sent>(),
+    run: async ({ to }) => {
+      at("tool.called");
+      await witness.act({ did: name, to });
+      at("tool.sent");
+      return { sent: to };
+    },
+  });
+}
+
+function hesitant(world: World) {
+  return async (mail: Mail, { key, attempt }: ToolContext) => {
+    if (attempt === 1) throw world.writ.notDone("TEMPORARY_PROVIDER_ERROR", "the server hung up before it listened");
+    return send(world, mail, key);
+  };
+}
+
+function failing(world: World) {
+  return async (mail: Mail, { key }: ToolContext) => {
+    await send(world, mail, key);
+    throw new Error("the line went dead");
+  };
+}
+
+function announcing(world: World) {
+  return async (mail: Mail, { key, notice }: ToolContext) => {
+    notice("mail.sent", { to: mail.to });
+    return send(world, mail, key);
+  };
+}
+
+function planner({ writ, at }: World) {
+  return writ.defineTool({
+    name: "mail.plan",
+    effect: "reads",
+    input: shape<Mail>(),
+    output: shape<Sent>(),
+    run: async ({ to }, { errand }) => {
+      at("tool.called");
+      errand("mail.send", { to });
+      return { sent: to };
+    },
+  });
+}
+
+function writer({ writ }: World) {
+  return writ.defineTool({
+    name: "mail.write",
+    effect: "reads",
+    input: shape<object>(),
+    output: shape<{ readonly text: string }>(),
+    run: () => ({ text: "x".repeat(100_000) }),
+  });
+}
+
+function broken({ writ, witness }: World) {
+  return writ.defineTool({
+    name: "mail.check",
+    effect: "reads",
+    input: shape<object>(),
+    output: shape<object>(),
+    run: () => {
+      if (witness.count("mend", "the server") > 0) return {};
+      throw new writ.FaultError({ code: "TOOL_FAILED", message: "the server is not set up" });
+    },
+  });
+}
+
+async function mends({ engine, result, witness }: Rest): Promise<boolean> {
+  if (result.steps.check?.state !== "failed_final") return false;
+  if (witness.count("mend", "the server") === 0) witness.note({ did: "mend", to: "the server" });
+  await engine.resume(result.run_id, { principal: ana, reason: "the server is set up" });
+  return true;
+}
+
+/** Books rooms and cancels bookings. */
+function desk(world: World, more: object) {
+  const { writ, witness, at } = world;
+  return writ.defineTool({
+    name: "room.book",
+    effect: "acts",
+    input: shape<Mail>(),
+    output: shape<Sent>(),
+    run: async ({ to }) => {
+      at("tool.called");
+      await witness.act({ did: "book", to });
+      at("tool.sent");
+      return { sent: to };
+    },
+    compensate: async ({ input }) => {
+      at("tool.called");
+      await witness.act({ did: "cancel", to: input.to });
+      at("tool.sent");
+    },
+    ...more,
+  });
+}
+
+function bookings({ witness, at }: World) {
+  return ({ input }: { readonly input: unknown }) => {
+    at("verify.asked");
+    const { to } = input as Mail;
+    const stands = witness.count("book", to) > witness.count("cancel", to);
+    return stands ? { saw: "happened", output: { sent: to } } : { saw: "absent" };
+  };
+}
+
+async function undoes({ engine, result }: Rest, states: readonly string[]): Promise<boolean> {
+  if (!states.includes(result.steps.book?.state ?? "")) return false;
+  await engine.resolve(result.run_id, "book", { principal: ana, as: "undo", reason: "changed my mind" });
+  return true;
+}
