@@ -1,7 +1,8 @@
 import type { Effect } from "./effect.ts";
 import type { Demand } from "./event.ts";
-import { type Fault, fault } from "./fault.ts";
+import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
+import { isPlainObject } from "./plain-object.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Run, Step } from "./run.ts";
 
@@ -39,10 +40,22 @@ export function judge(guards: readonly Guard[], admission: Admission): Verdict {
 }
 
 function ask(guard: Guard, admission: Admission): Verdict {
+  let why = "it answered with no verdict";
   try {
-    return guard.judge(admission);
+    const answer: unknown = guard.judge(admission);
+    if (isVerdict(answer)) return answer;
   } catch (error) {
-    const message = `guard ${guard.id} failed on ${admission.step.spec.step_id}: ${error instanceof Error ? error.message : "unknown error"}; fix the guard`;
-    return { kind: "refuse", rule: guard.id, fault: fault("POLICY_DENIED", message) };
+    why = error instanceof Error ? error.message : "unknown error";
   }
+  const message = `guard ${guard.id} failed on ${admission.step.spec.step_id}: ${why}; fix the guard`;
+  return { kind: "refuse", rule: guard.id, fault: fault("POLICY_DENIED", message) };
+}
+
+/** A guard may be written without a type checker; a promise or a misspelt word must not pass for "allow". */
+function isVerdict(answer: unknown): answer is Verdict {
+  const { kind, rule, reason, demand, fault: why } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === "allow") return true;
+  if (typeof rule !== "string") return false;
+  if (kind === "hold") return typeof reason === "string" && isPlainObject(demand);
+  return kind === "refuse" && isPlainObject(why) && Object.hasOwn(faults, String(why.code));
 }
