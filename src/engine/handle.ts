@@ -1,4 +1,3 @@
-import { FaultError, fault } from "../core/fault.ts";
 import type { RunId } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
@@ -6,8 +5,9 @@ import { statusOf } from "../core/run.ts";
 import type { RecordedEvent, RunHandle } from "./api.ts";
 import type { Holds } from "./holds.ts";
 import { Journal } from "./journal.ts";
-import { load } from "./load.ts";
+import { load, noRun } from "./load.ts";
 import type { Ports } from "./ports.ts";
+import { isName } from "./principal.ts";
 
 /** A run, as the principal who got hold of it sees it. */
 export class Handle implements RunHandle {
@@ -99,10 +99,6 @@ export class Handle implements RunHandle {
   }
 }
 
-/** The tenant comes from the principal alone; a run of another tenant is one that does not exist. */
-export async function assertRun(ports: Ports, principal: Principal, run: RunId): Promise<void> {
-  if ((await ports.store.head(principal.tenant, run)) !== null) return;
-  throw new FaultError(
-    fault("RUN_NOT_FOUND", `no run ${run} in tenant ${principal.tenant}; list the runs to see which there are`),
-  );
+export async function assertRun(ports: Ports, { tenant }: Principal, run: RunId): Promise<void> {
+  if (!isName(run) || (await ports.store.head(tenant, run)) === null) throw noRun(tenant, run);
 }

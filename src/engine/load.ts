@@ -6,20 +6,23 @@ import { unbornRun } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import type { Loaded } from "./mailbox.ts";
+import { isName } from "./principal.ts";
 
 /** Reads and folds a run: everything that resuming it needs. */
 export async function load(store: Store, tenant: Tenant, run: RunId): Promise<Loaded> {
-  const stored = await store.events(tenant, run, 0);
+  const stored = isName(run) ? await store.events(tenant, run, 0) : [];
   const last = stored.at(-1);
-  if (last === undefined) {
-    throw new FaultError(
-      fault("RUN_NOT_FOUND", `no run ${run} in tenant ${tenant}; list the runs to see which there are`),
-    );
-  }
+  if (last === undefined) throw noRun(tenant, run);
   const journal = new Journal(tenant, run);
   const events: Event[] = [];
   for (const event of stored) events.push(await journal.open(event, store));
   return { run: fold(unbornRun(run, tenant), events), head: last.hash };
+}
+
+/** The tenant comes from the principal alone; a run of another tenant is one that does not exist. */
+export function noRun(tenant: Tenant, run: RunId): FaultError {
+  const message = isName(run) ? `no run ${run} in tenant ${tenant}` : "that is not the id of a run";
+  return new FaultError(fault("RUN_NOT_FOUND", `${message}; list the runs to see which there are`));
 }
 
 export function unborn(tenant: Tenant, run: RunId): Loaded {

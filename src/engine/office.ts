@@ -8,6 +8,7 @@ import type { CostReport, GateView, SpentOver } from "./api.ts";
 import { bodyHash, Journal } from "./journal.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
+import { isName } from "./principal.ts";
 
 /** Looking things up and keeping house: nothing here changes a run. */
 
@@ -41,11 +42,11 @@ export async function* runIds(ports: Ports, tenant: Tenant): AsyncIterable<RunId
 }
 
 export async function gateRow(ports: Ports, tenant: Tenant, gate: GateId): Promise<GateRow> {
-  const stored = await ports.store.row(tenant, "gate", gate);
-  if (stored === null)
-    throw new FaultError(
-      fault("GATE_NOT_FOUND", `no gate ${gate} in tenant ${tenant}; list the open gates to see which there are`),
-    );
+  const stored = isName(gate) ? await ports.store.row(tenant, "gate", gate) : null;
+  if (stored === null) {
+    const message = isName(gate) ? `no gate ${gate} in tenant ${tenant}` : "that is not the id of a gate";
+    throw new FaultError(fault("GATE_NOT_FOUND", `${message}; list the open gates to see which there are`));
+  }
   return JSON.parse(stored.row) as GateRow;
 }
 

@@ -1,7 +1,12 @@
+import { checkJson } from "../core/check-json.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Tenant } from "../core/id.ts";
+import { isPlainObject } from "../core/plain-object.ts";
 import type { Principal } from "../core/principal.ts";
 import type { PrincipalInput } from "./api.ts";
+
+/** They are recorded with every run and every decision. */
+const claimLimits = { bytes: 16 * 1024, depth: 16, nodes: 1000 };
 
 const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 
@@ -27,11 +32,8 @@ function problemsOf(given: PrincipalInput | undefined): readonly string[] {
   if (!isName(given.id)) problems.push("id must be 1 to 200 printable characters");
   if (!isName(given.tenant)) problems.push("tenant must be 1 to 200 printable characters");
   if (!["agent", "person", "service"].includes(given.kind)) problems.push("kind must be agent, person or service");
-  if (
-    given.roles !== undefined &&
-    !(Array.isArray(given.roles) && given.roles.every((role) => typeof role === "string"))
-  ) {
-    problems.push("roles must be a list of names");
-  }
+  const { roles = [], claims = {} } = given;
+  if (!(Array.isArray(roles) && roles.every(isName))) problems.push("roles must be a list of names");
+  if (!isPlainObject(claims) || !checkJson(claims, claimLimits).ok) problems.push("claims must be a small JSON object");
   return problems;
 }
