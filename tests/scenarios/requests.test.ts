@@ -151,6 +151,23 @@ describe.each(places)("a request, on $name", ({ newStage }) => {
   });
 });
 
+describe.each(places)("a run that nobody has, on $name", ({ newStage }) => {
+  it.each(["run_nope", "", "\u0000", "\ud800", "x".repeat(5000), undefined as unknown as string])(
+    "is not found, whatever is asked of %j",
+    async (id) => {
+      const engine = await newStage().open({ tools: [sends().tool] });
+      const asked = [
+        engine.run(id, { principal: bot }),
+        engine.resume(id, { principal: bot }),
+        engine.resolve(id, "a", { principal: bot, as: "absent" }),
+        engine.cost(id, { principal: bot }),
+        engine.audit({ principal: bot, runId: id === undefined ? "" : id }),
+      ];
+      for (const asking of asked) expect((await faultOf(asking)).code).toBe("RUN_NOT_FOUND");
+    },
+  );
+});
+
 describe.each(places)("a request that cannot be taken, on $name", ({ newStage }) => {
   it.each([
     ["a key that is empty", { requestKey: "" }],
@@ -177,6 +194,8 @@ describe.each(places)("a request that cannot be taken, on $name", ({ newStage })
     ["a principal without a tenant", { id: "bot", kind: "agent" }],
     ["a principal with an empty id", { id: "", kind: "agent", tenant: "acme" }],
     ["a principal of no known kind", { id: "bot", kind: "god", tenant: "acme" }],
+    ["a principal with roles that are no list", { id: "bot", kind: "agent", tenant: "acme", roles: "boss" }],
+    ["a principal with claims that are not JSON", { id: "bot", kind: "agent", tenant: "acme", claims: { f: () => 1 } }],
     ["a tenant with a control character", { id: "bot", kind: "agent", tenant: "a\u0000b" }],
   ])("is refused from %s", async (_, principal) => {
     const engine = await newStage().open({ tools: [sends().tool] });

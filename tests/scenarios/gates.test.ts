@@ -1,0 +1,228 @@
+import { describe, expect, it } from "vitest";
+import type { Engine, RunHandle } from "../../src/engine/api.ts";
+import { actor, eventsOf, faultOf } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const day = 24 * 60 * 60 * 1000;
+const sends = () => actor("send", () => ({ id: "m1" }));
+const one = { steps: [{ step_id: "send", name: "send", payload: { to: "ana" } }] };
+
+async function held(engine: Engine, principal = bot): Promise<{ run: RunHandle; gate: string }> {
+  const run = await engine.submit(one, { principal });
+  const { gates } = await run.result();
+  return { run, gate: gates[0]?.gate_id as string };
+}
+
+describe.each(places)("a gate, on $name", ({ newStage }) => {
+  it("shows the exact call, its requester and its expiry, alone and in the list", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [sends().tool], tenants: {} });
+    const { run, gate } = await held(engine);
+    const shown = await engine.gate(gate, { principal: ana });
+    expect(shown).toMatchObject({
+      gate_id: gate,
+      run_id: run.run_id,
+      step_id: "send",
+      tool: "send",
+      status: "open",
+      requester: "bot",
+      input: { to: "ana" },
+      expires_at: stage.clock.now() + 7 * day,
+    });
+    expect(await engine.gates({ principal: ana })).toEqual([shown]);
+  });
+
+  it("lets exactly the call through that was shown, once", async () => {
+    const send = sends();
+    const engine = await newStage().open({ tools: [send.tool], tenants: {} });
+    const { run, gate } = await held(engine);
+    await engine.approve(gate, { principal: ana, reason: "fine" });
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls.map(({ input }) => input)).toEqual([{ to: "ana" }]);
+    expect(await engine.gate(gate, { principal: ana })).toMatchObject({ status: "consumed" });
+    expect(await eventsOf(run, "gate.approved")).toMatchObject([{ by: { id: "ana", kind: "person" }, reason: "fine" }]);
+  });
+
+  it.each([
+    ["an agent", bot],
+    ["another agent", { ...bot, id: "bot2" }],
+    ["a service", { ...ana, id: "cron", kind: "service" as const }],
+    ["a person of the same name as the requester", { ...ana, id: "bot" }],
+  ])("is not decided by %s, and the attempt is on record", async (_, principal) => {
+    const send = sends();
+    const engine = await newStage().open({ tools: [send.tool], tenants: {} });
+    const { run, gate } = await held(engine);
+    expect((await faultOf(engine.approve(gate, { principal }))).code).toBe("AUTH_FORBIDDEN");
+    expect((await faultOf(engine.reject(gate, { principal }))).code).toBe("AUTH_FORBIDDEN");
+    expect(await eventsOf(run, "gate.contested")).toMatchObject([
+      { by: { id: principal.id, kind: principal.kind }, fault: { code: "AUTH_FORBIDDEN" } },
+      { by: { id: principal.id } },
+    ]);
+    expect((await run.result()).gates).toHaveLength(1);
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("is not decided by the person who asked for the call, but by another", async () => {
+    const engine = await newStage().open({ tools: [sends().tool], tenants: {} });
+    const { run, gate } = await held(engine, ana);
+    expect((await faultOf(engine.approve(gate, { principal: ana }))).code).toBe("AUTH_FORBIDDEN");
+    await engine.approve(gate, { principal: { ...ana, id: "bea" } });
+    expect((await run.result()).status).toBe("completed");
+  });
+
+  it("is decided once: whoever comes later is told by whom", async () => {
+    const engine = await newStage().open({ tools: [sends().tool], tenants: {} });
+    const { run, gate } = await held(engine);
+    const decided = await Promise.allSettled([
+      engine.approve(gate, { principal: ana }),
+      engine.reject(gate, { principal: { ...ana, id: "bea" } }),
+      engine.approve(gate, { principal: { ...ana, id: "cleo" } }),
+    ]);
+    expect(decided.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    await run.result();
+    const late = await faultOf(engine.reject(gate, { principal: ana }));
+    expect(late.code).toBe("GATE_DECIDED");
+    expect(late.message).toContain("by ana");
+  });
+
+  it("that is refused ends the step as rejected, and a resumed run asks again", async () => {
+    const send = sends();
+    const engine = await newStage().open({ tools: [send.tool], tenants: {} });
+    const { run, gate } = await held(engine);
+    await engine.reject(gate, { principal: ana, reason: "not today" });
+    const refused = await run.result();
+    expect(refused).toMatchObject({
+      status: "failed",
+      final: true,
+      failed: [{ step_id: "send", state: "rejected", fault: { code: "GATE_REJECTED" } }],
+    });
+    expect(JSON.stringify(refused.steps.send)).toContain("not today");
+    await engine.resume(run.run_id, { principal: bot });
+    const again = await run.result();
+    expect(again.gates[0]?.gate_id).not.toBe(gate);
+    await engine.approve(again.gates[0]?.gate_id as string, { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("expires when nobody decides, and a yes that comes too late is none", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [sends().tool], tenants: {}, limits: { gateMs: 10_000 } });
+    const { run, gate } = await held(engine);
+    await stage.pass(10_000);
+    expect(await run.result()).toMatchObject({
+      status: "failed",
+      steps: { send: { state: "rejected", fault: { code: "GATE_EXPIRED" } } },
+    });
+    expect((await faultOf(engine.approve(gate, { principal: ana }))).code).toBe("GATE_DECIDED");
+  });
+
+  it("expires at its time though no worker was there to see it", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [sends().tool], tenants: {}, limits: { gateMs: 10_000 } });
+    const { run, gate } = await held(engine);
+    await engine.close();
+    const office = await stage.open({ tools: [sends().tool], work: false });
+    stage.clock.advance(10_000);
+    expect((await faultOf(office.approve(gate, { principal: ana }))).code).toBe("GATE_EXPIRED");
+    expect((await (await office.run(run.run_id, { principal: bot })).result()).status).toBe("failed");
+  });
+
+  it("opens anew when the yes was not used in time", async () => {
+    const stage = newStage();
+    const send = sends();
+    const engine = await stage.open({ tools: [send.tool], tenants: {}, limits: { useWithinMs: 5000 } });
+    const { run, gate } = await held(engine);
+    await engine.close();
+    const office = await stage.open({ tools: [send.tool], work: false, limits: { useWithinMs: 5000 } });
+    await office.approve(gate, { principal: ana });
+    await office.close();
+    stage.clock.advance(5001);
+    const worker = await stage.open({ tools: [send.tool], tenants: {} });
+    const result = await (await worker.run(run.run_id, { principal: bot })).result();
+    expect(result.gates).toHaveLength(1);
+    expect(result.gates[0]?.gate_id).not.toBe(gate);
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("is decided in one process and walked through in another", async () => {
+    const stage = newStage();
+    const send = sends();
+    const worker = await stage.open({ tools: [send.tool], tenants: {} });
+    const { run, gate } = await held(worker);
+    const office = await stage.open({ tools: [], work: false });
+    await office.approve(gate, { principal: ana });
+    const finished = run.finished();
+    await stage.pass(3000);
+    expect((await finished).status).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("before a read is asked for by the plan, and the read is recorded with its approval", async () => {
+    const look = actor("look", () => ({ ok: true }), { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const run = await engine.submit(
+      { steps: [{ step_id: "a", name: "look", gate: "human_confirm" }] },
+      { principal: bot },
+    );
+    const [gate] = (await run.result()).gates;
+    expect(look.calls).toHaveLength(0);
+    await engine.approve(gate?.gate_id as string, { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+    expect(await eventsOf(run, "step.started")).toMatchObject([{ gate: { gate_id: gate?.gate_id }, ledger: null }]);
+  });
+
+  it("that nobody has is not found, whatever its name", async () => {
+    const engine = await newStage().open({ tools: [sends().tool], tenants: {} });
+    await held(engine);
+    for (const id of ["gate_nope", "", "'; drop table gate; --", "\u0000", "x".repeat(5000), "\ud800"])
+      for (const asked of [
+        engine.gate(id, { principal: ana }),
+        engine.approve(id, { principal: ana }),
+        engine.reject(id, { principal: ana }),
+      ])
+        expect((await faultOf(asked)).code, JSON.stringify(id)).toBe("GATE_NOT_FOUND");
+  });
+});
+
+describe.each(places)("a guard of one's own, on $name", ({ newStage }) => {
+  it("refuses and holds like the standing ones, and one that throws refuses", async () => {
+    const send = sends();
+    const judged = async (judge: () => never | object) => {
+      const engine = await newStage().open({ tools: [send.tool], guards: [{ id: "mine", judge: judge as never }] });
+      const run = await engine.submit(one, { principal: bot });
+      return { result: await run.result(), run };
+    };
+    const holding = await judged(() => ({ kind: "hold", rule: "mine", reason: "four eyes", demand: { role: null } }));
+    expect(holding.result.gates).toMatchObject([{ reason: "four eyes" }]);
+    const refusing = await judged(() => ({
+      kind: "refuse",
+      rule: "mine",
+      fault: { code: "POLICY_DENIED", message: "never" },
+    }));
+    expect(refusing.result.steps.send).toMatchObject({ state: "rejected", fault: { code: "POLICY_DENIED" } });
+    const broken = await judged(() => {
+      throw new Error("oops");
+    });
+    expect(broken.result.steps.send).toMatchObject({ state: "rejected", fault: { code: "POLICY_DENIED" } });
+    const silent = await judged(() => undefined as never);
+    expect(silent.result.steps.send).toMatchObject({ state: "rejected", fault: { code: "POLICY_DENIED" } });
+    const babbling = await judged(() => ({ kind: "sure" }));
+    expect(babbling.result.steps.send).toMatchObject({ state: "rejected", fault: { code: "POLICY_DENIED" } });
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("may ask for a role, which the person must have", async () => {
+    const engine = await newStage().open({
+      tools: [sends().tool],
+      guards: [
+        { id: "boss", judge: () => ({ kind: "hold", rule: "boss", reason: "costly", demand: { role: "boss" } }) },
+      ],
+    });
+    const { run, gate } = await held(engine);
+    const refused = await faultOf(engine.approve(gate, { principal: ana }));
+    expect(refused.message).toContain("boss");
+    await engine.approve(gate, { principal: { ...ana, roles: ["boss"] } });
+    expect((await run.result()).status).toBe("completed");
+  });
+});
