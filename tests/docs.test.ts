@@ -72,6 +72,24 @@ function nounsOfCore(): ReadonlySet<string> {
   );
 }
 
+describe("docs/guarantees.md", () => {
+  const kept = [...read("docs/guarantees.md").matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file, title]) => [
+    title as string,
+    file as string,
+  ]);
+
+  it.each(kept)("names a test that exists: %s", (title, file) => {
+    expect(read(file)).toContain(title);
+  });
+
+  it("names a test for every promise", () => {
+    const promises = read("docs/guarantees.md")
+      .split("\n")
+      .filter((line) => /^\| [A-Z]/.test(line));
+    expect(promises).toHaveLength(kept.length);
+  });
+});
+
 describe("the pages", () => {
   it.each(pages)("%s links only to what exists", (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => target as string);
