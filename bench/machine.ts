@@ -1,0 +1,49 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { availableParallelism, cpus, platform, release, totalmem } from "node:os";
+import { connect } from "../src/store/sqlite/driver.ts";
+import { median } from "./samples.ts";
+import { withScratch } from "./scratch.ts";
+
+/** What the figures depend on; nothing that says whose machine it is. */
+export interface Machine {
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memory_gib: number;
+  readonly os: string;
+  readonly node: string;
+  readonly sqlite: string;
+  /** What one write of a page and its way to the disk take: the floor under every durable step. */
+  readonly sync_us: number;
+}
+
+export async function machine(): Promise<Machine> {
+  return {
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    os: `${platform()} ${release().split("-")[0]}`,
+    node: process.version,
+    sqlite: sqliteVersion(),
+    sync_us: await withScratch(syncTime),
+  };
+}
+
+function sqliteVersion(): string {
+  const db = connect(":memory:");
+  const { version } = db.prepare("select sqlite_version() as version").get() as { readonly version: string };
+  db.close();
+  return version;
+}
+
+function syncTime(path: string): number {
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(4096);
+  const times = Array.from({ length: 200 }, () => {
+    const start = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    return performance.now() - start;
+  });
+  closeSync(file);
+  return Math.round(1000 * median(times));
+}
