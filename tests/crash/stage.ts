@@ -12,7 +12,7 @@ import { READY, type Report, type Task } from "./task.ts";
 import { Witness } from "./witness.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const root = dirname(dirname(here));
+export const root = dirname(dirname(here));
 
 /** The built package that is put to the proof. */
 export const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
@@ -55,15 +55,20 @@ export interface Outcome {
 
 /** The programs of this folder as JavaScript, the package they run, and room for what they leave behind. */
 export class Stage {
-  readonly folder = mkdtempSync(join(tmpdir(), "writ-crash-"));
-  readonly dist: string;
+  readonly folder: string;
+  readonly #dist: string;
   readonly #stuckMs: number;
+  readonly #living = new Set<ChildProcess>();
 
-  constructor(of: { readonly dist?: string; readonly stuckMs?: number } = {}) {
-    this.dist = of.dist ?? dist;
+  constructor(of: { readonly folder?: string; readonly dist?: string; readonly stuckMs?: number } = {}) {
+    this.#dist = of.dist ?? dist;
     this.#stuckMs = of.stuckMs ?? stuckMs;
-    compile(join(this.folder, "program"));
-    symlinkSync(join(root, "node_modules"), join(this.folder, "node_modules"));
+    this.folder = of.folder ?? prepared();
+  }
+
+  /** The same programs, on another build or with less patience. */
+  with(of: { readonly dist: string; readonly stuckMs: number }): Stage {
+    return new Stage({ folder: this.folder, ...of });
   }
 
   newFolder(): string {
@@ -72,12 +77,19 @@ export class Stage {
 
   /** Starts a program of this folder in a process of its own. */
   spawn(program: string, env: Readonly<Record<string, string>>): ChildProcess {
-    const file = join(this.folder, "program/tests/crash", program);
-    return spawn(process.execPath, [file], { env: { ...process.env, ...env } });
+    return this.start(join(this.folder, "program/tests/crash", program), env);
+  }
+
+  /** Starts a program in a process that does not outlive the stage. */
+  start(file: string, env: Readonly<Record<string, string>>, cwd = this.folder): ChildProcess {
+    const child = spawn(process.execPath, [file], { cwd, env: { ...process.env, ...env } });
+    this.#living.add(child);
+    child.once("close", () => this.#living.delete(child));
+    return child;
   }
 
   child(task: Omit<Task, "dist">, chance: Chance | null = null): Promise<Ended> {
-    const child = this.spawn("child.js", { WRIT_CRASH_TASK: JSON.stringify({ ...task, dist: this.dist }) });
+    const child = this.spawn("child.js", { WRIT_CRASH_TASK: JSON.stringify({ ...task, dist: this.#dist }) });
     return ended(child, this.#stuckMs, chance);
   }
 
@@ -107,16 +119,21 @@ export class Stage {
   }
 
   strike(): void {
+    for (const child of this.#living) child.kill("SIGKILL");
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-function compile(out: string): void {
+function prepared(): string {
+  const folder = mkdtempSync(join(tmpdir(), "writ-crash-"));
+  const out = join(folder, "program");
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
   const options = ["--project", join(here, "tsconfig.json"), "--outDir", out];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...options], { encoding: "utf8" });
   if (status !== 0) throw new Error(`the child program does not compile: ${stdout}`);
   writeFileSync(join(out, "package.json"), `{ "type": "module" }\n`);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  return folder;
 }
 
 /** Waits for a process to end; kills it when its chance comes, or when it hangs. */

@@ -1,0 +1,169 @@
+import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "./judge.ts";
+import { type Cell, dist, root } from "./stage.ts";
+
+/** A bug that someone could write, planted into a copy of the built package. */
+export interface Mutant {
+  readonly bug: string;
+  readonly patches: readonly Patch[];
+  /** Where the proof must find it, and as what. */
+  readonly cell: Cell;
+  readonly found: Finding["kind"];
+}
+
+export interface Patch {
+  readonly file: string;
+  /** Stands in the file exactly once, or the source has moved and the mutant must be mended. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const opaqueAt = (point: string): Cell => ({ scenario: "opaque", kills: [{ point, nth: 1 }] });
+
+export const mutants: readonly Mutant[] = [
+  {
+    bug: "`started` is not appended before the tool is called, but together with its outcome",
+    patches: [
+      {
+        file: "engine/mailbox.js",
+        from: "    async #append(batch) {\n",
+        to: `    async #append(batch) {
+        if (batch.events.every((event) => event.type === "step.started")) {
+            this.late = [...(this.late ?? []), batch];
+            return this.#landed(batch, this.#head);
+        }
+        if (this.late !== undefined) {
+            const events = [...this.late.flatMap((kept) => kept.events), ...batch.events];
+            batch = { ...batch, before: this.late[0].before, events };
+            this.late = undefined;
+        }
+`,
+      },
+      {
+        file: "engine/mailbox.js",
+        from: "puts: rowsOf(before, events, after),",
+        to: `puts: [...rowsOf(before, events, after)].filter((put, at, all) => all.every((other, place) =>
+                place <= at || other.key !== put.key || other.table !== put.table))
+                .map((put) => (put.table === "ledger" ? { ...put, was: null } : put)),`,
+      },
+    ],
+    cell: opaqueAt("tool.after"),
+    found: "twice",
+  },
+  {
+    bug: "`started` is never appended",
+    patches: [{ file: "core/decide/start.js", from: "if (!grant.recorded)", to: "if (true)" }],
+    cell: opaqueAt("tool.after"),
+    found: "stuck",
+  },
+  {
+    bug: "a send marker is never found",
+    patches: [{ file: "store/sqlite/leases.js", from: `return "yes";`, to: `return "no";` }],
+    cell: opaqueAt("tool.sent"),
+    found: "twice",
+  },
+  {
+    bug: "the send marker is written after the tool was called",
+    patches: [
+      {
+        file: "engine/walk.js",
+        from: "if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))",
+        to: "if (false)",
+      },
+      {
+        file: "engine/walk.js",
+        from: "const execution = await running.over;",
+        to: "const execution = await running.over;\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
+      },
+    ],
+    cell: opaqueAt("tool.sent"),
+    found: "twice",
+  },
+  {
+    bug: "an act whose worker died is run again",
+    patches: [{ file: "core/decide/settle.js", from: `if (mark === "no")`, to: "if (true)" }],
+    cell: opaqueAt("tool.after"),
+    found: "twice",
+  },
+  {
+    bug: "an act whose worker died is given up without asking anyone",
+    patches: [{ file: "core/evolve/step.js", from: `? { do: "settle" }`, to: `? { do: "ask" }` }],
+    cell: { scenario: "verifiable", kills: [{ point: "tool.after", nth: 1 }] },
+    found: "stuck",
+  },
+  {
+    bug: "a request that was accepted is accepted again",
+    patches: [
+      {
+        file: "core/rows-of.js",
+        from: "requestKey(event.principal.id, event.request.key), null, row",
+        to: `requestKey(event.principal.id, event.request.key), "any", row`,
+      },
+    ],
+    cell: opaqueAt("end.after"),
+    found: "twice",
+  },
+  {
+    bug: "the key changes with the attempt",
+    patches: [
+      {
+        file: "engine/walk.js",
+        from: "downstreamKey(call.key, grant.generation);",
+        to: "downstreamKey(call.key, grant.generation + grant.attempt);",
+      },
+    ],
+    cell: { scenario: "idempotent", kills: [{ point: "tool.sent", nth: 1 }] },
+    found: "twice",
+  },
+  {
+    bug: "a notice counts as delivered before it is",
+    patches: [
+      {
+        file: "engine/deliveries.js",
+        from: "await onNotice({ ...notice, run_id: this.#mailbox.run.id });",
+        to: "",
+      },
+      {
+        file: "engine/deliveries.js",
+        from: `await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });`,
+        to: `await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });
+            this.#ports.failpoint("notice.after");
+            await onNotice({ ...notice, run_id: this.#mailbox.run.id });`,
+      },
+    ],
+    cell: { scenario: "notice", kills: [{ point: "notice.after", nth: 2 }] },
+    found: "lost",
+  },
+  {
+    bug: "what the last worker left under way is not looked at",
+    patches: [{ file: "engine/held-run.js", from: "if (found.length > 0)", to: "if (false)" }],
+    cell: opaqueAt("start.after"),
+    found: "stuck",
+  },
+];
+
+/** The store of this one takes the late outcome of a worker whose run was claimed again. */
+export const unfenced: readonly Patch[] = [
+  { file: "core/judge.js", from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch", to: "false" },
+  { file: "store/sqlite/landing.js", from: "expect.epoch === null\n", to: "true\n" },
+];
+
+/** A copy of the built package with a bug in it. */
+export function infected(folder: string, patches: readonly Patch[]): string {
+  const home = mkdtempSync(join(folder, "mutant-"));
+  const copy = join(home, "dist");
+  cpSync(dist, copy, { recursive: true });
+  cpSync(join(root, "package.json"), join(home, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
+  for (const { file, from, to } of patches) {
+    const text = readFileSync(join(copy, file), "utf8");
+    const times = text.split(from).length - 1;
+    if (times !== 1) throw new Error(`${file} has ${times} places for this bug, not one: ${from}`);
+    writeFileSync(
+      join(copy, file),
+      text.replace(from, () => to),
+    );
+  }
+  return copy;
+}

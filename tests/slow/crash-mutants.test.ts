@@ -1,0 +1,42 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { infected, mutants, unfenced } from "../crash/mutants.ts";
+import { dist, Stage } from "../crash/stage.ts";
+
+const stage = new Stage();
+
+afterAll(() => stage.strike());
+
+describe("the proof finds the bug it is there for:", () => {
+  it.concurrent.each(mutants.map((mutant) => [mutant.bug, mutant] as const))("%s", async (_, mutant) => {
+    const { patches, cell, found } = mutant;
+    const { findings } = await stage.with({ dist: infected(stage.folder, patches), stuckMs: 5000 }).run(cell);
+    expect(findings.map(({ kind }) => kind)).toContain(found);
+  });
+
+  it("a store without the epoch condition breaks the contract", async () => {
+    expect(await broken(dist)).toEqual([]);
+    const late = "refuses the late outcome of a worker whose run was claimed again, and writes nothing of it";
+    expect(await broken(infected(stage.folder, unfenced))).toContain(late);
+  });
+});
+
+/** The laws of the contract that the SQLite store of a built package breaks. */
+async function broken(built: string): Promise<readonly string[]> {
+  const { sqlite } = (await load(built, "sqlite.js")) as typeof import("../../src/sqlite.ts");
+  const contract = await load(built, "testing/store-contract.js");
+  const { storeContract } = contract as typeof import("../../src/testing/store-contract.ts");
+  const folder = mkdtempSync(join(stage.folder, "contract-"));
+  let files = 0;
+  const titles: string[] = [];
+  for (const { title, check } of storeContract(async (setting) => sqlite(join(folder, `${files++}.db`), setting))) {
+    await check().catch(() => titles.push(title));
+  }
+  return titles;
+}
+
+function load(built: string, file: string): Promise<unknown> {
+  return import(pathToFileURL(join(built, file)).href);
+}

@@ -1,0 +1,140 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Errand } from "../crash/neighbour.ts";
+import { dist, Stage } from "../crash/stage.ts";
+import { Witness } from "../crash/witness.ts";
+
+const stage = new Stage();
+
+afterAll(() => stage.strike());
+
+/** A process on a file that others use, too. */
+class Neighbour {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  readonly #closed: Promise<unknown>;
+
+  constructor(folder: string, errand: DistributiveOmit<Errand, "dist" | "folder">) {
+    const task = JSON.stringify({ ...errand, dist, folder });
+    this.#child = stage.spawn("neighbour.js", { WRIT_CRASH_ERRAND: task });
+    this.#closed = once(this.#child, "close");
+    if (this.#child.stdout === null) throw new Error("a neighbour can be heard");
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+  }
+
+  /** The next thing it says. */
+  async says(): Promise<Record<string, unknown>> {
+    const { value, done } = await this.#lines.next();
+    return done === true ? {} : (JSON.parse(value) as Record<string, unknown>);
+  }
+
+  /** The next thing it says about this. */
+  async saysOf(what: string): Promise<unknown> {
+    for (;;) {
+      const said = await this.says();
+      if (what in said) return said[what];
+      if (Object.keys(said).length === 0) throw new Error(`it ended without a word about ${what}`);
+    }
+  }
+
+  /** Ends by itself, with everything put away. */
+  async ends(): Promise<unknown> {
+    const [code, signal] = (await this.#closed) as [number | null, string | null];
+    return signal ?? code;
+  }
+
+  kill(): Promise<unknown> {
+    this.#child.kill("SIGKILL");
+    return this.ends();
+  }
+}
+
+type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never;
+
+const mailsIn = (folder: string): number => new Witness(join(folder, "world.jsonl")).count("send", "ana@example.org");
+
+describe("two processes on one file", () => {
+  it("one waits at the gate, the other approves, and one mail goes out", async () => {
+    const folder = stage.newFolder();
+    const worker = new Neighbour(folder, { do: "work", plan: "gated" });
+    const gate = (await worker.saysOf("gate")) as string;
+    const approver = new Neighbour(folder, { do: "approve", gate, times: 2 });
+    expect([await approver.says(), await approver.says()]).toEqual([{ approved: true }, { approved: "GATE_DECIDED" }]);
+    expect(await worker.saysOf("status")).toBe("completed");
+    expect([await worker.ends(), await approver.ends(), mailsIn(folder)]).toEqual([0, 0, 1]);
+  });
+
+  it("of two who approve at once, one is told that the gate is decided", async () => {
+    const folder = stage.newFolder();
+    const worker = new Neighbour(folder, { do: "work", plan: "gated" });
+    const gate = (await worker.saysOf("gate")) as string;
+    const both = [1, 2].map(() => new Neighbour(folder, { do: "approve", gate, times: 1 }));
+    const said = await Promise.all(both.map((approver) => approver.saysOf("approved")));
+    expect(said.filter((word) => word === true)).toHaveLength(1);
+    expect(said.filter((word) => word === "GATE_DECIDED")).toHaveLength(1);
+    expect(await worker.saysOf("status")).toBe("completed");
+    expect(mailsIn(folder)).toBe(1);
+  });
+
+  it("an approval is noticed while the worker is busy with another step of the run", async () => {
+    const folder = stage.newFolder();
+    const worker = new Neighbour(folder, { do: "work", plan: "held" });
+    const gate = (await worker.saysOf("gate")) as string;
+    const approver = new Neighbour(folder, { do: "approve", gate, times: 1 });
+    expect(await approver.saysOf("approved")).toBe(true);
+    expect(await worker.saysOf("status")).toBe("completed");
+    expect(mailsIn(folder)).toBe(1);
+  });
+
+  it("what is approved while no worker lives goes out when there is one again, once", async () => {
+    const folder = stage.newFolder();
+    const killed = new Neighbour(folder, { do: "work", plan: "gated" });
+    const gate = (await killed.saysOf("gate")) as string;
+    expect(await killed.kill()).toBe("SIGKILL");
+    const approver = new Neighbour(folder, { do: "approve", gate, times: 1 });
+    expect(await approver.saysOf("approved")).toBe(true);
+    expect(mailsIn(folder)).toBe(0);
+    const worker = new Neighbour(folder, { do: "work", plan: "gated" });
+    expect(await worker.saysOf("status")).toBe("completed");
+    expect(mailsIn(folder)).toBe(1);
+  });
+
+  it("a second worker is refused, until the first is dead", async () => {
+    const folder = stage.newFolder();
+    const one = new Neighbour(folder, { do: "work", plan: "gated" });
+    await one.saysOf("gate");
+    const two = new Neighbour(folder, { do: "work", plan: "gated" });
+    expect(await two.says()).toEqual({ fault: "STORE_BUSY" });
+    expect(await two.ends()).toBe(0);
+    await one.kill();
+    const three = new Neighbour(folder, { do: "work", plan: "gated" });
+    expect(await three.saysOf("gate")).toMatch(/^gate_/);
+    await three.kill();
+  });
+
+  it("one hands a plan in and hears its end, though another does the work", async () => {
+    const folder = stage.newFolder();
+    const worker = new Neighbour(folder, { do: "work", plan: "endless" });
+    expect(await worker.saysOf("reading")).toBe("nobody");
+    const customer = new Neighbour(folder, { do: "order", plan: "gated" });
+    const gate = (await customer.saysOf("gate")) as string;
+    const approver = new Neighbour(folder, { do: "approve", gate, times: 1 });
+    expect(await customer.saysOf("status")).toBe("completed");
+    expect([await customer.ends(), await approver.ends(), mailsIn(folder)]).toEqual([0, 0, 1]);
+    await worker.kill();
+  });
+
+  it("cancelling from another process stops a read that is under way", async () => {
+    const folder = stage.newFolder();
+    const worker = new Neighbour(folder, { do: "work", plan: "endless" });
+    const run = (await worker.saysOf("run")) as string;
+    await worker.saysOf("reading");
+    const other = new Neighbour(folder, { do: "cancel", run });
+    expect(await other.saysOf("cancelled")).toBe(true);
+    expect(await worker.says()).toEqual({ status: "cancelled", steps: { read: { state: "cancelled" } } });
+    expect(await worker.ends()).toBe(0);
+  });
+});
