@@ -33,7 +33,10 @@ export async function followed(
           showGate(await it.engine.gate(event.gate_id, { principal: it.proposer }));
       });
   const unheed = host.onInterrupt(() => {
-    terminal.note(line`stopping; nothing is lost. Go on with:  ${it.commandLine("resume", handle.run_id)}`);
+    terminal.note(
+      line`stopping once the calls in flight have ended; interrupt again to stop at once`,
+      line`nothing is lost. Go on with:  ${it.commandLine("resume", handle.run_id)}`,
+    );
     interrupted.abort();
   });
   const unlessInterrupted = (result: Promise<RunResult>): Promise<RunResult> =>
