@@ -62,10 +62,15 @@ export async function submit(
     correlation_id: options.correlationId ?? id,
     trace_id: options.traceId ?? id,
   });
+  // Nobody else knows the id yet, so the claim can share the transaction that accepts the run.
+  const claiming =
+    holds.works && request === null ? ports.store.claim(ports.worker, principal.tenant, id).catch(() => null) : null;
   const attached = await attachment(ports, principal, request, accepting);
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
-  if (holds.works) await holds.take(principal.tenant, id, mailbox.loaded);
+  const claim = await claiming;
+  if (claim !== null) holds.hold(claim, mailbox.loaded);
+  else if (holds.works) await holds.take(principal.tenant, id, mailbox.loaded);
   return { id, attached: false };
 }
 
