@@ -1,5 +1,5 @@
-// Compiles src to dist, or with --bench src and bench to dist-bench, and puts the .sql files beside the code that reads
-// them. Everything it says goes to stderr: stdout belongs to whoever runs next.
+// Compiles src to dist, or with --bench (--sim) src and bench (sim) to dist-bench (dist-sim), and puts the .sql files
+// beside the code that reads them. Everything it says goes to stderr: stdout belongs to whoever runs next.
 import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,9 +7,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const bench = process.argv.includes("--bench");
-const project = join(root, bench ? "tsconfig.bench.json" : "tsconfig.build.json");
-const out = join(root, bench ? "dist-bench" : "dist");
+const beside = ["bench", "sim"].find((name) => process.argv.includes(`--${name}`));
+const project = join(root, `tsconfig.${beside ?? "build"}.json`);
+const out = join(root, beside === undefined ? "dist" : `dist-${beside}`);
 const src = join(root, "src");
 const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc");
 
@@ -19,7 +19,7 @@ const compiled = spawnSync(process.execPath, [tsc, "--project", project], { stdi
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
 for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
-  if (file.endsWith(".sql")) cpSync(join(src, file), join(out, bench ? "src" : "", file));
+  if (file.endsWith(".sql")) cpSync(join(src, file), join(out, beside === undefined ? "" : "src", file));
 }
 
 // The compiler rewrites `.ts` to `.js` in code but not in declarations, where it would point users to files we do not ship.

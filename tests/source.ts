@@ -11,7 +11,7 @@ export interface File {
   readonly text: string;
 }
 
-const notOurs = new Set([".git", "node_modules", "dist", "dist-bench", "coverage"]);
+const notOurs = new Set([".git", "node_modules", "dist", "dist-bench", "dist-sim", "coverage"]);
 
 /** Every text file below a folder of the repository, or none when there is no such folder. */
 export function filesBelow(folder: string): readonly File[] {

@@ -1,0 +1,129 @@
+import { FaultError } from "../src/core/fault.ts";
+import type { RunId } from "../src/core/id.ts";
+import type { JsonObject } from "../src/core/json.ts";
+import type { SubmitOptions } from "../src/engine/api.ts";
+import type { Company } from "./company.ts";
+import { drawPlan } from "./plans.ts";
+import type { Scene } from "./scene.ts";
+
+/** A request as its sender means it. */
+interface Wish {
+  readonly plan: JsonObject;
+  readonly options: SubmitOptions;
+  tries: number;
+  /** No answer yet, and no try under way. */
+  answered: boolean;
+}
+
+/** How long a client waits for an answer before it asks again. */
+const PATIENCE_MS = 45_000;
+const MOST_TRIES = 12;
+
+/** Those who ask for work: they send twice, send again, and send other things under the same key. */
+export class Clients {
+  readonly #scene: Scene;
+  readonly #company: Company;
+  /** Which run answers a request key, and for which plan. */
+  readonly #requests = new Map<string, { readonly run: RunId; readonly plan: string | null }>();
+  #waiting = 0;
+
+  constructor(scene: Scene, company: Company) {
+    this.#scene = scene;
+    this.#company = company;
+    scene.record.witness(({ event, before }) => {
+      if (event.type !== "run.accepted") return;
+      scene.counts.runs += 1;
+      if (event.request === null) return;
+      const name = `${event.tenant} ${event.principal.id} ${event.request.key}`;
+      const known = this.#requests.get(name);
+      if (known !== undefined) scene.violate(`request ${name} became ${known.run} and ${before.id}`);
+      this.#requests.set(name, { run: event.run_id, plan: null });
+    });
+    for (let count = 0; count < scene.swarm.runs; count += 1) this.#plan();
+  }
+
+  /** Every client has its answer or has given up. */
+  get done(): boolean {
+    return this.#waiting === 0;
+  }
+
+  #plan(): void {
+    const { rng, swarm, newId } = this.#scene;
+    const tenant = rng.pick(swarm.tenants).name;
+    const plan = drawPlan(rng, swarm, tenant);
+    const principal = rng.chance(0.85)
+      ? ({ id: rng.pick(["bot", "crawler"]), kind: "agent", tenant } as const)
+      : ({ id: "eve", kind: "person", tenant } as const);
+    const requestKey = rng.chance(0.7) ? newId("req") : null;
+    const options: SubmitOptions = {
+      principal,
+      ...(requestKey !== null && { requestKey }),
+      ...(rng.chance(0.1) && { deadlineMs: rng.between(1000, 120_000) }),
+    };
+    this.#send({ plan, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
+    if (requestKey === null) return;
+    if (rng.chance(swarm.folk.resubmits))
+      this.#send({ plan, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
+    if (rng.chance(swarm.folk.conflicts)) {
+      const other = drawPlan(rng, swarm, tenant);
+      this.#send({ plan: other, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
+    }
+  }
+
+  #send(wish: Wish, inMs: number): void {
+    const { agenda } = this.#scene;
+    this.#waiting += 1;
+    const happen = () => this.#ask(wish);
+    agenda.addAt(agenda.now() + inMs, { name: "submit", owner: 0, about: wish.options.requestKey ?? "", happen });
+  }
+
+  #ask(wish: Wish): string {
+    this.#waiting -= 1;
+    if (wish.answered) return "answered meanwhile";
+    const engine = this.#company.door();
+    if (engine === null) {
+      this.#send(wish, 500);
+      return "nobody there";
+    }
+    wish.tries += 1;
+    const mayRepeat = wish.options.requestKey !== undefined && wish.tries < MOST_TRIES;
+    if (mayRepeat) this.#send(wish, PATIENCE_MS);
+    void engine.submit(wish.plan, wish.options).then(
+      (handle) => {
+        wish.answered = true;
+        if (handle.attached) this.#scene.counts.attached += 1;
+        this.#answered(wish, handle.run_id);
+      },
+      (error: unknown) => this.#refused(wish, error),
+    );
+    return "asked";
+  }
+
+  /** Whoever asks twice for the same gets the same, and nobody gets what another plan became. */
+  #answered({ plan, options: { principal, requestKey } }: Wish, run: RunId): void {
+    if (requestKey === undefined) return;
+    const name = `${principal.tenant} ${principal.id} ${requestKey}`;
+    const known = this.#requests.get(name);
+    if (known === undefined || known.run !== run) {
+      this.#scene.violate(`request ${name} was answered with ${run}, it became ${known?.run}`);
+      return;
+    }
+    const text = JSON.stringify(plan);
+    if (known.plan !== null && known.plan !== text)
+      this.#scene.violate(`request ${name} with two plans became one run ${run}`);
+    this.#requests.set(name, { run, plan: text });
+  }
+
+  #refused(wish: Wish, error: unknown): void {
+    const { counts } = this.#scene;
+    if (!(error instanceof FaultError)) {
+      this.#scene.violate(`a client was told ${String(error)}`);
+      return;
+    }
+    const { code } = error.fault;
+    if (code.startsWith("STORE_") || code === "ENGINE_CLOSED") return;
+    wish.answered = true;
+    if (code === "REQUEST_KEY_REUSED") counts.requestsRefused += 1;
+    else this.#scene.violate(`a client was refused: ${error.message}`);
+  }
+}

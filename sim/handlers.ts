@@ -1,0 +1,200 @@
+import { type FaultCode, FaultError, fault, notDone } from "../src/core/fault.ts";
+import type { EffectKey } from "../src/core/id.ts";
+import type { Json, JsonObject } from "../src/core/json.ts";
+import type { Done, Probe, Sighting, Tool, ToolContext } from "../src/core/tool.ts";
+import { cast } from "./cast.ts";
+import type { Life } from "./life.ts";
+import type { Scene } from "./scene.ts";
+import type { Dispatch } from "./world.ts";
+
+/** The cast as one worker has it: every call goes out into the shared world and comes back, or not, as chance will have it. */
+export function toolsFor(scene: Scene, life: Life): readonly Tool[] {
+  return cast.map((tool) => ({
+    ...tool,
+    run: (input, context) => {
+      if (!life.alive) return never();
+      return tool.effect === "acts"
+        ? act(scene, life, tool, { input, context, undoes: null })
+        : compute(scene, life, tool, input, context);
+    },
+    verify: tool.verify && ((probe) => (life.alive ? look(scene, life, tool, probe) : never())),
+    compensate:
+      tool.compensate &&
+      ((done: Done, context) =>
+        life.alive ? act(scene, life, tool, { input: done.input, context, undoes: done.key }) : never()),
+  }));
+}
+
+const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
+
+/** How a call goes, as its caller will hear it. */
+type Manner = "value" | "lie" | "throw after" | "throw before" | "not done";
+
+function drawManner({ rng, swarm: { manners } }: Scene): Manner {
+  if (rng.chance(manners.notDone)) return "not done";
+  if (rng.chance(manners.throwsBefore)) return "throw before";
+  if (rng.chance(manners.throwsAfter)) return "throw after";
+  return rng.chance(manners.lies) ? "lie" : "value";
+}
+
+function drawLatency({ rng, swarm: { manners } }: Scene, timeoutMs: number, settleMs: number): number {
+  if (rng.chance(manners.late)) return timeoutMs + rng.between(1, settleMs + 2000);
+  return rng.below(rng.chance(manners.slow) ? timeoutMs : 100);
+}
+
+/** The moment at which a handler is heard, unless its worker dies of it. */
+function later(scene: Scene, life: Life, ms: number, about: string, settle: () => void): void {
+  const { agenda, rng } = scene;
+  const happen = () => {
+    if (rng.chance(scene.rates.killed)) {
+      life.die("while its tool answered");
+      return "killed";
+    }
+    settle();
+    return "heard";
+  };
+  agenda.addAt(agenda.now() + ms, { name: "answer", owner: life.number, about, happen });
+}
+
+function compute(scene: Scene, life: Life, tool: Tool, input: Json, context: ToolContext): Promise<unknown> {
+  scene.record.asked(tool, input, context);
+  return new Promise((resolve, reject) => {
+    const manner = drawManner(scene);
+    talk(scene, context, input);
+    const value = answerOf(input, `${tool.name}-${(input as JsonObject).to as string}`);
+    later(scene, life, drawLatency(scene, tool.timeoutMs, 0), context.step_id, () => {
+      if (manner === "value") resolve(value);
+      else if (manner === "lie") resolve({ ...value, n: "many" });
+      else reject(drawError(scene, manner));
+    });
+  });
+}
+
+interface Wish {
+  readonly input: Json;
+  readonly context: ToolContext;
+  /** The key of the act to be undone; null for an act. */
+  readonly undoes: EffectKey | null;
+}
+
+function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: Wish): Promise<unknown> {
+  const { record, world, agenda } = scene;
+  const { run_id: run, step_id: step, attempt } = context;
+  record.acting(tool, input, context, life.number);
+  const timeoutMs = record.timeoutOf(run, step) ?? tool.timeoutMs;
+  const manner = honest(tool, drawManner(scene));
+  const latency = drawLatency(scene, timeoutMs, tool.settleAfterMs);
+  const landsIn = drawLanding(scene, manner, latency, timeoutMs + tool.settleAfterMs);
+  if (landsIn !== null && landsIn > timeoutMs) scene.counts.lateLandings += 1;
+  const request = {
+    tool: tool.name,
+    run,
+    step,
+    attempt,
+    key: context.key as EffectKey,
+    fact: record.factOf(tool, input, context),
+    undoes,
+  };
+  const dispatch = world.dispatch(
+    { ...request, sender: life.number, knownForMs: tool.idempotentForMs },
+    landsIn === null ? null : agenda.now() + landsIn,
+  );
+  talk(scene, context, input);
+  return new Promise((resolve, reject) => {
+    const ear = { open: true };
+    heedAbort(scene, dispatch, context, (why) => {
+      ear.open = false;
+      reject(why);
+    });
+    const value = undoes === null ? answerOf(input, context.key) : { undone: true };
+    later(scene, life, latency, `${step}.${attempt} ${manner}`, () => {
+      if (manner === "value") resolve(value);
+      else if (manner === "lie") resolve(undoes === null ? { lie: true } : value);
+      else if (manner === "throw before" && latency % 2 === 0) resolve({ success: false });
+      else reject(drawError(scene, manner));
+      if (ear.open && (manner === "value" || manner === "lie")) record.answered(dispatch);
+    });
+  });
+}
+
+/** Some tools promise that an error means that nothing happened. */
+function honest(tool: Tool, manner: Manner): Manner {
+  return tool.errorsMean === "not_done" && manner === "throw after" ? "throw before" : manner;
+}
+
+/** When it lands: before its answer where that says so, else whenever the network likes; null for never. */
+function drawLanding({ rng }: Scene, manner: Manner, latency: number, longestMs: number): number | null {
+  switch (manner) {
+    case "not done":
+    case "throw before":
+      return null;
+    case "throw after":
+      return rng.chance(0.6) ? rng.below(latency + 1) : rng.between(latency, Math.max(latency, longestMs));
+    default:
+      return rng.below(Math.min(latency, longestMs) + 1);
+  }
+}
+
+function heedAbort(
+  { rng, swarm, world }: Scene,
+  dispatch: Dispatch,
+  { signal }: ToolContext,
+  reject: (why: Error) => void,
+): void {
+  if (!rng.chance(swarm.manners.heedsAbort)) return;
+  signal.addEventListener(
+    "abort",
+    () => {
+      if (rng.chance(0.5)) world.recall(dispatch);
+      reject(new Error("aborted"));
+    },
+    { once: true },
+  );
+}
+
+const passing: readonly FaultCode[] = ["NETWORK_TIMEOUT", "TRANSIENT_DB_LOCK", "TEMPORARY_PROVIDER_ERROR"];
+
+function drawError({ rng }: Scene, manner: Manner): Error {
+  const code = rng.chance(0.7) ? rng.pick(passing) : "TOOL_FAILED";
+  if (manner === "not done") return notDone(code, "nothing happened");
+  return rng.chance(0.5) ? new FaultError(fault(code, "it went wrong")) : new Error("it went wrong");
+}
+
+function answerOf(input: Json, id: string): JsonObject {
+  return { tenant: (input as JsonObject).tenant as string, id, n: 1 };
+}
+
+/** What a handler says beside its answer. Only plan steps send errands, or there would be no end of them. */
+function talk({ rng, swarm }: Scene, context: ToolContext, input: Json): void {
+  const { talks } = swarm.manners;
+  if (rng.chance(talks)) context.cost({ usd_micros: rng.between(1, 900), tokens_in: rng.below(5) });
+  if (rng.chance(talks)) context.notice("told", { to: (input as JsonObject).to as string });
+  if (!context.step_id.includes(".") && rng.chance(talks / 2)) {
+    const { tenant, to } = input as JsonObject;
+    context.errand(rng.pick(["calc", "ask", "mail", "save", "pay"]), {
+      tenant: tenant as string,
+      to: to as string,
+      text: "errand",
+    });
+  }
+}
+
+/** A verifier sees the world as it was at some moment between question and answer. */
+function look(scene: Scene, life: Life, tool: Tool, probe: Probe): Promise<Sighting> {
+  const { rng, world, swarm } = scene;
+  return new Promise((resolve, reject) => {
+    const blind = rng.chance(swarm.manners.blind);
+    const early = rng.chance(0.5) ? world.stands(probe.key) : null;
+    const latency = drawLatency(scene, tool.timeoutMs, 0);
+    later(scene, life, latency, `look ${tool.name}`, () => {
+      if (blind && latency % 2 === 0) reject(new Error("cannot look"));
+      else if (blind) resolve({ saw: "unknown" });
+      else if (!(early ?? world.stands(probe.key))) resolve({ saw: "absent" });
+      else
+        resolve({
+          saw: "happened",
+          output: rng.chance(swarm.manners.lies / 3) ? { lie: true } : answerOf(probe.input, probe.key),
+        });
+    });
+  });
+}

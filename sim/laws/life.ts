@@ -1,0 +1,122 @@
+import { faults } from "../../src/core/fault.ts";
+import { dueAt, type Run, type Step } from "../../src/core/run.ts";
+import { cast } from "../cast.ts";
+import type { Fact } from "../record.ts";
+import type { Scene } from "../scene.ts";
+
+/** How a run lives: it ends once, waits only for what can come, tries as often as it may, pays for what it did. */
+export function judgeLife(fact: Fact): void {
+  ending(fact);
+  nothingAfterCancel(fact);
+  trying(fact);
+  paying(fact);
+  telling(fact);
+}
+
+const afterTheEnd: readonly string[] = [
+  "run.resumed",
+  "step.compensating",
+  "step.settled",
+  "notice.delivered",
+  "evidence.kept",
+  "step.cancelled",
+  "gate.contested",
+];
+
+/** I3: nothing moves an ended run but resuming, undoing and the word of a person. */
+function ending({ scene, before, event, after }: Fact): void {
+  if (before.ended !== null && !afterTheEnd.includes(event.type))
+    scene.violate(`I3: ${before.id} is ${before.ended.status}, and then came ${event.type}`);
+  if (event.type !== "run.ended") return;
+  const states = Array.from(after.steps, ({ standing }) => standing.state);
+  const whole = states.every((state) => state === "succeeded");
+  if (event.status === "completed" && !whole)
+    scene.violate(`${before.id} was called completed with ${states.join(", ")}`);
+  const open = states.find((state) =>
+    [
+      "ready",
+      "running",
+      "waiting",
+      "waiting_approval",
+      "in_doubt",
+      "pending",
+      "failed_retryable",
+      "compensating",
+    ].includes(state),
+  );
+  if (open !== undefined) scene.violate(`I11: ${before.id} ended (${event.status}) with a step ${open}`);
+}
+
+/** Once a run is cancelled nothing of it starts any more, but undoing. */
+function nothingAfterCancel({ scene, before, event }: Fact): void {
+  if (event.type !== "step.started" || before.cancel === null) return;
+  const step = before.steps.get(before.index.get(event.step_id) as number);
+  if (step.cause?.by !== "undo") scene.violate(`${before.id} ${event.step_id} was started after the run was cancelled`);
+}
+
+/** I8: whoever waits has someone or something that will wake it. */
+export function judgeWaking(scene: Scene, after: Run): void {
+  if (after.ended !== null) return;
+  let moves = false;
+  for (const step of after.steps) {
+    const wrong = sleeper(after, step);
+    if (wrong !== null) scene.violate(`I8: ${after.id} ${step.spec.step_id} ${wrong}`);
+    moves ||= ["ready", "running", "failed_retryable", "waiting"].includes(step.standing.state);
+  }
+  if (moves && dueAt(after) === null && !onlyTools(after))
+    scene.violate(`I8: ${after.id} moves by itself, but is never due`);
+}
+
+function onlyTools(run: Run): boolean {
+  return Array.from(run.steps).every(({ standing }) => standing.state !== "waiting" || standing.on.for === "tool");
+}
+
+function sleeper(run: Run, { standing }: Step): string | null {
+  if (standing.state === "waiting_approval") {
+    const gate = run.gates.get(standing.gate_id);
+    return gate?.status === "open" ? null : `waits for a gate that is ${gate?.status}`;
+  }
+  if (standing.state === "compensating") {
+    const undo = run.index.get(standing.undo);
+    if (undo === undefined) return "is undone by nobody";
+    const { state } = run.steps.get(undo).standing;
+    return ["succeeded", "failed_final", "rejected", "skipped", "cancelled"].includes(state)
+      ? `waits for an undo that is ${state}`
+      : null;
+  }
+  return null;
+}
+
+/** A step is tried as often as its plan, its tool or its fault allows, and no more. */
+function trying({ scene, kept, before, event }: Fact): void {
+  if (event.type === "run.resumed") kept.failures.clear();
+  if (event.type === "step.readied") kept.failures.delete(event.step_id);
+  if (event.type !== "step.failed") return;
+  const failures = (kept.failures.get(event.step_id) ?? 0) + 1;
+  kept.failures.set(event.step_id, failures);
+  if (event.retry_at === null) return;
+  scene.counts.retries += 1;
+  const { spec } = before.steps.get(before.index.get(event.step_id) as number);
+  const asked = spec.on_failure === "retry" && event.fault.code === "TOOL_FAILED";
+  const usual = asked ? 4 : faults[event.fault.code].tries;
+  const tries =
+    spec.retries === null ? (cast.find(({ name }) => name === spec.name)?.tries ?? usual) : spec.retries + 1;
+  if (failures >= tries)
+    scene.violate(`${before.id} ${event.step_id} is tried again after ${failures} of ${tries} tries`);
+}
+
+/** I6: what is charged is what the attempts cost. */
+function paying({ scene, kept, before, event }: Fact): void {
+  const cost = "cost" in event ? event.cost : undefined;
+  const charges = ("charges" in event ? event.charges : undefined) ?? [];
+  for (const { tally, amount } of charges) kept.charges.set(tally, (kept.charges.get(tally) ?? 0) + amount);
+  const paid = charges.reduce((sum, { amount }) => sum + amount, 0);
+  const due = cost === undefined ? 0 : 2 * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
+  if (paid !== due) scene.violate(`I6: ${before.id} charged ${paid} where ${due} were due`);
+}
+
+/** I14: delivered is only said of what has arrived. */
+function telling({ scene, before, event }: Fact): void {
+  if (event.type === "notice.delivered" && !scene.world.heard(event.notice_id))
+    scene.violate(`I14: ${before.id} says that ${event.notice_id} was delivered, and nobody got it`);
+}

@@ -1,0 +1,63 @@
+import type { RunId, Tenant } from "../../src/core/id.ts";
+import { findStep } from "../../src/core/run.ts";
+import { audit } from "../../src/engine/audit.ts";
+import type { Scene } from "../scene.ts";
+
+/** What must hold when everything has come to rest: the journal verifies, rows and tallies are what events add up to. */
+export async function judgeRest(scene: Scene): Promise<void> {
+  const runs = [...scene.record.all()].filter(({ run }) => run.position > 0);
+  for (const tenant of new Set(runs.map((kept) => kept.tenant))) {
+    const mine = runs.filter((kept) => kept.tenant === tenant);
+    await chains(
+      scene,
+      tenant,
+      mine.map(({ run }) => run.id),
+    );
+    tallies(scene, tenant, mine);
+  }
+  for (const { run } of runs) for (const [id] of run.notices) scene.violate(`I14: ${id} was never delivered`);
+  heard(scene);
+}
+
+/** I5, I13: the chain is whole, and every row is what its events add up to. */
+async function chains({ store, violate }: Scene, tenant: Tenant, ids: readonly RunId[]): Promise<void> {
+  const each = async function* () {
+    yield* ids;
+  };
+  const { broken } = await audit(store, tenant, each());
+  for (const { run_id, position, what } of broken) violate(`I5: ${run_id} at ${position}: ${what}`);
+}
+
+/** I6: a tally is the sum of what was charged to it. */
+function tallies(
+  { tables, violate }: Scene,
+  tenant: Tenant,
+  runs: readonly { readonly charges: ReadonlyMap<string, number> }[],
+): void {
+  const sums = new Map<string, number>();
+  for (const { charges } of runs)
+    for (const [tally, amount] of charges) sums.set(tally, (sums.get(tally) ?? 0) + amount);
+  for (const [tally, sum] of sums) {
+    const used = tables.used(tenant, tally);
+    if (used !== sum) violate(`I6: ${tally} of ${tenant} is ${used}, its charges add up to ${sum}`);
+  }
+}
+
+/** What a tool answered to a worker that was neither fenced nor killed is on record. */
+function heard({ record, violate, tables }: Scene): void {
+  for (const { dispatch, epoch } of record.heard) {
+    const { run, step, attempt } = dispatch;
+    const kept = record.get(run);
+    if (kept === undefined || kept.epoch !== epoch) continue;
+    const events = tables.events.get(kept.tenant, run) ?? [];
+    const told = events.some(({ body, type }) => {
+      if (!["step.succeeded", "step.failed", "evidence.kept"].includes(type)) return false;
+      const event = JSON.parse(body ?? "{}") as { readonly step_id?: string; readonly attempt?: number };
+      return event.step_id === step && event.attempt === attempt;
+    });
+    if (!told)
+      violate(
+        `${run} ${step}.${attempt} was answered, and the answer was dropped (${findStep(kept.run, step)?.standing.state})`,
+      );
+  }
+}

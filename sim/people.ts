@@ -1,0 +1,246 @@
+import { FaultError } from "../src/core/fault.ts";
+import type { EffectKey, GateId, RunId, StepId } from "../src/core/id.ts";
+import { findStep, type Step } from "../src/core/run.ts";
+import type { Engine, PrincipalInput, ResolveOptions } from "../src/engine/api.ts";
+import { downstreamKey } from "../src/engine/digest.ts";
+import { cast } from "./cast.ts";
+import type { Company } from "./company.ts";
+import type { Fact, Kept } from "./record.ts";
+import type { Scene } from "./scene.ts";
+
+/** What a person is told, and what is no surprise. */
+const ordinary: readonly string[] = ["GATE_DECIDED", "GATE_EXPIRED", "NOT_POSSIBLE"];
+
+/** Those who decide, look and repent: they say yes, no or nothing, twice or late, and some are not who they should be. */
+export class People {
+  readonly #scene: Scene;
+  readonly #company: Company;
+  readonly #resumes = new Map<RunId, number>();
+  #calm = false;
+  #busy = 0;
+
+  constructor(scene: Scene, company: Company) {
+    this.#scene = scene;
+    this.#company = company;
+    scene.record.witness((fact) => this.#notice(fact));
+  }
+
+  /** Nobody has anything in mind. */
+  get done(): boolean {
+    return this.#busy === 0;
+  }
+
+  /** From now on everyone does what they are there for. */
+  calm(): void {
+    this.#calm = true;
+    for (const kept of this.#scene.record.all()) {
+      for (const { standing, spec } of kept.run.steps) {
+        if (standing.state === "waiting_approval") this.#decide(kept, standing.gate_id);
+        if (standing.state === "in_doubt") this.#lookAt(kept, spec.step_id);
+      }
+    }
+  }
+
+  #notice({ scene, kept, event, after }: Fact): void {
+    const { rng, swarm, counts } = scene;
+    const { folk } = swarm;
+    switch (event.type) {
+      case "run.accepted":
+        if (rng.chance(folk.cancels)) this.#cancel(kept);
+        break;
+      case "gate.opened":
+        if (event.duplicate_of !== null) counts.duplicatesHeld += 1;
+        if (rng.chance(folk.intrudes)) this.#intrude(kept, event.gate_id);
+        if (this.#calm || !rng.chance(folk.vanishes)) this.#decide(kept, event.gate_id);
+        break;
+      case "gate.expired":
+        counts.gatesExpired += 1;
+        break;
+      case "cancel.requested":
+        counts.cancels += 1;
+        break;
+      case "run.resumed":
+        counts.resumes += 1;
+        break;
+      case "step.uncompensated":
+        counts.undosFailed += 1;
+        break;
+      case "step.doubted":
+      case "step.probed":
+        if (this.#calm || !rng.chance(folk.vanishes)) this.#lookAt(kept, event.step_id);
+        break;
+      case "step.succeeded":
+        if (event.ledger !== undefined && rng.chance(folk.undoes)) this.#undo(kept, event.step_id);
+        break;
+      case "step.proposed":
+        if (event.cause.by === "errand") counts.errands += 1;
+        break;
+      case "run.ended":
+        if (after.ended?.status !== "completed" && rng.chance(folk.resumes)) this.#resume(kept);
+        break;
+    }
+  }
+
+  /** Someone does something after a while. */
+  #plan(name: string, about: string, inMs: number, happen: () => string): void {
+    const { agenda } = this.#scene;
+    this.#busy += 1;
+    agenda.addAt(agenda.now() + inMs, {
+      name,
+      owner: 0,
+      about,
+      happen: () => {
+        this.#busy -= 1;
+        return happen();
+      },
+    });
+  }
+
+  #pause(): number {
+    return this.#scene.rng.between(1, this.#calm ? 2000 : 20_000);
+  }
+
+  /** Goes to whatever door is open; comes back when the answer was not one. */
+  #go(again: () => void, ask: (engine: Engine) => Promise<unknown>, forbidden = false): string {
+    const engine = this.#company.door();
+    if (engine === null) {
+      again();
+      return "nobody there";
+    }
+    void ask(engine).then(
+      () => {
+        if (forbidden) this.#scene.violate("I7: someone who may not was let through");
+      },
+      (error: unknown) => this.#told(error, again, forbidden),
+    );
+    return "asked";
+  }
+
+  #told(error: unknown, again: () => void, forbidden: boolean): void {
+    if (!(error instanceof FaultError)) {
+      this.#scene.violate(`a person was told ${String(error)}`);
+      return;
+    }
+    const { code } = error.fault;
+    const unheard = code.startsWith("STORE_") || code === "ENGINE_CLOSED";
+    if (unheard && this.#calm) again();
+    if (!unheard && !ordinary.includes(code) && !forbidden)
+      this.#scene.violate(`a person was refused: ${error.message}`);
+  }
+
+  #decide(kept: Kept, gate: GateId): void {
+    const { rng, swarm, counts } = this.#scene;
+    this.#plan("decide", gate, this.#pause(), () => {
+      if (kept.run.gates.get(gate)?.status !== "open") return "decided already";
+      const principal = person(kept, "ana");
+      const denies = rng.chance(this.#calm ? swarm.folk.denies / 2 : swarm.folk.denies);
+      if (denies) counts.denials += 1;
+      const again = () => this.#decide(kept, gate);
+      const say = (engine: Engine) =>
+        denies ? engine.reject(gate, { principal }) : engine.approve(gate, { principal });
+      if (rng.chance(swarm.folk.repeats)) this.#go(() => {}, say);
+      return this.#go(again, say);
+    });
+  }
+
+  /** An agent, the one who asked, or a stranger tries to say yes. */
+  #intrude(kept: Kept, gate: GateId): void {
+    const { rng, counts, swarm } = this.#scene;
+    counts.intrusions += 1;
+    const others = swarm.tenants.filter(({ name }) => name !== kept.tenant);
+    const { id } = kept.run.principal;
+    const who = [
+      { id: "robot", kind: "agent", tenant: kept.tenant },
+      { id: "cron", kind: "service", tenant: kept.tenant },
+      { id, kind: "person", tenant: kept.tenant },
+      ...others.map(({ name }) => ({ id: "ana", kind: "person", tenant: name }) as const),
+    ] as const;
+    const principal: PrincipalInput = rng.pick(who);
+    this.#plan("intrude", gate, this.#pause(), () =>
+      this.#go(
+        () => {},
+        (engine) => engine.approve(gate, { principal }),
+        true,
+      ),
+    );
+  }
+
+  #cancel(kept: Kept): void {
+    this.#plan("cancel", kept.run.id, this.#pause(), () => {
+      if (kept.run.ended !== null) return "too late";
+      const principal = person(kept, "ana");
+      return this.#go(
+        () => {},
+        async (engine) => (await engine.run(kept.run.id, { principal })).cancel({ reason: "changed my mind" }),
+      );
+    });
+  }
+
+  #resume(kept: Kept): void {
+    const { id } = kept.run;
+    const times = this.#resumes.get(id) ?? 0;
+    if (times >= 2) return;
+    this.#resumes.set(id, times + 1);
+    this.#plan("resume", id, this.#pause(), () => {
+      const status = kept.run.ended?.status;
+      if (status !== "partial" && status !== "failed") return "not needed";
+      const again = () => this.#resume(kept);
+      return this.#go(again, (engine) => engine.resume(id, { principal: person(kept, "ana") }));
+    });
+  }
+
+  #undo(kept: Kept, step_id: StepId): void {
+    this.#plan("undo", step_id, this.#pause(), () => {
+      const step = findStep(kept.run, step_id) as Step;
+      if (step.act?.state !== "committed" || !canUndo(step)) return "not possible";
+      return this.#resolve(kept, step_id, { principal: person(kept, "ana"), as: "undo" });
+    });
+  }
+
+  #resolve(kept: Kept, step_id: StepId, options: ResolveOptions): string {
+    const again = () => this.#lookAt(kept, step_id);
+    return this.#go(again, (engine) => engine.resolve(kept.run.id, step_id, options));
+  }
+
+  /** A person looks at the world, and says what is there. Whoever cannot tell yet waits. */
+  #lookAt(kept: Kept, step_id: StepId): void {
+    const { rng, world, swarm } = this.#scene;
+    this.#plan("look", step_id, this.#pause(), () => {
+      const step = findStep(kept.run, step_id) as Step;
+      if (step.standing.state !== "in_doubt") return "settled already";
+      const automatic = step.standing.doubt.next.do !== "ask";
+      const key = downstreamKey(step.call?.key as EffectKey, step.act?.generation ?? 1);
+      if (world.mayStillLand(key) || (automatic && rng.chance(0.9))) {
+        this.#lookAt(kept, step_id);
+        return "cannot tell yet";
+      }
+      const principal = person(kept, "ana");
+      if (rng.chance(0.1)) return this.#resolve(kept, step_id, { principal, as: "give_up" });
+      if (rng.chance(swarm.folk.undoes) && canUndo(step) && safeToUndo(step))
+        return this.#resolve(kept, step_id, { principal, as: "undo" });
+      if (!this.#happened(step, key)) return this.#resolve(kept, step_id, { principal, as: "absent" });
+      return this.#resolve(kept, step_id, {
+        principal,
+        as: "happened",
+        output: { tenant: kept.tenant, id: key, n: 1 },
+      });
+    });
+  }
+
+  #happened({ cause }: Step, key: EffectKey): boolean {
+    const { world } = this.#scene;
+    return cause?.by === "undo" ? (world.undoing(key)?.times ?? 0) > 0 : world.stands(key);
+  }
+}
+
+function person({ tenant }: Kept, id: string): PrincipalInput {
+  return { id, kind: "person", tenant };
+}
+
+function canUndo({ spec, cause }: Step): boolean {
+  return cause?.by !== "undo" && cast.some(({ name, compensate }) => name === spec.name && compensate !== null);
+}
+
+function safeToUndo({ spec }: Step): boolean {
+  return cast.some(({ name, safeIfAbsent }) => name === spec.name && safeIfAbsent);
+}

@@ -1,0 +1,222 @@
+import type { Event } from "../src/core/event.ts";
+import { evolve } from "../src/core/evolve.ts";
+import type { EffectKey, RunId, StepId, Tenant } from "../src/core/id.ts";
+import { type Json, type JsonObject, sameJson } from "../src/core/json.ts";
+import { rowsOf } from "../src/core/rows-of.ts";
+import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
+import type { Claim, Entry, Put } from "../src/core/store.ts";
+import type { Tool, ToolContext } from "../src/core/tool.ts";
+import { judgeActs } from "./laws/acts.ts";
+import { judgeGates } from "./laws/gates.ts";
+import { judgeLife, judgeWaking } from "./laws/life.ts";
+import { judgeMoves } from "./laws/moves.ts";
+import type { Scene } from "./scene.ts";
+import type { Dispatch } from "./world.ts";
+
+/** A run as its stored bytes tell it, and what the laws remember of it beside. */
+export interface Kept {
+  readonly tenant: Tenant;
+  run: Run;
+  epoch: number;
+  /** The worker that claimed it last. */
+  holder: number;
+  /** Failed tries of a step since it was last begun anew. */
+  readonly failures: Map<StepId, number>;
+  /** Gates that let someone through, with the step they did it for. */
+  readonly consumed: Map<string, StepId>;
+  readonly charges: Map<string, number>;
+}
+
+/** One fact, between what was before and what is after it. */
+export interface Fact {
+  readonly scene: Scene;
+  readonly kept: Kept;
+  readonly before: Run;
+  readonly event: Event;
+  readonly after: Run;
+}
+
+/** Who wants to know what has become true. */
+export type Witness = (fact: Fact) => void;
+
+/** The journal as an outsider reads it: every append is folded again from its bytes and held against the laws. */
+export class RunRecord {
+  readonly #scene: () => Scene;
+  readonly #kept = new Map<RunId, Kept>();
+  /** By effect key: the latest generation that was opened. */
+  readonly generations = new Map<EffectKey, number>();
+  readonly #witnesses: Witness[] = [];
+  /** Values that a living, unfenced worker has heard: they must come to be on record. */
+  readonly #heard: { readonly dispatch: Dispatch; readonly epoch: number }[] = [];
+
+  constructor(scene: () => Scene) {
+    this.#scene = scene;
+  }
+
+  witness(witness: Witness): void {
+    this.#witnesses.push(witness);
+  }
+
+  all(): Iterable<Kept> {
+    return this.#kept.values();
+  }
+
+  get(run: RunId): Kept | undefined {
+    return this.#kept.get(run);
+  }
+
+  get heard(): readonly { readonly dispatch: Dispatch; readonly epoch: number }[] {
+    return this.#heard;
+  }
+
+  /** An entry has been written. */
+  landed(entry: Entry): void {
+    const scene = this.#scene();
+    try {
+      const kept = this.#keptOf(entry);
+      if (entry.expect.epoch !== null && entry.expect.epoch !== kept.epoch) {
+        scene.violate(`I4: ${entry.run} was written under epoch ${entry.expect.epoch}, it is ${kept.epoch}`);
+      }
+      const before = kept.run;
+      const events = entry.events.map(
+        (sealed) => ({ type: sealed.type, at: sealed.at, ...JSON.parse(sealed.body) }) as Event,
+      );
+      for (const event of events) this.#happened(scene, kept, event);
+      judgeWaking(scene, kept.run);
+      this.#compareRows(scene, entry, rowsOf(before, events, kept.run));
+    } catch (error) {
+      scene.violate(`the record cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #keptOf({ tenant, run }: Pick<Entry, "tenant" | "run">): Kept {
+    let kept = this.#kept.get(run);
+    if (kept === undefined) {
+      const charges = new Map<string, number>();
+      kept = {
+        tenant,
+        run: unbornRun(run, tenant),
+        epoch: 0,
+        holder: 0,
+        failures: new Map(),
+        consumed: new Map(),
+        charges,
+      };
+      this.#kept.set(run, kept);
+    }
+    return kept;
+  }
+
+  #happened(scene: Scene, kept: Kept, event: Event): void {
+    const before = kept.run;
+    const after = evolve(before, event);
+    kept.run = after;
+    const fact: Fact = { scene, kept, before, event, after };
+    judgeMoves(fact);
+    judgeLife(fact);
+    judgeGates(fact);
+    judgeActs(fact);
+    for (const witness of this.#witnesses) witness(fact);
+  }
+
+  /** I13: what the writer's running fold made of it is what its bytes make of it. */
+  #compareRows(scene: Scene, { run, puts }: Entry, expected: readonly Put[]): void {
+    const same = puts.length === expected.length && puts.every((put, index) => samePut(put, expected[index] as Put));
+    if (!same) scene.violate(`I13: ${run} wrote rows that its events do not add up to`);
+  }
+
+  claimed({ run, tenant, epoch }: Claim, holder: number): void {
+    const scene = this.#scene();
+    const kept = this.#keptOf({ run, tenant });
+    if (kept.tenant !== tenant) scene.violate(`I10: ${run} of ${kept.tenant} was claimed for ${tenant}`);
+    if (epoch <= kept.epoch) scene.violate(`I4: the epoch of ${run} went from ${kept.epoch} to ${epoch}`);
+    if (kept.holder !== 0 && kept.holder !== holder) scene.counts.takeovers += 1;
+    kept.epoch = epoch;
+    kept.holder = holder;
+  }
+
+  /** A tool that only computes or reads is called. */
+  asked(tool: Tool, input: Json, { run_id, step_id }: ToolContext): void {
+    const step = this.#called(tool, input, run_id, step_id);
+    if (step !== null) this.#inOrder(step, run_id);
+  }
+
+  /** A tool is let loose on the world: the record must have said so before. */
+  acting(tool: Tool, input: Json, { run_id, step_id, attempt }: ToolContext, worker: number): void {
+    const scene = this.#scene();
+    const step = this.#called(tool, input, run_id, step_id);
+    if (step === null) return;
+    this.#inOrder(step, run_id);
+    const where = `${run_id} ${step_id}.${attempt} (${tool.name}, by ${worker})`;
+    const { standing, act } = step;
+    const begun = standing.state === "running" && standing.attempt === attempt && act !== null;
+    // Another worker may have taken the run over since the marker was written; then it must be known to be in doubt.
+    const doubted = standing.state === "in_doubt" && act?.attempt === attempt;
+    if (!begun && !doubted) scene.violate(`I1: ${where} was called while it is ${standing.state} on record`);
+    if (begun && !sameJson(step.call?.input ?? null, undoInput(step) ?? input))
+      scene.violate(`I7: ${where} got another input than was recorded`);
+    const tenant = this.#kept.get(run_id)?.tenant as Tenant;
+    if (scene.tables.markers.get(tenant, run_id, step_id, attempt) === undefined)
+      scene.violate(`I1: ${where} was called without a send marker`);
+  }
+
+  #called(tool: Tool, input: Json, run_id: RunId, step_id: StepId): Step | null {
+    const scene = this.#scene();
+    const kept = this.#kept.get(run_id);
+    const step = kept && findStep(kept.run, step_id);
+    if (kept === undefined || step === undefined) {
+      scene.violate(`${tool.name} was called for ${run_id} ${step_id}, which is not on record`);
+      return null;
+    }
+    if ((input as JsonObject).tenant !== kept.tenant)
+      scene.violate(
+        `I10: ${run_id} of ${kept.tenant} calls ${tool.name} with what belongs to ${(input as JsonObject).tenant}`,
+      );
+    return step;
+  }
+
+  /** I9: nothing runs before what it needs. */
+  #inOrder({ spec }: Step, run: RunId): void {
+    const kept = this.#kept.get(run) as Kept;
+    for (const needed of spec.depends_on) {
+      const state = findStep(kept.run, needed)?.standing.state;
+      if (
+        state !== "succeeded" &&
+        state !== "compensating" &&
+        state !== "compensated" &&
+        state !== "compensation_failed"
+      )
+        this.#scene().violate(`I9: ${run} ${spec.step_id} was called while ${needed} is ${state}`);
+    }
+  }
+
+  /** A value has reached a living worker. */
+  answered(dispatch: Dispatch): void {
+    const kept = this.#kept.get(dispatch.run);
+    if (kept !== undefined && kept.holder === dispatch.sender) this.#heard.push({ dispatch, epoch: kept.epoch });
+  }
+
+  timeoutOf(run: RunId, step: StepId): number | null {
+    const kept = this.#kept.get(run);
+    return (kept && findStep(kept.run, step)?.spec.timeout_ms) ?? null;
+  }
+
+  /** What a call would make true, as the scenario sees it: the same words to the same one are the same act. */
+  factOf(tool: Tool, input: Json, { run_id, step_id }: Pick<ToolContext, "run_id" | "step_id">): string {
+    const kept = this.#kept.get(run_id);
+    const step = kept && findStep(kept.run, step_id);
+    const { tenant, to } = input as { tenant: string; to: string };
+    if (tool.identity !== null) return `${tenant}/${tool.name}/${to}`;
+    if (step?.spec.idempotency_template != null) return `${tenant}/${tool.name}/template/${to}`;
+    return `${tenant}/${tool.name}/${run_id}/${step_id}`;
+  }
+}
+
+/** What an undo receives is put together from the act it undoes. */
+function undoInput({ cause, call }: Step): Json | null {
+  return cause?.by === "undo" ? (call?.input ?? null) : null;
+}
+
+function samePut(left: Put, right: Put): boolean {
+  return left.table === right.table && left.key === right.key && left.was === right.was && left.row === right.row;
+}
