@@ -58,14 +58,16 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
 
 type Of<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 
+/** Nothing begins in a cancelled run but the undoing of what was done. */
 function proposed(run: Run, event: Of<"step.proposed">): Run {
+  const begins = run.cancel === null || event.cause.by === "undo";
   const step: Step = {
     index: run.steps.length,
     spec: full(event.step),
     pin: event.pin,
     cause: event.cause,
     missing: 0,
-    standing: { state: "ready" },
+    standing: { state: begins ? "ready" : "cancelled" },
     attempts: 0,
     forgiven: 0,
     call: null,
@@ -73,13 +75,14 @@ function proposed(run: Run, event: Of<"step.proposed">): Run {
     act: null,
     world: null,
   };
+  const { moving, done } = run.paces;
   return {
     ...run,
     ended: null,
     steps: run.steps.push(step),
     index: run.index.set(event.step_id, step.index),
-    paces: { ...run.paces, moving: run.paces.moving + 1 },
-    fresh: [...run.fresh, step.index],
+    paces: begins ? { ...run.paces, moving: moving + 1 } : { ...run.paces, done: done + 1 },
+    fresh: begins ? [...run.fresh, step.index] : run.fresh,
   };
 }
 
