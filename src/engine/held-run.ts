@@ -238,14 +238,18 @@ export class HeldRun implements Listener {
 
   #began(grant: Grant, running: Running): void {
     const { step_id } = grant;
+    let isOver = false;
     this.#handlers.set(running, step_id);
     void running.over.then(() => {
-      if (this.#handlers.has(running)) this.#overdue.set(running, step_id);
+      if (grant.generation === 0)
+        this.#handlers.delete(running); // Nobody wants the late value of a read.
+      else if (!isOver) this.#overdue.set(running, step_id);
     });
     void running.late.then(async (late) => {
-      this.#handlers.delete(running);
+      isOver = true;
       this.#overdue.delete(running);
       if (late !== null && !this.#gone) await this.#keeping(this.#adopt(grant, late));
+      this.#handlers.delete(running); // Not before its value is recorded: until then the run is not let go.
       const step = findStep(this.run, step_id);
       if (step?.standing.state === "in_doubt" && !this.#gone) this.#attend(step);
       this.#restIfDone();
