@@ -33,7 +33,7 @@ export class Deliveries {
   }
 
   async #drain(onNotice: NonNullable<Ports["onNotice"]>): Promise<void> {
-    for (const [, notice] of this.#mailbox.run.notices) {
+    for (const notice of inOrder(this.#mailbox.run.notices)) {
       if (this.#stopped || !(await this.#deliverOne(notice, onNotice))) break;
     }
     this.#running = false;
@@ -61,4 +61,14 @@ export class Deliveries {
       return false;
     }
   }
+}
+
+/** Those of one step in the order it gave them; their ids end in their number. */
+function inOrder(notices: Iterable<readonly [string, Notice]>): readonly Notice[] {
+  const numbered = Array.from(notices, ([id, notice]) => {
+    const cut = id.lastIndexOf("_");
+    return { of: id.slice(0, cut), number: Number(id.slice(cut + 1)), notice };
+  });
+  numbered.sort((left, right) => (left.of === right.of ? left.number - right.number : left.of < right.of ? -1 : 1));
+  return numbered.map(({ notice }) => notice);
 }

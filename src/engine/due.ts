@@ -51,12 +51,20 @@ export class DueRuns {
       await this.#holds.refresh();
       if (this.#holds.works) {
         await this.#renew();
-        await this.#holds.holdDue(await this.#ports.store.claimDue(this.#ports.worker, CLAIM_MOST));
+        await this.#claim();
       }
     } catch {
       // The store is away; the next sweep looks again, and whoever needs it now is told by their own call.
     }
     if (!this.#stopped) this.#disarm = this.#ports.timers.after(await this.#pause(), () => void this.sweep());
+  }
+
+  /** One batch of what is due; more only while all of it turned out to need nothing. */
+  async #claim(): Promise<void> {
+    for (;;) {
+      const claims = await this.#ports.store.claimDue(this.#ports.worker, CLAIM_MOST);
+      if ((await this.#holds.holdDue(claims)) || claims.length < CLAIM_MOST) return;
+    }
   }
 
   async #pause(): Promise<number> {

@@ -2,7 +2,7 @@ import type { Command } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
-import { statusOf } from "../core/run.ts";
+import { type Run, statusOf } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
 import { load } from "./load.ts";
@@ -18,6 +18,8 @@ export class Holds {
   readonly #held = new Map<string, HeldRun>();
   /** Claims under way, so that two takers of one run share one hold. */
   readonly #taking = new Map<string, Promise<HeldRun | null>>();
+  /** Runs with nothing left but notices that nobody here takes. Their lease is kept, or they would crowd out what is due. */
+  readonly #idle = new Map<string, { readonly claim: Claim; readonly position: number }>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
   #closed = false;
@@ -71,21 +73,35 @@ export class Holds {
       progressed: () => this.#progressed(),
       over: (end) => this.#over(name, held, end),
     });
+    this.#idle.delete(name);
     this.#held.set(name, held);
     void held.begin();
     return held;
   }
 
-  async holdDue(claims: readonly Claim[]): Promise<void> {
+  /** Takes up runs that fell due. Answers whether there was anything to do. */
+  async holdDue(claims: readonly Claim[]): Promise<boolean> {
+    let taken = 0;
     for (const claim of claims) {
       if (this.#held.has(nameOf(claim.tenant, claim.run))) continue;
       try {
-        this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
+        const loaded = await load(this.#ports.store, claim.tenant, claim.run);
+        if (loaded.run.ended !== null && this.#isDeafTo(loaded.run)) {
+          this.#idle.set(nameOf(claim.tenant, claim.run), { claim, position: loaded.run.position });
+          continue;
+        }
+        this.hold(claim, loaded);
+        taken += 1;
       } catch (error) {
         // A run that cannot be read stays claimed until its lease runs out; the others go on.
         if (!(error instanceof FaultError)) throw error;
       }
     }
+    return taken > 0;
+  }
+
+  #isDeafTo(run: Run): boolean {
+    return this.#ports.onNotice === null && run.notices.size > 0;
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
@@ -134,19 +150,31 @@ export class Holds {
       const head = await this.#ports.store.head(held.claim.tenant, held.claim.run);
       if (head !== null && head.position > held.run.position) await held.mailbox.refresh();
     }
+    for (const { claim, position } of this.#idle.values()) {
+      const head = await this.#ports.store.head(claim.tenant, claim.run);
+      if (this.works && head !== null && head.position > position)
+        this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
+    }
     this.changed();
   }
 
   #over(name: string, held: HeldRun, end: HoldEnd): void {
     if (this.#held.get(name) === held) this.#held.delete(name);
-    if (end.kind === "rested") void this.#ports.store.release(held.claim).catch(() => {}); // Its lease runs out by itself.
+    if (end.kind === "rested" && this.works && this.#isDeafTo(held.run))
+      this.#idle.set(name, { claim: held.claim, position: held.run.position });
+    else if (end.kind === "rested") this.#release(held.claim);
     this.changed();
+  }
+
+  #release(claim: Claim): void {
+    void this.#ports.store.release(claim).catch(() => {}); // Its lease runs out by itself.
   }
 
   /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */
   async drain(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.all().map((held) => held.drain()));
+    for (const { claim } of this.#idle.values()) this.#release(claim);
     this.changed();
   }
 }
