@@ -31,10 +31,18 @@ export async function simulate(
   const stopped = new Map<StepId, Json>();
   const tools = real.toolbox.all().map((tool) => harmless(tool, stopped));
   const store = rehearsalStore(real.store);
-  const ports: Ports = { ...real, store, toolbox: new Toolbox(tools), onNotice: null, failpoint: () => {} };
+  const ports: Ports = {
+    ...real,
+    store,
+    toolbox: new Toolbox(tools),
+    tenants: real.tenants.rehearsing(),
+    onNotice: null,
+    failpoint: () => {},
+  };
   const holds = new Holds(ports, true);
-  const { requestKey: _key, mode: _mode, ...given } = options;
-  const submitted = await submit(ports, holds, rehearsed(plan, options.reads ?? "recorded"), principal, given);
+  const { requestKey: _key, mode, reads, ...given } = options;
+  const asked = mode === undefined || mode === "dry_run" ? given : { ...given, mode };
+  const submitted = await submit(ports, holds, rehearsed(plan, reads ?? "recorded"), principal, asked);
   const result = await new Handle(ports, holds, principal, submitted).result();
   await holds.drain();
   return report(result, plan, stopped);

@@ -19,6 +19,15 @@ export class Tenants {
     return this.#of(tenant).mode ?? "human_gated";
   }
 
+  /** As they are seen by a rehearsal, which is the dry run that a tenant may be confined to. */
+  rehearsing(): Tenants {
+    const awake = Object.entries(this.#settings).map(([tenant, settings]) => {
+      const { mode, ...rest } = settings;
+      return [tenant, mode === "dry_run" ? rest : settings] as const;
+    });
+    return new Tenants(Object.fromEntries(awake));
+  }
+
   trusts(tenant: Tenant, tool: string): boolean {
     return this.#of(tenant).trust?.includes(tool) ?? false;
   }
