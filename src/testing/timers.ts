@@ -27,14 +27,15 @@ export function manualTimers(clock: FakeClock): ManualTimers {
     },
     pass: async (ms) => {
       const end = clock.now() + ms;
-      await breathe();
+      await breathe(manyTurns);
       for (let next = earliest(timers, end); next !== undefined; next = earliest(timers, end)) {
         timers.delete(next);
         clock.advance(Math.max(0, next.at - clock.now()));
         next.work();
-        await breathe();
+        await breathe(someTurns);
       }
       clock.advance(Math.max(0, end - clock.now()));
+      await breathe(manyTurns);
     },
     get armed() {
       return timers.size;
@@ -49,10 +50,13 @@ function earliest(timers: ReadonlySet<Timer>, end: number): Timer | undefined {
   return first;
 }
 
-/** Turns of the event loop that what was set off may take: a step's way to its end is a handful of appends. */
-const turns = 20;
+/** Turns of the event loop for what a timer set off; an append is one or two. */
+const someTurns = 5;
 
-/** Lets everything that is ready run. Nothing waits for real time. */
-async function breathe(): Promise<void> {
+/** And for everything that is under way when time begins or stops to pass: a step's whole road is a handful of appends. */
+const manyTurns = 25;
+
+/** Lets what is ready run. Nothing waits for real time. */
+async function breathe(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
