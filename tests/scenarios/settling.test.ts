@@ -97,7 +97,7 @@ describe.each(places)("an act in doubt with a verifier, on $name", ({ newStage }
     const send = actor("send", throws("NETWORK_TIMEOUT"), { verify: verifying(stage) });
     const engine = await stage.open({ tools: [send.tool, follow().tool] });
     const run = await engine.submit(plan, { principal: bot });
-    await stage.pass(60 * minute);
+    await stage.pass(5 * minute);
     expect(await run.result()).toMatchObject({ final: false, steps: { send: { state: "in_doubt" } } });
     expect(probes).toHaveLength(2);
     expect(send.calls).toHaveLength(1);
@@ -118,7 +118,7 @@ describe.each(places)("an act in doubt with a verifier, on $name", ({ newStage }
     const result = await stage.rest(run);
     expect(result).toMatchObject({ final: false, blocked_on: [{ step_id: "send", reason_code: "IN_DOUBT" }] });
     expect(result.next).toContain("resolve");
-    await stage.pass(60 * minute);
+    await stage.pass(5 * minute);
     expect(send.calls).toHaveLength(1);
   });
 

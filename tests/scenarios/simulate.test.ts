@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import { actor, faultOf, hang } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+function cast() {
+  const look = actor("look", () => ({ text: "birds" }), { effect: "reads", cache: "use_if_safe" });
+  const count = actor("count", ({ input }) => ({ n: Object.keys(input).length }), { effect: "pure" });
+  const send = actor("send", () => ({ id: "m1" }));
+  return { look, count, send, tools: [look.tool, count.tool, send.tool] };
+}
+const steps = [
+  { step_id: "look", name: "look", payload: { q: 1 }, outcome: { type: "Summary.Birds" } },
+  { step_id: "count", name: "count", bindings: { "/text": { step: "look", path: "/text" } } },
+  { step_id: "send", name: "send", payload: { to: "ana" }, bindings: { "/n": { step: "count", path: "/n" } } },
+  { step_id: "more", name: "count", bindings: { "/id": { step: "send", path: "/id" } } },
+];
+
+describe.each(places)("a simulation, on $name", ({ newStage }) => {
+  it("lists the acts with their exact input, runs what is pure, and guesses nothing behind an act", async () => {
+    const { look, count, send, tools } = cast();
+    const engine = await newStage().open({ tools });
+    await (await engine.submit({ steps: steps.slice(0, 1) }, { principal: bot })).result();
+    const simulation = await engine.simulate({ steps }, { principal: bot });
+    expect(simulation).toEqual({
+      status: "unknown",
+      steps: {
+        look: { would: "succeed", output: { text: "birds" } },
+        count: { would: "succeed", output: { n: 1 } },
+        send: { would: "act", input: { to: "ana", n: 1 }, needs_approval: false },
+        more: { would: "unknown", why: expect.stringContaining("send") },
+      },
+      acts: [{ step_id: "send", tool: "send", input: { to: "ana", n: 1 }, needs_approval: false }],
+    });
+    expect([look, count, send].map(({ calls }) => calls.length)).toEqual([1, 1, 0]);
+  });
+
+  it("says of an act that it would be held, where it would", async () => {
+    const { tools } = cast();
+    const engine = await newStage().open({ tools, tenants: {} });
+    const plan = { steps: [{ step_id: "send", name: "send", payload: { to: "ana" } }] };
+    expect((await engine.simulate(plan, { principal: bot })).acts).toMatchObject([{ needs_approval: true }]);
+  });
+
+  it("says of an act that it would be refused, where it would", async () => {
+    const { tools } = cast();
+    const engine = await newStage().open({ tools });
+    const plan = { steps: [{ step_id: "send", name: "send" }] };
+    const simulation = await engine.simulate(plan, { principal: bot, mode: "draft_only" });
+    expect(simulation).toMatchObject({
+      status: "failed",
+      steps: { send: { would: "fail", fault: { code: "MODE_FORBIDS" } } },
+      acts: [],
+    });
+  });
+
+  it("is what a tenant of dry runs gets, and what dry_run asks for", async () => {
+    const { tools, send } = cast();
+    const engine = await newStage().open({ tools, tenants: { acme: { mode: "dry_run" } } });
+    const plan = { steps: [{ step_id: "send", name: "send" }] };
+    expect((await faultOf(engine.submit(plan, { principal: bot }))).code).toBe("MODE_FORBIDS");
+    expect((await engine.simulate(plan, { principal: bot, mode: "dry_run" })).acts).toHaveLength(1);
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("never asks anew: what was not recorded is unknown, and all reads are when that is wished", async () => {
+    const { look, tools } = cast();
+    const engine = await newStage().open({ tools });
+    const before = await engine.simulate({ steps }, { principal: bot });
+    expect(before.steps).toMatchObject({ look: { would: "unknown" }, count: { would: "unknown" } });
+    await (await engine.submit({ steps: steps.slice(0, 1) }, { principal: bot })).result();
+    const none = await engine.simulate({ steps }, { principal: bot, reads: "none" });
+    expect(none.steps.look).toMatchObject({ would: "unknown" });
+    expect(look.calls).toHaveLength(1);
+  });
+
+  it("writes nothing anywhere, not a row, not a lease, not a cent", async () => {
+    const stage = newStage();
+    const { tools, send } = cast();
+    const spend = actor(
+      "spend",
+      ({ context }) => {
+        context.cost({ usd_micros: 5 });
+        context.notice("spent", {});
+        context.errand("send", {});
+        return { big: "x".repeat(100_000) };
+      },
+      { effect: "pure" },
+    );
+    const told: unknown[] = [];
+    const engine = await stage.open({
+      tools: [...tools, spend.tool],
+      onNotice: async (notice) => void told.push(notice),
+    });
+    await (await engine.submit({ steps: steps.slice(0, 1) }, { principal: bot })).result();
+    const before = await stage.dump();
+    const simulation = await engine.simulate(
+      { intent_id: "i-1", steps: [...steps, { step_id: "spend", name: "spend" }] },
+      { principal: bot, requestKey: "once" },
+    );
+    expect(simulation.steps.spend).toMatchObject({ would: "succeed" });
+    await stage.pass(60_000);
+    expect(await stage.dump()).toEqual(before);
+    expect(told).toEqual([]);
+    expect(send.calls).toHaveLength(0);
+    expect(await engine.spent({ principal: bot, period: "2023-11" })).toMatchObject({ usd_micros: 0 });
+  });
+
+  it("sees receipts: an act that another run has done would be answered or held, not done", async () => {
+    const pay = actor("pay", () => ({ id: "p1" }), { identity: ["invoice"], onDuplicate: "reuse" });
+    const wire = actor("wire", () => ({ id: "w1" }), { identity: ["invoice"] });
+    const engine = await newStage().open({ tools: [pay.tool, wire.tool] });
+    const paying = {
+      steps: [
+        { step_id: "pay", name: "pay", payload: { invoice: 1 } },
+        { step_id: "wire", name: "wire", payload: { invoice: 1 } },
+      ],
+    };
+    await (await engine.submit(paying, { principal: bot })).result();
+    expect((await engine.simulate(paying, { principal: bot })).steps).toMatchObject({
+      pay: { would: "succeed", output: { id: "p1" } },
+      wire: { would: "act", needs_approval: true },
+    });
+    expect([pay, wire].map(({ calls }) => calls.length)).toEqual([1, 1]);
+  });
+
+  it("goes to the end of the plan though a step would fail, and tells of each", async () => {
+    const { tools } = cast();
+    const bad = actor("bad", () => Promise.reject(new Error("no")), { effect: "pure" });
+    const engine = await newStage().open({ tools: [...tools, bad.tool] });
+    const simulation = await engine.simulate(
+      {
+        steps: [
+          { step_id: "bad", name: "bad" },
+          { step_id: "behind", name: "count", depends_on: ["bad"] },
+          { step_id: "send", name: "send", payload: {} },
+        ],
+      },
+      { principal: bot },
+    );
+    expect(simulation).toMatchObject({
+      status: "failed",
+      steps: { bad: { would: "fail" }, behind: { would: "unknown" }, send: { would: "act" } },
+    });
+  });
+
+  it("refuses a bad plan as submit does, and comes to an end though a plan waits or a person would decide", async () => {
+    const { tools } = cast();
+    const slow = actor("slow", hang, { effect: "reads" });
+    const engine = await newStage().open({ tools: [...tools, slow.tool] });
+    expect((await faultOf(engine.simulate({ steps: [] }, { principal: bot }))).code).toBe("PLAN_INVALID");
+    const simulation = await engine.simulate(
+      {
+        steps: [
+          { step_id: "pause", kind: "wait", payload: { ms: 60_000 } },
+          { step_id: "gated", name: "count", gate: "human_confirm" },
+          { step_id: "slow", name: "slow" },
+        ],
+      },
+      { principal: bot },
+    );
+    expect(Object.values(simulation.steps).map(({ would }) => would)).toEqual(["unknown", "unknown", "unknown"]);
+  });
+
+  it("leaves the real run alone that it is a rehearsal of", async () => {
+    const stage = newStage();
+    const { tools, send } = cast();
+    const engine = await stage.open({ tools, tenants: {} });
+    const plan = { steps: [{ step_id: "send", name: "send" }] };
+    const run = await engine.submit(plan, { principal: bot, requestKey: "k" });
+    const [gate] = (await run.result()).gates;
+    await engine.simulate(plan, { principal: bot, requestKey: "k" });
+    await engine.approve(gate?.gate_id as string, { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+});
