@@ -53,6 +53,7 @@ export function reuseTerms(ports: Ports, run: Run, { spec, pin }: Step, { call }
     tags,
     run.mode,
     spec.outcome?.type ?? "",
+    spec.outcome?.status ?? "",
   ];
   return { key: digestOf("writ/reuse/v1", ...made) as Digest, ttlMs };
 }

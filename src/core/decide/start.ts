@@ -26,7 +26,7 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command);
   if (step.spec.kind === "assertion") return assertion(run, step, command);
   if (effect === "acts") return acquire(run, step, command, verdict);
-  if (proposal.reusable !== null) return reuse(step, command);
+  if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command);
   return begin(run, step, command, verdict);
 }
 
@@ -136,8 +136,7 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         duplicate: permitted.duplicate,
       });
     case "reuse": {
-      // Another run's receipt is handed only to someone who may make the call now.
-      if (permitted.foreign && verdict.kind === "hold" && approval(run, step, call, verdict.demand, now) === null)
+      if (permitted.foreign && verdict.kind === "hold" && !mayBeMade(run, step, command, verdict))
         return hold(step, call, command, { ...verdict, duplicate: null });
       const reused = {
         type: "step.succeeded",
@@ -202,6 +201,12 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, ledger: L
     ],
     grant,
   };
+}
+
+/** A recorded result is handed only to someone who may make the call now. */
+function mayBeMade(run: Run, step: Step, { proposal, now }: Start, verdict: Verdict): boolean {
+  if (verdict.kind !== "hold") return true;
+  return proposal.call !== null && approval(run, step, proposal.call, verdict.demand, now) !== null;
 }
 
 /** A person's yes to exactly this call, still good, at least as strict as what is asked now. */
