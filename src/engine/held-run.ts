@@ -8,7 +8,7 @@ import type { Claim } from "../core/store.ts";
 import { Deliveries } from "./deliveries.ts";
 import type { Execution, Running } from "./execute.ts";
 import { IndexQueue } from "./index-queue.ts";
-import { Fenced, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
+import { Fenced, isStoreFault, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import type { Slots } from "./slots.ts";
 import { look } from "./verify.ts";
@@ -50,6 +50,8 @@ export class HeldRun implements Listener {
   readonly #keeper: Keeper;
   readonly #idle: (() => void)[] = [];
   #draining = false;
+  /** Why the store takes nothing at the moment, though an outcome is in hand. */
+  #stalled: { readonly error: unknown } | null = null;
   #gone = false;
 
   constructor(ports: Ports, slots: Slots, loaded: Loaded, claim: Claim, keeper: Keeper) {
@@ -109,6 +111,7 @@ export class HeldRun implements Listener {
   /** Resolves with the result at rest; with null if the run went to another worker; rejects if it could not go on here. */
   rest(): Promise<RunResult | null> {
     if (this.#gone) return Promise.resolve(null);
+    if (this.#stalled !== null) return Promise.reject(this.#stalled.error);
     return this.#isAtRest()
       ? Promise.resolve(resultOf(this.run))
       : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
@@ -120,17 +123,28 @@ export class HeldRun implements Listener {
   }
 
   /** Starts nothing more, lets the handlers come to their end, and leaves the run to the next worker. */
-  async drain(): Promise<void> {
+  drain(): Promise<void> {
+    // A store that has failed may never take what is in hand; closing does not wait for it.
+    return this.#letGo(() => (this.#stalled === null ? this.#walking.size + this.#settling.size : 0));
+  }
+
+  async #letGo(inFlight: () => number): Promise<void> {
     this.#draining = true;
-    while (!this.#gone && this.#walking.size + this.#settling.size > 0)
-      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    while (!this.#gone && inFlight() > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#gone) return;
     this.#leave();
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
     this.#keeper.over({ kind: "rested" });
   }
 
+  stalled(error: unknown): void {
+    this.#stalled = { error };
+    for (const { reject } of this.#waiters.splice(0)) reject(error);
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
   landed(events: readonly Event[], { fresh }: { readonly fresh: readonly number[] }): void {
+    this.#stalled = null;
     for (const index of fresh) this.#ready.push(index);
     for (const event of events) this.#follow(event);
     this.#keeper.progressed();
@@ -341,18 +355,25 @@ export class HeldRun implements Listener {
     }
   }
 
-  /** Fenced, or the store failed: abort the tools, forget the run, write nothing more. */
+  /** Fenced: abort the tools, forget the run, write nothing more. Otherwise whoever waits is told. */
   #lose(error: unknown): void {
     if (this.#gone) return;
+    const fenced = error instanceof Fenced;
+    for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);
+    if (isStoreFault(error)) {
+      // It may pass, and what is in flight has an outcome to record: taken up anew too early, the run would doubt it.
+      void this.#letGo(() => this.#walking.size + this.#settling.size + this.#handlers.size);
+      return;
+    }
     this.#leave();
-    if (error instanceof Fenced)
+    if (fenced)
       for (const running of this.#handlers.keys()) running.abort(fault("CANCELLED", "another worker holds the run"));
-    for (const { resolve, reject } of this.#waiters.splice(0)) error instanceof Fenced ? resolve(null) : reject(error);
     this.#keeper.over({ kind: "lost", error });
   }
 
   #leave(): void {
     this.#gone = true;
+    this.mailbox.stop();
     for (const disarm of this.#alarms.values()) disarm();
     this.#alarms.clear();
     this.#deliveries.stop();

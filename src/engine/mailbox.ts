@@ -27,9 +27,16 @@ export class RowLost extends Error {
   }
 }
 
+/** The store failed and nothing was written. It may come back. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.code.startsWith("STORE_");
+}
+
 /** What the holder of a run wants to know. */
 export interface Listener {
   landed(events: readonly Event[], decision: Pick<Decision, "after" | "fresh">): void;
+  /** The store failed while an outcome was in hand. It is offered again; whoever waits for it should know. */
+  stalled(error: unknown): void;
 }
 
 interface Letter {
@@ -53,6 +60,7 @@ export class Mailbox {
   readonly #listener: Listener | null;
   readonly #letters: Letter[] = [];
   #busy = false;
+  #stopped = false;
 
   constructor(ports: Ports, state: Loaded, epoch: Epoch | null, listener: Listener | null = null) {
     this.#ports = ports;
@@ -77,6 +85,11 @@ export class Mailbox {
       this.#letters.push({ command, keep: command.type === "end", answer, refuse });
       if (!this.#busy) void this.#work();
     });
+  }
+
+  /** Offers nothing more to a store that failed. */
+  stop(): void {
+    this.#stopped = true;
   }
 
   /** Notices what others have appended. */
@@ -231,12 +244,13 @@ export class Mailbox {
 
   /** Nothing was written. An outcome in hand waits for the store to come back; everyone else is told. */
   #failed(batch: Batch, error: unknown): void {
-    const mayPass = error instanceof FaultError && error.fault.code.startsWith("STORE_");
-    const kept = mayPass ? batch.letters.filter((letter) => letter.keep) : [];
+    const kept = isStoreFault(error) ? batch.letters.filter((letter) => letter.keep) : [];
     for (const letter of batch.letters) if (!kept.includes(letter)) letter.refuse(error);
     if (error instanceof Fenced) for (const letter of this.#letters.splice(0)) letter.refuse(error);
     if (kept.length === 0) return;
+    this.#listener?.stalled(error);
     this.#ports.timers.after(STORE_RETRY_MS, () => {
+      if (this.#stopped) return;
       this.#letters.unshift(...kept);
       if (!this.#busy) void this.#work();
     });

@@ -29,9 +29,10 @@ async function open({ dist, folder, sql }: Task, killer: Killer): Promise<Store>
 /** Runs the program to its rest, and then once more, as if someone had started it again for no reason. */
 async function main(task: Task): Promise<void> {
   const scenario: Scenario = scenarios[task.scenario];
-  const killer = new Killer(task.kill);
+  const writ = await load<Writ>(task.dist, "index.js");
+  const killer = new Killer(task.kill, (code) => new writ.FaultError({ code, message: "the store is not itself" }));
   const witness = new Witness(join(task.folder, "world.jsonl"));
-  const world = { writ: await load<Writ>(task.dist, "index.js"), witness, at: killer.at };
+  const world = { writ, witness, at: killer.at };
   const store = await open(task, killer);
   process.stdout.write(READY);
   const rest = await drive(world, scenario, deadly(store, killer), killer);

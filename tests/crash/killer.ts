@@ -5,16 +5,20 @@ import type { Database, Statement } from "../../src/store/sqlite/driver.ts";
 export interface Kill {
   readonly point: string;
   readonly nth: number;
+  /** The process lives, and the store answers with this fault instead. */
+  readonly fault?: "STORE_FAILED" | "STORE_UNKNOWN";
 }
 
 /** Kills its own process, for real, at one point of the road; or only notes which points it passes. */
 export class Killer {
   readonly #kill: Kill | null;
+  readonly #errorOf: (code: NonNullable<Kill["fault"]>) => Error;
   readonly #counts = new Map<string, number>();
   readonly #passed: Kill[] = [];
 
-  constructor(kill: Kill | null) {
+  constructor(kill: Kill | null, errorOf: (code: NonNullable<Kill["fault"]>) => Error = Error) {
     this.#kill = kill;
+    this.#errorOf = errorOf;
   }
 
   get passed(): readonly Kill[] {
@@ -24,8 +28,10 @@ export class Killer {
   readonly at = (point: string): void => {
     const nth = (this.#counts.get(point) ?? 0) + 1;
     this.#counts.set(point, nth);
-    if (this.#kill?.point === point && this.#kill.nth === nth) process.kill(process.pid, "SIGKILL");
     this.#passed.push({ point, nth });
+    if (this.#kill?.point !== point || this.#kill.nth !== nth) return;
+    if (this.#kill.fault !== undefined) throw this.#errorOf(this.#kill.fault);
+    process.kill(process.pid, "SIGKILL");
   };
 }
 

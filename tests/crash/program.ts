@@ -3,7 +3,7 @@ import type { LedgerRow } from "../../src/core/rows.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { AuditReport, Engine, RunHandle } from "../../src/engine/api.ts";
 import type { Killer } from "./killer.ts";
-import { agent, ana, type Scenario, type World } from "./scenario.ts";
+import { agent, ana, type Scenario, type World, type Writ } from "./scenario.ts";
 
 /** A run at rest, as the engine tells it. */
 export interface Driven {
@@ -26,8 +26,10 @@ export async function drive(world: World, scenario: Scenario, store: Store, kill
     failpoint: killer.at,
     onNotice: async ({ notice_id }) => witness.note({ did: "notice", to: notice_id }),
   });
-  const run = await engine.submit({ steps: scenario.steps }, { principal: agent, requestKey: "the one request" });
-  const result = await toRest(engine, run, scenario, world);
+  const insist = <Result>(work: () => Promise<Result>) => insisting(writ, work);
+  const as = { principal: agent, requestKey: "the one request" };
+  const run = await insist(() => engine.submit({ steps: scenario.steps }, as));
+  const result = await insist(() => toRest(engine, run, scenario, world));
   const driven = {
     result,
     ledger: await ledgerOf(store),
@@ -36,6 +38,17 @@ export async function drive(world: World, scenario: Scenario, store: Store, kill
   };
   await engine.close();
   return driven;
+}
+
+/** Asks again when the store was not itself, as a server would that cannot simply end. */
+async function insisting<Result>({ FaultError }: Writ, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof FaultError) || error.fault.code !== "STORE_FAILED") throw error;
+    }
+  }
 }
 
 /** Decides what is asked, and waits until the run can be moved by nobody here. */

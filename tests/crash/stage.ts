@@ -103,7 +103,7 @@ export class Stage {
       const [place, chance] = "point" in kill ? [kill, null] : [null, kill];
       const { signal, code, stderr, stuck } = await this.child({ scenario, folder, kill: place, sql }, chance);
       if (stuck) findings.push({ kind: "stuck", what: `hangs before ${placeOf(kill)}` });
-      else if (signal === "SIGKILL") struck += 1;
+      else if (signal === "SIGKILL" || (place?.fault !== undefined && stderr.includes(place.fault))) struck += 1;
       else if (code !== 0) findings.push({ kind: "untrue", what: `fails before ${placeOf(kill)}: ${stderr}` });
     }
     const last = await this.child({ scenario, folder, kill: null, sql });
@@ -167,5 +167,7 @@ export function nameOf({ scenario, kills }: Cell): string {
 }
 
 function placeOf(kill: Kill | Chance): string {
-  return "point" in kill ? `${kill.point} #${kill.nth}` : `${kill.afterMs.toFixed(3)} ms`;
+  return "point" in kill
+    ? `${kill.point} #${kill.nth}${kill.fault ? ` with ${kill.fault}` : ""}`
+    : `${kill.afterMs.toFixed(3)} ms`;
 }

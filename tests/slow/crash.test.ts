@@ -3,7 +3,8 @@ import { failpoints } from "../../src/engine/failpoint.ts";
 import type { Kill } from "../crash/killer.ts";
 import { type Choice, emptyTally, goThrough, inTurns, tallied } from "../crash/matrix.ts";
 import { type ScenarioName, scenarios } from "../crash/scenarios.ts";
-import { type Outcome, Stage } from "../crash/stage.ts";
+import { nameOf, type Outcome, Stage } from "../crash/stage.ts";
+import type { Report } from "../crash/task.ts";
 
 /** WRIT_CRASH=all dies everywhere, and twice in a row; otherwise a part that shows every road and every failpoint. */
 const all = process.env.WRIT_CRASH === "all";
@@ -99,6 +100,30 @@ describe("wherever a process is killed and started again, nothing happens twice,
     expect(failpoints.filter((point) => !tally.points.has(point))).toEqual([]);
   });
 });
+
+describe("while the store fails once, or loses one answer, and the process lives on", () => {
+  it.each(all ? names : (["parallel"] as const))(
+    "%s: nothing is asked twice, and an outcome in hand is recorded without doubt",
+    async (scenario) => {
+      const calm = await stage.run({ scenario, kills: [] });
+      const places = (calm.report?.passed ?? []).filter(({ nth }) => all || nth === 2 || nth === 4);
+      const cells = places.flatMap((place) => faultsAt(place).map((fault) => ({ ...place, fault })));
+      const outcomes = await inTurns(cells, (kill) => stage.run({ scenario, kills: [kill] }));
+      const bad = outcomes.filter(
+        ({ report, findings }) => findings.length > 0 || statusIn(report) !== statusIn(calm.report),
+      );
+      expect(bad.map(({ cell, findings, report }) => [nameOf(cell), statusIn(report), findings])).toEqual([]);
+    },
+    all ? 3_600_000 : 60_000,
+  );
+});
+
+const statusIn = (report: Report | null) => report?.rest.result.status;
+
+function faultsAt({ point }: Kill): readonly NonNullable<Kill["fault"]>[] {
+  if (point === "append.landed") return ["STORE_UNKNOWN"];
+  return /^(append|mark|claim|blob|release)\.asked$/.test(point) ? ["STORE_FAILED"] : [];
+}
 
 /** Where the facts of a scenario fall between two points; the rest of the road is the same for all of them. */
 const facts = /^(start\.after|mark\.after|tool\.sent|tool\.after|end\.after|gate\.|approve\.|notice\.)/;
