@@ -4,7 +4,8 @@ import { type Admission, ALLOW, type Guard, judge, type Verdict } from "./guard.
 
 const admission = { step: { spec: { step_id: "send" } } } as unknown as Admission;
 const guard = (answer: unknown, id = "mine"): Guard => ({ id, judge: () => answer as Verdict });
-const hold = (rule: string) => ({ kind: "hold", rule, reason: "a person decides", demand: { role: null } }) as const;
+const hold = (rule: string, role: string | null = null) =>
+  ({ kind: "hold", rule, reason: "a person decides", demand: { role } }) as const;
 const refuse = (rule: string) => ({ kind: "refuse", rule, fault: fault("POLICY_DENIED", "no") }) as const;
 
 describe("the guards", () => {
@@ -16,6 +17,17 @@ describe("the guards", () => {
   it("hold with the first reason to hold, unless someone refuses", () => {
     expect(judge([guard(hold("a")), guard(hold("b"))], admission)).toEqual(hold("a"));
     expect(judge([guard(hold("a")), guard(refuse("b"))], admission)).toEqual(refuse("b"));
+  });
+
+  it("hold for the role that any of them names, wherever it stands", () => {
+    expect(judge([guard(hold("mode")), guard(hold("payments", "cfo"))], admission)).toEqual(hold("payments", "cfo"));
+    expect(judge([guard(hold("payments", "cfo")), guard(hold("mode"))], admission)).toEqual(hold("payments", "cfo"));
+    expect(judge([guard(hold("a", "cfo")), guard(hold("b", "cfo"))], admission)).toEqual(hold("a", "cfo"));
+  });
+
+  it("refuse what would need two people, because a gate asks for one", () => {
+    const answer = judge([guard(hold("a", "cfo")), guard(hold("b", "nurse"))], admission);
+    expect(answer).toMatchObject({ kind: "refuse", rule: "b", fault: { code: "POLICY_DENIED" } });
   });
 
   it.each([

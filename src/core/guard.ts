@@ -28,15 +28,30 @@ export interface Guard {
 
 export const ALLOW: Verdict = { kind: "allow" };
 
-/** Asks every guard in order. The first refusal wins; a hold stands only if nobody refuses. A guard that throws refuses. */
+/**
+ * Asks every guard in order. The first refusal wins; a hold stands only if nobody refuses, and of several the strictest.
+ * A guard that throws refuses.
+ */
 export function judge(guards: readonly Guard[], admission: Admission): Verdict {
   let verdict: Verdict = ALLOW;
   for (const guard of guards) {
     const answer = ask(guard, admission);
     if (answer.kind === "refuse") return answer;
-    if (answer.kind === "hold" && verdict.kind === "allow") verdict = answer;
+    if (answer.kind === "hold") verdict = verdict.kind === "hold" ? stricter(verdict, answer) : answer;
+    if (verdict.kind === "refuse") return verdict;
   }
   return verdict;
+}
+
+type Hold = Extract<Verdict, { kind: "hold" }>;
+
+/** Whoever names a role asks for more than whoever takes anyone. Two roles would need two people, which no gate has. */
+function stricter(first: Hold, second: Hold): Verdict {
+  const [one, two] = [first.demand.role, second.demand.role];
+  if (two === null || one === two) return first;
+  if (one === null) return second;
+  const message = `${first.rule} asks for a ${one} and ${second.rule} for a ${two}; one gate has one role, so let one rule ask`;
+  return { kind: "refuse", rule: second.rule, fault: fault("POLICY_DENIED", message) };
 }
 
 function ask(guard: Guard, admission: Admission): Verdict {
