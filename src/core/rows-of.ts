@@ -108,7 +108,9 @@ function outcomePut(
 /** What lists show and what workers claim from: written only when it changed, so a step in the middle of a run writes neither. */
 function readModel(before: Run, after: Run, puts: Put[]): void {
   const born = before.position === 0;
-  if (born || statusOf(before) !== statusOf(after)) puts.push(put("run", after.id, "any", runRow(after)));
+  // A run that ends anew in one entry has the status it had, but not the moment.
+  const moved = statusOf(before) !== statusOf(after) || before.ended?.at !== after.ended?.at;
+  if (born || moved) puts.push(put("run", after.id, "any", runRow(after)));
   const due = dueAt(after);
   if (!born && due === dueAt(before)) return;
   if (due !== null) puts.push(put("timer", after.id, "any", { due_at: due } satisfies TimerRow));

@@ -10,7 +10,7 @@ import type { Proposal } from "../core/proposal.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
 import { boundNames, lookupIn, placeholders, render, sourceOf } from "../core/template.ts";
 import type { Tool } from "../core/tool.ts";
-import { digestOf, digestOfJson, undoKey } from "./digest.ts";
+import { digestOf, digestOfJson, downstreamKey, undoKey } from "./digest.ts";
 import type { Ports } from "./ports.ts";
 
 /** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
@@ -140,9 +140,14 @@ function undoCall(run: Run, of: StepId): { readonly input: Json; readonly call: 
   const key = original?.call?.key;
   if (original == null || key == null) return { input: null, call: null };
   const { act } = original;
-  const input = { input: original.call?.input ?? null, output: act?.output ?? null, key };
+  const generation = act?.generation ?? 1;
+  const input = {
+    input: original.call?.input ?? null,
+    output: act?.output ?? null,
+    key: downstreamKey(key, generation), // The one that the act was done under.
+  };
   return {
     input,
-    call: { input, digest: digestOfJson(input), key: undoKey(key, act?.generation ?? 1), keyed_by: "input" },
+    call: { input, digest: digestOfJson(input), key: undoKey(key, generation), keyed_by: "input" },
   };
 }

@@ -16,11 +16,13 @@ export class Slots {
     return false;
   }
 
+  /** Whoever was waiting may have gone, so it is offered until someone takes it. */
   give(): void {
     this.#free += 1;
-    const [next] = this.#queue;
-    if (next === undefined) return;
-    this.#queue.delete(next);
-    next();
+    for (const next of this.#queue) {
+      if (this.#free === 0) return;
+      this.#queue.delete(next);
+      next();
+    }
   }
 }

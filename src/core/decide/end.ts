@@ -159,7 +159,7 @@ function doubted(run: Run, step: Step, command: End, cause: Fault, ledger: Ledge
     type: "step.doubted",
     fault: unknown(step, cause),
     ledger,
-    exits: exitsOf(tool, grant.started_at, now),
+    exits: exitsOf(step, tool, grant.started_at, now),
   };
 }
 
@@ -170,9 +170,10 @@ export function unknown({ spec }: Step, cause: Fault): Fault {
 }
 
 /** How this doubt can be settled without a person, as the tool declares it now. */
-export function exitsOf(tool: ToolFacts | null, startedAt: Instant, lastAlive: Instant): Exits {
+export function exitsOf({ spec }: Step, tool: ToolFacts | null, startedAt: Instant, lastAlive: Instant): Exits {
   if (tool === null) return { verify: false, resend_until: null, quiet_at: lastAlive };
-  const { idempotentForMs, timeoutMs, settleAfterMs, verifies } = tool;
+  const { idempotentForMs, settleAfterMs, verifies } = tool;
+  const timeoutMs = spec.timeout_ms ?? tool.timeoutMs;
   return {
     verify: verifies,
     resend_until: idempotentForMs === null ? null : ((startedAt + idempotentForMs - timeoutMs) as Instant),

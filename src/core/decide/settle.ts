@@ -28,7 +28,7 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
     return [{ type: "step.settled", at, step_id, settled: { as: "not_done" }, by: "marker", reason, ledger }];
   }
   const cause = fault("OUTCOME_UNKNOWN", "its worker died after the call was let go");
-  const exits = exitsOf(tool, step.act.started_at, at);
+  const exits = exitsOf(step, tool, step.act.started_at, at);
   return [{ type: "step.doubted", at, step_id, attempt: step.act.attempt, fault: unknown(step, cause), ledger, exits }];
 }
 
