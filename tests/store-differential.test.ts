@@ -128,7 +128,7 @@ const turn = fc.record({
 type Turn = typeof turn extends fc.Arbitrary<infer Taken> ? Taken : never;
 
 describe("SQLite beside memory", () => {
-  it("answers the same and holds the same, to the last byte, after every turn", async () => {
+  it("answers the same and holds the same, to the last byte, after every turn", { timeout: 60_000 }, async () => {
     let files = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 25 }), async (turns) => {

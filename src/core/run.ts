@@ -129,17 +129,30 @@ export function statusOf(run: Run): Status {
   return run.paces.moving + run.paces.retrying > 0 ? "running" : "waiting";
 }
 
-/** When the run can move by itself: since its acceptance while it moves, else at its earliest timer; null if only a person can move it. */
+/**
+ * When the run can move by itself: since its acceptance while it moves, has notices to send or waits for a tool that some
+ * worker may have; else at its earliest timer; null if only a person can move it.
+ */
 export function dueAt(run: Run): Instant | null {
   if (run.notices.size > 0) return run.accepted_at;
   if (run.ended !== null) return null;
-  if (run.paces.moving > 0) return run.accepted_at;
-  let due: Instant | null = null;
+  return run.paces.moving > 0 || parkedForTools(run).length > 0 ? run.accepted_at : nextWake(run);
+}
+
+/** The earliest timer of the run. */
+export function nextWake(run: Run): Instant | null {
+  let next: Instant | null = null;
   for (const [id] of run.waiting) {
     const at = wakeAt(run, run.steps.get(run.index.get(id) as number));
-    if (at !== null && (due === null || at < due)) due = at;
+    if (at !== null && (next === null || at < next)) next = at;
   }
-  return due;
+  return next;
+}
+
+/** Steps whose tool was not there, or not the one they were accepted with. */
+export function parkedForTools(run: Run): readonly Step[] {
+  const steps = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number));
+  return steps.filter(({ standing }) => standing.state === "waiting" && standing.on.for === "tool");
 }
 
 /** When a waiting step has something to do again. */

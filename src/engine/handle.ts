@@ -1,6 +1,7 @@
 import type { RunId } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
+import type { RunRow } from "../core/rows.ts";
 import { statusOf } from "../core/run.ts";
 import type { RecordedEvent, RunHandle } from "./api.ts";
 import type { Holds } from "./holds.ts";
@@ -66,18 +67,21 @@ export class Handle implements RunHandle {
     const { tenant } = this.#principal;
     const journal = new Journal(tenant, this.run_id);
     let position = after;
-    let ended = false;
     for (;;) {
       const changed = this.#holds.progress(signal);
+      const ended = await this.#hasEnded();
       for (const stored of await this.#ports.store.events(tenant, this.run_id, position)) {
-        const event = await journal.open(stored, this.#ports.store);
         position = stored.position;
-        ended = event.type === "run.ended";
-        yield { position, event };
+        yield { position, event: await journal.open(stored, this.#ports.store) };
       }
       if (!follow || ended || signal?.aborted) return;
       await changed;
     }
+  }
+
+  async #hasEnded(): Promise<boolean> {
+    const stored = await this.#ports.store.row(this.#principal.tenant, "run", this.run_id);
+    return stored !== null && (JSON.parse(stored.row) as RunRow).final;
   }
 
   async cancel({ reason = "" }: { readonly reason?: string } = {}): Promise<void> {

@@ -2,7 +2,7 @@ import type { Command } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
-import { type Run, statusOf } from "../core/run.ts";
+import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
 import { load } from "./load.ts";
@@ -18,7 +18,7 @@ export class Holds {
   readonly #held = new Map<string, HeldRun>();
   /** Claims under way, so that two takers of one run share one hold. */
   readonly #taking = new Map<string, Promise<HeldRun | null>>();
-  /** Runs with nothing left but notices that nobody here takes. Their lease is kept, or they would crowd out what is due. */
+  /** Runs that are due, but not for anything this engine can do. Their lease is kept, or they would crowd out the others. */
   readonly #idle = new Map<string, { readonly claim: Claim; readonly position: number }>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
@@ -86,7 +86,7 @@ export class Holds {
       if (this.#held.has(nameOf(claim.tenant, claim.run))) continue;
       try {
         const loaded = await load(this.#ports.store, claim.tenant, claim.run);
-        if (loaded.run.ended !== null && this.#isDeafTo(loaded.run)) {
+        if (this.#isDeafTo(loaded.run)) {
           this.#idle.set(nameOf(claim.tenant, claim.run), { claim, position: loaded.run.position });
           continue;
         }
@@ -100,8 +100,13 @@ export class Holds {
     return taken > 0;
   }
 
+  /** There is nothing to do for a run but what this engine cannot do: send its notices, or call its tools. */
   #isDeafTo(run: Run): boolean {
-    return this.#ports.onNotice === null && run.notices.size > 0;
+    if (statusOf(run) === "running" || (nextWake(run) ?? Number.POSITIVE_INFINITY) <= this.#ports.clock.now())
+      return false;
+    const { toolbox, onNotice } = this.#ports;
+    const served = parkedForTools(run).some(({ spec, pin }) => toolbox.mismatch(spec.name, pin) === null);
+    return !served && dueAt(run) === run.accepted_at && (onNotice === null || run.notices.size === 0);
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
@@ -111,9 +116,14 @@ export class Holds {
     const mailbox = held?.mailbox ?? new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
     const decision = await mailbox.ask(make(mailbox.run));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
-    if (this.works && held === undefined && statusOf(decision.after) === "running") await this.take(tenant, run);
+    if (this.works && held === undefined && this.#isDue(decision.after)) await this.take(tenant, run);
     this.changed();
     return decision;
+  }
+
+  #isDue(run: Run): boolean {
+    const due = dueAt(run);
+    return due !== null && due <= this.#ports.clock.now() && !this.#isDeafTo(run);
   }
 
   /** Resolves when something may have changed: a hold ended, or another process wrote. */

@@ -20,7 +20,7 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
     case "step.failed":
       return failed(run, step, event);
     case "step.cancelled":
-      return sunk(placed(tried(run, event.cost), { ...step, attempts: event.attempt }, { state: "cancelled" }), step);
+      return sunk(placed(tried(run, step, event), { ...step, attempts: event.attempt }, { state: "cancelled" }), step);
     case "step.doubted":
       return doubted(run, step, event);
     case "step.probed":
@@ -99,7 +99,11 @@ function started(run: Run, step: Step, event: Of<"step.started">): Run {
     resend: false,
   };
   const begun = { ...step, attempts: event.attempt, call: event.call, act };
-  const after = placed(run, begun, { state: "running", attempt: event.attempt, started_at: event.at });
+  const after = placed(tried(run, step, { attempt: event.attempt }), begun, {
+    state: "running",
+    attempt: event.attempt,
+    started_at: event.at,
+  });
   const gate = event.gate && after.gates.get(event.gate.gate_id);
   return gate ? withGate(after, { ...gate, status: "consumed" }) : after;
 }
@@ -110,7 +114,7 @@ function succeeded(run: Run, step: Step, event: Of<"step.succeeded">): Run {
       ? step.act
       : { ...ledgered(step, event.ledger, "committed"), receipt: run.position, output: event.output };
   const done = { ...step, attempts: event.attempt, act, world: event.world };
-  const after = placed(event.attempt > step.attempts || event.cost ? tried(run, event.cost) : run, done, {
+  const after = placed(tried(run, step, event), done, {
     state: "succeeded",
     output: event.output,
     reused: event.reused ?? null,
@@ -146,7 +150,7 @@ function failed(run: Run, step: Step, event: Of<"step.failed">): Run {
           usable: !happened,
         };
   const over = { ...step, attempts: event.attempt, act, world: event.world };
-  const after = tried(run, event.cost);
+  const after = tried(run, step, event);
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });
   }
@@ -158,7 +162,7 @@ function doubted(run: Run, step: Step, event: Of<"step.doubted">): Run {
   const { exits } = event;
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
   return placed(
-    tried(run, event.cost),
+    tried(run, step, event),
     { ...step, act, world: "in_doubt" },
     {
       state: "in_doubt",
@@ -252,17 +256,19 @@ function ledgered(
   return { ...actOf(step), ...row, state, resend: false };
 }
 
-function tried(run: Run, cost: Cost | undefined): Run {
-  const { spent } = run;
-  if (cost === undefined) return { ...run, spent: { ...spent, attempts: spent.attempts + 1 } };
+/** An attempt counts once: when its start is recorded, or else when its end is. What it cost counts whenever it is told. */
+function tried(run: Run, step: Step, { attempt, cost }: { readonly attempt: number; readonly cost?: Cost }): Run {
+  const fresh = attempt > step.attempts ? 1 : 0;
+  if (fresh === 0 && cost === undefined) return run;
+  const { usd_micros, credits, tokens_in, tokens_out, attempts } = run.spent;
   return {
     ...run,
     spent: {
-      usd_micros: spent.usd_micros + cost.usd_micros,
-      credits: spent.credits + cost.credits,
-      tokens_in: spent.tokens_in + cost.tokens_in,
-      tokens_out: spent.tokens_out + cost.tokens_out,
-      attempts: spent.attempts + 1,
+      usd_micros: usd_micros + (cost?.usd_micros ?? 0),
+      credits: credits + (cost?.credits ?? 0),
+      tokens_in: tokens_in + (cost?.tokens_in ?? 0),
+      tokens_out: tokens_out + (cost?.tokens_out ?? 0),
+      attempts: attempts + fresh,
     },
   };
 }

@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
+import type { Store } from "../../src/core/store.ts";
+import { actor, eventsOf } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const one = (name: string) => ({ steps: [{ step_id: "a", name }] });
+
+/** A store that takes nothing while it is full. */
+function filling(store: Store): { readonly store: Store; full: boolean } {
+  const disk = {
+    full: false,
+    store: {
+      ...store,
+      append: (entries: Parameters<Store["append"]>[0]) =>
+        disk.full ? Promise.reject(new FaultError(fault("STORE_FULL", "no room left"))) : store.append(entries),
+    },
+  };
+  return disk;
+}
+
+describe.each(places)("a store that fails with an outcome in hand, on $name", ({ newStage }) => {
+  it("is told to whoever waits, and the outcome lands when there is room again", async () => {
+    const stage = newStage();
+    const disk = filling(stage.store());
+    const send = actor("send", () => {
+      disk.full = true;
+      return { id: 1 };
+    });
+    const engine = await stage.open({ tools: [send.tool], store: disk.store });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await expect(run.result()).rejects.toMatchObject({ fault: { code: "STORE_FULL" } });
+    disk.full = false;
+    await stage.pass(2000);
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("does not keep the engine from closing; the next one says in doubt", async () => {
+    const stage = newStage();
+    const disk = filling(stage.store());
+    const send = actor("send", () => {
+      disk.full = true;
+      return { id: 1 };
+    });
+    const engine = await stage.open({ tools: [send.tool], store: disk.store });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await expect(run.result()).rejects.toMatchObject({ fault: { code: "STORE_FULL" } });
+    await engine.close();
+    await stage.crash();
+    const next = await stage.open({ tools: [send.tool] });
+    expect((await (await next.run(run.run_id, { principal: ana })).result()).steps.a?.state).toBe("in_doubt");
+    expect(send.calls).toHaveLength(1);
+  });
+});
+
+describe.each(places)("following a run, on $name", ({ newStage }) => {
+  it("ends at once when it has ended, wherever one begins to read", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [actor("send", () => ({})).tool] });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await run.finished();
+    const seen: string[] = [];
+    for await (const { event } of run.events({ after: 99, follow: true })) seen.push(event.type);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe.each(places)("a run parked for its tool, on $name", ({ newStage }) => {
+  it("goes on by itself as soon as a worker has the tool", async () => {
+    const stage = newStage();
+    const send = actor("send", () => ({}));
+    const other = actor("other", () => ({}));
+    const plan = {
+      steps: [
+        { step_id: "pause", kind: "wait", payload: { ms: 1000 } },
+        { step_id: "a", name: "send", depends_on: ["pause"] },
+      ],
+    };
+    const first = await stage.open({ tools: [send.tool] });
+    const { run_id } = await first.submit(plan, { principal: bot });
+    await stage.crash();
+    const without = await stage.open({ tools: [other.tool] });
+    await stage.pass(5000);
+    expect((await (await without.run(run_id, { principal: ana })).result()).blocked_on).toMatchObject([
+      { reason_code: "TOOL_MISSING" },
+    ]);
+    await stage.crash();
+    const back = await stage.open({ tools: [send.tool] });
+    const run = await back.run(run_id, { principal: ana });
+    await stage.pass(5000);
+    expect((await run.result()).status).toBe("completed");
+    expect(await eventsOf(run, "step.parked")).toHaveLength(2);
+  });
+});
+
+describe.each(places)("counting attempts, on $name", ({ newStage }) => {
+  it("counts each once, whether its start is on record or only its end", async () => {
+    const stage = newStage();
+    const engine = await stage.open({
+      tools: [actor("send", () => ({})).tool, actor("look", () => ({}), { effect: "reads" }).tool],
+    });
+    const plan = {
+      steps: [
+        { step_id: "b", name: "look" },
+        { step_id: "a", name: "send", depends_on: ["b"] },
+      ],
+    };
+    const run = await engine.submit(plan, { principal: bot });
+    expect((await run.finished()).spent.attempts).toBe(2);
+  });
+});
