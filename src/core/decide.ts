@@ -1,6 +1,6 @@
 import { assert, unreachable } from "./assert.ts";
 import type { Command, Grant } from "./command.ts";
-import { end } from "./decide/end.ts";
+import { end, uncompensated } from "./decide/end.ts";
 import { approve, expire, reject } from "./decide/gate.ts";
 import { accept, cancel, close, deliver, propose, resume } from "./decide/life.ts";
 import { recover, resolve, settle } from "./decide/settle.ts";
@@ -11,7 +11,8 @@ import type { Fault } from "./fault.ts";
 import type { Guard } from "./guard.ts";
 import type { Instant } from "./id.ts";
 import type { Need, Ruling } from "./ruling.ts";
-import type { Run } from "./run.ts";
+import { type Run, stepOf } from "./run.ts";
+import { isUndo } from "./step.ts";
 import type { Check } from "./store.ts";
 
 export interface Decision {
@@ -40,6 +41,7 @@ export function decide(run: Run, command: Command, guards: readonly Guard[]): De
     fresh.push(...after.fresh);
   };
   for (const event of ruling.events) happen(event);
+  for (const event of undoesRefused(ruling.events, after, command.now)) happen(event);
   if (events.length > 0) for (const event of gatesLeftOpen(run, after, command.now)) happen(event);
   if (events.length > 0 && isOver(after)) happen({ type: "run.ended", at: command.now, status: endStatus(after) });
   return {
@@ -85,7 +87,7 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
     case "resume":
       return resume(run, command);
     case "deliver":
-      return deliver(command);
+      return deliver(run, command);
     default:
       return unreachable(command);
   }
@@ -105,6 +107,16 @@ function gatesLeftOpen(before: Run, after: Run, at: Instant): readonly Event[] {
   return closed;
 }
 
+/** An undo that was not let through leaves its act as it is: done, and not undone. */
+function undoesRefused(events: readonly Event[], after: Run, at: Instant): readonly Event[] {
+  return events.flatMap((event): readonly Event[] => {
+    const refused = "gate_id" in event ? after.gates.get(event.gate_id) : event.type === "step.rejected" && event;
+    const undo = refused ? stepOf(after, refused) : null;
+    if (undo?.cause?.by !== "undo" || undo.standing.state !== "rejected") return [];
+    return [uncompensated(after, undo.cause.of, undo.standing.fault, at)];
+  });
+}
+
 function isOver(run: Run): boolean {
   const { moving, retrying, waiting } = run.paces;
   if (run.ended !== null || run.open || moving + retrying + waiting > 0) return false;
@@ -114,6 +126,8 @@ function isOver(run: Run): boolean {
 
 function endStatus(run: Run): EndStatus {
   if (run.cancel !== null) return "cancelled";
-  if (run.succeeded === run.steps.length) return "completed";
+  let asked = 0;
+  for (const step of run.steps) if (!isUndo(step)) asked += 1;
+  if (run.succeeded === asked) return "completed";
   return run.succeeded > 0 ? "partial" : "failed";
 }

@@ -1,11 +1,11 @@
 import type { Event } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
 import { evolveStep } from "./evolve/step.ts";
-import { isIdle, placed, resumed } from "./place.ts";
+import { isIdle, resumed, withdrawn } from "./place.ts";
 import { full } from "./plan.ts";
 import { dependents } from "./plan-graph.ts";
 import type { Run } from "./run.ts";
-import type { Step } from "./step.ts";
+import { isUndo, type Step } from "./step.ts";
 import { TrieMap } from "./trie-map.ts";
 import { Vector } from "./vector.ts";
 
@@ -20,7 +20,7 @@ export function evolve(before: Run, event: Event): Run {
     case "cancel.requested":
       return cancelled({ ...run, open: false, cancel: { by: event.by, reason: event.reason } });
     case "run.resumed":
-      return resumed({ ...run, ended: null });
+      return resumed(run);
     case "run.ended":
       return { ...run, ended: { status: event.status, at: event.at } };
     case "notice.delivered":
@@ -79,7 +79,7 @@ function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
 function cancelled(run: Run): Run {
   let after = run;
   for (const step of run.steps) {
-    if (isIdle(step) && step.cause?.by !== "undo") after = placed(after, step, { state: "cancelled" });
+    if (isIdle(step) && !isUndo(step)) after = withdrawn(after, step, { state: "cancelled" });
   }
   return after;
 }

@@ -1,7 +1,7 @@
 import { type Fault, fault } from "./fault.ts";
 import type { StepId } from "./id.ts";
 import type { Run } from "./run.ts";
-import { pace, type Standing, type Step } from "./step.ts";
+import { isUndo, pace, type Standing, type Step } from "./step.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: Run, step: Step, standing: Standing): Run {
@@ -32,21 +32,44 @@ export function sunk(run: Run, { index }: Step, sparing: readonly StepId[] = [])
   return stopsAll(step) ? abort(run, step, sparing) : skipBehind(run, step);
 }
 
-function stopsAll({ standing, spec, cause }: Step): boolean {
-  if (cause?.by === "undo") return false;
+function stopsAll(step: Step): boolean {
+  const { standing, spec } = step;
+  if (isUndo(step)) return false;
   if (standing.state === "failed_final") return spec.on_failure !== "skip";
   return standing.state === "rejected" && spec.on_rejected === "stop";
 }
 
 /** Nothing new starts; what runs or is in doubt comes to its own end. */
-function abort(run: Run, because: Step, sparing: readonly StepId[]): Run {
-  const why = fault("ABORTED", `${because.spec.step_id} ended the plan; resume the run once its cause is mended`);
-  let after = run;
+function abort(run: Run, { spec }: Step, sparing: readonly StepId[]): Run {
+  // An agent goes on with what it proposes next.
+  let after: Run = run.open ? run : { ...run, stopped: run.stopped ?? spec.step_id };
   for (const step of run.steps) {
-    if (!isIdle(step) || step.cause?.by === "undo" || sparing.includes(step.spec.step_id)) continue;
-    after = placed(after, step, { state: "skipped", fault: why });
+    if (!isIdle(step) || isUndo(step) || (sparing.includes(step.spec.step_id) && isInFlight(step))) continue;
+    after = withdrawn(after, step, { state: "skipped", fault: aborted(spec.step_id) });
   }
   return after;
+}
+
+function aborted(by: StepId): Fault {
+  return fault("ABORTED", `${by} ended the plan; resume the run once its cause is mended`);
+}
+
+/** A step at a gate has no handler, whoever says that it is on its way. */
+function isInFlight({ standing }: Step): boolean {
+  return standing.state !== "waiting_approval";
+}
+
+/** Takes an idle step out of the run. An act that was to be sent again is in doubt as before, and only a person can tell. */
+export function withdrawn(run: Run, step: Step, standing: Standing): Run {
+  return placed(run, step, step.act?.doubt ?? standing);
+}
+
+/** It may run again, unless the run was cancelled or ended by a step meanwhile. */
+export function reopened(run: Run, step: Step): Run {
+  if (run.cancel !== null && !isUndo(step)) return placed(run, step, { state: "cancelled" });
+  if (run.stopped !== null && !isUndo(step))
+    return placed(run, step, { state: "skipped", fault: aborted(run.stopped) });
+  return placed(run, step, { state: "ready" });
 }
 
 /** Not begun, or between two tries. */
@@ -83,7 +106,7 @@ function skipBehind(run: Run, because: Step): Run {
 /** Takes back what did not succeed and may be tried again; keys, receipts and spent money stay as they are. */
 export function resumed(run: Run): Run {
   const stuck = stuckBehind(run);
-  let after = run;
+  let after: Run = { ...run, ended: null, stopped: null };
   for (const step of run.steps) if (mayResume(step) && !stuck.has(step.index)) after = reset(after, step);
   return after;
 }
@@ -95,7 +118,7 @@ function stuckBehind(run: Run): ReadonlySet<number> {
   for (const step of run.steps) if (!mayResume(step) && step.standing.state !== "succeeded") lost.push(step.index);
   for (let next = lost.pop(); next !== undefined; next = lost.pop()) {
     for (const at of run.dependents[next] ?? []) {
-      if (stuck.has(at)) continue;
+      if (stuck.has(at) || run.steps.get(at).standing.state === "succeeded") continue;
       stuck.add(at);
       lost.push(at);
     }
@@ -103,9 +126,9 @@ function stuckBehind(run: Run): ReadonlySet<number> {
   return stuck;
 }
 
-function mayResume({ standing, act, cause }: Step): boolean {
-  if (cause?.by === "undo") return false;
-  if (!["failed_final", "rejected", "skipped"].includes(standing.state)) return false;
+function mayResume(step: Step): boolean {
+  const { standing, act } = step;
+  if (isUndo(step) || !["failed_final", "rejected", "skipped"].includes(standing.state)) return false;
   return act === null || act.state === "not_done" || act.state === "absent";
 }
 

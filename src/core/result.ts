@@ -2,7 +2,7 @@ import type { EndStatus, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
-import { dueAt, type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
+import { type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
 /** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
 export interface RunResult {
@@ -182,12 +182,18 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
   }
 }
 
+/** What someone can do comes before what time will do. */
 function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
-  const [first] = blocked;
+  const first = blocked.find(needsSomeone) ?? blocked[0];
   if (first !== undefined) return hint(run, first);
   if (run.ended?.status === "partial" || run.ended?.status === "failed")
     return `mend the cause, then resume run ${run.id}`;
   return null;
+}
+
+function needsSomeone({ reason_code, until }: Blocked): boolean {
+  if (reason_code === "IN_DOUBT") return until === undefined;
+  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED"].includes(reason_code);
 }
 
 function hint(run: Run, { reason_code, step_id, gate_id }: Blocked): string {
@@ -200,6 +206,6 @@ function hint(run: Run, { reason_code, step_id, gate_id }: Blocked): string {
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;
     default:
-      return `nothing to do: ${step_id} goes on by itself${dueAt(run) === null ? "" : " when its time comes"}`;
+      return `nothing to do: ${step_id} goes on by itself when its time comes`;
   }
 }

@@ -39,8 +39,11 @@ export interface Run {
   /** Ids of the steps that wait for someone or some time, retries included. */
   readonly waiting: TrieMap<true>;
   readonly paces: Readonly<Record<Pace, number>>;
+  /** How many steps have succeeded. Undoing something is no success of what was asked for. */
   readonly succeeded: number;
   readonly cancel: { readonly by: string; readonly reason: string } | null;
+  /** The step that ended the plan. Nothing but an undo starts any more, until the run is resumed. */
+  readonly stopped: StepId | null;
   readonly ended: { readonly status: EndStatus; readonly at: Instant } | null;
   readonly spent: Spent;
   /** Messages that nobody has delivered yet. */
@@ -98,6 +101,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     paces: { moving: 0, retrying: 0, waiting: 0, blocked: 0, done: 0 },
     succeeded: 0,
     cancel: null,
+    stopped: null,
     ended: null,
     spent: NOTHING_SPENT,
     notices: TrieMap.empty(),
@@ -162,7 +166,7 @@ export function wakeAt(run: Run, step: Step): Instant | null {
     case "failed_retryable":
       return standing.retry_at;
     case "waiting_approval":
-      return run.gates.get(standing.gate_id)?.expires_at ?? null;
+      return (run.gates.get(standing.gate_id) as Gate).expires_at;
     case "waiting":
       return standing.on.for === "tool" ? null : standing.on.until;
     case "in_doubt":

@@ -40,8 +40,10 @@ export interface Act {
   /** What the world answered, as recorded: a compensation needs it after the step has moved on. */
   readonly output: Json | null;
   readonly usable: boolean;
-  /** The declaration or a person allows the identical call once more, under the same key. */
-  readonly resend: boolean;
+  /** When the call may first have gone out under this key and generation: a promise about the key counts from here. */
+  readonly sent_at: Instant;
+  /** The doubt that sending the identical call again has yet to settle. Until then it may have happened before. */
+  readonly doubt: InDoubt | null;
 }
 
 /** Where a step stands. Each state carries exactly the facts that are true in it. */
@@ -69,6 +71,7 @@ export type Standing =
   | { readonly state: "compensation_failed"; readonly fault: Fault };
 
 export type State = Standing["state"];
+type InDoubt = Extract<Standing, { state: "in_doubt" }>;
 
 /** What is known about an act in doubt, and what may be done about it next. */
 export interface Doubt {
@@ -104,6 +107,10 @@ export function pace(standing: Standing): Pace {
     default:
       return "done";
   }
+}
+
+export function isUndo({ cause }: Step): boolean {
+  return cause?.by === "undo";
 }
 
 /** An undo is a step of its own, one per act. */

@@ -225,7 +225,8 @@ function happened(tale: Tale, events: readonly Event[], checks: Entry["checks"] 
   return { ...tale, run, rows, past: [...tale.past, ...events], news: [...tale.news, ...events] };
 }
 
-function entryOf(before: Run, events: readonly Event[], after: Run, checks: Entry["checks"]): Entry {
+/** What a store is asked to land. */
+export function entryOf(before: Run, events: readonly Event[], after: Run, checks: Entry["checks"] = []): Entry {
   const { tenant, id: run } = after;
   const expect = { position: before.position, epoch: null };
   return { tenant, run, expect, events: [], puts: rowsOf(before, events, after), charges: [], checks, flush: "hard" };

@@ -3,11 +3,12 @@ import type { Ask } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
 import type { Event, Exits, LedgerVersion, Provenance } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
-import type { Instant } from "../id.ts";
+import type { Instant, StepId } from "../id.ts";
 import { lean } from "../plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, outcomeId, type Run, type Step } from "../run.ts";
+import { findStep, outcomeId, type Run, stepOf } from "../run.ts";
+import { type Act, isUndo, type Step } from "../step.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";
 import { startable } from "./start.ts";
@@ -25,10 +26,10 @@ export function end(run: Run, command: End): Ruling {
 }
 
 /** The attempt is the one the run knows of, and nothing has overtaken it. */
-function isCurrent(step: Step, { grant, now }: End): boolean {
+function isCurrent(step: Step, { grant }: End): boolean {
   const { standing } = step;
   if (grant.recorded) return standing.state === "running" && standing.attempt === grant.attempt;
-  return startable(step, now) && step.attempts + 1 === grant.attempt;
+  return startable(step, grant.started_at) && step.attempts + 1 === grant.attempt;
 }
 
 /** A value after a timeout is adopted while nobody knows better; anything else is kept as evidence, or dropped with the call. */
@@ -43,26 +44,33 @@ function late(run: Run, step: Step, command: End): Ruling {
       ],
     };
   }
-  return step.standing.state === "cancelled" && command.cost !== null ? { events: [cancelled(run, command)] } : NOTHING;
+  return isWithdrawn(step, command) && command.cost !== null ? { events: [cancelled(run, command)] } : NOTHING;
+}
+
+/** The step was taken out of the run while this attempt, of which nothing is on record, was under way. */
+function isWithdrawn({ standing, attempts }: Step, { grant }: End): boolean {
+  if (standing.state !== "cancelled" && standing.state !== "skipped") return false;
+  return !grant.recorded && grant.attempt === attempts + 1;
 }
 
 function endAct(run: Run, step: Step, command: End): Ruling {
-  const { ending, grant, tool } = command;
-  assert(step.act !== null, "an act that ends was started on the record");
-  const ledger: LedgerVersion = { version: step.act.version + 1, generation: grant.generation };
-  switch (ending.how) {
-    case "value":
-      return ending.flaw === null
-        ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
-        : { events: withUndo(run, step, [unusable(run, command, ending.output, ending.flaw, ledger)]) };
-    case "not_done":
-      return failed(run, step, command, ending.fault, ledger);
-    case "error":
-      if (tool.errorsMean === "not_done") return failed(run, step, command, ending.fault, ledger);
-      return { events: [doubted(run, step, command, ending.fault, ledger)] };
-    default:
-      return { events: [doubted(run, step, command, ending.fault, ledger)] };
+  const { ending, grant } = command;
+  const { act } = step;
+  assert(act !== null, "an act that ends was started on the record");
+  const ledger: LedgerVersion = { version: act.version + 1, generation: grant.generation };
+  if (ending.how === "value") {
+    // Nobody builds on what an undo answers.
+    return ending.flaw === null || isUndo(step)
+      ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
+      : { events: [unusable(run, command, ending.output, ending.flaw, ledger)] };
   }
+  // Of a call that was sent again, "not done" is said about the second time only.
+  if (provesNothingDone(command) && act.doubt === null) return failed(run, step, command, ending.fault, ledger);
+  return { events: [doubted(run, step, act, command, ending.fault, ledger)] };
+}
+
+function provesNothingDone({ ending, tool }: End): boolean {
+  return ending.how === "not_done" || (ending.how === "error" && tool.errorsMean === "not_done");
 }
 
 function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
@@ -94,16 +102,18 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     ...(notices.length > 0 && { notices }),
     ...(provenance && { outcome: provenance }),
   };
-  const more = errands.map(
-    ({ step: errand, pin, cause }): Event => ({
-      type: "step.proposed",
-      at: now,
-      step_id: errand.step_id,
-      step: lean(errand),
-      pin,
-      cause,
-    }),
-  );
+  const more = errands
+    .filter(({ step: errand }) => !run.index.has(errand.step_id))
+    .map(
+      ({ step: errand, pin, cause }): Event => ({
+        type: "step.proposed",
+        at: now,
+        step_id: errand.step_id,
+        step: lean(errand),
+        pin,
+        cause,
+      }),
+    );
   return withUndo(run, step, [event, ...more], command.confirmed);
 }
 
@@ -151,15 +161,15 @@ function cancelled(run: Run, command: End): Event {
   return { ...head, type: "step.cancelled" };
 }
 
-function doubted(run: Run, step: Step, command: End, cause: Fault, ledger: LedgerVersion): Event {
-  const { grant, now, tool } = command;
+function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault, ledger: LedgerVersion): Event {
+  const { now, tool } = command;
   const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, command) };
   return {
     ...head,
     type: "step.doubted",
     fault: unknown(step, cause),
     ledger,
-    exits: exitsOf(step, tool, grant.started_at, now),
+    exits: exitsOf(step, tool, act.sent_at, now),
   };
 }
 
@@ -170,13 +180,13 @@ export function unknown({ spec }: Step, cause: Fault): Fault {
 }
 
 /** How this doubt can be settled without a person, as the tool declares it now. */
-export function exitsOf({ spec }: Step, tool: ToolFacts | null, startedAt: Instant, lastAlive: Instant): Exits {
+export function exitsOf({ spec }: Step, tool: ToolFacts | null, sentAt: Instant, lastAlive: Instant): Exits {
   if (tool === null) return { verify: false, resend_until: null, quiet_at: lastAlive };
   const { idempotentForMs, settleAfterMs, verifies } = tool;
   const timeoutMs = spec.timeout_ms ?? tool.timeoutMs;
   return {
     verify: verifies,
-    resend_until: idempotentForMs === null ? null : ((startedAt + idempotentForMs - timeoutMs) as Instant),
+    resend_until: idempotentForMs === null ? null : ((sentAt + idempotentForMs - timeoutMs) as Instant),
     quiet_at: (lastAlive + timeoutMs + settleAfterMs) as Instant,
   };
 }
@@ -184,12 +194,19 @@ export function exitsOf({ spec }: Step, tool: ToolFacts | null, startedAt: Insta
 /** An undo ends two steps: itself, and the one it undoes. */
 export function withUndo(run: Run, step: Step, events: readonly Event[], confirmed = false): readonly Event[] {
   if (step.cause?.by !== "undo") return events;
-  const original = findStep(run, step.cause.of);
-  assert(original?.act != null, "an undo undoes an act");
-  const last = events[0] as Event;
-  const head = { at: last.at, step_id: original.spec.step_id };
-  const ledger = { version: original.act.version + 1, generation: original.act.generation };
-  if (last.type === "step.failed")
-    return [...events, { ...head, type: "step.uncompensated", fault: last.fault, ledger }];
-  return [...events, { ...head, type: "step.compensated", confirmed, ledger }];
+  const { of } = step.cause;
+  const first = events[0] as Event;
+  if (first.type === "step.failed") return [...events, uncompensated(run, of, first.fault, first.at)];
+  return [...events, { type: "step.compensated", at: first.at, step_id: of, confirmed, ledger: nextVersion(run, of) }];
+}
+
+/** The undo did not go through: the act stands. */
+export function uncompensated(run: Run, of: StepId, why: Fault, at: Instant): Event {
+  return { type: "step.uncompensated", at, step_id: of, fault: why, ledger: nextVersion(run, of) };
+}
+
+function nextVersion(run: Run, of: StepId): LedgerVersion {
+  const { act } = stepOf(run, { step_id: of });
+  assert(act !== null, "an undo undoes an act");
+  return { version: act.version + 1, generation: act.generation };
 }

@@ -1,16 +1,22 @@
 import { unreachable } from "../assert.ts";
 import type { Call, Duplicate, LedgerVersion, Reused } from "../event.ts";
 import { type Fault, type FaultCode, fault } from "../fault.ts";
+import type { Instant } from "../id.ts";
 import type { Json } from "../json.ts";
 import type { LedgerFact, ToolFacts } from "../proposal.ts";
 import type { LedgerRow } from "../rows.ts";
-import type { Run, Step } from "../run.ts";
+import type { Run } from "../run.ts";
+import type { Step } from "../step.ts";
+import { approvedGate, isGood } from "./approval.ts";
 
 /** What the ledger says to someone who asks to act. */
 export type Permit =
-  | { readonly kind: "execute"; readonly ledger: LedgerVersion }
+  /** `again`: what a person was shown before they said yes. */
+  | { readonly kind: "execute"; readonly ledger: LedgerVersion; readonly again: Duplicate | null }
   | {
       readonly kind: "reuse";
+      /** Of the row that says so. */
+      readonly version: number;
       readonly output: Json;
       readonly reused: Reused;
       readonly foreign: boolean;
@@ -24,24 +30,35 @@ export type Permit =
 
 type Relation = "same step" | "lineage" | "stranger";
 
+/** Someone who asks to act, and when. */
+interface Asking {
+  readonly run: Run;
+  readonly step: Step;
+  readonly call: Call;
+  readonly tool: ToolFacts;
+  readonly now: Instant;
+}
+
 /** Who asks decides as much as what the row says: DESIGN 5, row by row. */
-export function permit(run: Run, step: Step, call: Call, tool: ToolFacts, fact: LedgerFact | null): Permit {
-  if (fact === null) return { kind: "execute", ledger: { version: 1, generation: 1 } };
+export function permit(asking: Asking, fact: LedgerFact | null): Permit {
+  if (fact === null) return { kind: "execute", ledger: { version: 1, generation: 1 }, again: null };
   const { row, version } = fact;
-  const relation = relationOf(run, step, row);
-  const again: LedgerVersion = { version: version + 1, generation: row.generation };
-  if (saidAgain(run, step, row)) return { kind: "execute", ledger: { ...again, generation: row.generation + 1 } };
+  const relation = relationOf(asking, row);
+  const again = saidAgain(asking, row);
+  const generation = again === null ? row.generation : row.generation + 1;
+  const execute = { kind: "execute", ledger: { version: version + 1, generation }, again } as const;
+  if (again !== null) return execute;
   switch (row.state) {
     case "not_done":
     case "absent":
-      return { kind: "execute", ledger: again };
+      return execute;
     case "started":
       return { kind: "wait", row };
     case "in_doubt":
-      if (relation === "same step" && step.act?.resend === true) return { kind: "execute", ledger: again };
+      if (relation === "same step") return sendsAgain(asking) ? execute : lapsed(row);
       return relation === "stranger" ? duplicate(row, "DUPLICATE_IN_DOUBT", false) : { kind: "wait", row };
     case "committed":
-      return committed(fact, relation, call, tool, step);
+      return committed(fact, relation, asking);
     case "compensating":
       return relation === "same step" ? closed(row) : { kind: "wait", row };
     case "given_up":
@@ -53,22 +70,33 @@ export function permit(run: Run, step: Step, call: Call, tool: ToolFacts, fact: 
   }
 }
 
-function relationOf(run: Run, step: Step, row: LedgerRow): Relation {
+function relationOf({ run, step }: Asking, row: LedgerRow): Relation {
   if (row.run_id === run.id && row.step_id === step.spec.step_id) return "same step";
   return row.origin === run.origin ? "lineage" : "stranger";
 }
 
-/** A person was shown exactly this earlier act and said: yes, again. */
-function saidAgain(run: Run, step: Step, row: LedgerRow): boolean {
-  const gate = step.gate === null ? undefined : run.gates.get(step.gate);
+/** A person was shown exactly this earlier act and said: yes, again. The answer is good for this call and for its time. */
+function saidAgain({ run, step, call, now }: Asking, row: LedgerRow): Duplicate | null {
+  const gate = approvedGate(run, step);
   const shown = gate?.status === "approved" ? gate.duplicate_of : null;
-  return (
-    shown !== null && shown.run === row.run_id && shown.step === row.step_id && shown.generation === row.generation
-  );
+  if (gate === null || shown === null || !isGood(gate, call, now)) return null;
+  const same = shown.run === row.run_id && shown.step === row.step_id && shown.generation === row.generation;
+  return same ? shown : null;
 }
 
-function committed(fact: LedgerFact, relation: Relation, call: Call, tool: ToolFacts, step: Step): Permit {
-  const { row, receipt } = fact;
+/** Whether its tool's promise, made when doubt arose, still covers sending the identical call once more. */
+function sendsAgain({ step, now }: Asking): boolean {
+  const until = step.act?.doubt?.doubt.exits.resend_until ?? null;
+  return until !== null && now < until;
+}
+
+function lapsed(row: LedgerRow): Permit {
+  const message = `${row.step_id} is in doubt, and the time in which its key is harmless is over`;
+  return { kind: "refuse", fault: fault("OUTCOME_UNKNOWN", message) };
+}
+
+function committed(fact: LedgerFact, relation: Relation, { call, tool }: Asking): Permit {
+  const { row, receipt, version } = fact;
   if (relation === "stranger" && tool.onDuplicate === "hold") return duplicate(row, "DUPLICATE_EFFECT", true);
   if (relation === "stranger" && tool.onDuplicate === "refuse") {
     return {
@@ -84,10 +112,11 @@ function committed(fact: LedgerFact, relation: Relation, call: Call, tool: ToolF
     return { kind: "refuse", fault: fault("SCHEMA_VALIDATION_FAILED", message) };
   }
   const differs = row.input_digest === call.digest ? null : "the recorded call had another input";
-  const templated = step.spec.idempotency_template !== null && call.keyed_by === "template";
-  if (receipt === null || (differs !== null && templated)) return duplicate(row, "DUPLICATE_EFFECT", true);
+  const another = differs !== null && call.keyed_by === "template";
+  if (receipt === null || another) return duplicate(row, "DUPLICATE_EFFECT", true);
   return confirmed(fact, tool, {
     kind: "reuse",
+    version,
     output: receipt.output,
     reused: { run: row.run_id, step: row.step_id, at: receipt.at, differs },
     foreign: relation === "stranger",
@@ -103,7 +132,9 @@ function confirmed(fact: LedgerFact, tool: ToolFacts, reuse: Extract<Permit, { k
   if (mismatch === null) return reuse;
   const message = `${fact.row.step_id} is on record, but the world disagrees: ${mismatch}`;
   if (tool.confirm === "warn") return { ...reuse, warning: message };
-  if (tool.confirm === "gate") return { ...duplicate(fact.row, "CONFIRMATION_FAILED", true), reason: message };
+  if (tool.confirm === "gate") {
+    return { ...duplicate(fact.row, "CONFIRMATION_FAILED", true), reason: `${message}; approving means: yes, again` };
+  }
   return { kind: "refuse", fault: fault("CONFIRMATION_FAILED", message) };
 }
 

@@ -48,6 +48,7 @@ export function resume(run: Run, { principal, reason, now }: Ask<"resume">): Rul
   return { events: [{ type: "run.resumed", at: now, by: principal.id, reason }] };
 }
 
-export function deliver({ notice_id, now }: Ask<"deliver">): Ruling {
+export function deliver(run: Run, { notice_id, now }: Ask<"deliver">): Ruling {
+  if (!run.notices.has(notice_id)) return NOTHING;
   return { events: [{ type: "notice.delivered", at: now, notice_id }] };
 }

@@ -1,7 +1,8 @@
 import { type Fault, faults } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
-import type { Run, Step } from "../run.ts";
+import type { Run } from "../run.ts";
+import { isUndo, type Step } from "../step.ts";
 
 export interface Try {
   readonly attempt: number;
@@ -10,7 +11,10 @@ export interface Try {
   readonly dice: number;
 }
 
-/** When to try again after this fault: exponential, full jitter, within the run's deadline; null for never. */
+/**
+ * When to try again after this fault: exponential, full jitter, within the run's deadline; null for never. What a run
+ * has done is undone however it ended and whatever time it was given.
+ */
 export function retryAt(
   run: Run,
   step: Step,
@@ -20,10 +24,11 @@ export function retryAt(
 ): Instant | null {
   const { tries, baseMs, capMs } = patience(step, tool, fault);
   const made = attempt - step.forgiven;
-  if (made >= tries || run.cancel !== null) return null;
+  const undo = isUndo(step);
+  if (made >= tries || (!undo && (run.cancel !== null || run.stopped !== null))) return null;
   const ceiling = Math.min(capMs, baseMs * 2 ** (made - 1));
   const at = (now + Math.floor(dice * ceiling)) as Instant;
-  return run.deadline_at !== null && at >= run.deadline_at ? null : at;
+  return run.deadline_at !== null && at >= run.deadline_at && !undo ? null : at;
 }
 
 interface Patience {

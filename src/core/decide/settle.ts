@@ -5,9 +5,9 @@ import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import { lean, type PlanStep } from "../plan.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Run, type Step } from "../run.ts";
-import { undoId } from "../step.ts";
-import { exitsOf, unknown, withUndo } from "./end.ts";
+import { findStep, type Run } from "../run.ts";
+import { type Act, isUndo, type Step, undoId } from "../step.ts";
+import { exitsOf, uncompensated, unknown, withUndo } from "./end.ts";
 
 /** A new holder of the run looks at what the last one left under way. */
 export function recover(run: Run, { found, now }: Ask<"recover">): Ruling {
@@ -23,12 +23,12 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
   if (step.standing.state !== "running") return [];
   if (step.act === null) return [{ type: "step.readied", at, step_id, why: "its worker died" }];
   const ledger = next(step);
-  if (mark === "no") {
+  if (mark === "no" && step.act.doubt === null) {
     const reason = "the send marker is missing: the tool was never called";
     return [{ type: "step.settled", at, step_id, settled: { as: "not_done" }, by: "marker", reason, ledger }];
   }
   const cause = fault("OUTCOME_UNKNOWN", "its worker died after the call was let go");
-  const exits = exitsOf(step, tool, step.act.started_at, at);
+  const exits = exitsOf(step, tool, step.act.sent_at, at);
   return [{ type: "step.doubted", at, step_id, attempt: step.act.attempt, fault: unknown(step, cause), ledger, exits }];
 }
 
@@ -45,9 +45,11 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
   if (standing.state !== "in_doubt") return NOTHING;
   const { exits, absent_at } = standing.doubt;
   const by = (settled: Settlement, who: string, reason: string): Ruling =>
-    settling(run, step, settled, { by: who, reason, at: now, in_flight });
-  if (sighting?.saw === "happened")
-    return by({ as: "happened", output: sighting.output, fault: flaw }, "verifier", "the verifier saw it");
+    settling(run, step, settled, { by: who, reason, at: now, in_flight, confirmed: true });
+  if (sighting?.saw === "happened") {
+    const flawed = isUndo(step) ? null : flaw; // Nobody builds on what an undo answers.
+    return by({ as: "happened", output: sighting.output, fault: flawed }, "verifier", "the verifier saw it");
+  }
   if (sighting?.saw === "absent") {
     if (absent_at !== null && now >= exits.quiet_at)
       return by({ as: "absent" }, "verifier", "the verifier found it absent twice");
@@ -56,11 +58,16 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
       events: [{ type: "step.probed", at: now, step_id, saw: "absent", why: "absent once proves nothing", next_at }],
     };
   }
-  if (exits.resend_until !== null && now < exits.resend_until) {
+  if (exits.resend_until !== null && now < exits.resend_until && mayAct(run, step)) {
     return by({ as: "resend" }, "declaration", "the tool promises that the same key is harmless");
   }
   const why = sighting?.why ?? "nobody here can tell";
   return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at: null }] };
+}
+
+/** A run that was cancelled or ended by a step sends nothing out any more, not even again. */
+function mayAct(run: Run, step: Step): boolean {
+  return isUndo(step) || (run.cancel === null && run.stopped === null);
 }
 
 interface Settling {
@@ -68,28 +75,20 @@ interface Settling {
   readonly reason: string;
   readonly at: Instant;
   readonly in_flight: Ask<"settle">["in_flight"];
+  /** For an undo: the world was looked at. */
+  readonly confirmed: boolean;
 }
 
-function settling(run: Run, step: Step, settled: Settlement, { by, reason, at, in_flight }: Settling): Ruling {
+function settling(run: Run, step: Step, settled: Settlement, settling: Settling): Ruling {
+  const { by, reason, at, in_flight, confirmed } = settling;
   const ledger = settled.as === "resend" ? null : next(step);
   const sinks = settled.as === "given_up" || (settled.as === "happened" && settled.fault !== null);
   const event = { type: "step.settled", at, step_id: step.spec.step_id, settled, by, reason, ledger } as const;
   const sparing = sinks ? { ...event, sparing: in_flight } : event;
-  return { events: undone(run, step, sparing) };
-}
-
-/** Settling the doubt about an undo settles the act it undoes. */
-function undone(run: Run, step: Step, event: Extract<Event, { type: "step.settled" }>): readonly Event[] {
-  const { settled, by } = event;
-  if (settled.as === "happened" && settled.fault === null) return withUndo(run, step, [event], by === "verifier");
-  if (settled.as !== "given_up" || step.cause?.by !== "undo") return [event];
-  const original = findStep(run, step.cause.of);
-  assert(original !== undefined, "an undo undoes a step");
-  const lost = fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${original.spec.step_id}`);
-  return [
-    event,
-    { type: "step.uncompensated", at: event.at, step_id: original.spec.step_id, fault: lost, ledger: next(original) },
-  ];
+  if (settled.as === "happened") return { events: withUndo(run, step, [sparing], confirmed) };
+  if (settled.as !== "given_up" || step.cause?.by !== "undo") return { events: [sparing] };
+  const { of } = step.cause; // Settling the doubt about an undo settles the act it undoes.
+  return { events: [sparing, uncompensated(run, of, fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${of}`), at)] };
 }
 
 /** A person says how it is. */
@@ -105,7 +104,8 @@ export function resolve(run: Run, { step_id, principal, verdict, reason, now }: 
     return no(fault("NOT_POSSIBLE", message));
   }
   if (verdict.as === "happened" && verdict.flaw !== null) return no(verdict.flaw);
-  return settling(run, step, settlementOf(verdict), { by: principal.id, reason, at: now, in_flight: [] });
+  const how = { by: principal.id, reason, at: now, in_flight: [], confirmed: false };
+  return settling(run, step, settlementOf(verdict), how);
 }
 
 function isOpen({ standing, act }: Step, verdict: Resolution): boolean {
@@ -124,7 +124,7 @@ function undo(
   { tool }: Extract<Resolution, { as: "undo" }>,
   who: { by: string; reason: string; at: Instant },
 ): Ruling {
-  const impossible = cannotUndo(step, tool);
+  const impossible = cannotUndo(step, tool) ?? cannotAskAgain(run, step);
   if (impossible !== null) return no(impossible);
   const ledger = next(step);
   const { by, reason, at } = who;
@@ -161,6 +161,17 @@ function cannotUndo(
   const undoable =
     standing.state === "in_doubt" || standing.state === "compensation_failed" || act?.state === "committed";
   return undoable ? null : fault("NOT_POSSIBLE", `${spec.step_id} is ${standing.state}; there is no act to undo`);
+}
+
+/** An undo is one act: where nobody knows whether it happened, asking again would be doing it again. */
+function cannotAskAgain(run: Run, step: Step): Fault | null {
+  const earlier = findStep(run, undoId(step, (step.act as Act).generation));
+  if (earlier === undefined) return null;
+  const { step_id } = earlier.spec;
+  if (!isUndo(earlier))
+    return fault("NOT_POSSIBLE", `the run has another step ${step_id}; undo ${step.spec.step_id} by hand`);
+  if (earlier.act?.state !== "given_up") return null;
+  return fault("NOT_POSSIBLE", `${step_id} was given up and may have happened; it is not done again by itself`);
 }
 
 function undoStep({ spec }: Step, step_id: PlanStep["step_id"]): PlanStep {

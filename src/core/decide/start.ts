@@ -2,16 +2,19 @@ import { assert } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Event, LedgerVersion, Parking } from "../event.ts";
-import { fault } from "../fault.ts";
+import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
+import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
 import type { Condition } from "../plan.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Gate, type Run, type Step } from "../run.ts";
-import { permit } from "./ledger.ts";
+import { findStep, type Run } from "../run.ts";
+import { isUndo, type Step } from "../step.ts";
+import { approval } from "./approval.ts";
+import { type Permit, permit } from "./ledger.ts";
 
 type Start = Ask<"start">;
+type Execute = Extract<Permit, { kind: "execute" }>;
 
 /** Admit and acquire: may this step run now, and if it acts, whose turn is it? */
 export function start(run: Run, command: Start, guards: readonly Guard[]): Ruling {
@@ -19,15 +22,25 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   const step = findStep(run, command.step_id);
   assert(step !== undefined, "only a step of the run is started");
   if (!startable(step, now)) return NOTHING;
+  const over = tooLate(run, step);
+  if (over !== null) return refused(step, "order", over, command);
+  if (isOver(step)) return { events: [done(step, now, { waited_until: now })] };
   if (proposal.parked !== null) return parked(step, { for: "tool", fault: proposal.parked }, now);
-  if (step.spec.kind === "wait") return wait(step, now);
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
   const verdict = judge(guards, { run, step, proposal, effect, now });
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command);
-  if (step.spec.kind === "assertion") return assertion(run, step, command);
+  if (step.spec.kind !== "operator") return check(run, step, command, verdict);
   if (effect === "acts") return acquire(run, step, command, verdict);
   if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command);
   return begin(run, step, command, verdict);
+}
+
+/** The plan was ended while this step was on its way here, or what it stands on was undone. */
+function tooLate(run: Run, step: Step): Fault | null {
+  if (isUndo(step)) return null;
+  if (run.stopped !== null) return fault("ABORTED", `${run.stopped} ended the plan before ${step.spec.step_id} began`);
+  const gone = step.cause === null && step.spec.depends_on.find((id) => outputOf(run, id) === undefined);
+  return gone ? fault("DEPENDENCY_FAILED", `${step.spec.step_id} needs ${gone}, which no longer stands`) : null;
 }
 
 export function startable({ standing }: Step, now: Instant): boolean {
@@ -49,12 +62,25 @@ function parked(step: Step, on: Parking, at: Instant): Ruling {
   return same ? NOTHING : { events: [{ type: "step.parked", at, step_id: step.spec.step_id, on }] };
 }
 
-function wait(step: Step, now: Instant): Ruling {
-  const { ms, until } = step.spec.payload as { readonly ms?: number; readonly until?: Instant };
-  if (step.standing.state === "waiting" || (until !== undefined && until <= now)) {
-    return { events: [done(step, now, { waited_until: now })] };
+/** A step that calls nothing. There is no call to show to a person, so nobody can be asked about it. */
+function check(run: Run, step: Step, command: Start, verdict: Verdict): Ruling {
+  if (verdict.kind === "hold") {
+    const message = `${verdict.rule} holds ${step.spec.step_id}, which has no call to approve; hold a step behind it instead`;
+    return refused(step, verdict.rule, fault("POLICY_DENIED", message), command);
   }
-  return parked(step, { for: "time", until: until ?? ((now + (ms ?? 0)) as Instant) }, now);
+  return step.spec.kind === "wait" ? wait(step, command.now) : assertion(run, step, command);
+}
+
+/** It waited, and its time has come: nothing starts any more that could be held or refused. */
+function isOver({ spec, standing }: Step): boolean {
+  return spec.kind === "wait" && standing.state === "waiting";
+}
+
+function wait(step: Step, now: Instant): Ruling {
+  const given = step.spec.payload as { readonly ms: number } | { readonly until: Instant };
+  const until = "until" in given ? given.until : ((now + given.ms) as Instant);
+  if (until <= now) return { events: [done(step, now, { waited_until: now })] };
+  return parked(step, { for: "time", until }, now);
 }
 
 function assertion(run: Run, step: Step, { now, in_flight }: Start): Ruling {
@@ -89,15 +115,16 @@ function attempted(step: Step, now: Instant) {
   return { at: now, step_id: step.spec.step_id, attempt: step.attempts + 1, started_at: now };
 }
 
-function refused(
-  step: Step,
-  rule: string,
-  why: Extract<Verdict, { kind: "refuse" }>["fault"],
-  { now, in_flight }: Start,
-): Ruling {
+function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start): Ruling {
+  if (step.act?.doubt) return ask(step, why.message, now);
   return {
     events: [{ type: "step.rejected", at: now, step_id: step.spec.step_id, rule, fault: why, sparing: in_flight }],
   };
+}
+
+/** A call that cannot just be sent again is still in doubt: a person has to find out. */
+function ask({ spec: { step_id } }: Step, why: string, at: Instant): Ruling {
+  return { events: [{ type: "step.probed", at, step_id, saw: "unknown", why, next_at: null }] };
 }
 
 function reuse(step: Step, { proposal, now }: Start): Ruling {
@@ -118,7 +145,7 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
   const { proposal, now } = command;
   const { call, tool, ledger } = proposal;
   assert(call?.key != null && tool !== null, "an act is proposed with its key");
-  const permitted = permit(run, step, call, tool, ledger);
+  const permitted = permit({ run, step, call, tool, now }, ledger);
   switch (permitted.kind) {
     case "look":
       return { events: [], need: "sighting" };
@@ -132,7 +159,8 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
       return hold(step, call, command, {
         rule: "ledger",
         reason: permitted.reason,
-        demand: ANYONE,
+        // One yes must do for both: that it is done again, and that it is done at all.
+        demand: verdict.kind === "hold" ? verdict.demand : ANYONE,
         duplicate: permitted.duplicate,
       });
     case "reuse": {
@@ -154,11 +182,11 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
       const warned = permitted.warning === null ? event : { ...event, warning: permitted.warning };
       return {
         events: [warned],
-        checks: ledger === null ? [] : [{ table: "ledger", key: call.key, was: ledger.version }],
+        checks: [{ table: "ledger", key: call.key, was: permitted.version }],
       };
     }
     default:
-      return begin(run, step, command, verdict, permitted.ledger);
+      return begin(run, step, command, verdict, permitted);
   }
 }
 
@@ -167,8 +195,9 @@ const KEY_POLL_MS = 1000;
 const ANYONE: Demand = { role: null };
 
 /** Nobody refuses: hold for a person if someone asks for one, else hand out the right to execute. */
-function begin(run: Run, step: Step, command: Start, verdict: Verdict, ledger: LedgerVersion | null = null): Ruling {
+function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted: Execute | null = null): Ruling {
   const { proposal, now } = command;
+  const ledger = permitted?.ledger ?? null;
   const grant: Grant = {
     step_id: step.spec.step_id,
     attempt: step.attempts + 1,
@@ -179,10 +208,10 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, ledger: L
   };
   if (!grant.recorded) return { events: [], grant };
   if (proposal.call === null) return { events: [], need: "call" };
-  const gate =
-    verdict.kind === "hold" ? approval(run, step, proposal.call, verdict.demand, now) : freshApproval(run, step);
+  const demand = verdict.kind === "hold" ? verdict.demand : ANYONE;
+  const gate = approval(run, step, proposal.call, demand, now);
   if (verdict.kind === "hold" && gate === null)
-    return hold(step, proposal.call, command, { ...verdict, duplicate: null });
+    return hold(step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
@@ -209,20 +238,6 @@ function mayBeMade(run: Run, step: Step, { proposal, now }: Start, verdict: Verd
   return proposal.call !== null && approval(run, step, proposal.call, verdict.demand, now) !== null;
 }
 
-/** A person's yes to exactly this call, still good, at least as strict as what is asked now. */
-function approval(run: Run, step: Step, call: Call, demand: Demand, now: Instant): Gate | null {
-  const gate = step.gate === null ? undefined : run.gates.get(step.gate);
-  if (gate === undefined || (gate.status !== "approved" && gate.status !== "consumed")) return null;
-  if (gate.call.digest !== call.digest || gate.use_by === null || now > gate.use_by) return null;
-  return demand.role === null || demand.role === gate.demand.role ? gate : null;
-}
-
-/** An approval nobody asks for any more is consumed all the same: it authorised this call and no other. */
-function freshApproval(run: Run, step: Step): Gate | null {
-  const gate = step.gate === null ? undefined : run.gates.get(step.gate);
-  return gate?.status === "approved" ? gate : null;
-}
-
 interface Held {
   readonly rule: string;
   readonly reason: string;
@@ -231,6 +246,7 @@ interface Held {
 }
 
 function hold(step: Step, call: Call, { proposal, now }: Start, { rule, reason, demand, duplicate }: Held): Ruling {
+  if (step.act?.doubt) return ask(step, reason, now);
   const { gate_id, gate_ms } = proposal;
   const expires_at = (now + gate_ms) as Instant;
   const event = {

@@ -13,7 +13,7 @@ export function evolveGate(run: Run, event: Event & GateEvent): Run {
   switch (event.type) {
     case "gate.approved": {
       const decided = withGate(run, { ...gate, status: "approved", decided_by: event.by.id, use_by: event.use_by });
-      return readied(decided, stepOf(run, gate));
+      return placed(decided, stepOf(run, gate), { state: "ready" });
     }
     case "gate.rejected": {
       const decided = withGate(run, { ...gate, status: "rejected", decided_by: event.by.id });
@@ -53,10 +53,6 @@ export function withGate(run: Run, gate: Gate): Run {
 }
 
 function refused(run: Run, step: Step, code: "GATE_REJECTED" | "GATE_EXPIRED", message: string): Run {
-  const after = placed(run, step, { state: "rejected", rule: "gate", fault: fault(code, message) });
-  return sunk(after, stepOf(after, step.spec));
-}
-
-export function readied(run: Run, step: Step): Run {
-  return placed(run, step, { state: "ready" });
+  const over = { ...step, world: "permanent_failure" as const };
+  return sunk(placed(run, over, { state: "rejected", rule: "gate", fault: fault(code, message) }), step);
 }

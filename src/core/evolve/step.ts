@@ -1,12 +1,12 @@
 import { assert, unreachable } from "../assert.ts";
 import type { Event, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
-import { placed, sunk, withStep } from "../place.ts";
+import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { type Run, stepOf } from "../run.ts";
-import { type Act, type Step, undoId } from "../step.ts";
+import { type Act, isUndo, pace, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
-import { readied, withGate } from "./gate.ts";
+import { withGate } from "./gate.ts";
 
 /** What a run is after one more fact about a step. */
 export function evolveStep(run: Run, event: Event & StepEvent): Run {
@@ -20,7 +20,7 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
     case "step.failed":
       return failed(run, step, event);
     case "step.cancelled":
-      return sunk(placed(tried(run, step, event), { ...step, attempts: event.attempt }, { state: "cancelled" }), step);
+      return dropped(run, step, event);
     case "step.doubted":
       return doubted(run, step, event);
     case "step.probed":
@@ -28,17 +28,11 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
     case "step.settled":
       return settled(run, step, event);
     case "step.readied":
-      return readied(run, step);
-    case "step.rejected":
-      return sunk(
-        placed(
-          run,
-          { ...step, world: "permanent_failure" },
-          { state: "rejected", fault: event.fault, rule: event.rule },
-        ),
-        step,
-        event.sparing,
-      );
+      return reopened(run, pace(step.standing) === "done" ? { ...step, forgiven: step.attempts } : step);
+    case "step.rejected": {
+      const over = { ...step, world: "permanent_failure" as const };
+      return sunk(placed(run, over, { state: "rejected", fault: event.fault, rule: event.rule }), step, event.sparing);
+    }
     case "step.parked":
       return placed(run, step, { state: "waiting", on: event.on });
     case "step.compensating":
@@ -47,7 +41,7 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
       return compensated(run, step, event);
     case "step.uncompensated": {
       const act = ledgered(step, event.ledger, "compensation_failed");
-      return placed(run, { ...step, act }, { state: "compensation_failed", fault: event.fault });
+      return sunk(placed(run, { ...step, act }, { state: "compensation_failed", fault: event.fault }), step);
     }
     case "evidence.kept":
       return run;
@@ -58,16 +52,16 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
 
 type Of<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 
-/** Nothing begins in a cancelled run but the undoing of what was done. */
+/** Nothing begins in a run that was cancelled or ended by a step, but the undoing of what was done. */
 function proposed(run: Run, event: Of<"step.proposed">): Run {
-  const begins = run.cancel === null || event.cause.by === "undo";
+  assert(!run.index.has(event.step_id), `no other step is called ${event.step_id}`);
   const step: Step = {
     index: run.steps.length,
     spec: full(event.step),
     pin: event.pin,
     cause: event.cause,
     missing: 0,
-    standing: { state: begins ? "ready" : "cancelled" },
+    standing: { state: "ready" },
     attempts: 0,
     forgiven: 0,
     call: null,
@@ -75,18 +69,13 @@ function proposed(run: Run, event: Of<"step.proposed">): Run {
     act: null,
     world: null,
   };
-  const { moving, done } = run.paces;
-  return {
-    ...run,
-    ended: null,
-    steps: run.steps.push(step),
-    index: run.index.set(event.step_id, step.index),
-    paces: begins ? { ...run.paces, moving: moving + 1 } : { ...run.paces, done: done + 1 },
-    fresh: begins ? [...run.fresh, step.index] : run.fresh,
-  };
+  const steps = run.steps.push(step);
+  const index = run.index.set(event.step_id, step.index);
+  return reopened({ ...run, steps, index, paces: { ...run.paces, moving: run.paces.moving + 1 } }, step);
 }
 
 function started(run: Run, step: Step, event: Of<"step.started">): Run {
+  const again = step.act?.doubt ? step.act : null;
   const act: Act | null = event.ledger && {
     ...event.ledger,
     state: "started",
@@ -96,14 +85,12 @@ function started(run: Run, step: Step, event: Of<"step.started">): Run {
     receipt: null,
     output: null,
     usable: true,
-    resend: false,
+    sent_at: again?.sent_at ?? event.at,
+    doubt: again?.doubt ?? null,
   };
   const begun = { ...step, attempts: event.attempt, call: event.call, act };
-  const after = placed(tried(run, step, { attempt: event.attempt }), begun, {
-    state: "running",
-    attempt: event.attempt,
-    started_at: event.at,
-  });
+  const standing = { state: "running", attempt: event.attempt, started_at: event.at } as const;
+  const after = placed(tried(run, step, event), begun, standing);
   const gate = event.gate && after.gates.get(event.gate.gate_id);
   return gate ? withGate(after, { ...gate, status: "consumed" }) : after;
 }
@@ -123,13 +110,13 @@ function succeeded(run: Run, step: Step, event: Of<"step.succeeded">): Run {
   });
   let notices = run.notices;
   for (const notice of event.notices ?? []) notices = notices.set(notice.notice_id, notice);
-  return released({ ...after, notices, succeeded: after.succeeded + 1 }, step.index);
+  return released({ ...after, notices }, step);
 }
 
 /** Everyone who waited for this step waits for one less. */
-function released(run: Run, index: number): Run {
-  let after = run;
-  for (const at of run.dependents[index] ?? []) {
+function released(run: Run, done: Step): Run {
+  let after = isUndo(done) ? run : { ...run, succeeded: run.succeeded + 1 };
+  for (const at of run.dependents[done.index] ?? []) {
     const step = after.steps.get(at);
     if (step.standing.state !== "pending") continue;
     const nearer = { ...step, missing: step.missing - 1 };
@@ -174,8 +161,8 @@ function doubted(run: Run, step: Step, event: Of<"step.doubted">): Run {
 }
 
 function probed(run: Run, step: Step, event: Of<"step.probed">): Run {
-  const { standing } = step;
-  assert(standing.state === "in_doubt", "only an act in doubt is probed");
+  const standing = step.standing.state === "in_doubt" ? step.standing : step.act?.doubt;
+  assert(standing != null, "only an act in doubt is probed");
   const next = event.next_at === null ? ({ do: "ask" } as const) : ({ do: "look_again", at: event.next_at } as const);
   const absent_at = event.saw === "absent" ? event.at : null;
   return placed(run, step, { ...standing, doubt: { ...standing.doubt, absent_at, next } });
@@ -183,13 +170,7 @@ function probed(run: Run, step: Step, event: Of<"step.probed">): Run {
 
 function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
   const { settled: how, ledger } = event;
-  if (how.as === "resend") {
-    const act = {
-      ...ledgered(step, { version: actOf(step).version, generation: actOf(step).generation }, "in_doubt"),
-      resend: true,
-    };
-    return readied(run, { ...step, act } as Step);
-  }
+  if (how.as === "resend") return sentAgain(run, step);
   assert(ledger !== null, "settling an act changes its ledger row");
   if (how.as === "happened") {
     const act = {
@@ -210,7 +191,7 @@ function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
       outcome: null,
       at: event.at,
     });
-    return released({ ...after, succeeded: after.succeeded + 1 }, step.index);
+    return released(after, step);
   }
   if (how.as === "given_up") {
     const lost = fault(
@@ -220,19 +201,32 @@ function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
     const over = { ...step, act: ledgered(step, ledger, "given_up"), world: "permanent_failure" as const };
     return sunk(placed(run, over, { state: "failed_final", fault: lost }), step, event.sparing);
   }
-  return reopened(run, { ...step, act: ledgered(step, ledger, how.as) });
+  return reopened(run, { ...step, act: ledgered(step, ledger, how.as), world: null });
 }
 
-/** It did not happen: the step may run again, unless the run was cancelled meanwhile. */
-function reopened(run: Run, step: Step): Run {
-  return run.cancel === null ? readied(run, step) : placed(run, step, { state: "cancelled" });
+/** The identical call may go out once more. Until it is answered, only a person could tell whether the first one did. */
+function sentAgain(run: Run, step: Step): Run {
+  const { standing } = step;
+  assert(standing.state === "in_doubt", "only an act in doubt is sent again");
+  const doubt = { ...standing, doubt: { ...standing.doubt, next: { do: "ask" } as const } };
+  return placed(run, { ...step, act: { ...actOf(step), doubt } }, { state: "ready" });
 }
 
 function compensating(run: Run, step: Step, event: Of<"step.compensating">): Run {
   const act = ledgered(step, event.ledger, "compensating");
   const undo = undoId(step, act.generation);
-  const counted = step.standing.state === "succeeded" ? { ...run, succeeded: run.succeeded - 1 } : run;
+  const counted = step.standing.state === "succeeded" ? withheld(run, step) : run;
   return placed(counted, { ...step, act }, { state: "compensating", undo });
+}
+
+/** It no longer stands: everyone who still waits has it to wait for again. */
+function withheld(run: Run, { index }: Step): Run {
+  let after: Run = { ...run, succeeded: run.succeeded - 1 };
+  for (const at of run.dependents[index] ?? []) {
+    const step = after.steps.get(at);
+    if (step.standing.state === "pending") after = withStep(after, { ...step, missing: step.missing + 1 });
+  }
+  return after;
 }
 
 function compensated(run: Run, step: Step, event: Of<"step.compensated">): Run {
@@ -253,7 +247,15 @@ function ledgered(
   row: { readonly version: number; readonly generation: number },
   state: Act["state"],
 ): Act {
-  return { ...actOf(step), ...row, state, resend: false };
+  return { ...actOf(step), ...row, state, doubt: null };
+}
+
+/** A step of an ended or cancelled plan had a handler running: what it cost is spent, and nothing else is left of it. */
+function dropped(run: Run, step: Step, event: Of<"step.cancelled">): Run {
+  const over = { ...step, attempts: event.attempt };
+  const after = tried(run, step, event);
+  if (step.standing.state === "skipped" || step.standing.state === "cancelled") return withStep(after, over);
+  return sunk(placed(after, over, { state: "cancelled" }), step);
 }
 
 /** An attempt counts once: when its start is recorded, or else when its end is. What it cost counts whenever it is told. */
