@@ -10,6 +10,7 @@ export class Deliveries {
   #running = false;
   #stopped = false;
   #failures = 0;
+  #disarm: () => void = () => {};
 
   constructor(ports: Ports, mailbox: Mailbox, idle: () => void) {
     this.#ports = ports;
@@ -30,6 +31,7 @@ export class Deliveries {
 
   stop(): void {
     this.#stopped = true;
+    this.#disarm();
   }
 
   async #drain(onNotice: NonNullable<Ports["onNotice"]>): Promise<void> {
@@ -40,10 +42,9 @@ export class Deliveries {
     const left = this.#mailbox.run.notices.size > 0 && !this.#stopped;
     if (!left) return this.#idle();
     this.#running = true;
-    this.#ports.timers.after(Math.min(60_000, 1000 * 2 ** Math.min(this.#failures, 6)), () => {
+    this.#disarm = this.#ports.timers.after(Math.min(60_000, 1000 * 2 ** Math.min(this.#failures, 6)), () => {
       this.#running = false;
-      if (this.#stopped) this.#idle();
-      else this.deliver();
+      this.deliver();
     });
   }
 

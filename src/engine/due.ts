@@ -1,3 +1,4 @@
+import type { Instant } from "../core/id.ts";
 import type { Holds } from "./holds.ts";
 import type { Ports } from "./ports.ts";
 
@@ -18,11 +19,13 @@ export class DueRuns {
   #sweeping: Promise<void> | null = null;
   #stopped = false;
   #renewAt = 0;
+  #sweepAt = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
 
   constructor(ports: Ports, holds: Holds) {
     this.#ports = ports;
     this.#holds = holds;
+    holds.onRest((until) => this.#hurry(until));
   }
 
   async start(): Promise<void> {
@@ -56,7 +59,19 @@ export class DueRuns {
     } catch {
       // The store is away; the next sweep looks again, and whoever needs it now is told by their own call.
     }
-    if (!this.#stopped) this.#disarm = this.#ports.timers.after(await this.#pause(), () => void this.sweep());
+    if (!this.#stopped) this.#arm(await this.#pause());
+  }
+
+  #arm(ms: number): void {
+    this.#disarm();
+    this.#sweepAt = this.#ports.clock.now() + ms;
+    this.#disarm = this.#ports.timers.after(ms, () => void this.sweep());
+  }
+
+  /** A run went to rest that goes on by itself sooner than the next sweep. */
+  #hurry(until: Instant): void {
+    const now = this.#ports.clock.now();
+    if (until > now && until < this.#sweepAt && this.#sweeping === null && !this.#stopped) this.#arm(until - now);
   }
 
   /** One batch of what is due; more only while all of it turned out to need nothing. */

@@ -1,7 +1,7 @@
 import type { Command } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { FaultError, fault } from "../core/fault.ts";
-import type { RunId, Tenant } from "../core/id.ts";
+import type { Instant, RunId, Tenant } from "../core/id.ts";
 import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
@@ -22,6 +22,7 @@ export class Holds {
   readonly #idle = new Map<string, { readonly claim: Claim; readonly position: number }>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
+  #rested: (until: Instant) => void = () => {};
   #closed = false;
 
   constructor(ports: Ports, works: boolean) {
@@ -32,6 +33,11 @@ export class Holds {
 
   get works(): boolean {
     return this.#works && !this.#closed;
+  }
+
+  /** Calls back when a run goes to rest until its time comes. */
+  onRest(rested: (until: Instant) => void): void {
+    this.#rested = rested;
   }
 
   assertOpen(): void {
@@ -173,6 +179,8 @@ export class Holds {
     if (end.kind === "rested" && this.works && this.#isDeafTo(held.run))
       this.#idle.set(name, { claim: held.claim, position: held.run.position });
     else if (end.kind === "rested") this.#release(held.claim);
+    const wake = nextWake(held.run);
+    if (wake !== null) this.#rested(wake);
     this.changed();
   }
 

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { createEngine } from "../../src/engine/engine.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { fakeClock } from "../../src/testing/clock.ts";
+import { manualTimers } from "../../src/testing/timers.ts";
+import { actor } from "./cast.ts";
+import { bot } from "./stage.ts";
+
+function newWorld() {
+  const clock = fakeClock();
+  return { clock, timers: manualTimers(clock), store: memoryStore({ clock }), dice: () => 0.5 };
+}
+
+describe("an engine", () => {
+  it("takes a waiting run up when its time comes, not at the next sweep", async () => {
+    const { timers, ...world } = newWorld();
+    const engine = await createEngine({ ...world, timers, tools: [] });
+    await timers.pass(100);
+    const steps = [{ step_id: "pause", kind: "wait", payload: { ms: 200 } }];
+    const run = await engine.submit({ steps }, { principal: bot });
+    await timers.pass(199);
+    expect((await run.now()).steps.pause).toEqual({ state: "waiting" });
+    await timers.pass(1);
+    expect((await run.now()).status).toBe("completed");
+    await engine.close();
+  });
+
+  it("leaves no timer behind when it is closed, whatever it still had to do", async () => {
+    const { timers, ...world } = newWorld();
+    const telling = actor("tell", ({ context }) => context.notice("told", {}) ?? 1, { effect: "reads" });
+    const deaf = () => Promise.reject(new Error("nobody listens"));
+    const engine = await createEngine({ ...world, timers, tools: [telling.tool], onNotice: deaf });
+    const steps = [
+      { step_id: "tell", name: "tell", payload: {} },
+      { step_id: "pause", kind: "wait", payload: { ms: 60_000 } },
+    ];
+    await engine.submit({ steps }, { principal: bot });
+    await timers.pass(5000);
+    expect(timers.armed).toBeGreaterThan(0);
+    await engine.close();
+    expect(timers.armed).toBe(0);
+  });
+});
