@@ -5,7 +5,7 @@ import type { GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../core/i
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Principal } from "../core/principal.ts";
 import type { GateRow, RunRow } from "../core/rows.ts";
-import { findStep } from "../core/run.ts";
+import { findStep, type Step } from "../core/run.ts";
 import { standingGuards } from "../policy/guards.ts";
 import type {
   As,
@@ -26,6 +26,7 @@ import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
+import { redacted, storable } from "./keep.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateView, retain, runIds, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
@@ -173,12 +174,21 @@ class WritEngine implements Engine {
     const step = findStep((await load(this.#ports.store, tenant, run)).run, step_id);
     const name = step?.spec.name ?? "";
     if (options.as === "undo") return { as: "undo", tool: this.#ports.toolbox.facts(name) };
-    const parsed = this.#ports.toolbox.get(name)?.output.parse(options.output);
-    if (parsed === undefined || step?.cause?.by === "undo")
-      return { as: "happened", output: options.output, flaw: null };
-    if (parsed.ok) return { as: "happened", output: parsed.value, flaw: null };
-    const message = `the output given for ${step_id} does not fit ${name}: ${parsed.fault.message}; give what the tool would have answered`;
-    return { as: "happened", output: options.output, flaw: { ...parsed.fault, message } };
+    if (step?.cause?.by === "undo") return { as: "happened", output: storable(options.output), flaw: null };
+    if (step === undefined || step.act === null) return { as: "give_up" }; // The law says why that cannot be.
+    return this.#happened(step, options.output);
+  }
+
+  #happened({ spec }: Step, given: Json): Resolution {
+    const tool = this.#ports.toolbox.get(spec.name);
+    if (tool === undefined) {
+      const message = `${spec.name} is not registered here, so what ${spec.step_id} answered cannot be checked; register it`;
+      throw new FaultError(fault("TOOL_MISSING", message));
+    }
+    const parsed = tool.output.parse(given);
+    if (parsed.ok) return { as: "happened", output: redacted(parsed.value, tool), flaw: null };
+    const message = `the output given for ${spec.step_id} does not fit ${spec.name}: ${parsed.fault.message}; give what the tool would have answered`;
+    return { as: "happened", output: null, flaw: { ...parsed.fault, message } };
   }
 
   async resume(runId: string, options: Reasoned): Promise<RunHandle> {
@@ -234,7 +244,7 @@ class WritEngine implements Engine {
     return costOf(this.#ports, principalOf(principal).tenant, runId as RunId);
   }
 
-  spent({ principal, period, by }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
+  async spent({ principal, period, by }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
     return spentOver(this.#ports, principalOf(principal).tenant, period, by ?? null);
   }
 

@@ -2,9 +2,8 @@ import type { Ending } from "../core/command.ts";
 import type { Notice } from "../core/event.ts";
 import { type Fault, FaultError, fault, NotDoneError } from "../core/fault.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
-import { valueAt, withValueAt } from "../core/pointer.ts";
 import type { Cost, Tool, ToolContext } from "../core/tool.ts";
-import { digestOfJson } from "./digest.ts";
+import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 
 /** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
@@ -92,7 +91,7 @@ function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
     const message = `${tool.name} answered ${bytes} bytes, the limit is ${ports.limits.outputBytes}; return a reference instead`;
     return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
   }
-  const output = tool.redact.length === 0 ? raw : redacted(raw, tool.redact);
+  const output = redacted(raw, tool);
   if (parsed.ok) return { how: "value", output, flaw: null };
   return {
     how: "value",
@@ -111,25 +110,6 @@ function refusalIn({ success, isError, error, message, content }: JsonObject): s
   const said = error ?? message ?? (isObject(first) ? first.text : undefined);
   const what = success === false ? "success: false" : "isError";
   return typeof said === "string" ? `${what}, ${said.slice(0, 2000)}` : what;
-}
-
-/** What can be kept of an answer that is not what was promised. */
-function storable(value: unknown): Json {
-  try {
-    return JSON.parse(JSON.stringify(value) ?? "null") as Json;
-  } catch {
-    return null;
-  }
-}
-
-function redacted(output: Json, pointers: readonly string[]): Json {
-  let kept = output;
-  for (const pointer of pointers) {
-    const secret = valueAt(kept, pointer);
-    if (secret === undefined || !isObject(kept)) continue;
-    kept = withValueAt(kept, pointer, { redacted: digestOfJson(secret) }) ?? kept;
-  }
-  return kept;
 }
 
 function thrown(error: unknown): Ending {
@@ -178,8 +158,11 @@ class Log {
     this.#notices.push({ topic, payload: storable(payload) });
   }
 
+  /** What was reported so far. Cost is handed over once: what is told later is what came later. */
   with(ending: Ending): Execution {
-    return { ending, cost: this.#cost, errands: this.#errands, notices: this.#notices };
+    const cost = this.#cost;
+    this.#cost = null;
+    return { ending, cost, errands: this.#errands, notices: this.#notices };
   }
 }
 

@@ -90,7 +90,14 @@ export async function costOf(ports: Ports, tenant: Tenant, id: RunId): Promise<C
   return { run_id: id, spent: run.spent, attempts };
 }
 
+/** Spending is counted per principal and day, and per tenant and month; nothing else has an answer. */
 export async function spentOver(ports: Ports, tenant: Tenant, period: string, by: string | null): Promise<SpentOver> {
+  const form = by === null ? /^\d{4}-\d\d$/ : /^\d{4}-\d\d-\d\d$/;
+  if (!form.test(period) || (by !== null && !isName(by))) {
+    const message =
+      "spending is told of a month (2025-11), or of a day (2025-11-15) with whose it is; ask for one of them";
+    throw new FaultError(fault("INVALID_INPUT", message));
+  }
   const used = (unit: Parameters<typeof tallyOf>[0]) =>
     ports.store.used(tenant, tallyOf(unit, by === null ? "tenant" : "principal", by ?? "", period));
   const [usd_micros, credits, tokens_in, tokens_out] = await Promise.all([

@@ -4,6 +4,7 @@ import type { Json } from "../core/json.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
 import type { Sighting, Tool } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
+import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 
 export interface Seen {
@@ -72,7 +73,8 @@ function timeout(
 function seen(tool: Tool, sighting: Sighting): Seen {
   if (sighting.saw !== "happened") return { sighting, flaw: null };
   const parsed = tool.output.parse(sighting.output);
-  if (parsed.ok) return { sighting: { ...sighting, output: parsed.value }, flaw: null };
+  if (parsed.ok) return { sighting: { ...sighting, output: redacted(parsed.value, tool) }, flaw: null };
   const message = `${tool.name}: what its verifier saw does not fit the output schema: ${parsed.fault.message}`;
-  return { sighting, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+  const kept = redacted(storable(sighting.output), tool);
+  return { sighting: { ...sighting, output: kept }, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
 }
