@@ -46,8 +46,11 @@ export interface ToolContext {
   /** Hand it to the outside world as the idempotency key. Empty for what never acts. */
   readonly key: EffectKey | "";
   readonly run_id: RunId;
+  readonly plan_id: string | null;
   readonly step_id: StepId;
   readonly attempt: number;
+  /** What the request came with, to be handed on: one for all it sets off, one for this trace of it. */
+  readonly correlation_id: string;
   readonly trace_id: string;
   readonly signal: AbortSignal;
   readonly now: Instant;

@@ -107,8 +107,10 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
   const context = {
     key,
     run_id: run.id,
+    plan_id: run.plan?.plan_id ?? null,
     step_id: spec.step_id,
     attempt: grant.attempt,
+    correlation_id: run.correlation_id,
     trace_id: run.trace_id,
     now: grant.started_at,
   };
