@@ -94,6 +94,17 @@ describe.each(places)("a person settles an act in doubt, on $name", ({ newStage 
     expect((await run.finished()).steps.send).toMatchObject({ output: { id: "of the second" } });
   });
 
+  it("as happened only where the tool is, which knows what an answer looks like", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [sends().tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    await run.result();
+    const office = await stage.open({ tools: [], work: false });
+    const blind = office.resolve(run.run_id, "send", { principal: ana, as: "happened", output: { id: "m1" } });
+    expect((await faultOf(blind)).code).toBe("TOOL_MISSING");
+    expect((await run.result()).steps.send).toMatchObject({ state: "in_doubt" });
+  });
+
   it.each<[string, string, Partial<ResolveOptions>, string]>([
     ["by an agent", "send", { principal: bot, as: "absent" }, "AUTH_FORBIDDEN"],
     ["by a service", "send", { principal: { ...ana, kind: "service" }, as: "absent" }, "AUTH_FORBIDDEN"],

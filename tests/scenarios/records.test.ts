@@ -1,0 +1,341 @@
+import { describe, expect, it } from "vitest";
+import type { Event } from "../../src/core/event.ts";
+import { actor, eventsOf, faultOf, hang, journalOf, promised, throws } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const one = (name: string, more: object = {}) => ({ steps: [{ step_id: "a", name, ...more }] });
+
+describe.each(places)("what work costs, on $name", ({ newStage }) => {
+  it("is attached to the attempt, failed ones too, and summed for the run", async () => {
+    const stage = newStage();
+    const spend = (usd_micros: number) => ({ usd_micros, credits: 1, tokens_in: 10, tokens_out: 20, model: "m-1" });
+    const ask = actor(
+      "ask",
+      [
+        ({ context }) => {
+          context.cost(spend(5));
+          return throws("RATE_LIMIT")({ input: {}, context });
+        },
+        ({ context }) => {
+          context.cost(spend(3));
+          context.cost({ usd_micros: 4 });
+          return { ok: true };
+        },
+      ],
+      { effect: "reads" },
+    );
+    const engine = await stage.open({ tools: [ask.tool] });
+    const run = await engine.submit(one("ask"), { principal: bot });
+    const result = await stage.rest(run);
+    const total = { usd_micros: 12, credits: 2, tokens_in: 20, tokens_out: 40, attempts: 2 };
+    expect(result.spent).toEqual(total);
+    expect(await engine.cost(run.run_id, { principal: bot })).toEqual({
+      run_id: run.run_id,
+      spent: total,
+      attempts: [
+        { step_id: "a", attempt: 1, at: expect.any(Number), cost: spend(5) },
+        { step_id: "a", attempt: 2, at: expect.any(Number), cost: { ...spend(7) } },
+      ],
+    });
+  });
+
+  it("adds up per principal and day, and per tenant and month, in UTC", async () => {
+    const stage = newStage();
+    const ask = actor("ask", ({ context }) => context.cost({ usd_micros: 10, credits: 1 }) ?? 1, { effect: "reads" });
+    const engine = await stage.open({ tools: [ask.tool] });
+    const spent = (period: string, by?: string) =>
+      engine.spent({ principal: bot, period, ...(by !== undefined && { by }) });
+    const lastMinute = Date.UTC(2023, 10, 30, 23, 59);
+    stage.clock.advance(lastMinute - stage.clock.now());
+    await (await engine.submit(one("ask"), { principal: bot })).result();
+    await (await engine.submit(one("ask"), { principal: { ...bot, id: "bot2" } })).result();
+    stage.clock.advance(60_000);
+    await (await engine.submit(one("ask"), { principal: bot })).result();
+    expect(await spent("2023-11-30", "bot")).toEqual({
+      period: "2023-11-30",
+      usd_micros: 10,
+      credits: 1,
+      tokens_in: 0,
+      tokens_out: 0,
+    });
+    expect(await spent("2023-11-30", "bot2")).toMatchObject({ usd_micros: 10 });
+    expect(await spent("2023-12-01", "bot")).toMatchObject({ usd_micros: 10 });
+    expect(await spent("2023-11")).toMatchObject({ usd_micros: 20 });
+    expect(await spent("2023-12")).toMatchObject({ usd_micros: 10 });
+    expect(await engine.spent({ principal: { ...bot, tenant: "globex" }, period: "2023-11" })).toMatchObject({
+      usd_micros: 0,
+    });
+  });
+
+  it("is counted once when the answer of an act comes late", async () => {
+    const stage = newStage();
+    const answer = promised<object>();
+    const send = actor(
+      "send",
+      async ({ context }) => {
+        context.cost({ usd_micros: 5 });
+        await answer.promise;
+        context.cost({ usd_micros: 2 });
+        return { id: 1 };
+      },
+      { timeoutMs: 1000 },
+    );
+    const engine = await stage.open({ tools: [send.tool] });
+    const run = await engine.submit(one("send"), { principal: bot });
+    expect((await stage.rest(run)).spent).toMatchObject({ usd_micros: 5, attempts: 1 });
+    answer.keep({});
+    expect((await run.finished()).spent).toMatchObject({ usd_micros: 7, attempts: 1 });
+    expect(await engine.spent({ principal: bot, period: "2023-11" })).toMatchObject({ usd_micros: 7 });
+  });
+
+  it.each([1.5, -1, Number.NaN, 2 ** 60])("is a whole number: %s fails the call", async (usd_micros) => {
+    const ask = actor("ask", ({ context }) => context.cost({ usd_micros }) ?? 1, { effect: "reads" });
+    const engine = await newStage().open({ tools: [ask.tool] });
+    const run = await engine.submit(one("ask"), { principal: bot });
+    expect((await run.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+  });
+
+  it("survives the failure, the cancelling and the undoing of the run", async () => {
+    const stage = newStage();
+    const send = actor("send", ({ context }) => context.cost({ usd_micros: 5 }) ?? { id: 1 }, {
+      compensate: async (_, context) => context.cost({ usd_micros: 3 }),
+    });
+    const slow = actor(
+      "slow",
+      ({ context }) => {
+        context.cost({ usd_micros: 2 });
+        return hang({ input: {}, context });
+      },
+      { effect: "reads" },
+    );
+    const engine = await stage.open({ tools: [send.tool, slow.tool] });
+    const run = await engine.submit(
+      {
+        steps: [
+          { step_id: "send", name: "send" },
+          { step_id: "slow", name: "slow", depends_on: ["send"] },
+        ],
+      },
+      { principal: bot },
+    );
+    await stage.pass(0);
+    await run.cancel();
+    expect((await run.result()).spent).toMatchObject({ usd_micros: 7 });
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    expect((await run.result()).spent).toMatchObject({ usd_micros: 10 });
+    expect(await engine.spent({ principal: bot, period: "2023-11" })).toMatchObject({ usd_micros: 10 });
+  });
+
+  it("is asked for by a day or a month, and nothing else", async () => {
+    const engine = await newStage().open({ tools: [] });
+    for (const period of ["2023", "yesterday", "2023-13-45x", ""])
+      expect((await faultOf(engine.spent({ principal: bot, period }))).code).toBe("INVALID_INPUT");
+  });
+});
+
+describe.each(places)("what is kept secret, on $name", ({ newStage }) => {
+  const secret = "hunter2-hunter2";
+  const output = {
+    type: "object",
+    properties: { user: { type: "string" }, token: { type: "string" } },
+    required: ["token"],
+  };
+  const login = (deed: Parameters<typeof actor>[1] = () => ({ user: "ana", token: secret }), more: object = {}) =>
+    actor("login", deed, { output, redact: ["token"], ...more });
+
+  it("is nowhere in the store: a digest stands in its place", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [login().tool] });
+    const run = await engine.submit(one("login"), { principal: bot });
+    const result = await run.result();
+    expect(result.steps.a).toMatchObject({
+      output: { user: "ana", token: { redacted: expect.stringMatching(/^[0-9a-f]{64}$/) } },
+    });
+    expect(JSON.stringify(await stage.dump()).includes(secret)).toBe(false);
+  });
+
+  it.each<[string, Parameters<typeof login>[0], object]>([
+    [
+      "a verifier has seen",
+      throws("NETWORK_TIMEOUT"),
+      { verify: async () => ({ saw: "happened", output: { token: secret } }) },
+    ],
+    ["does not fit", () => ({ user: 7, token: secret }), {}],
+  ])("is nowhere in the store when it is what %s", async (_, deed, more) => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [login(deed, more).tool] });
+    await (await engine.submit(one("login"), { principal: bot })).result();
+    expect(JSON.stringify(await stage.dump()).includes(secret)).toBe(false);
+  });
+
+  it("is nowhere in the store when a person gave it, or when it came late", async () => {
+    const stage = newStage();
+    const answer = promised<object>();
+    const engine = await stage.open({ tools: [login(() => answer.promise, { timeoutMs: 500 }).tool] });
+    const run = await engine.submit(one("login"), { principal: bot });
+    await stage.rest(run);
+    await engine.resolve(run.run_id, "a", { principal: ana, as: "happened", output: { user: "ana", token: secret } });
+    expect((await run.result()).status).toBe("completed");
+    answer.keep({ user: "ana", token: secret });
+    await stage.pass(0);
+    expect(await eventsOf(run, "evidence.kept")).toHaveLength(1);
+    expect(JSON.stringify(await stage.dump()).includes(secret)).toBe(false);
+  });
+
+  it("cannot be bound, not even as part of a whole", async () => {
+    const engine = await newStage().open({ tools: [login().tool] });
+    for (const path of ["/token", ""]) {
+      const steps = [
+        { step_id: "a", name: "login" },
+        { step_id: "b", name: "login", bindings: { "/x": { step: "a", path } } },
+      ];
+      expect((await faultOf(engine.submit({ steps }, { principal: bot }))).code).toBe("PLAN_INVALID");
+    }
+  });
+});
+
+describe.each(places)("a large value, on $name", ({ newStage }) => {
+  const large = (seed: string) => ({ text: seed.repeat(40_000), umlaut: "é".repeat(40_000) });
+
+  it("is kept beside the journal by its content, and comes back whole after a restart", async () => {
+    const stage = newStage();
+    const make = actor("make", () => large("abcdef"), { effect: "reads" });
+    const take = actor("take", ({ input }) => ({ bytes: JSON.stringify(input).length }));
+    const tools = [make.tool, take.tool];
+    const first = await stage.open({ tools });
+    const steps = [
+      { step_id: "make", name: "make", payload: large("xyz") },
+      { step_id: "take", name: "take", bindings: { "/all": { step: "make", path: "" } } },
+    ];
+    const { run_id } = await first.submit({ steps }, { principal: bot });
+    await (await first.run(run_id, { principal: bot })).result();
+    await stage.crash();
+    const second = await stage.open({ tools });
+    const run = await second.run(run_id, { principal: bot });
+    const result = await run.result();
+    expect(result.steps.make).toEqual({ state: "succeeded", output: large("abcdef") });
+    expect(result.status).toBe("completed");
+    expect(take.calls[0]?.input).toEqual({ all: large("abcdef") });
+    expect((await second.audit({ principal: ana })).broken).toEqual([]);
+    const store = stage.store();
+    const bodies = (await store.events("acme" as never, run_id, 0)).map(({ body }) => body?.length ?? 0);
+    expect(Math.max(...bodies)).toBeLessThan(65 * 1024);
+  });
+});
+
+describe.each(places)("the ids of a request, on $name", ({ newStage }) => {
+  it("reach every tool and stand in the journal", async () => {
+    const send = actor("send", () => ({ id: 1 }));
+    const look = actor("look", () => 1, { effect: "reads" });
+    const engine = await newStage().open({ tools: [send.tool, look.tool] });
+    const run = await engine.submit(
+      {
+        plan_id: "plan-1",
+        steps: [
+          { step_id: "look", name: "look" },
+          { step_id: "send", name: "send" },
+        ],
+      },
+      { principal: bot, traceId: "00-4bf92f3577b34da6a3ce929d0e0e4736", correlationId: "req-7" },
+    );
+    await run.result();
+    for (const { calls } of [send, look])
+      expect(calls[0]?.context).toMatchObject({
+        run_id: run.run_id,
+        plan_id: "plan-1",
+        attempt: 1,
+        trace_id: "00-4bf92f3577b34da6a3ce929d0e0e4736",
+        correlation_id: "req-7",
+      });
+    expect(await eventsOf(run, "run.accepted")).toMatchObject([
+      { trace_id: "00-4bf92f3577b34da6a3ce929d0e0e4736", correlation_id: "req-7" },
+    ]);
+  });
+
+  it("are the run's own when none were given", async () => {
+    const look = actor("look", () => 1, { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const run = await engine.submit(one("look"), { principal: bot });
+    await run.result();
+    expect(look.calls[0]?.context).toMatchObject({ trace_id: run.run_id, correlation_id: run.run_id, plan_id: null });
+  });
+});
+
+describe.each(places)("following a run, on $name", ({ newStage }) => {
+  const cast = () => {
+    const send = actor("send", () => ({ id: 1 }));
+    return { send, steps: [{ step_id: "send", name: "send" }] };
+  };
+
+  it("shows every event in order, as it happens, until the run has ended", async () => {
+    const { send, steps } = cast();
+    const engine = await newStage().open({ tools: [send.tool], tenants: {} });
+    const run = await engine.submit({ steps }, { principal: bot });
+    const seen: Event["type"][] = [];
+    const following = (async () => {
+      for await (const { event, position } of run.events({ follow: true })) {
+        seen.push(event.type);
+        expect(position).toBe(seen.length);
+      }
+    })();
+    const [gate] = (await run.result()).gates;
+    await engine.approve(gate?.gate_id as string, { principal: ana });
+    await following;
+    expect(seen).toEqual([
+      "run.accepted",
+      "gate.opened",
+      "gate.approved",
+      "step.started",
+      "step.succeeded",
+      "run.ended",
+    ]);
+    expect((await journalOf(run)).map(({ type }) => type)).toEqual(seen);
+  });
+
+  it("begins after the event that was seen last, and ends at once where there is nothing more to come", async () => {
+    const { send, steps } = cast();
+    const engine = await newStage().open({ tools: [send.tool] });
+    const run = await engine.submit({ steps }, { principal: bot });
+    await run.result();
+    const read = async (after: number) => {
+      const positions: number[] = [];
+      for await (const { position } of run.events({ follow: true, after })) positions.push(position);
+      return positions;
+    };
+    expect(await read(2)).toEqual([3, 4]);
+    expect(await read(4)).toEqual([]);
+    expect(await read(400)).toEqual([]);
+  });
+
+  it("stops when the reader does", async () => {
+    const { send, steps } = cast();
+    const engine = await newStage().open({ tools: [send.tool], tenants: {} });
+    const run = await engine.submit({ steps }, { principal: bot });
+    await run.result();
+    const leaving = new AbortController();
+    const seen: string[] = [];
+    for await (const { event } of run.events({ follow: true, signal: leaving.signal })) {
+      seen.push(event.type);
+      if (event.type === "gate.opened") leaving.abort();
+    }
+    expect(seen).toEqual(["run.accepted", "gate.opened"]);
+  });
+
+  it("sees what another process does", async () => {
+    const stage = newStage();
+    const { send, steps } = cast();
+    const worker = await stage.open({ tools: [send.tool], tenants: {} });
+    const run = await worker.submit({ steps }, { principal: bot });
+    const [gate] = (await run.result()).gates;
+    const viewer = await stage.open({ tools: [], work: false });
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const { event } of (await viewer.run(run.run_id, { principal: ana })).events({ follow: true }))
+        seen.push(event.type);
+    })();
+    await worker.approve(gate?.gate_id as string, { principal: ana });
+    await stage.pass(3000);
+    await following;
+    expect(seen.at(-1)).toBe("run.ended");
+  });
+});
