@@ -49,6 +49,7 @@ export class HeldRun implements Listener {
   readonly #deliveries: Deliveries;
   readonly #keeper: Keeper;
   readonly #idle: (() => void)[] = [];
+  #begun = false;
   #draining = false;
   /** Why the store takes nothing at the moment, though an outcome is in hand. */
   #stalled: { readonly error: unknown } | null = null;
@@ -83,6 +84,7 @@ export class HeldRun implements Listener {
         await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found });
         this.#ports.failpoint("recover.after");
       }
+      this.#begun = true;
       for (const step of this.run.steps) this.#attend(step);
       this.#deliveries.deliver();
       this.#advance();
@@ -312,6 +314,7 @@ export class HeldRun implements Listener {
   }
 
   #isAtRest(): boolean {
+    if (!this.#begun) return false; // What the last holder left may be about to move.
     if (this.#walking.size + this.#settling.size > 0) return false;
     if (statusOf(this.run) !== "running") return true;
     const { moving, retrying } = this.run.paces;
