@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -207,6 +216,39 @@ describe("committing in groups", () => {
     assert.deepEqual(await waiting, [{ landed: true }]);
     await assert.rejects(land(store, { at: 1 }), hasCode("STORE_FAILED"));
     await assert.rejects(store.head(acme, hire), hasCode("STORE_FAILED"));
+  });
+});
+
+describe("closing a file", () => {
+  it("leaves all of the record in it and nothing in its log", async () => {
+    const file = newFile();
+    const store = sqlite(file);
+    await landed(store, { flush: "hard" });
+    await landed(store, { at: 1, flush: "soft" });
+    await store.close();
+    assert.equal(statSync(`${file}-wal`).size, 0);
+    const copy = newFile();
+    copyFileSync(file, copy);
+    const again = sqlite(copy);
+    assert.equal((await again.head(acme, hire))?.position, 2);
+    await again.close();
+  });
+
+  it("does not wait for those who still read or write, and leaves the log to them", async () => {
+    const file = newFile();
+    const store = sqlite(file);
+    await landed(store, {});
+    const other = connect(file);
+    for (const begin of ["begin; select * from head", "begin immediate"]) {
+      const closing = sqlite(file);
+      other.exec(begin);
+      await closing.close();
+      other.exec("rollback");
+    }
+    other.close();
+    assert.equal((await store.head(acme, hire))?.position, 1);
+    await store.close();
+    assert.equal(statSync(`${file}-wal`).size, 0);
   });
 });
 

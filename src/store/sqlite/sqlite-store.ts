@@ -68,9 +68,23 @@ export function sqliteStore(db: Database, file: string, options: SqliteOptions =
       stop();
       isOpen = false;
       lock.free();
+      emptyLog(db);
       db.close();
     },
   };
+}
+
+/**
+ * The driver closes its connection but not its statements, so SQLite itself never notices the last one leaving. Without
+ * waiting: what others still read or write stays in the log, which is as good a place, and they empty it after us.
+ */
+function emptyLog(db: Database): void {
+  try {
+    db.exec("pragma busy_timeout = 0");
+    db.exec("pragma wal_checkpoint(truncate)");
+  } catch {
+    // A full disk, say. Everything is still in the log, and whoever opens the store next finds it there.
+  }
 }
 
 function journal({ statements, group, read }: Context): Pick<Store, "append" | "events" | "head"> {
