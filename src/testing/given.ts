@@ -143,9 +143,12 @@ export class Told {
     return Object.fromEntries(Array.from(this.run.steps, ({ spec, standing }) => [spec.step_id, standing.state]));
   }
 
-  /** The one event of this type among the news. */
-  said<Type extends EventType>(type: Type): Extract<Event, { type: Type }> {
-    const found = this.news.filter((event): event is Extract<Event, { type: Type }> => event.type === type);
+  /** The one event of this type among the news, about a step where one is named. */
+  said<Type extends EventType>(type: Type, id?: string): Extract<Event, { type: Type }> {
+    const about = (event: Event) => id === undefined || ("step_id" in event && event.step_id === id);
+    const found = this.news.filter(
+      (event): event is Extract<Event, { type: Type }> => event.type === type && about(event),
+    );
     assert.equal(found.length, 1, `one ${type} among ${this.types.join(", ") || "nothing"}`);
     return found[0] as Extract<Event, { type: Type }>;
   }

@@ -1,0 +1,306 @@
+import { describe, expect, it } from "vitest";
+import {
+  ana,
+  bob,
+  cron,
+  digestOf,
+  keyOf,
+  later,
+  ledgerFact,
+  plan,
+  robin,
+  sendMail,
+  step,
+} from "../../testing/given/cast.ts";
+import {
+  accepts,
+  answers,
+  approves,
+  cancels,
+  does,
+  expires,
+  fails,
+  goesUnheard,
+  rejects,
+  resolves,
+  resumes,
+  saysNotDone,
+  starts,
+} from "../../testing/given/moves.ts";
+import { given, pass } from "../../testing/given.ts";
+import type { Demand } from "../event.ts";
+import { fault } from "../fault.ts";
+import type { Guard } from "../guard.ts";
+import type { GateId } from "../id.ts";
+
+const day = 24 * 60 * 60 * 1000;
+const send = step("send", { tool: sendMail });
+const asked = given(accepts(plan(send, step("b", { after: ["send"] })), { mode: "human_gated" }));
+const held = asked.when(starts("send"));
+
+/** A policy that can change its mind. */
+const demanding = (demand: Demand | null): Guard => ({
+  id: "policy",
+  judge: () => (demand === null ? { kind: "allow" } : { kind: "hold", rule: "policy", reason: "rules", demand }),
+});
+
+describe("opening a gate", () => {
+  it("holds the exact call until a moment, and the step waits for it", () => {
+    expect(held.said("gate.opened")).toEqual({
+      type: "gate.opened",
+      at: held.now,
+      gate_id: "gate_1",
+      step_id: "send",
+      call: { input: { to: "send" }, digest: digestOf({ to: "send" }), key: keyOf("send"), keyed_by: "input" },
+      rule: "mode",
+      reason: "mail.send acts on the world and the run is human_gated",
+      demand: { role: null },
+      expires_at: later(day),
+      duplicate_of: null,
+    });
+    expect(held.standing("send")).toEqual({ state: "waiting_approval", gate_id: "gate_1" });
+    expect(held.decision.grant).toBeNull();
+  });
+
+  it("takes nothing from the ledger", () => {
+    expect(held.ledgerRow(keyOf("send"))).toBeNull();
+  });
+});
+
+describe("approving", () => {
+  it("makes the step ready, for as long as an approval is good", () => {
+    const told = held.when(pass(1000), approves("send"));
+    expect(told.said("gate.approved")).toMatchObject({ by: ana, reason: "looks right", use_by: later(1000 + day) });
+    expect(told.states).toEqual({ send: "ready", b: "pending" });
+    expect(told.gate("send")).toMatchObject({ status: "approved", decided_by: "ana", version: 2 });
+  });
+
+  it.each([
+    ["an agent", robin, "agent robin cannot decide gate gate_1; only a person can"],
+    ["an agent, were it another one", { ...robin, id: "marian" }, "agent marian cannot decide"],
+    ["a service", cron, "service cron cannot decide"],
+    ["the one who asked", { ...ana, id: "robin" }, "robin asked for this call"],
+  ])("is not for %s, and the attempt is on record", (_, principal, why) => {
+    const told = held.when(approves("send", principal));
+    expect(told.decision.refusal?.code).toBe("AUTH_FORBIDDEN");
+    expect(told.decision.refusal?.message).toContain(why);
+    expect(told.said("gate.contested")).toMatchObject({ by: principal, fault: told.decision.refusal });
+    expect(told.gate("send")).toMatchObject({ status: "open", version: 1 });
+    expect(held.when(rejects("send", principal)).types).toEqual(["gate.contested"]);
+  });
+
+  it("is for someone with the role that the gate asks for", () => {
+    const strict = asked.under(demanding({ role: "cfo" })).when(starts("send"));
+    expect(strict.gate("send").demand).toEqual({ role: "cfo" });
+    expect(strict.when(approves("send", ana)).decision.refusal?.message).toContain("lacks the role cfo");
+    expect(strict.when(approves("send", bob)).states).toMatchObject({ send: "ready" });
+  });
+
+  it("needs a gate that is there", () => {
+    const told = held.when(approves("send", ana, { gate_id: "gate_x" as GateId }));
+    expect(told.decision.refusal?.code).toBe("GATE_NOT_FOUND");
+    expect(told.news).toEqual([]);
+  });
+
+  it.each([
+    ["approved by ana", held.when(approves("send"))],
+    ["rejected by ana", held.when(rejects("send"))],
+    ["closed", held.when(cancels)],
+    ["expired", held.when(pass(day), expires("send"))],
+    ["consumed by ana", held.when(approves("send"), starts("send"))],
+  ])("changes nothing about a gate that is %s", (state, told) => {
+    for (const again of [told.when(approves("send", bob)), told.when(rejects("send", bob))]) {
+      expect(again.decision.refusal).toMatchObject({ code: "GATE_DECIDED" });
+      expect(again.decision.refusal?.message).toContain(`is ${state};`);
+      expect(again.news).toEqual([]);
+    }
+  });
+});
+
+describe("rejecting", () => {
+  it("refuses the step, which is no failure of it", () => {
+    const told = held.when(rejects("send", ana, "too early"));
+    expect(told.standing("send")).toMatchObject({
+      state: "rejected",
+      rule: "gate",
+      fault: { code: "GATE_REJECTED", message: "ana said no to send: too early" },
+    });
+    expect(told.step("send")).toMatchObject({ world: "permanent_failure", attempts: 0 });
+    expect(told.gate("send")).toMatchObject({ status: "rejected", decided_by: "ana" });
+    expect(held.when(rejects("send", ana, "")).standing("send")).toMatchObject({
+      fault: { message: "ana said no to send: no reason given" },
+    });
+  });
+
+  it("ends the plan, unless the step says that it goes on", () => {
+    expect(held.when(rejects("send")).states).toEqual({ send: "rejected", b: "skipped" });
+    const lax = plan(
+      step("send", { tool: sendMail, on_rejected: "continue" }),
+      step("b", { after: ["send"] }),
+      step("c"),
+    );
+    const told = given(accepts(lax, { mode: "human_gated" })).when(starts("send"), rejects("send"));
+    expect(told.states).toEqual({ send: "rejected", b: "skipped", c: "ready" });
+  });
+
+  it("can be asked again after a resume, at another gate", () => {
+    const again = held.when(rejects("send"), resumes, starts("send"));
+    expect(again.said("gate.opened").gate_id).not.toBe("gate_1");
+    expect(again.when(approves("send"), starts("send")).states).toMatchObject({ send: "running" });
+  });
+});
+
+describe("expiring", () => {
+  it("happens at the moment that was set, and not before", () => {
+    expect(held.when(pass(day - 1), expires("send")).news).toEqual([]);
+    const told = held.when(pass(day), expires("send"));
+    expect(told.types).toEqual(["gate.expired", "run.ended"]);
+    expect(told.standing("send")).toMatchObject({ state: "rejected", fault: { code: "GATE_EXPIRED" } });
+  });
+
+  it.each([approves("send"), rejects("send")])("wins over a decision that comes at that moment", (decision) => {
+    const told = held.when(pass(day), decision);
+    expect(told.decision.refusal?.code).toBe("GATE_EXPIRED");
+    expect(told.types).toEqual(["gate.expired", "run.ended"]);
+  });
+
+  it("loses against a decision that came before", () => {
+    expect(held.when(approves("send"), pass(day), expires("send")).states).toMatchObject({ send: "ready" });
+  });
+
+  it("knows no gate but those that were opened", () => {
+    const told = held.when({ type: "expire", now: later(day), gate_id: "gate_x" as GateId });
+    expect(told.news).toEqual([]);
+  });
+});
+
+describe("closing a gate", () => {
+  it("follows when its step no longer waits", () => {
+    const two = given(accepts(plan(send, step("b")), { mode: "human_gated" })).when(starts("send"), starts("b"));
+    expect(two.when(cancels).types).toEqual(["cancel.requested", "gate.closed", "run.ended"]);
+    expect(two.when(fails("b")).types).toEqual(["step.failed", "gate.closed", "run.ended"]);
+  });
+
+  it("follows though whoever ended the plan thought that the step was on its way", () => {
+    const two = given(accepts(plan(send, step("b")), { mode: "human_gated" })).when(starts("send"), starts("b"));
+    const told = two.when(fails("b", "TOOL_FAILED", { inFlight: ["send"] }));
+    expect(told.states).toEqual({ send: "skipped", b: "failed_final" });
+    expect(told.gate("send").status).toBe("closed");
+  });
+
+  it("leaves the gates of others open", () => {
+    const two = plan(step("a", { tool: sendMail, on_rejected: "continue" }), send);
+    const told = given(accepts(two, { mode: "human_gated" })).when(starts("a"), starts("send"), rejects("a"));
+    expect(told.gate("send").status).toBe("open");
+    expect(told.types).toEqual(["gate.opened", "gate.opened", "gate.rejected"]);
+  });
+});
+
+describe("standing on an approval", () => {
+  const approved = held.when(approves("send"));
+
+  it("consumes it in the first start", () => {
+    const told = approved.when(starts("send"));
+    expect(told.said("step.started").gate).toEqual({ gate_id: "gate_1", version: 3 });
+    expect(told.gate("send").status).toBe("consumed");
+  });
+
+  it("is good for further attempts of the same call, within its time", () => {
+    const failed = approved.when(starts("send"), saysNotDone("send", "RATE_LIMIT"));
+    const again = failed.when(pass(9000), starts("send"));
+    expect(again.said("step.started")).toMatchObject({ attempt: 2, gate: null, ledger: { version: 3, generation: 1 } });
+    const late = failed.when(pass(day + 1), starts("send"));
+    expect(late.types).toEqual(["gate.opened"]);
+    expect(late.when(approves("send"), starts("send")).said("step.started").attempt).toBe(2);
+  });
+
+  it("is good for an attempt after the act was found absent", () => {
+    const doubted = approved.when(starts("send"), goesUnheard("send"), resolves("send", { as: "absent" }));
+    expect(doubted.when(starts("send")).types).toEqual(["step.started"]);
+  });
+
+  it("is good at its last moment and no longer", () => {
+    expect(approved.when(pass(day), starts("send")).types).toEqual(["step.started"]);
+    expect(approved.when(pass(day + 1), starts("send")).types).toEqual(["gate.opened"]);
+  });
+
+  it("is good for these very bytes only", () => {
+    const other = {
+      input: { to: "eve" },
+      digest: digestOf({ to: "eve" }),
+      key: keyOf("send"),
+      keyed_by: "input",
+    } as const;
+    expect(approved.when(starts("send", { call: other })).said("gate.opened").call).toEqual(other);
+  });
+
+  it("is good for a demand that became milder, and not for one that became stricter", () => {
+    const strict = approved.under(demanding({ role: "cfo" })).when(starts("send"));
+    expect(strict.said("gate.opened").demand).toEqual({ role: "cfo" });
+    const cfo = asked.under(demanding({ role: "cfo" })).when(starts("send"), approves("send", bob));
+    expect(cfo.when(starts("send")).types).toEqual(["step.started"]);
+  });
+
+  it("is consumed even if nobody asks for it any more", () => {
+    let mood: Demand | null = { role: null };
+    const moody: Guard = { id: "moody", judge: (admission) => demanding(mood).judge(admission) };
+    const told = given(accepts(plan(send)))
+      .under(moody)
+      .when(starts("send"), approves("send"));
+    mood = null;
+    expect(told.when(starts("send")).gate("send").status).toBe("consumed");
+  });
+
+  it("survives a resume with the same call, and only with it", () => {
+    const flaw = fault("INVALID_INPUT", "no");
+    const resumed = approved.when(starts("send", { flaw }), resumes);
+    expect(resumed.step("send").call).toBeNull();
+    expect(resumed.when(starts("send")).types).toEqual(["step.started"]);
+    expect(
+      resumed.when(starts("send", { call: { ...approved.gate("send").call, digest: digestOf("x") } })).types,
+    ).toEqual(["gate.opened"]);
+  });
+
+  it("authorises a call and never replaces its result", () => {
+    expect(approved.when(starts("send"), answers("send", { id: 5 })).standing("send")).toMatchObject({
+      output: { id: 5 },
+    });
+  });
+});
+
+describe("a gate about a repetition", () => {
+  it("asks for the role that the guards ask for, so that one yes does for both", () => {
+    const told = asked
+      .under(demanding({ role: "cfo" }))
+      .hearing(ledgerFact())
+      .when(starts("send"));
+    expect(told.said("gate.opened")).toMatchObject({ rule: "ledger", demand: { role: "cfo" } });
+    expect(told.when(approves("send", bob), starts("send")).types).toEqual(["gate.approved", "step.started"]);
+  });
+
+  it("is shown again, with what it repeats, to someone whom a policy asks for meanwhile", () => {
+    const told = given(accepts(plan(send)))
+      .hearing(ledgerFact())
+      .when(starts("send"), approves("send"));
+    const strict = told.under(demanding({ role: "cfo" })).when(starts("send"));
+    expect(strict.said("gate.opened")).toMatchObject({ demand: { role: "cfo" }, duplicate_of: { generation: 1 } });
+    const again = strict.when(approves("send", bob), starts("send"));
+    expect(again.said("step.started").ledger).toEqual({ version: 6, generation: 2 });
+  });
+
+  it("lets a retry stand on it at the same generation", () => {
+    const told = given(accepts(plan(send), { mode: "human_gated" }))
+      .hearing(ledgerFact())
+      .when(starts("send"), approves("send"));
+    const failed = told.when(starts("send"), saysNotDone("send", "RATE_LIMIT"), pass(9000), starts("send"));
+    expect(failed.news.at(-1)).toMatchObject({
+      type: "step.started",
+      ledger: { version: 8, generation: 2 },
+      gate: null,
+    });
+  });
+
+  it("means nothing to a step that was answered from its lineage before", () => {
+    expect(held.when(approves("send"), does("send")).states).toMatchObject({ send: "succeeded" });
+  });
+});
