@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "an act whose worker died is run again",
-    patches: [{ file: "core/decide/settle.js", from: `if (mark === "no")`, to: "if (true)" }],
+    patches: [{ file: "core/decide/settle.js", from: `mark === "no"`, to: "true" }],
     cell: opaqueAt("tool.after"),
     found: "twice",
   },

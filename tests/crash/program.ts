@@ -60,7 +60,11 @@ async function toRest(engine: Engine, run: RunHandle, scenario: Scenario, { witn
       await engine[scenario.decide?.(gate) ?? "approve"](gate.gate_id, { principal: ana });
     }
     if (result.gates.length > 0 || (await scenario.person?.({ engine, result, witness }))) continue;
-    if (isOver(result) && (await undelivered(run)) === 0) return result;
+    if (isOver(result)) {
+      if ((await undelivered(run)) === 0) return result;
+      await new Promise<void>((resolve) => setTimeout(resolve, 5));
+      continue;
+    }
     for await (const _event of run.events({ after: seen, follow: true })) break;
   }
 }

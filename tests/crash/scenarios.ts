@@ -104,7 +104,7 @@ export const scenarios = {
     tools: (world) => [desk(world, { verify: bookings(world), timeoutMs: 150, settleAfter: 30 })],
     steps: [roomSeven],
     acts: { book: booked, "undo.book.1": cancelled },
-    ends: ["partial"],
+    ends: ["failed", "partial"],
     settles: true,
     person: (rest) => undoes(rest, ["succeeded"]),
   },
@@ -113,7 +113,7 @@ export const scenarios = {
     tools: (world) => [desk(world, { safeIfAbsent: true })],
     steps: [roomSeven],
     acts: { book: booked, "undo.book.1": cancelled },
-    ends: ["partial"],
+    ends: ["failed", "partial"],
     settles: false,
     person: async (rest) =>
       (await looks(rest, { "undo.book.1": cancelled })) || undoes(rest, ["succeeded", "in_doubt"]),
