@@ -1,13 +1,12 @@
 import { type Fault, fault } from "./fault.ts";
 import type { StepId } from "./id.ts";
 import type { Run } from "./run.ts";
-import { isUndo, pace, type Standing, type Step } from "./step.ts";
+import { isUndo, type Pace, pace, type Standing, type Step } from "./step.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: Run, step: Step, standing: Standing): Run {
   const before = run.steps.get(step.index).standing;
   const [from, to] = [pace(before), pace(standing)];
-  const paces = from === to ? run.paces : { ...run.paces, [from]: run.paces[from] - 1, [to]: run.paces[to] + 1 };
   const id = step.spec.step_id;
   const waits = to === "waiting" || to === "retrying";
   const waited = from === "waiting" || from === "retrying";
@@ -15,10 +14,17 @@ export function placed(run: Run, step: Step, standing: Standing): Run {
     ...run,
     ended: null, // Whoever moves a step of an ended run has to say again how it ended.
     steps: run.steps.set(step.index, { ...step, standing }),
-    paces,
+    paces: from === to ? run.paces : shifted(run.paces, from, to),
     waiting: waits === waited ? run.waiting : waits ? run.waiting.set(id, true) : run.waiting.delete(id),
     fresh: standing.state === "ready" ? [...run.fresh, step.index] : run.fresh,
   };
+}
+
+function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
+  const after = { ...paces };
+  after[from] -= 1;
+  after[to] += 1;
+  return after;
 }
 
 /** Replaces a step that stays in its state. */

@@ -67,8 +67,11 @@ export function lean(step: PlanStep): LeanStep {
   return Object.fromEntries(said) as LeanStep;
 }
 
+/** Every field is there before the step's own are laid over it: an object that grows by a spread is fifty times slower. */
+const blank: PlanStep = { step_id: "" as StepId, name: "", effect: "acts", ...unsaid };
+
 export function full(step: LeanStep): PlanStep {
-  return { ...unsaid, ...step };
+  return { ...blank, ...step };
 }
 
 /** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */

@@ -38,8 +38,8 @@ export interface Proposal {
   readonly trusted: boolean;
   readonly ledger: LedgerFact | null;
   readonly reusable: ReusableOutcome | null;
-  /** For the case that a gate is opened. */
-  readonly gate_id: GateId;
+  /** For the case that a gate is opened, which takes a call. */
+  readonly gate_id: GateId | null;
   readonly gate_ms: number;
   readonly boot: string;
 }

@@ -15,30 +15,39 @@ import type { Ports } from "./ports.ts";
 
 /** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
 export function propose(ports: Ports, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
-  const { spec, pin, cause } = step;
-  const tool = ports.toolbox.get(spec.name);
-  const common = {
-    parked: spec.kind === "operator" ? ports.toolbox.mismatch(spec.name, pin) : null,
-    tool: spec.kind === "operator" ? ports.toolbox.facts(spec.name) : null,
-    trusted: ports.tenants.trusts(run.tenant, spec.name),
+  const { kind, name } = step.spec;
+  const parked = kind === "operator" ? ports.toolbox.mismatch(name, step.pin) : null;
+  const tool = kind === "operator" && parked === null ? ports.toolbox.get(name) : undefined;
+  const { input, call, derived, flaw } = asked(run, step, tool, wants);
+  return {
+    input,
+    call,
+    derived,
+    flaw,
+    parked,
+    tool: kind === "operator" ? ports.toolbox.facts(name) : null,
+    trusted: ports.tenants.trusts(run.tenant, name),
     ledger: null,
     reusable: null,
-    gate_id: ports.newId("gate", ports.clock.now()) as GateId,
+    gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,
   };
-  if (step.call !== null) return { ...common, input: step.call.input, call: step.call, derived: true, flaw: null };
-  if (spec.kind !== "operator" || tool === undefined || common.parked !== null) {
-    return { ...common, input: spec.payload, call: null, derived: false, flaw: null };
-  }
-  if (cause?.by === "undo") return { ...common, ...undoCall(run, cause.of), derived: true, flaw: null };
+}
+
+type Asked = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
+
+function asked(run: Run, step: Step, tool: Tool | undefined, wants: { readonly call: boolean }): Asked {
+  const { spec, cause } = step;
+  if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
+  if (tool === undefined) return { input: spec.payload, call: null, derived: false, flaw: null };
+  if (cause?.by === "undo") return { derived: true, flaw: null, ...undoCall(run, cause.of) };
   const read = readInput(run, step, tool);
-  if (!read.ok) return { ...common, input: spec.payload, call: null, derived: false, flaw: read.fault };
-  const acts = worst(spec.effect, tool.effect) === "acts";
-  const derived = read.bound || !sameJson(read.input, spec.payload);
-  if (!acts && !wants.call) return { ...common, input: read.input, call: null, derived, flaw: null };
-  const called = acts ? actCall(run, step, tool, read.input) : { call: plainCall(read.input), flaw: null };
-  return { ...common, input: read.input, derived, ...called };
+  if (!read.ok) return { input: spec.payload, call: null, derived: false, flaw: read.fault };
+  const { input, bound } = read;
+  const derived = bound || !sameJson(input, spec.payload);
+  if (worst(spec.effect, tool.effect) === "acts") return { input, derived, ...actCall(run, step, tool, input) };
+  return { input, call: wants.call ? plainCall(input) : null, derived, flaw: null };
 }
 
 type Read =

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 import type { Clock, Dice, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
 
@@ -23,8 +23,21 @@ export type NewId = (prefix: string, now: Instant) => string;
 export const systemIds: NewId = (prefix, now) => {
   let id = "";
   for (let shift = 45; shift >= 0; shift -= 5) id += ALPHABET[Math.floor(now / 2 ** shift) % 32];
-  for (const byte of randomBytes(16)) id += ALPHABET[byte % 32];
+  for (let count = 0; count < 16; count += 1) id += ALPHABET[chance() % 32];
   return `${prefix}_${id}`;
 };
+
+/** The system is asked for many random bytes at a time: asking costs more than the bytes. */
+const pool = new Uint8Array(4096);
+let taken = pool.length;
+
+function chance(): number {
+  if (taken === pool.length) {
+    randomFillSync(pool);
+    taken = 0;
+  }
+  taken += 1;
+  return pool[taken - 1] as number;
+}
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -85,8 +85,8 @@ function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
 function ended(run: Run, { grant, cost, now }: End) {
   const { step_id, attempt, started_at, proposal } = grant;
   const head = { at: now, step_id, attempt, started_at };
-  const derived = proposal.derived && !grant.recorded ? { ...head, input: proposal.input } : head;
-  return cost === null ? derived : { ...derived, cost, charges: chargesFor(run, cost, now) };
+  const derived = proposal.derived && !grant.recorded ? { input: proposal.input, ...head } : head;
+  return cost === null ? derived : { cost, charges: chargesFor(run, cost, now), ...derived };
 }
 
 function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
@@ -94,10 +94,10 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
   assert(ending.how === "value", "only a value succeeds");
   const provenance = provenanceOf(run, step, command);
   const event: Event = {
-    ...ended(run, command),
     type: "step.succeeded",
     output: ending.output,
     world,
+    ...ended(run, command),
     ...(ledger && { ledger }),
     ...(notices.length > 0 && { notices }),
     ...(provenance && { outcome: provenance }),

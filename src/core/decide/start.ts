@@ -248,6 +248,7 @@ interface Held {
 function hold(step: Step, call: Call, { proposal, now }: Start, { rule, reason, demand, duplicate }: Held): Ruling {
   if (step.act?.doubt) return ask(step, reason, now);
   const { gate_id, gate_ms } = proposal;
+  assert(gate_id !== null, "a call is proposed with the id of its gate");
   const expires_at = (now + gate_ms) as Instant;
   const event = {
     type: "gate.opened",
