@@ -44,8 +44,17 @@ export interface Store {
   putBlob(tenant: Tenant, hash: Digest, bytes: Uint8Array): Promise<void>;
   blob(tenant: Tenant, hash: Digest): Promise<Uint8Array | null>;
 
-  /** Erases the bodies of a run's events, except those at the positions in `keep`; what `hashOf` makes of a body stays. Answers how many. */
-  erase(tenant: Tenant, run: RunId, keep: readonly number[], hashOf: (body: string) => Uint8Array): Promise<number>;
+  /**
+   * Erases the bodies of a run's events, except those at the positions in `keep`, and the blobs that are named; what
+   * `hashOf` makes of a body stays. Answers how many bodies.
+   */
+  erase(
+    tenant: Tenant,
+    run: RunId,
+    keep: readonly number[],
+    hashOf: (body: string) => Uint8Array,
+    blobs?: readonly Digest[],
+  ): Promise<number>;
 
   /** Calls back when another process may have written. A hint; polling is the truth. */
   watch(hint: () => void): () => void;

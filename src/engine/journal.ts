@@ -16,17 +16,19 @@ export const GENESIS = new Uint8Array(32);
  */
 export class Journal {
   readonly #tenant: Tenant;
+  readonly #run: RunId;
   readonly #prefix: Buffer;
 
   constructor(tenant: Tenant, run: RunId) {
     this.#tenant = tenant;
+    this.#run = run;
     this.#prefix = Buffer.concat([Buffer.from("\u0001writ/event/v1"), lengthFirst(tenant), lengthFirst(run)]);
   }
 
   seal(event: Event, position: number, previous: Uint8Array): SealedEvent & { readonly blob: Blob | null } {
     const { type, at, ...rest } = event;
     const whole = JSON.stringify(rest);
-    const blob = whole.length > INLINE_BODY_MAX ? blobOf(whole) : null;
+    const blob = whole.length > INLINE_BODY_MAX ? this.#blob(whole) : null;
     const body = blob === null ? whole : JSON.stringify({ $blob: blob.hash, bytes: blob.bytes.length });
     const head = { position, type, v: EVENT_VERSION, at };
     return { ...head, body, hash: this.hash(head, bodyHash(body), previous), blob };
@@ -50,6 +52,36 @@ export class Journal {
     return hash("sha256", bytes.subarray(0, end + 32), "buffer");
   }
 
+  /** Whether an event is what was written after `previous`. What was erased answers with the hash that was kept of it. */
+  isIntact(stored: StoredEvent, previous: Uint8Array): boolean {
+    const body = stored.body === null ? stored.body_hash : bodyHash(stored.body);
+    return body !== null && Buffer.compare(this.hash(stored, body, previous), stored.hash) === 0;
+  }
+
+  /** Throws CHAIN_BROKEN unless these follow each other from `previous` on: nobody acts on a journal that was changed. */
+  assertIntact(events: readonly StoredEvent[], previous: Uint8Array, after = 0): void {
+    let last = previous;
+    for (const [index, stored] of events.entries()) {
+      if (stored.position !== after + index + 1 || !this.isIntact(stored, last)) throw this.#broken(after + index + 1);
+      last = stored.hash;
+    }
+  }
+
+  #broken(position: number): FaultError {
+    const message = `event ${position} of run ${this.#run} is not what was written; audit the run and restore it from a backup`;
+    return new FaultError(fault("CHAIN_BROKEN", message));
+  }
+
+  /** A blob is named by its content and its run, so that it can go when the run's bodies go. */
+  blobName(bytes: Uint8Array): Digest {
+    return hash("sha256", Buffer.concat([this.#prefix, bytes])) as Digest;
+  }
+
+  #blob(body: string): Blob {
+    const bytes = Buffer.from(body);
+    return { hash: this.blobName(bytes), bytes };
+  }
+
   /** Reads an event back, from its blob where that is where its body is. */
   async open(stored: StoredEvent, store: Store): Promise<Event> {
     if (stored.body === null) {
@@ -57,12 +89,12 @@ export class Journal {
         fault("RUN_NOT_FOUND", "the events of this run were erased by retention; only its hashes and receipts remain"),
       );
     }
-    if (!stored.body.startsWith('{"$blob":')) return revive(stored, stored.body);
-    const { $blob } = JSON.parse(stored.body) as { readonly $blob: Digest };
-    const bytes = await store.blob(this.#tenant, $blob);
+    const name = blobIn(stored.body);
+    if (name === null) return revive(stored, stored.body);
+    const bytes = await store.blob(this.#tenant, name);
     if (bytes === null)
       throw new FaultError(
-        fault("CHAIN_BROKEN", `the blob ${$blob} of event ${stored.position} is gone; restore it from a backup`),
+        fault("CHAIN_BROKEN", `the blob ${name} of event ${stored.position} is gone; restore it from a backup`),
       );
     return revive(stored, Buffer.from(bytes).toString("utf8"));
   }
@@ -73,8 +105,9 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
-function blobOf(body: string): Blob {
-  return { hash: hash("sha256", body) as Digest, bytes: Buffer.from(body) };
+/** The name of the blob that holds a body; null if the body is all there is. */
+export function blobIn(body: string): Digest | null {
+  return body.startsWith('{"$blob":') ? (JSON.parse(body) as { readonly $blob: Digest }).$blob : null;
 }
 
 export function bodyHash(body: string): Uint8Array {

@@ -1,11 +1,11 @@
 import { FaultError, fault } from "../core/fault.ts";
-import type { GateId, Instant, RunId, Tenant } from "../core/id.ts";
+import type { Digest, GateId, Instant, RunId, Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { GateRow, LedgerRow, RunRow, Table } from "../core/rows.ts";
 import type { Query, StoredRow } from "../core/store.ts";
 import { tallyOf } from "../core/tally.ts";
 import type { CostReport, GateView, SpentOver } from "./api.ts";
-import { bodyHash, Journal } from "./journal.ts";
+import { blobIn, bodyHash, Journal } from "./journal.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
@@ -115,16 +115,38 @@ export async function retain(
   tenant: Tenant,
   endedBefore: Instant,
 ): Promise<{ readonly runs: number; readonly events: number }> {
+  if (!Number.isSafeInteger(endedBefore)) {
+    const message =
+      "endedBefore must be a moment in milliseconds since 1970; runs that ended before it lose their bodies";
+    throw new FaultError(fault("INVALID_INPUT", message));
+  }
   const receipts = await receiptsOf(ports, tenant);
   const erased = { runs: 0, events: 0 };
   for await (const { row } of rows(ports, tenant, "run")) {
     const { run_id, ended_at } = JSON.parse(row) as RunRow;
     if (ended_at === null || ended_at >= endedBefore) continue;
-    const events = await ports.store.erase(tenant, run_id, receipts.get(run_id) ?? [], bodyHash);
+    const keep = receipts.get(run_id) ?? [];
+    const blobs = await blobsOf(ports, tenant, run_id, keep);
+    const events = await ports.store.erase(tenant, run_id, keep, bodyHash, blobs);
     if (events > 0) erased.runs += 1;
     erased.events += events;
   }
   return erased;
+}
+
+/** The blobs that only bodies that are about to go point to. */
+async function blobsOf(
+  { store }: Ports,
+  tenant: Tenant,
+  run: RunId,
+  keep: readonly number[],
+): Promise<readonly Digest[]> {
+  const named = { going: new Set<Digest>(), staying: new Set<Digest>() };
+  for (const { position, body } of await store.events(tenant, run, 0)) {
+    const name = body === null ? null : blobIn(body);
+    if (name !== null) named[keep.includes(position) ? "staying" : "going"].add(name);
+  }
+  return [...named.going].filter((name) => !named.staying.has(name));
 }
 
 async function receiptsOf(ports: Ports, tenant: Tenant): Promise<ReadonlyMap<RunId, readonly number[]>> {

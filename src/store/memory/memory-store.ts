@@ -57,7 +57,8 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
       const last = tables.events.get(tenant, run)?.at(-1);
       return last === undefined ? null : { position: last.position, hash: last.hash };
     },
-    erase: async (tenant, run, keep, hashOf) => {
+    erase: async (tenant, run, keep, hashOf, blobs = []) => {
+      for (const hash of blobs) tables.blobs.remove(tenant, hash);
       const events = tables.events.get(tenant, run) ?? [];
       const erased = events.map((event) => (keep.includes(event.position) ? event : erase(event, hashOf)));
       if (events.length > 0) tables.events.set([tenant, run], erased);

@@ -96,10 +96,10 @@ function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "ap
         for (const entry of entries) await copies.all(entry);
         return own.append(entries);
       }),
-    erase: (tenant, run, keep, hashOf) =>
+    erase: (tenant, run, keep, hashOf, blobs) =>
       inTurn(async () => {
         await copies.run(tenant, run);
-        return own.erase(tenant, run, keep, hashOf);
+        return own.erase(tenant, run, keep, hashOf, blobs);
       }),
     events: async (tenant, run, after) => (copies.has(tenant, "event", run) ? own : real).events(tenant, run, after),
     head: async (tenant, run) => (copies.has(tenant, "event", run) ? own : real).head(tenant, run),

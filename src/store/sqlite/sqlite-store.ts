@@ -50,9 +50,12 @@ export function sqliteStore(db: Database, file: string, options: SqliteOptions =
     ...rowReads(context),
     ...blobs(context),
     ...leases(context, bootId()),
-    erase: async (tenant, run, keep, hashOf) => {
-      assertNames(tenant, run);
-      const erased = await group.join("hard", () => eraseBodies(statements, [tenant, run], keep, hashOf));
+    erase: async (tenant, run, keep, hashOf, blobs = []) => {
+      assertNames(tenant, run, ...blobs);
+      const erased = await group.join("hard", () => {
+        for (const hash of blobs) statements.dropBlob.run(tenant, hash);
+        return eraseBodies(statements, [tenant, run], keep, hashOf);
+      });
       // The log still holds the old pages until it is copied and cut.
       read(() => db.exec("pragma wal_checkpoint(truncate)"));
       return erased;

@@ -91,6 +91,7 @@ function kept(prepare: Prepare) {
        on conflict (tenant, tally) do update set used = used + excluded.used`,
     ),
     used: prepare<{ readonly used: number }>("select used from tally where tenant = ? and tally = ?"),
+    dropBlob: prepare("delete from blob where tenant = ? and hash = ?"),
     putBlob: prepare("insert into blob (tenant, hash, bytes) values (?, ?, ?) on conflict (tenant, hash) do nothing"),
     blob: prepare<{ readonly bytes: Uint8Array }>("select bytes from blob where tenant = ? and hash = ?"),
     dataVersion: prepare<{ readonly data_version: number }>("pragma data_version"),

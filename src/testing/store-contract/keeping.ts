@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Digest } from "../../core/id.ts";
-import { acme, event, hashOf, hire, type Law, land, landed } from "./law.ts";
+import { acme, event, globex, hashOf, hire, type Law, land, landed } from "./law.ts";
 
 const digest = "cd".repeat(32) as Digest;
 
@@ -38,6 +38,23 @@ export const keeping: readonly Law[] = [
         kept.map(({ hash }) => [...hash]),
         [1, 2, 3].map((position) => [...event(position).hash]),
       );
+    },
+  },
+  {
+    title: "erases the blobs it is told to, of this tenant and no other",
+    holds: async (store) => {
+      const other = "ef".repeat(32) as Digest;
+      await landed(store, { events: [event(1)] });
+      for (const [tenant, hash] of [
+        [acme, digest],
+        [acme, other],
+        [globex, digest],
+      ] as const)
+        await store.putBlob(tenant, hash, Uint8Array.of(1));
+      assert.equal(await store.erase(acme, hire, [], hashOf, [digest]), 1);
+      assert.equal(await store.blob(acme, digest), null);
+      assert.equal((await store.blob(acme, other))?.length, 1);
+      assert.equal((await store.blob(globex, digest))?.length, 1);
     },
   },
   {
