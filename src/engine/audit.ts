@@ -1,11 +1,12 @@
-import { hash } from "node:crypto";
 import { evolve } from "../core/evolve.ts";
 import type { RunId, Tenant } from "../core/id.ts";
+import { versionAfter } from "../core/judge.ts";
+import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { type Run, unbornRun } from "../core/run.ts";
-import type { Put, Store, StoredEvent } from "../core/store.ts";
+import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
-import { bodyHash, GENESIS, Journal } from "./journal.ts";
+import { blobIn, GENESIS, Journal } from "./journal.ts";
 
 interface Verdict {
   readonly events: number;
@@ -47,11 +48,11 @@ async function brokenChain(
   for (const [index, event] of stored.entries()) {
     const { position } = event;
     if (position !== index + 1) return { position, what: `event ${index + 1} is missing` };
-    const body = event.body === null ? event.body_hash : bodyHash(event.body);
-    if (body === null) return { position, what: "its body is gone and no hash of it was kept" };
-    const expected = journal.hash(event, body, previous);
-    if (!same(expected, event.hash)) return { position, what: "it is not what was written: its hash does not match" };
-    const blob = await brokenBlob(store, tenant, event);
+    if (event.body === null && event.body_hash === null)
+      return { position, what: "its body is gone and no hash of it was kept" };
+    if (!journal.isIntact(event, previous))
+      return { position, what: "it is not what was written: its hash does not match" };
+    const blob = await brokenBlob(store, tenant, journal, event);
     if (blob !== null) return { position, what: blob };
     previous = event.hash;
   }
@@ -65,12 +66,17 @@ async function brokenChain(
   return null;
 }
 
-async function brokenBlob(store: Store, tenant: Tenant, { body }: StoredEvent): Promise<string | null> {
-  if (body === null || !body.startsWith('{"$blob":')) return null;
-  const { $blob } = JSON.parse(body) as { readonly $blob: Parameters<Store["blob"]>[1] };
-  const bytes = await store.blob(tenant, $blob);
-  if (bytes === null) return `its blob ${$blob} is gone`;
-  return hash("sha256", bytes) === $blob ? null : `its blob ${$blob} was changed`;
+async function brokenBlob(
+  store: Store,
+  tenant: Tenant,
+  journal: Journal,
+  { body }: StoredEvent,
+): Promise<string | null> {
+  const name = body === null ? null : blobIn(body);
+  if (name === null) return null;
+  const bytes = await store.blob(tenant, name);
+  if (bytes === null) return `its blob ${name} is gone`;
+  return journal.blobName(bytes) === name ? null : `its blob ${name} was changed`;
 }
 
 /** Rows are a cache of the journal: refolding must give the same bytes. */
@@ -80,18 +86,33 @@ async function brokenRows(
   run: RunId,
   stored: readonly StoredEvent[],
 ): Promise<Verdict["broken"]> {
-  for (const [name, row] of await refold(store, tenant, run, stored)) {
-    const found = await store.row(tenant, row.table, row.key);
-    const mine = row.row === null || isMine(run, row, found?.row ?? null);
-    if (mine && (found?.row ?? null) !== row.row)
-      return { position: stored.length, what: `the ${name} row is not what its events add up to` };
+  for (const [name, put] of await refold(store, tenant, run, stored)) {
+    const found = await store.row(tenant, put.table, put.key);
+    if (isSame(put, found) || (await hasNewOwner(store, tenant, run, put, found))) continue;
+    return { position: stored.length, what: `the ${name} row is not what its events add up to` };
   }
   return null;
 }
 
-/** A ledger row that another run has taken over since is that run's to answer for. */
-function isMine(run: RunId, { table }: Put, found: string | null): boolean {
-  return table !== "ledger" || found === null || (JSON.parse(found) as { readonly run_id: RunId }).run_id === run;
+function isSame(put: Put, found: StoredRow | null): boolean {
+  if (put.row === null || found === null) return put.row === null && found === null;
+  return found.row === put.row && found.version === versionAfter(put);
+}
+
+/** A ledger row that another run has taken over since is that run's to answer for, and must be what that run made of it. */
+async function hasNewOwner(
+  store: Store,
+  tenant: Tenant,
+  run: RunId,
+  put: Put,
+  found: StoredRow | null,
+): Promise<boolean> {
+  if (put.table !== "ledger" || found === null || found.version <= versionAfter(put)) return false;
+  const owner = (JSON.parse(found.row) as LedgerRow).run_id;
+  const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
+  if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
+  const made = (await refold(store, tenant, owner, theirs)).get(`ledger ${put.key}`);
+  return made !== undefined && isSame(made, found);
 }
 
 /** The rows that a run's events add up to, by table and key. */

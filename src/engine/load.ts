@@ -3,7 +3,7 @@ import { fold } from "../core/evolve.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import { unbornRun } from "../core/run.ts";
-import type { Store } from "../core/store.ts";
+import type { Store, StoredEvent } from "../core/store.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import type { Loaded } from "./mailbox.ts";
 import { isName } from "./principal.ts";
@@ -14,6 +14,7 @@ export async function load(store: Store, tenant: Tenant, run: RunId): Promise<Lo
   const last = stored.at(-1);
   if (last === undefined) throw noRun(tenant, run);
   const journal = new Journal(tenant, run);
+  journal.assertIntact(stored, GENESIS);
   const events: Event[] = [];
   for (const event of stored) events.push(await journal.open(event, store));
   return { run: fold(unbornRun(run, tenant), events), head: last.hash };
@@ -31,7 +32,11 @@ export function unborn(tenant: Tenant, run: RunId): Loaded {
 
 /** One event of another run, where a ledger row or an outcome points to it; null once it was erased. */
 export async function eventAt(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Event | null> {
-  const [stored] = await store.events(tenant, run, position - 1);
-  if (stored === undefined || stored.body === null) return null;
-  return new Journal(tenant, run).open(stored, store);
+  const journal = new Journal(tenant, run);
+  const before = Math.max(0, position - 2);
+  const found = (await store.events(tenant, run, before)).slice(0, position - before);
+  const stored = found.at(-1);
+  if (stored?.position !== position || stored.body === null) return null;
+  journal.assertIntact([stored], position === 1 ? GENESIS : (found[0] as StoredEvent).hash, position - 1);
+  return journal.open(stored, store);
 }
