@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { keyOf, later, ledgerFact, noon, order, plan, sendMail, step } from "../../testing/given/cast.ts";
+import {
+  accepts,
+  answers,
+  approves,
+  cancels,
+  fails,
+  goesUnheard,
+  recovers,
+  resolves,
+  resumes,
+  saysNotDone,
+  settles,
+  starts,
+  unclear,
+} from "../../testing/given/moves.ts";
+import { given, type Move, pass, type Told } from "../../testing/given.ts";
+import { fault } from "../fault.ts";
+import type { Guard } from "../guard.ts";
+import type { ToolFacts } from "../proposal.ts";
+
+const minute = 60_000;
+const timeout = 30_000;
+/** Its provider keeps a key for ten minutes. */
+const promises: ToolFacts = { ...sendMail, idempotentForMs: 10 * minute };
+const until = later(10 * minute - timeout);
+
+const doubted = (tool = promises): Told =>
+  given(accepts(plan(step("send", { tool }), step("a", { after: [] })))).when(starts("send"), goesUnheard("send"));
+const again = (...moves: readonly Move[]): Told => doubted().when(settles("send", null), ...moves);
+const row = (told: Told) => told.ledgerRow(keyOf("send"));
+const asks = { state: "in_doubt", doubt: { next: { do: "ask" } } };
+
+describe("sending the identical call again", () => {
+  it("is what a promise allows when looking does not help", () => {
+    const told = doubted({ ...promises, verifies: true }).when(settles("send", unclear));
+    expect(told.said("step.settled")).toMatchObject({ settled: { as: "resend" }, by: "declaration", ledger: null });
+    expect(told.states).toMatchObject({ send: "ready" });
+    expect(row(told)).toMatchObject({ state: "in_doubt" });
+  });
+
+  it("keeps key and generation, and takes the next version of the row", () => {
+    const told = again(pass(minute), starts("send"));
+    expect(told.said("step.started")).toMatchObject({
+      attempt: 2,
+      call: { key: keyOf("send") },
+      ledger: { version: 3, generation: 1 },
+    });
+    expect(told.when(answers("send", { id: 1 })).states).toMatchObject({ send: "succeeded" });
+    expect(row(told.when(answers("send", { id: 1 })))).toMatchObject({ state: "committed", attempt: 2 });
+  });
+
+  it("is not promised any more when its time is over; then a person is asked", () => {
+    expect(doubted().said("step.doubted").exits.resend_until).toBe(until);
+    expect(doubted().when(pass(until - noon - 1), settles("send", null)).states).toMatchObject({ send: "ready" });
+    expect(
+      doubted()
+        .when(pass(until - noon), settles("send", null))
+        .standing("send"),
+    ).toMatchObject(asks);
+  });
+
+  it("does not go out after its time, however long ago it was settled", () => {
+    const told = again(pass(until - noon), starts("send"));
+    expect(told.said("step.probed").why).toContain("the time in which its key is harmless is over");
+    expect(told.standing("send")).toMatchObject(asks);
+    expect(again(pass(until - noon - 1), starts("send")).states).toMatchObject({ send: "running" });
+  });
+
+  it("counts its time from the first time the call went out, not from the last", () => {
+    const twice = again(pass(5 * minute), starts("send"), goesUnheard("send"));
+    expect(twice.said("step.doubted").exits.resend_until).toBe(until);
+    const died = again(pass(5 * minute), starts("send"), recovers({ id: "send", mark: "yes" }));
+    expect(died.said("step.doubted").exits.resend_until).toBe(until);
+  });
+
+  it("counts anew once the first is known not to have happened", () => {
+    const told = doubted().when(pass(minute), resolves("send", { as: "absent" }), starts("send"), goesUnheard("send"));
+    expect(told.said("step.doubted").exits.resend_until).toBe(until + minute);
+  });
+});
+
+describe("a call that was sent again", () => {
+  const sent = again(starts("send"));
+
+  it("is as much in doubt as before when the second says that it did nothing", () => {
+    const told = sent.when(saysNotDone("send", "RATE_LIMIT"));
+    expect(told.types).toEqual(["step.doubted"]);
+    expect(row(told)).toMatchObject({ state: "in_doubt" });
+    expect(told.when(settles("send", null), starts("send")).said("step.started").ledger).toEqual({
+      version: 5,
+      generation: 1,
+    });
+  });
+
+  it("is as much in doubt as before when the second failed, though errors mean that nothing happened", () => {
+    const tool: ToolFacts = { ...promises, errorsMean: "not_done" };
+    const told = doubted(tool).when(settles("send", null), starts("send"), fails("send", "INVALID_INPUT"));
+    expect(told.states).toMatchObject({ send: "in_doubt" });
+  });
+
+  it("is as much in doubt as before when the second was never let go", () => {
+    const told = sent.when(recovers({ id: "send", mark: "no" }));
+    expect(told.types).toEqual(["step.doubted"]);
+  });
+
+  it("is done when either of the two is known to be", () => {
+    expect(sent.when(answers("send")).states).toMatchObject({ send: "succeeded" });
+    expect(sent.when(goesUnheard("send"), resolves("send", { as: "absent" })).step("send").act).toMatchObject({
+      state: "absent",
+      doubt: null,
+    });
+  });
+});
+
+describe("a call that was to be sent again", () => {
+  it("goes back to its doubt when the run is cancelled: nothing is sent, and nothing is forgotten", () => {
+    const told = again(cancels);
+    expect(told.standing("send")).toMatchObject({ ...asks, since: noon, fault: { code: "OUTCOME_UNKNOWN" } });
+    expect(told.run.ended).toBeNull();
+    expect(told.when(resolves("send", { as: "absent" })).run.ended?.status).toBe("cancelled");
+    expect(told.when(starts("send")).news).toEqual([]);
+  });
+
+  it("goes back to its doubt when a step ends the plan", () => {
+    const told = again(starts("a"), fails("a"));
+    expect(told.standing("send")).toMatchObject(asks);
+    expect(told.run.ended).toBeNull();
+    const over = told.when(resolves("send", { as: "give_up" }));
+    expect(over.run.ended?.status).toBe("failed");
+  });
+
+  it("is not settled by a promise once the run was cancelled or ended by a step", () => {
+    for (const late of [doubted().when(cancels), doubted().when(starts("a"), fails("a"))])
+      expect(late.when(settles("send", null)).standing("send")).toMatchObject(asks);
+  });
+
+  it("goes back to its doubt when a guard refuses it", () => {
+    const told = again(starts("send", { flaw: fault("INVALID_INPUT", "it does not fit any more") }));
+    expect(told.said("step.probed")).toMatchObject({ saw: "unknown", why: "it does not fit any more", next_at: null });
+    expect(told.standing("send")).toMatchObject(asks);
+  });
+
+  it("goes back to its doubt when its approval is too old: who is asked may as well settle it", () => {
+    const gated = given(accepts(plan(step("send", { tool: promises })), { mode: "human_gated" }));
+    const sent = gated.when(starts("send"), approves("send", undefined, { use_within_ms: minute }), starts("send"));
+    const told = sent.when(goesUnheard("send"), settles("send", null), pass(2 * minute), starts("send"));
+    expect(told.news.at(-1)).toMatchObject({ type: "step.probed", why: expect.stringContaining("human_gated") });
+    expect(told.standing("send")).toMatchObject(asks);
+    const soon = sent.when(goesUnheard("send"), settles("send", null), pass(minute / 2), starts("send"));
+    expect(soon.states).toEqual({ send: "running" });
+  });
+
+  it("waits for a tool that is not here, and goes back to its doubt from there", () => {
+    const parked = again(starts("send", { parked: fault("TOOL_MISSING", "not here") }));
+    expect(parked.states).toMatchObject({ send: "waiting" });
+    expect(parked.when(cancels).standing("send")).toMatchObject(asks);
+    expect(parked.when(recovers({ id: "send" }), starts("send")).states).toMatchObject({ send: "running" });
+  });
+
+  it("asks a person when the row is someone else's by now", () => {
+    const taken = ledgerFact({ run_id: order, generation: 2, state: "committed" }, { version: 9 });
+    const told = again().hearing(taken).when(starts("send"));
+    expect(told.standing("send")).toMatchObject(asks);
+  });
+
+  it("is not refused by a guard that throws, but asked about", () => {
+    const broken: Guard = {
+      id: "broken",
+      judge: () => {
+        throw new Error("lost");
+      },
+    };
+    expect(again().under(broken).when(starts("send")).standing("send")).toMatchObject(asks);
+  });
+
+  it("cannot be resumed past its doubt", () => {
+    const told = again(cancels, resumes);
+    expect(told.standing("send")).toMatchObject(asks);
+  });
+});

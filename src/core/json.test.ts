@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canonical } from "./canonical.ts";
+import { isObject, type Json, sameJson } from "./json.ts";
+
+describe("an object", () => {
+  it.each([{}, { a: 1 }])("is %j", (value) => {
+    expect(isObject(value)).toBe(true);
+  });
+
+  it.each([null, [], 0, "", false, undefined])("is not %j", (value) => {
+    expect(isObject(value)).toBe(false);
+  });
+});
+
+describe("the same JSON", () => {
+  it.each([
+    [
+      { a: 1, b: [2, { c: null }] },
+      { b: [2, { c: null }], a: 1 },
+    ],
+    [[], []],
+    [undefined, undefined],
+  ])("is %j and %j", (left, right) => {
+    expect(sameJson(left as Json, right as Json)).toBe(true);
+  });
+
+  it.each([
+    [1, "1"],
+    [null, {}],
+    [{}, null],
+    [{}, []],
+    [[], {}],
+    [{ a: 1 }, { a: 1, b: 1 }],
+    [{ a: 1 }, { b: 1 }],
+    [{ toString: 1 }, { a: 1 }],
+    [{ a: 1 }, { toString: 1 }],
+    [[1], [1, 2]],
+    [[1], [2]],
+    [{}, undefined],
+    [1, {}],
+    [{}, 1],
+  ])("is not %j and %j", (left, right) => {
+    expect(sameJson(left as Json, right as Json)).toBe(false);
+  });
+
+  it("is what has the same canonical text", () => {
+    const anything = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
+    fc.assert(
+      fc.property(anything, anything, (left, right) => {
+        expect(sameJson(left, right)).toBe(canonical(left) === canonical(right));
+        expect(sameJson(left, JSON.parse(JSON.stringify(left)))).toBe(true);
+      }),
+    );
+  });
+});
