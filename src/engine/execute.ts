@@ -23,61 +23,88 @@ export interface Work {
   readonly timeoutMs: number;
 }
 
+/** A handler at work. */
 export interface Running {
   /** Resolves when the attempt is over for the road: an answer, an error, a timeout or an abort. */
   readonly over: Promise<Execution>;
-  /** Resolves with a value that came after that, or null; only then is the handler really gone. */
-  readonly late: Promise<Execution | null>;
+  /** Over for the road, though the handler is still there. */
+  readonly overdue: boolean;
   abort(why: Fault): void;
 }
 
-/** Runs a handler. Never throws: whatever happens is an ending. */
-export function execute(ports: Ports, work: Work): Running {
-  const controller = new AbortController();
-  const log = new Log(ports);
-  const handler = answer(ports, work, log, controller.signal);
-  let stop: (ending: Ending) => void = () => {};
-  const stopped = new Promise<Ending>((resolve) => {
-    stop = resolve;
-  });
-  const abort = (why: Fault) => {
-    stop({ how: "unheard", fault: why });
-    controller.abort(new FaultError(why));
-  };
-  const late = `${work.tool.name} did not answer within ${work.timeoutMs} ms`;
-  const disarm = ports.timers.after(work.timeoutMs, () => abort(fault("TOOL_TIMEOUT", late)));
-  let over = false;
-  const race = Promise.race([handler, stopped]).then((ending) => {
-    over = true;
-    disarm();
-    return log.with(ending);
-  });
-  return { over: race, late: lateness(handler, race, () => over, log), abort };
+/** Runs a handler. Never throws: whatever happens is an ending. `gone` hears when the handler is really gone, and what it still said. */
+export function execute(ports: Ports, work: Work, gone: (late: Execution | null) => void): Running {
+  const attempt = new Attempt(ports, work, gone);
+  attempt.begin();
+  return attempt;
 }
 
-async function lateness(
-  handler: Promise<Ending>,
-  race: Promise<Execution>,
-  isOver: () => boolean,
-  log: Log,
-): Promise<Execution | null> {
-  const ending = await handler;
-  const heard = !isOver() || (await race).ending === ending;
-  return heard ? null : log.with(ending);
-}
+class Attempt implements Running {
+  readonly over: Promise<Execution>;
+  readonly #ports: Ports;
+  readonly #work: Work;
+  readonly #gone: (late: Execution | null) => void;
+  readonly #log: Log;
+  readonly #controller = new AbortController();
+  #resolve: (execution: Execution) => void = () => {};
+  #disarm: () => void = () => {};
+  #over = false;
+  #answered = false;
 
-async function answer(ports: Ports, work: Work, log: Log, signal: AbortSignal): Promise<Ending> {
-  try {
-    const value = await work.handler({
-      ...work.context,
-      signal,
+  constructor(ports: Ports, work: Work, gone: (late: Execution | null) => void) {
+    this.#ports = ports;
+    this.#work = work;
+    this.#gone = gone;
+    this.#log = new Log(ports.limits);
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  get overdue(): boolean {
+    return this.#over && !this.#answered;
+  }
+
+  begin(): void {
+    const { tool, timeoutMs } = this.#work;
+    const late = () => fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`);
+    this.#disarm = this.#ports.timers.after(timeoutMs, () => this.abort(late()));
+    void this.#answer();
+  }
+
+  abort(why: Fault): void {
+    if (!this.#over) this.#end({ how: "unheard", fault: why });
+    this.#controller.abort(new FaultError(why));
+  }
+
+  async #answer(): Promise<void> {
+    let ending: Ending;
+    try {
+      ending = valued(this.#ports, this.#work, await this.#work.handler(this.#context()));
+    } catch (error) {
+      ending = thrown(error);
+    }
+    const late = this.#over;
+    this.#answered = true;
+    if (!late) this.#end(ending);
+    this.#gone(late ? this.#log.with(ending) : null);
+  }
+
+  #end(ending: Ending): void {
+    this.#over = true;
+    this.#disarm();
+    this.#resolve(this.#log.with(ending));
+  }
+
+  #context(): ToolContext {
+    const log = this.#log;
+    return {
+      signal: this.#controller.signal,
       cost: (spent) => log.addCost(spent),
       errand: (name, payload) => log.addErrand(name, payload),
       notice: (topic, payload) => log.addNotice(topic, payload),
-    });
-    return valued(ports, work, value);
-  } catch (error) {
-    return thrown(error);
+      ...this.#work.context,
+    };
   }
 }
 
@@ -121,13 +148,13 @@ function thrown(error: unknown): Ending {
 
 /** What a handler reports while it runs. */
 class Log {
-  readonly #ports: Ports;
+  readonly #limits: Ports["limits"];
   #cost: Cost | null = null;
   readonly #errands: { name: string; payload: Json }[] = [];
   readonly #notices: { topic: string; payload: Json }[] = [];
 
-  constructor(ports: Ports) {
-    this.#ports = ports;
+  constructor(limits: Ports["limits"]) {
+    this.#limits = limits;
   }
 
   addCost(spent: Partial<Cost>): void {
@@ -149,12 +176,12 @@ class Log {
   }
 
   addErrand(name: string, payload: Json): void {
-    bounded(this.#errands, this.#ports.limits.errandsPerStep, "errands");
+    bounded(this.#errands, this.#limits.errandsPerStep, "errands");
     this.#errands.push({ name, payload: storable(payload) });
   }
 
   addNotice(topic: string, payload: Json): void {
-    bounded(this.#notices, this.#ports.limits.noticesPerStep, "notices");
+    bounded(this.#notices, this.#limits.noticesPerStep, "notices");
     this.#notices.push({ topic, payload: storable(payload) });
   }
 

@@ -39,9 +39,7 @@ export class HeldRun implements Listener {
   /** Steps that are somewhere on the road, by index. */
   readonly #walking = new Set<number>();
   /** Handlers that run here: one for each attempt, and an attempt can outlive the next. */
-  readonly #handlers = new Map<Running, StepId>();
-  /** Those that outlived their timeout. While one runs, nothing is settled behind its back. */
-  readonly #overdue = new Map<Running, StepId>();
+  readonly #handlers = new Map<Grant, Running>();
   /** Steps whose doubt is being settled or whose gate is being closed. */
   readonly #settling = new Set<StepId>();
   readonly #alarms = new Map<string, () => void>();
@@ -67,7 +65,9 @@ export class HeldRun implements Listener {
       claim,
       mailbox: this.mailbox,
       inFlight: () => this.#inFlight(),
-      began: (grant, running) => this.#began(grant, running),
+      began: (grant, running) => void this.#handlers.set(grant, running),
+      over: (grant) => this.#over(grant),
+      gone: (grant, late) => void this.#leaves(grant, late),
     };
   }
 
@@ -170,8 +170,8 @@ export class HeldRun implements Listener {
         if (event.notices !== undefined) this.#deliveries.deliver();
         break;
       case "cancel.requested":
-        for (const [running, step] of this.#handlers)
-          running.abort(fault("CANCELLED", `${step} was cancelled: ${event.reason || "no reason given"}`));
+        for (const [{ step_id }, running] of this.#handlers)
+          running.abort(fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`));
         break;
     }
   }
@@ -252,24 +252,17 @@ export class HeldRun implements Listener {
     }
   }
 
-  #began(grant: Grant, running: Running): void {
-    const { step_id } = grant;
-    let isOver = false;
-    this.#handlers.set(running, step_id);
-    void running.over.then(() => {
-      if (grant.generation === 0)
-        this.#handlers.delete(running); // Nobody wants the late value of a read.
-      else if (!isOver) this.#overdue.set(running, step_id);
-    });
-    void running.late.then(async (late) => {
-      isOver = true;
-      this.#overdue.delete(running);
-      if (late !== null && !this.#gone) await this.#keeping(this.#adopt(grant, late));
-      this.#handlers.delete(running); // Not before its value is recorded: until then the run is not let go.
-      const step = findStep(this.run, step_id);
-      if (step?.standing.state === "in_doubt" && !this.#gone) this.#attend(step);
-      this.#restIfDone();
-    });
+  #over(grant: Grant): void {
+    if (grant.generation === 0) this.#handlers.delete(grant); // Nobody wants the late value of a read.
+  }
+
+  async #leaves(grant: Grant, late: Execution | null): Promise<void> {
+    if (late !== null && !this.#gone) await this.#keeping(this.#adopt(grant, late));
+    this.#handlers.delete(grant); // Not before its value is recorded: until then the run is not let go.
+    if (late === null) return; // It was heard; what follows, follows from the event.
+    const step = findStep(this.run, grant.step_id);
+    if (step?.standing.state === "in_doubt" && !this.#gone) this.#attend(step);
+    this.#restIfDone();
   }
 
   /** A value of an act that came after its timeout: adopted while in doubt, else kept as evidence. */
@@ -323,16 +316,17 @@ export class HeldRun implements Listener {
 
   /** Acts in doubt that could be settled if their handler were not still running here. */
   #overdueDoubts(): number {
-    let count = 0;
-    for (const id of new Set(this.#overdue.values())) {
-      const standing = findStep(this.run, id)?.standing;
-      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") count += 1;
+    const doubts = new Set<StepId>();
+    for (const [{ step_id }, { overdue }] of this.#handlers) {
+      const standing = overdue ? findStep(this.run, step_id)?.standing : undefined;
+      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") doubts.add(step_id);
     }
-    return count;
+    return doubts.size;
   }
 
-  #isOverdue(step: StepId): boolean {
-    for (const id of this.#overdue.values()) if (id === step) return true;
+  /** While a handler that outlived its timeout runs, nothing is settled behind its back. */
+  #isOverdue(id: StepId): boolean {
+    for (const [{ step_id }, { overdue }] of this.#handlers) if (overdue && step_id === id) return true;
     return false;
   }
 
@@ -370,7 +364,7 @@ export class HeldRun implements Listener {
     }
     this.#leave();
     if (fenced)
-      for (const running of this.#handlers.keys()) running.abort(fault("CANCELLED", "another worker holds the run"));
+      for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
     this.#keeper.over({ kind: "lost", error });
   }
 

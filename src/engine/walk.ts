@@ -27,6 +27,10 @@ export interface Way {
   inFlight(): readonly StepId[];
   /** The handler is running; a cancelled run aborts it. */
   began(grant: Grant, running: Running): void;
+  /** The attempt is over, though its handler may still be there. */
+  over(grant: Grant): void;
+  /** The handler has left; `late` is what it said when its attempt was over. */
+  gone(grant: Grant, late: Execution | null): void;
 }
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
@@ -92,9 +96,11 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
       throw new Fenced("the run was claimed again before the call");
     ports.failpoint("mark.after");
   }
-  const running = execute(ports, workOf(ports, mailbox.run, step, grant, tool));
+  const work = workOf(ports, mailbox.run, step, grant, tool);
+  const running = execute(ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
   const execution = await running.over;
+  way.over(grant);
   if (acts) ports.failpoint("tool.after");
   await end(way, step, grant, execution);
   if (acts) ports.failpoint("end.after");
