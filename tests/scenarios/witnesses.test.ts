@@ -1,0 +1,209 @@
+import { hash } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import type { Tool } from "../../src/core/tool.ts";
+import type { RunHandle } from "../../src/engine/api.ts";
+import { defineTool } from "../../src/schema/define-tool.ts";
+import { seenFile } from "../../src/verifiers/file.ts";
+import { maildir } from "../../src/verifiers/maildir.ts";
+import { messageIdFor, seenByMessageId } from "../../src/verifiers/message-id.ts";
+import { eventsOf } from "./cast.ts";
+import { openPostOffice, type PostOffice } from "./post-office.ts";
+import { ana, bot, places, type Stage } from "./stage.ts";
+
+const domain = "example.org";
+const plan = { steps: [{ step_id: "send", name: "mail.send", payload: { to: "ana@example.org", body: "Welcome." } }] };
+
+/** The tool a user would write: it sends under a Message-ID made from its key, and looks for that when in doubt. */
+function mailTool(office: PostOffice, more: { readonly timeoutMs?: number; readonly settleAfter?: number } = {}): Tool {
+  return defineTool({
+    name: "mail.send",
+    effect: "acts",
+    input: z.object({ to: z.string(), body: z.string() }),
+    output: z.object({ message_id: z.string() }),
+    ...more,
+    run: async ({ to, body }, { key }) => {
+      const messageId = messageIdFor(key, domain);
+      await office.send({ to, text: body, messageId });
+      return { message_id: messageId };
+    },
+    verify: seenByMessageId({ search: maildir(office.mailbox), domain }),
+  });
+}
+
+/** Real sockets and files take real turns; the story waits for them, not for a clock. */
+async function until(what: () => boolean): Promise<void> {
+  while (!what()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function endOf(stage: Stage, run: RunHandle) {
+  let ended = false;
+  const finished = run.finished().then((result) => {
+    ended = true;
+    return result;
+  });
+  while (!ended) {
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    await stage.pass(500);
+  }
+  return finished;
+}
+
+describe.each(places)("a mail, on $name", ({ newStage }) => {
+  it("goes out once when nothing happens", async () => {
+    const office = await openPostOffice();
+    const engine = await newStage().open({ tools: [mailTool(office)] });
+    const run = await engine.submit(plan, { principal: bot });
+    expect((await run.result()).status).toBe("completed");
+    expect(office.mails()).toHaveLength(1);
+    const [started] = await eventsOf(run, "step.started");
+    expect(office.mails()[0]).toContain(messageIdFor(started?.call.key as string, domain));
+  });
+
+  it("that was delivered though its worker died is found by its Message-ID, and goes out once", async () => {
+    const office = await openPostOffice();
+    const stage = newStage();
+    office.onDelivery = async (deliver) => {
+      deliver();
+      await stage.crash();
+    };
+    const first = await stage.open({ tools: [mailTool(office)] });
+    const { run_id } = await first.submit(plan, { principal: bot });
+    await until(() => office.mails().length === 1);
+    const second = await stage.open({ tools: [mailTool(office)] });
+    const run = await second.run(run_id, { principal: bot });
+    const result = await endOf(stage, run);
+    expect(result).toMatchObject({
+      status: "completed",
+      steps: { send: { state: "succeeded", output: { message_id: expect.stringContaining("@example.org>") } } },
+    });
+    expect(office.mails()).toHaveLength(1);
+    expect(await eventsOf(run, "step.settled")).toMatchObject([{ by: "verifier", settled: { as: "happened" } }]);
+  });
+
+  it("that was accepted but never answered for is found after its timeout", async () => {
+    const office = await openPostOffice();
+    const stage = newStage();
+    let isThere = false;
+    office.onDelivery = (deliver) => {
+      deliver();
+      isThere = true;
+      return new Promise(() => {});
+    };
+    const first = await stage.open({ tools: [mailTool(office, { timeoutMs: 1000 })] });
+    const { run_id } = await first.submit(plan, { principal: bot });
+    await until(() => isThere);
+    await stage.pass(1000);
+    await stage.crash(); // While the handler hangs here, nothing is settled behind its back.
+    const second = await stage.open({ tools: [mailTool(office)] });
+    expect((await endOf(stage, await second.run(run_id, { principal: bot }))).status).toBe("completed");
+    expect(office.mails()).toHaveLength(1);
+  });
+
+  it("that is nowhere, twice, goes out again under the same Message-ID", async () => {
+    const office = await openPostOffice();
+    const stage = newStage();
+    let asked = 0;
+    office.onDelivery = async (deliver) => {
+      asked += 1;
+      if (asked === 1) throw new Error("451 try again later");
+      deliver();
+    };
+    const engine = await stage.open({ tools: [mailTool(office, { settleAfter: 1000 })] });
+    const run = await engine.submit(plan, { principal: bot });
+    const result = await endOf(stage, run);
+    expect(result.status).toBe("completed");
+    expect(office.mails()).toHaveLength(1);
+    expect(await eventsOf(run, "step.probed")).toMatchObject([{ saw: "absent" }]);
+    expect(await eventsOf(run, "step.settled")).toMatchObject([{ by: "verifier", settled: { as: "absent" } }]);
+    expect(asked).toBe(2);
+  });
+
+  it("stays in doubt when the mailbox cannot be searched, until a person says", async () => {
+    const office = await openPostOffice();
+    const stage = newStage();
+    const broken = { ...office, mailbox: join(office.mailbox, "gone") };
+    office.onDelivery = async (deliver) => {
+      deliver();
+      throw new Error("451 confused");
+    };
+    const engine = await stage.open({ tools: [mailTool(broken)] });
+    const run = await engine.submit(plan, { principal: bot });
+    const result = await run.result();
+    expect(result).toMatchObject({ final: false, blocked_on: [{ reason_code: "IN_DOUBT" }] });
+    expect(await eventsOf(run, "step.probed")).toMatchObject([
+      { saw: "unknown", why: expect.stringContaining("ENOENT") },
+    ]);
+    await engine.resolve(run.run_id, "send", {
+      principal: ana,
+      as: "happened",
+      output: { message_id: "<seen@by.ana>" },
+    });
+    expect((await run.result()).status).toBe("completed");
+    expect(office.mails()).toHaveLength(1);
+  });
+});
+
+describe.each(places)("a file, on $name", ({ newStage }) => {
+  function writing(fate: (write: () => void) => void) {
+    const root = mkdtempSync(join(tmpdir(), "writ-written-"));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const input = z.object({ path: z.string(), text: z.string() });
+    const tool = defineTool({
+      name: "file.write",
+      effect: "acts",
+      input,
+      output: z.object({ path: z.string(), sha256: z.string() }),
+      settleAfter: 1000,
+      run: ({ path, text }) => {
+        fate(() => writeFileSync(join(root, path), text));
+        return { path, sha256: hash("sha256", text) };
+      },
+      verify: seenFile<z.infer<typeof input>>({ root, path: ({ path }) => path, content: ({ text }) => text }),
+    });
+    return { root, tool };
+  }
+  const steps = [{ step_id: "write", name: "file.write", payload: { path: "note.md", text: "hello" } }];
+
+  it("that was written before its worker failed is found by its content", async () => {
+    const { root, tool } = writing((write) => {
+      write();
+      throw new Error("lost the connection");
+    });
+    const engine = await newStage().open({ tools: [tool] });
+    const run = await engine.submit({ steps }, { principal: bot });
+    const result = await run.result();
+    expect(result).toMatchObject({ status: "completed", steps: { write: { output: { path: "note.md" } } } });
+    expect(readFileSync(join(root, "note.md"), "utf8")).toBe("hello");
+  });
+
+  it("with another content is left to a person", async () => {
+    const { root, tool } = writing(() => {
+      throw new Error("lost the connection");
+    });
+    writeFileSync(join(root, "note.md"), "someone else's");
+    const engine = await newStage().open({ tools: [tool] });
+    const run = await engine.submit({ steps }, { principal: bot });
+    expect(await run.result()).toMatchObject({ final: false, steps: { write: { state: "in_doubt" } } });
+    expect(await eventsOf(run, "step.probed")).toMatchObject([{ why: expect.stringContaining("another content") }]);
+    expect(readFileSync(join(root, "note.md"), "utf8")).toBe("someone else's");
+  });
+
+  it("that is not there, twice, is written again", async () => {
+    let turn = 0;
+    const stage = newStage();
+    const { root, tool } = writing((write) => {
+      turn += 1;
+      if (turn === 2) write();
+      throw new Error("lost the connection");
+    });
+    const engine = await stage.open({ tools: [tool] });
+    const run = await engine.submit({ steps }, { principal: bot });
+    expect((await endOf(stage, run)).status).toBe("completed");
+    expect(turn).toBe(2);
+    expect(readFileSync(join(root, "note.md"), "utf8")).toBe("hello");
+  });
+});
