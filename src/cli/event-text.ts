@@ -62,6 +62,8 @@ function stepText(event: StepEvent): Line {
       return line`undone${event.confirmed ? " and confirmed" : ", unconfirmed"}`;
     case "step.uncompensated":
       return line`could not be undone: ${faultText(event.fault)}`;
+    case "step.superseded":
+      return line`done again by ${event.by.run}, ${event.by.step}`;
     case "evidence.kept":
       return line`answered too late: ${glance(event.evidence)}`;
   }

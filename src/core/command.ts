@@ -1,5 +1,5 @@
 import type { Mode } from "./effect.ts";
-import type { Cause, Notice, Pin, Request } from "./event.ts";
+import type { Cause, Notice, Pin, Request, StepEvent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -71,6 +71,12 @@ export type Command = { readonly now: Instant } & (
     }
   | { readonly type: "reject"; readonly gate_id: GateId; readonly principal: Principal; readonly reason: string }
   | { readonly type: "expire"; readonly gate_id: GateId }
+  /** The ledger's row for an act of this run is another act's now. */
+  | {
+      readonly type: "supersede";
+      readonly step_id: StepId;
+      readonly by: Extract<StepEvent, { type: "step.superseded" }>["by"];
+    }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
   | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }
   | { readonly type: "deliver"; readonly notice_id: string }

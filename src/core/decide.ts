@@ -3,7 +3,7 @@ import type { Command, Grant } from "./command.ts";
 import { end, uncompensated } from "./decide/end.ts";
 import { approve, expire, reject } from "./decide/gate.ts";
 import { accept, cancel, close, deliver, propose, resume } from "./decide/life.ts";
-import { recover, resolve, settle } from "./decide/settle.ts";
+import { recover, resolve, settle, supersede } from "./decide/settle.ts";
 import { start } from "./decide/start.ts";
 import type { EndStatus, Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
@@ -82,6 +82,8 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
       return reject(run, command);
     case "expire":
       return expire(run, command);
+    case "supersede":
+      return supersede(run, command);
     case "cancel":
       return cancel(run, command);
     case "resume":

@@ -140,6 +140,8 @@ export type StepEvent = { readonly step_id: StepId } & (
   | { readonly type: "step.compensating"; readonly by: string; readonly reason: string; readonly ledger: LedgerVersion }
   | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
   | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
+  /** Someone was told "yes, again" elsewhere: the ledger's row now speaks of that act. */
+  | { readonly type: "step.superseded"; readonly by: Pick<Duplicate, "run" | "step" | "generation"> }
   /** A value that came too late to count, kept for whoever has to judge. */
   | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
 );
@@ -166,6 +168,8 @@ export interface Call {
 export interface LedgerVersion {
   readonly version: number;
   readonly generation: number;
+  /** A later generation has the row: what becomes of this one is told in its own journal only. */
+  readonly superseded?: true;
 }
 
 /** How doubt about an act can be settled without a person, as its tool declared when doubt arose. */

@@ -18,7 +18,8 @@ export function rowsOf(before: Run, events: readonly Event[], after: Run): reado
 }
 
 function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): void {
-  if ("ledger" in event && event.ledger) puts.push(ledgerPut(after, event.step_id, event.ledger.version));
+  if ("ledger" in event && event.ledger && !event.ledger.superseded)
+    puts.push(ledgerPut(after, event.step_id, event.ledger.version));
   if ("gate_id" in event && event.type !== "gate.contested") puts.push(gatePut(after, event.gate_id));
   switch (event.type) {
     case "run.accepted":

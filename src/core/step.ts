@@ -42,6 +42,8 @@ export interface Act {
   readonly usable: boolean;
   /** When the call may first have gone out under this key and generation: a promise about the key counts from here. */
   readonly sent_at: Instant;
+  /** A later generation has taken the row. */
+  readonly superseded?: true;
   /** The doubt that sending the identical call again has yet to settle. Until then it may have happened before. */
   readonly doubt: InDoubt | null;
 }

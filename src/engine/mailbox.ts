@@ -1,12 +1,13 @@
 import { assert } from "../core/assert.ts";
 import type { Command } from "../core/command.ts";
 import { type Decision, decide } from "../core/decide.ts";
-import type { Event } from "../core/event.ts";
+import type { Event, StepEvent } from "../core/event.ts";
 import { fold } from "../core/evolve.ts";
 import { FaultError } from "../core/fault.ts";
-import type { Epoch } from "../core/id.ts";
+import type { Epoch, GateId } from "../core/id.ts";
+import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
-import { type Run, statusOf } from "../core/run.ts";
+import { findStep, type Run, statusOf } from "../core/run.ts";
 import type { Charge, Entry, Landing } from "../core/store.ts";
 import { type Blob, Journal } from "./journal.ts";
 import type { Ports } from "./ports.ts";
@@ -125,7 +126,7 @@ export class Mailbox {
         continue;
       }
       const alone = travelsAlone(decision);
-      if (alone && batch.letters.length > 0) break;
+      if (batch.letters.length > 0 && (alone || sharesGate(batch.events, decision.events))) break;
       this.#letters.shift();
       batch.letters.push(letter);
       batch.decisions.push(decision);
@@ -220,9 +221,28 @@ export class Mailbox {
         await this.#catchUp();
         this.#letters.unshift(...batch.letters);
         return;
+      case "row":
+        if (this.#superseded(batch, landing)) return;
+        throw new RowLost(landing);
       default:
         throw new RowLost(landing);
     }
+  }
+
+  /** A later act has the ledger's row: that is put on record, and then the same commands are decided again. */
+  #superseded(batch: Batch, { table, key, found }: Extract<Landing, { why: "row" | "check" }>): boolean {
+    const writes = batch.events.filter((event) => "ledger" in event && event.type !== "step.started");
+    const step = writes
+      .map((event) => findStep(this.#run, (event as StepEvent).step_id))
+      .find((written) => written?.call?.key === key);
+    if (table !== "ledger" || found === null || step?.act == null) return false;
+    const row = JSON.parse(found.row) as LedgerRow;
+    if (row.generation <= step.act.generation) return false;
+    const by = { run: row.run_id, step: row.step_id, generation: row.generation };
+    const now = this.#ports.clock.now();
+    const command = { type: "supersede", now, step_id: step.spec.step_id, by } as const;
+    this.#letters.unshift({ command, keep: false, answer: () => {}, refuse: () => {} }, ...batch.letters);
+    return true;
   }
 
   async #catchUp(): Promise<void> {
@@ -289,6 +309,17 @@ function isMine(landing: Landing, { events }: Entry): boolean {
 
 function travelsAlone({ events, checks }: Decision): boolean {
   return checks.length > 0 || events.some((event) => "ledger" in event && event.ledger !== null);
+}
+
+/** An entry puts a row once, and each change of a gate is a version of its row. */
+function sharesGate(earlier: readonly Event[], more: readonly Event[]): boolean {
+  const gates = new Set(earlier.flatMap(gateOf));
+  return gates.size > 0 && more.flatMap(gateOf).some((gate) => gates.has(gate));
+}
+
+function gateOf(event: Event): readonly GateId[] {
+  if ("gate_id" in event) return [event.gate_id];
+  return event.type === "step.started" && event.gate !== null ? [event.gate.gate_id] : [];
 }
 
 function isHard(event: Event): boolean {

@@ -57,7 +57,7 @@ function endAct(run: Run, step: Step, command: End): Ruling {
   const { ending, grant } = command;
   const { act } = step;
   assert(act !== null, "an act that ends was started on the record");
-  const ledger: LedgerVersion = { version: act.version + 1, generation: grant.generation };
+  const ledger = versionAfter(act);
   if (ending.how === "value") {
     // Nobody builds on what an undo answers.
     return ending.flaw === null || isUndo(step)
@@ -208,5 +208,10 @@ export function uncompensated(run: Run, of: StepId, why: Fault, at: Instant): Ev
 function nextVersion(run: Run, of: StepId): LedgerVersion {
   const { act } = stepOf(run, { step_id: of });
   assert(act !== null, "an undo undoes an act");
-  return { version: act.version + 1, generation: act.generation };
+  return versionAfter(act);
+}
+
+/** The next version of an act's row, unless the row speaks of another act by now. */
+export function versionAfter({ version, generation, superseded }: Act): LedgerVersion {
+  return superseded ? { version, generation, superseded } : { version: version + 1, generation };
 }

@@ -47,7 +47,8 @@ export function permit(asking: Asking, fact: LedgerFact | null): Permit {
   const again = saidAgain(asking, row);
   const generation = again === null ? row.generation : row.generation + 1;
   const execute = { kind: "execute", ledger: { version: version + 1, generation }, again } as const;
-  if (again !== null) return execute;
+  // Not while it is under way: whose row it is must not change under a call that has yet to be answered.
+  if (again !== null && row.state !== "started" && row.state !== "compensating") return execute;
   switch (row.state) {
     case "not_done":
     case "absent":

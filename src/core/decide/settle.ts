@@ -7,7 +7,7 @@ import { lean, type PlanStep } from "../plan.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { type Act, isUndo, type Step, undoId } from "../step.ts";
-import { exitsOf, uncompensated, unknown, withUndo } from "./end.ts";
+import { exitsOf, uncompensated, unknown, versionAfter, withUndo } from "./end.ts";
 
 /** A new holder of the run looks at what the last one left under way. */
 export function recover(run: Run, { found, now }: Ask<"recover">): Ruling {
@@ -34,7 +34,14 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
 
 function next(step: Step): LedgerVersion {
   assert(step.act !== null, "only an act has a ledger row");
-  return { version: step.act.version + 1, generation: step.act.generation };
+  return versionAfter(step.act);
+}
+
+/** The row was lost to a later generation; from now on nothing of this act is written there. */
+export function supersede(run: Run, { step_id, by, now }: Ask<"supersede">): Ruling {
+  const act = findStep(run, step_id)?.act;
+  if (act == null || act.superseded || by.generation <= act.generation) return NOTHING;
+  return { events: [{ type: "step.superseded", at: now, step_id, by }] };
 }
 
 /** Settling without a person, in the order of the design: what a verifier saw, then what the declaration promises. */

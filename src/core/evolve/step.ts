@@ -43,6 +43,8 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
       const act = ledgered(step, event.ledger, "compensation_failed");
       return sunk(placed(run, { ...step, act }, { state: "compensation_failed", fault: event.fault }), step);
     }
+    case "step.superseded":
+      return withStep(run, { ...step, act: { ...actOf(step), superseded: true } });
     case "evidence.kept":
       return run;
     default:
