@@ -6,7 +6,7 @@ import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
 import { load } from "./load.ts";
-import { type Loaded, Mailbox } from "./mailbox.ts";
+import { Fenced, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { Slots } from "./slots.ts";
 
@@ -65,7 +65,10 @@ export class Holds {
   async #claim(name: string, tenant: Tenant, run: RunId, loaded?: Loaded): Promise<HeldRun | null> {
     try {
       const claim = await this.#ports.store.claim(this.#ports.worker, tenant, run);
-      return claim === null ? null : this.hold(claim, loaded ?? (await load(this.#ports.store, tenant, run)));
+      if (claim === null) return null;
+      // What was loaded before may have been overtaken by whoever held the run meanwhile.
+      const fold = claim.epoch === 1 ? loaded : undefined;
+      return this.hold(claim, fold ?? (await load(this.#ports.store, tenant, run)));
     } finally {
       this.#taking.delete(name);
     }
@@ -75,6 +78,9 @@ export class Holds {
   hold(claim: Claim, loaded: Loaded): HeldRun {
     this.#ports.failpoint("claim.after");
     const name = nameOf(claim.tenant, claim.run);
+    const other = this.#held.get(name);
+    if (other !== undefined && other.claim.epoch >= claim.epoch) return other;
+    other?.fence();
     const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, {
       progressed: () => this.#progressed(),
       over: (end) => this.#over(name, held, end),
@@ -89,21 +95,31 @@ export class Holds {
   async holdDue(claims: readonly Claim[]): Promise<boolean> {
     let taken = 0;
     for (const claim of claims) {
-      if (this.#held.has(nameOf(claim.tenant, claim.run))) continue;
+      const name = nameOf(claim.tenant, claim.run);
+      // A claim under way is a later one than this, or it would not have been given.
+      if (this.#held.has(name) || this.#taking.has(name)) continue;
+      const taking = this.#takeUp(name, claim);
+      this.#taking.set(name, taking);
       try {
-        const loaded = await load(this.#ports.store, claim.tenant, claim.run);
-        if (this.#isDeafTo(loaded.run)) {
-          this.#idle.set(nameOf(claim.tenant, claim.run), { claim, position: loaded.run.position });
-          continue;
-        }
-        this.hold(claim, loaded);
-        taken += 1;
+        if ((await taking) !== null) taken += 1;
       } catch (error) {
         // A run that cannot be read stays claimed until its lease runs out; the others go on.
         if (!(error instanceof FaultError)) throw error;
       }
     }
     return taken > 0;
+  }
+
+  /** Null: there is nothing that this engine could do for it. */
+  async #takeUp(name: string, claim: Claim): Promise<HeldRun | null> {
+    try {
+      const loaded = await load(this.#ports.store, claim.tenant, claim.run);
+      if (!this.#isDeafTo(loaded.run)) return this.hold(claim, loaded);
+      this.#idle.set(name, { claim, position: loaded.run.position });
+      return null;
+    } finally {
+      this.#taking.delete(name);
+    }
   }
 
   /** There is nothing to do for a run but what this engine cannot do: send its notices, or call its tools. */
@@ -116,15 +132,19 @@ export class Holds {
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
-  async command(tenant: Tenant, run: RunId, make: (run: Mailbox["run"]) => Command): Promise<Decision> {
+  async command(tenant: Tenant, run: RunId, make: (run: Run) => Command): Promise<Decision> {
     this.assertOpen();
     const held = this.get(tenant, run);
-    const mailbox = held?.mailbox ?? new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
-    const decision = await mailbox.ask(make(mailbox.run));
+    const decision = (held && (await askHeld(held, make))) ?? (await this.#askStore(tenant, run, make));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
     if (this.works && held === undefined && this.#isDue(decision.after)) await this.take(tenant, run);
     this.changed();
     return decision;
+  }
+
+  async #askStore(tenant: Tenant, run: RunId, make: (run: Run) => Command): Promise<Decision> {
+    const mailbox = new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
+    return mailbox.ask(make(mailbox.run));
   }
 
   #isDue(run: Run): boolean {
@@ -194,6 +214,21 @@ export class Holds {
     await Promise.all(this.all().map((held) => held.drain()));
     for (const { claim } of this.#idle.values()) this.#release(claim);
     this.changed();
+  }
+}
+
+/**
+ * Null: the run is not held here any more, as turns out now. A decision that appends nothing does not turn that out, so
+ * the store is asked whether there is really nothing to do.
+ */
+async function askHeld(held: HeldRun, make: (run: Run) => Command): Promise<Decision | null> {
+  try {
+    const decision = await held.mailbox.ask(make(held.run));
+    return decision.events.length > 0 ? decision : null;
+  } catch (error) {
+    if (!(error instanceof Fenced)) throw error;
+    held.fence();
+    return null;
   }
 }
 

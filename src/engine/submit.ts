@@ -69,7 +69,7 @@ export async function submit(
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
   const claim = await claiming;
-  if (claim !== null) holds.hold(claim, mailbox.loaded);
+  if (claim?.epoch === 1) holds.hold(claim, mailbox.loaded);
   else if (holds.works) await holds.take(principal.tenant, id, mailbox.loaded);
   return { id, attached: false };
 }

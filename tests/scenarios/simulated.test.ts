@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Done } from "../../src/core/tool.ts";
-import { actor, eventsOf, throws } from "./cast.ts";
+import { actor, eventsOf, faultOf, hang, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const minute = 60_000;
@@ -60,5 +60,71 @@ describe.each(places)("on $name", ({ newStage }) => {
     await again.finished();
     expect(undone.map(({ key }) => key)).toEqual([mail.calls[1]?.context.key]);
     expect(mail.calls[1]?.context.key).not.toBe(mail.calls[0]?.context.key);
+  });
+
+  it("an act in doubt is settled though another run was told to do it again, and took its place in the ledger", async () => {
+    const stage = newStage();
+    const mail = actor("send", [throws("NETWORK_TIMEOUT"), () => ({ id: "second" })], { identity: ["to"] });
+    const engine = await stage.open({ tools: [mail.tool] });
+    const doubtful = await engine.submit({ steps: [send] }, { principal: bot });
+    await doubtful.result();
+    const again = await engine.submit({ steps: [send] }, { principal: bot });
+    const [gate] = (await again.result()).gates;
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    expect((await again.result()).status).toBe("completed");
+    await engine.resolve(doubtful.run_id, "send", { principal: ana, as: "happened", output: { id: "first" } });
+    expect(await doubtful.result()).toMatchObject({
+      status: "completed",
+      steps: { send: { output: { id: "first" } } },
+    });
+    expect(await eventsOf(doubtful, "step.superseded")).toMatchObject([{ by: { run: again.run_id, generation: 2 } }]);
+    expect((await engine.audit({ principal: ana })).broken).toEqual([]);
+    const third = await engine.submit({ steps: [send] }, { principal: bot });
+    expect((await third.result()).gates[0]?.reason).toContain(again.run_id);
+  });
+
+  it("an act is undone though another run was told to do it again", async () => {
+    const stage = newStage();
+    const mail = actor("send", () => ({}), { identity: ["to"], compensate: () => ({}) });
+    const engine = await stage.open({ tools: [mail.tool] });
+    const first = await engine.submit({ steps: [send] }, { principal: bot });
+    await first.result();
+    const again = await engine.submit({ steps: [send] }, { principal: bot });
+    const [gate] = (await again.result()).gates;
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    await again.result();
+    await engine.resolve(first.run_id, "send", { principal: ana, as: "undo" });
+    expect((await first.finished()).steps.send).toMatchObject({ state: "compensated" });
+    expect((await engine.audit({ principal: ana })).broken).toEqual([]);
+  });
+
+  it("a gate that is opened while another step ends the plan is opened, then closed", async () => {
+    const stage = newStage();
+    const engine = await stage.open({
+      tools: [actor("add", () => 1, { effect: "pure" }).tool, actor("send", () => 1).tool],
+    });
+    const gated = { name: "add", gate: "human_confirm" };
+    const steps = [{ step_id: "a", ...gated }, { step_id: "b", ...gated }, { step_id: "c", ...gated }, send];
+    const run = await engine.submit({ steps }, { principal: bot, mode: "draft_only" });
+    expect(await run.result()).toMatchObject({ status: "failed", gates: [] });
+    expect(await eventsOf(run, "gate.closed")).toHaveLength(3);
+  });
+});
+
+describe("a worker whose lease ran out while it was not looking", () => {
+  it("lets a command through to whoever holds the run now", async () => {
+    const stage = (places[0] as (typeof places)[number]).newStage();
+    const tools = [actor("send", hang, { timeoutMs: 10 * minute }).tool];
+    const old = await stage.open({ tools });
+    const run = await old.submit({ steps: [send] }, { principal: bot });
+    await stage.pass(100);
+    stage.clock.advance(minute); // A machine asleep: nothing rings, and the lease runs out.
+    const young = await stage.open({ tools, work: true });
+    await stage.pass(0);
+    await run.cancel({ reason: "enough" });
+    const seen = await (await young.run(run.run_id, { principal: bot })).now();
+    expect(seen.steps.send).toMatchObject({ state: "in_doubt" });
+    expect(await eventsOf(run, "cancel.requested")).toHaveLength(1);
+    expect((await faultOf(old.approve("gate_nowhere", { principal: ana }))).code).toBe("GATE_NOT_FOUND");
   });
 });
