@@ -50,9 +50,9 @@ export class Agenda implements Clock, Timers {
     return this.#now - START;
   }
 
-  /** Nothing can happen any more. */
-  get empty(): boolean {
-    return this.#ready.length + this.#dated.length === 0;
+  /** Nobody waits for an answer that could come now. */
+  get quiet(): boolean {
+    return this.#ready.length === 0;
   }
 
   /** May be answered at any moment from now on. */

@@ -14,7 +14,8 @@ export class Company {
     for (let count = 0; count < scene.swarm.workers; count += 1) this.#begin(true);
     this.#begin(false);
     scene.record.witness(({ event }) => {
-      if (scene.rng.chance(scene.swarm.hints) && event.type !== "step.succeeded") scene.rng.pick(this.#lives).hint();
+      const told = this.#lives.length > 0 && event.type !== "step.succeeded" && scene.rng.chance(scene.swarm.hints);
+      if (told) scene.rng.pick(this.#lives).hint();
     });
   }
 
@@ -52,7 +53,7 @@ export class Company {
   /** One worker is asked to stop, finishes what it has begun, and a new one takes its place. */
   stop(): void {
     const { rng, counts } = this.#scene;
-    const life = rng.pick(this.#lives);
+    const life = this.#lives.length === 0 ? null : rng.pick(this.#lives);
     if (life?.engine == null || !life.works) return;
     counts.stops += 1;
     const { engine } = life;

@@ -135,7 +135,7 @@ class Play {
   }
 
   #isAtRest(): boolean {
-    if (!this.#clients.done || !this.#people.done) return false;
+    if (!this.#scene.agenda.quiet || !this.#clients.done || !this.#people.done) return false;
     for (const { run } of this.#scene.record.all()) {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
     }

@@ -16,6 +16,7 @@ export function judgeLife(fact: Fact): void {
 const afterTheEnd: readonly string[] = [
   "run.resumed",
   "step.compensating",
+  "step.superseded",
   "step.settled",
   "notice.delivered",
   "evidence.kept",
