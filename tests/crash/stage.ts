@@ -27,11 +27,14 @@ export interface Ended {
   readonly stdout: string;
   readonly stderr: string;
   readonly stuck: boolean;
+  /** From its first word to its end. */
+  readonly lastedMs: number;
 }
 
-/** A kill by the clock, so long after the child has begun. */
+/** A kill by the clock, so long after the child has opened its store; or early, after its process was started. */
 export interface Chance {
   readonly afterMs: number;
+  readonly early: boolean;
 }
 
 /** One place to die, or several, one after the other: each process but the last is killed. */
@@ -51,6 +54,8 @@ export interface Outcome {
   readonly report: Report | null;
   /** How often the world saw each act, by step. */
   readonly counts: Readonly<Record<string, number>>;
+  /** How long the last process was at work. */
+  readonly lastedMs: number;
 }
 
 /** The programs of this folder as JavaScript, the package they run, and room for what they leave behind. */
@@ -115,7 +120,7 @@ export class Stage {
     else findings.push(...judge({ scenario: facts, report, deeds, kills: struck }));
     const counts = Object.entries(facts.acts).map(([step, fact]) => [step, countOf(fact, deeds)] as const);
     rmSync(folder, { recursive: true });
-    return { cell, kills: struck, findings, report, counts: Object.fromEntries(counts) };
+    return { cell, kills: struck, findings, report, counts: Object.fromEntries(counts), lastedMs: last.lastedMs };
   }
 
   strike(): void {
@@ -142,13 +147,16 @@ export async function ended(child: ChildProcess, within = stuckMs, chance: Chanc
   const timers = new Set<NodeJS.Timeout>();
   const kill = () => child.kill("SIGKILL");
   let stuck = false;
+  let began = performance.now();
   const hang = () => {
     stuck = true;
     kill();
   };
   timers.add(setTimeout(hang, within));
+  if (chance?.early === true) timers.add(setTimeout(kill, chance.afterMs));
   child.stdout?.on("data", (text) => {
-    if (printed.stdout === "" && chance !== null) timers.add(setTimeout(kill, chance.afterMs));
+    if (printed.stdout === "") began = performance.now();
+    if (printed.stdout === "" && chance?.early === false) timers.add(setTimeout(kill, chance.afterMs));
     printed.stdout += text;
   });
   child.stderr?.on("data", (text) => {
@@ -157,7 +165,7 @@ export async function ended(child: ChildProcess, within = stuckMs, chance: Chanc
   return new Promise((answer) => {
     child.once("close", (code, signal) => {
       for (const timer of timers) clearTimeout(timer);
-      answer({ code, signal, stuck, ...printed });
+      answer({ code, signal, stuck, lastedMs: performance.now() - began, ...printed });
     });
   });
 }
