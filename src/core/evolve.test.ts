@@ -30,6 +30,7 @@ import {
 import { given, type Told } from "../testing/given.ts";
 import type { World } from "./effect.ts";
 import type { Event } from "./event.ts";
+import { evolveGate } from "./evolve/gate.ts";
 import { evolve, fold } from "./evolve.ts";
 import type { Digest } from "./id.ts";
 import { unbornRun } from "./run.ts";
@@ -129,6 +130,6 @@ describe("what cannot have happened", () => {
   it("is that something happens to a gate that nobody has heard of", () => {
     const { run } = given(accepts(plan(step("do", { gate: "human_confirm" })))).when(starts("do"));
     const event = { type: "gate.dreamed", at: noon, gate_id: [...run.gates][0]?.[0] } as unknown as Event;
-    expect(() => evolve(run, event)).toThrow();
+    expect(() => evolveGate(run, event as Parameters<typeof evolveGate>[1])).toThrow("unhandled variant");
   });
 });

@@ -83,6 +83,14 @@ describe("the result of a run", () => {
     expect(result(told).steps.draft).toEqual({ state: "succeeded", output: { id: "draft 1" } });
   });
 
+  it("shows what an act made though nobody heard its answer", () => {
+    const mail = step("send", { tool: sendMail, outcome: { type: "mail.sent", status: "final" } });
+    const told = given(accepts(plan(mail))).when(starts("send"), goesUnheard("send"), resolves("send", happened(1)));
+    expect(result(told).outcomes).toEqual([
+      { outcome_id: "out_hire_send", type: "mail.sent", status: "final", step_id: "send" },
+    ]);
+  });
+
   it("names a tool's own kind of outcome where the plan names none", () => {
     const reuse = { key: "terms" as never, ttlMs: null };
     const told = given(accepts(plan(step("a", { tool: readPage })))).when(starts("a"), answers("a", null, { reuse }));

@@ -21,6 +21,9 @@ import {
   cancels,
   delivers,
   does,
+  goesUnheard,
+  happened,
+  resolves,
   resumes,
   starts,
   undoes,
@@ -146,6 +149,20 @@ describe("the rows of a run", () => {
     });
   });
 
+  it("say where an outcome is that only settling a doubt brought", () => {
+    const mail = step("send", { tool: sendMail, outcome: { type: "mail.sent", status: "final" } });
+    const told = given(accepts(plan(mail))).when(starts("send"), goesUnheard("send"), resolves("send", happened(1)));
+    expect(row(told, "outcome", "out_hire_send")).toMatchObject({ type: "mail.sent", status: "final", position: 4 });
+    const absent = given(accepts(plan(mail))).when(
+      starts("send"),
+      goesUnheard("send"),
+      resolves("send", { as: "absent" }),
+    );
+    expect(row(absent, "outcome", "out_hire_send")).toBeNull();
+    const plain = given(accepts(plan(send))).when(starts("send"), goesUnheard("send"), resolves("send", happened(1)));
+    expect(row(plain, "outcome", "out_hire_send")).toBeNull();
+  });
+
   it("are the same to the last byte whether they follow event by event or decision by decision", () => {
     const choices = (minLength: number, maxLength: number): fc.Arbitrary<readonly Choice[]> =>
       fc.array(fc.tuple(fc.nat(9999), fc.nat(9999)), { minLength, maxLength, size: "max" });
@@ -161,7 +178,7 @@ describe("the rows of a run", () => {
         }
         assert.deepEqual(sorted(shelf), sorted(rows));
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 });

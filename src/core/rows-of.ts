@@ -2,7 +2,7 @@ import { assert } from "./assert.ts";
 import type { Event, Provenance } from "./event.ts";
 import type { GateId, StepId } from "./id.ts";
 import type { GateRow, LedgerRow, NoticeRow, OutcomeRow, RequestRow, RunRow, Table, TimerRow } from "./rows.ts";
-import { dueAt, findStep, type Run, statusOf } from "./run.ts";
+import { dueAt, type Run, statusOf, stepOf } from "./run.ts";
 import type { Put } from "./store.ts";
 
 /** The rows that follow from events. Stores write them blindly; dropping every row and refolding gives the same bytes. */
@@ -38,6 +38,12 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
       }
       if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
       break;
+    case "step.settled": {
+      const { standing } = stepOf(after, event);
+      if (standing.state === "succeeded" && standing.outcome !== null)
+        puts.push(outcomePut(after, standing.outcome, event, position));
+      break;
+    }
     case "notice.delivered":
       puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
       break;
@@ -59,14 +65,13 @@ function over(version: number): number | null {
 }
 
 function ledgerPut(after: Run, step_id: StepId, version: number): Put {
-  const step = findStep(after, step_id);
-  const { act, call } = step ?? {};
-  assert(step !== undefined && act != null && call?.key != null, "a ledger row has an act behind it");
+  const { act, call, spec } = stepOf(after, { step_id });
+  assert(act !== null && call?.key != null, "a ledger row has an act behind it");
   const row: LedgerRow = {
     key: call.key,
     state: act.state,
     generation: act.generation,
-    tool: step.spec.name,
+    tool: spec.name,
     run_id: after.id,
     origin: after.origin,
     step_id,
@@ -85,7 +90,7 @@ function gatePut(after: Run, gate_id: GateId): Put {
     gate_id,
     run_id: after.id,
     step_id: gate.step_id,
-    tool: findStep(after, gate.step_id)?.spec.name ?? "",
+    tool: stepOf(after, gate).spec.name,
     status: gate.status,
     input_digest: gate.call.digest,
     requester: after.principal.id,
@@ -98,7 +103,7 @@ function gatePut(after: Run, gate_id: GateId): Put {
 function outcomePut(
   after: Run,
   made: Provenance,
-  { step_id, at }: Extract<Event, { type: "step.succeeded" }>,
+  { step_id, at }: Pick<Extract<Event, { type: "step.succeeded" }>, "step_id" | "at">,
   position: number,
 ): Put {
   const { outcome_id, type, status, tool, reuse_key } = made;

@@ -1,13 +1,14 @@
 import { assert } from "../assert.ts";
 import type { Ask } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
-import type { Event, Exits, LedgerVersion, Provenance } from "../event.ts";
+import type { Event, Exits, LedgerVersion } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import { lean } from "../plan.ts";
 import type { ToolFacts } from "../proposal.ts";
+import { provenanceOf } from "../provenance.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, outcomeId, type Run, stepOf } from "../run.ts";
+import { findStep, type Run, stepOf } from "../run.ts";
 import { type Act, isUndo, type Step } from "../step.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";
@@ -90,9 +91,9 @@ function ended(run: Run, { grant, cost, now }: End) {
 }
 
 function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
-  const { ending, notices, errands, now } = command;
+  const { ending, notices, errands, now, grant, reuse } = command;
   assert(ending.how === "value", "only a value succeeds");
-  const provenance = provenanceOf(run, step, command);
+  const made = provenanceOf(run.id, step, grant.proposal.call?.digest ?? null, reuse?.key ?? null);
   const event: Event = {
     type: "step.succeeded",
     output: ending.output,
@@ -100,7 +101,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     ...ended(run, command),
     ...(ledger && { ledger }),
     ...(notices.length > 0 && { notices }),
-    ...(provenance && { outcome: provenance }),
+    ...(made && { outcome: made }),
   };
   const more = errands
     .filter(({ step: errand }) => !run.index.has(errand.step_id))
@@ -115,18 +116,6 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
       }),
     );
   return withUndo(run, step, [event, ...more], command.confirmed);
-}
-
-function provenanceOf(run: Run, { spec, pin }: Step, { grant, reuse }: End): Provenance | null {
-  if (spec.outcome === null && reuse === null) return null;
-  return {
-    outcome_id: outcomeId(run.id, spec.step_id),
-    type: spec.outcome?.type ?? spec.name,
-    status: spec.outcome?.status ?? "final",
-    input_digest: grant.proposal.call?.digest ?? null,
-    tool: `${spec.name}@${pin?.version ?? "1"}`,
-    reuse_key: reuse?.key ?? null,
-  };
 }
 
 /** It happened, but what it answered is not what it promised: on record, never retried, nobody may build on it. */

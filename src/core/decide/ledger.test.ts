@@ -90,6 +90,11 @@ describe("asking the ledger", () => {
     expect(answerOf(told)).toBe(cell.answer);
   });
 
+  it("does not guess what an unknown state means", () => {
+    const told = asking({}, { state: "dreamed" as LedgerState });
+    expect(() => told.when(starts("send"))).toThrow("unhandled variant");
+  });
+
   it("takes over the row of whoever did nothing", () => {
     const told = asking({}, { state: "not_done" }).when(starts("send"));
     expect(told.ledgerRow(keyOf("send"))).toMatchObject({ run_id: hire, state: "started", generation: 1 });

@@ -20,6 +20,7 @@ import {
   unclear,
 } from "../../testing/given/moves.ts";
 import { given, type Move, pass, type Told } from "../../testing/given.ts";
+import type { Command } from "../command.ts";
 import type { StepId } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
 
@@ -187,6 +188,11 @@ describe("resolving", () => {
     expect(row(told)).toMatchObject({ state: "given_up" });
     expect(told.when(resumes).states).toEqual({ send: "failed_final", thank: "skipped", read: "ready" });
     expect(told.when(resolves("send", happened(1))).decision.refusal?.code).toBe("NOT_POSSIBLE");
+  });
+
+  it("says that no reason was given, where none was", () => {
+    const told = doubted.when((now) => ({ ...resolves("send", { as: "give_up" })(now), reason: "" }) as Command);
+    expect(told.standing("send")).toMatchObject({ fault: { message: "ana gave up on send: no reason given" } });
   });
 
   it("mends an answer that did not fit, and nothing else about it", () => {

@@ -124,6 +124,18 @@ describe("an undo that went through", () => {
     expect(undoing(does(undo), starts("thank")).states).toMatchObject({ thank: "rejected" });
   });
 
+  it("undoes an errand like any act", () => {
+    const errand = {
+      step: step("send.1", { tool: undoable }),
+      pin: null,
+      cause: { by: "errand", of: "send" as StepId },
+    } as const;
+    const told = accepted().when(starts("send"), answers("send", 1, { errands: [errand] }), does("send.1"));
+    expect(told.when(undoes("send.1", undoable), does("undo.send.1.1")).states).toMatchObject({
+      "send.1": "compensated",
+    });
+  });
+
   it("takes back what those who still wait had counted on", () => {
     const both = plan(step("send", { tool: undoable }), step("b"), step("last", { after: ["send", "b"] }));
     const told = given(accepts(both)).when(does("send"), undoes("send"));

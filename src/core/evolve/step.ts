@@ -1,8 +1,9 @@
 import { assert, unreachable } from "../assert.ts";
-import type { Event, StepEvent } from "../event.ts";
+import type { Call, Event, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
+import { provenanceOf } from "../provenance.ts";
 import { type Run, stepOf } from "../run.ts";
 import { type Act, isUndo, pace, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
@@ -190,7 +191,7 @@ function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
       state: "succeeded",
       output: how.output,
       reused: null,
-      outcome: null,
+      outcome: provenanceOf(run.id, step, (step.call as Call).digest, null),
       at: event.at,
     });
     return released(after, step);
