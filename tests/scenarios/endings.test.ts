@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { actor, eventsOf, faultOf, says } from "./cast.ts";
+import { actor, eventsOf, faultOf, journalOf, says } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
@@ -159,5 +159,42 @@ describe.each(places)("the fault of a tool, on $name", ({ newStage }) => {
     const engine = await newStage().open({ tools: [look.tool] });
     const result = await (await engine.submit(one("look"), { principal: bot })).result();
     expect(result.steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+  });
+});
+
+describe.each(places)("what a step meant to the world, on $name", ({ newStage }) => {
+  it("is recorded beside its state", async () => {
+    const stage = newStage();
+    const deeds: Readonly<Record<string, [Parameters<typeof actor>[1], object]>> = {
+      look: [() => 1, { effect: "reads" }],
+      draft: [() => 1, { effect: "writes" }],
+      send: [() => ({ id: "m1" }), { compensate: async () => null }],
+      flaky: [[says("RATE_LIMIT"), () => 1], {}],
+      bad: [says("AUTH_FORBIDDEN"), {}],
+      odd: [() => ({ number: 7 }), { output: id }],
+      lost: [() => Promise.reject(new Error("reset")), {}],
+    };
+    const tools = Object.entries(deeds).map(([name, [script, more]]) => actor(name, script, more).tool);
+    const engine = await stage.open({ tools });
+    const steps = Object.keys(deeds).map((name) => ({ step_id: name, name, on_failure: "skip" }));
+    const run = await engine.submit({ steps }, { principal: bot });
+    await stage.rest(run);
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    await run.result();
+    const worlds = new Map<string, string[]>();
+    for (const event of await journalOf(run)) {
+      if (!("world" in event) || event.step_id.startsWith("undo")) continue;
+      worlds.set(event.step_id, [...(worlds.get(event.step_id) ?? []), event.world]);
+    }
+    expect(Object.fromEntries(worlds)).toEqual({
+      look: ["pure"],
+      draft: ["state_changed"],
+      send: ["side_effect_committed"],
+      flaky: ["retryable_failure", "side_effect_committed"],
+      bad: ["permanent_failure"],
+      odd: ["compensatable_failure"],
+    });
+    expect((await eventsOf(run, "step.doubted")).map(({ step_id }) => step_id)).toEqual(["lost"]);
+    expect((await eventsOf(run, "step.compensated")).map(({ step_id }) => step_id)).toEqual(["send"]);
   });
 });

@@ -2,7 +2,8 @@ import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { canonical } from "../../src/core/canonical.ts";
-import { actor, eventsOf, faultOf } from "./cast.ts";
+import type { RunHandle } from "../../src/engine/api.ts";
+import { actor, eventsOf, faultOf, says } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const outreach = JSON.parse(readFileSync(new URL("outreach-plan.json", import.meta.url), "utf8"));
@@ -74,6 +75,73 @@ describe.each(places)("the outreach plan, on $name", ({ newStage }) => {
     const held = await second.result();
     expect(held.gates[0]?.reason).toContain(first.run_id);
     expect(send.calls).toHaveLength(1);
+  });
+});
+
+describe.each(places)("the golden flow, on $name", ({ newStage }) => {
+  const cached = { effect: "reads", cache: "use_if_safe" } as const;
+  const flow = [
+    { step_id: "summarize", name: "summarize", payload: { professor: 910 }, outcome: { type: "Summary.Professor" } },
+    ...[
+      ["align", "summarize", "Alignment.Fit"],
+      ["draft", "align", "Draft.Email"],
+      ["review", "draft", "Review.Email"],
+    ].map(([step_id, step, type]) => ({
+      step_id,
+      name: step_id,
+      bindings: { "/from": { step, path: "/text" } },
+      outcome: { type },
+    })),
+    { step_id: "send", name: "send", bindings: { "/body": { step: "review", path: "/text" } } },
+  ];
+
+  it("keeps its drafts through a failure, makes nothing twice, and sends only what a person has seen", async () => {
+    const makers = ["summarize", "align", "draft", "review"].map((name) =>
+      actor(name, ({ input }) => ({ text: `${name}(${String(input.from ?? input.professor)})` }), cached),
+    );
+    const send = actor("send", [says("AUTH_FORBIDDEN"), () => ({ id: "m1" })]);
+    const engine = await newStage().open({ tools: [...makers.map(({ tool }) => tool), send.tool], tenants: {} });
+    const passGate = async (run: RunHandle) => {
+      const [gate] = (await run.result()).gates;
+      expect(gate?.input).toEqual({ body: "review(draft(align(summarize(910))))" });
+      await engine.approve(gate?.gate_id as string, { principal: ana });
+      return run.result();
+    };
+    const failed = await passGate(await engine.submit({ steps: flow }, { principal: bot, requestKey: "one" }));
+    expect(failed).toMatchObject({ status: "partial", failed: [{ step_id: "send" }] });
+    expect(failed.outcomes.map(({ type }) => type)).toEqual([
+      "Summary.Professor",
+      "Alignment.Fit",
+      "Draft.Email",
+      "Review.Email",
+    ]);
+    const sent = await passGate(await engine.submit({ steps: flow }, { principal: bot, requestKey: "two" }));
+    expect(sent).toMatchObject({ status: "completed", outcomes: failed.outcomes });
+    expect(makers.map(({ calls }) => calls.length)).toEqual([1, 1, 1, 1]);
+    expect(send.calls).toHaveLength(2);
+  });
+});
+
+describe.each(places)("one call, on $name", ({ newStage }) => {
+  it("is a run of one step", async () => {
+    const count = actor("count", ({ input }) => ({ n: Object.keys(input).length }), { effect: "pure" });
+    const send = actor("send", () => ({ id: 1 }));
+    const engine = await newStage().open({ tools: [count.tool, send.tool], tenants: {} });
+    const { run_id, step, result } = await engine.call("count", { a: 1, b: 2 }, { principal: bot });
+    expect(step).toEqual({ state: "succeeded", output: { n: 2 } });
+    expect(result).toMatchObject({ run_id, status: "completed" });
+    expect((await engine.call("send", {}, { principal: bot })).step).toMatchObject({ state: "waiting_approval" });
+    const again = await engine.call("count", { a: 1 }, { principal: bot, requestKey: "k" });
+    expect((await engine.call("count", { a: 1 }, { principal: bot, requestKey: "k" })).run_id).toBe(again.run_id);
+  });
+
+  it("of a tool that is not there, or with an input that does not fit, is refused at the door", async () => {
+    const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+    const engine = await newStage().open({ tools: [actor("count", () => 1, { effect: "pure", input }).tool] });
+    const unknown = await faultOf(engine.call("cuont", {}, { principal: bot }));
+    expect(unknown).toMatchObject({ code: "PLAN_INVALID", message: expect.stringContaining("did you mean count?") });
+    expect((await faultOf(engine.call("count", { n: "x" }, { principal: bot }))).code).toBe("PLAN_INVALID");
+    expect((await faultOf(engine.call("count", [1] as never, { principal: bot }))).code).toBe("PLAN_INVALID");
   });
 });
 

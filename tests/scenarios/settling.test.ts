@@ -273,3 +273,28 @@ describe.each(places)("an act whose worker died, on $name", ({ newStage }) => {
     expect(send.calls).toHaveLength(1);
   });
 });
+
+describe.each(places)("a worker that lost its run without knowing, on $name", ({ newStage }) => {
+  it("writes nothing more: its late answer cannot undo what the next one found", async () => {
+    const stage = newStage();
+    const answer = promised<object>();
+    const send = actor("send", () => answer.promise);
+    const tools = [send.tool, follow().tool];
+    const store = stage.store();
+    const frozen = { after: () => () => {} }; // It no longer renews its leases.
+    const first = await stage.open({ store, tools, timers: frozen });
+    const { run_id } = await first.submit(plan, { principal: bot });
+    await stage.pass(0);
+    expect(send.calls).toHaveLength(1);
+    stage.clock.advance(31_000);
+    const second = await stage.open({ store, tools });
+    const run = await second.run(run_id, { principal: bot });
+    expect((await stage.rest(run)).steps.send).toMatchObject({ state: "in_doubt" });
+    const before = await stage.dump();
+    answer.keep({ id: "too late" });
+    expect(await stage.dump()).toEqual(before);
+    await second.resolve(run_id, "send", { principal: ana, as: "happened", output: { id: "ana saw it" } });
+    expect((await run.finished()).steps.after).toMatchObject({ output: { id: "ana saw it" } });
+    expect(send.calls).toHaveLength(1);
+  });
+});
