@@ -55,7 +55,7 @@ function isWithdrawn({ standing, attempts }: Step, { grant }: End): boolean {
 }
 
 function endAct(run: Run, step: Step, command: End): Ruling {
-  const { ending, grant } = command;
+  const { ending } = command;
   const { act } = step;
   assert(act !== null, "an act that ends was started on the record");
   const ledger = versionAfter(act);
