@@ -8,7 +8,7 @@ import type { Epoch, GateId } from "../core/id.ts";
 import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { findStep, type Run, statusOf } from "../core/run.ts";
-import type { Charge, Entry, Landing } from "../core/store.ts";
+import type { Charge, Check, Entry, Landing, SealedEvent } from "../core/store.ts";
 import { type Blob, Journal } from "./journal.ts";
 import type { Ports } from "./ports.ts";
 
@@ -149,7 +149,8 @@ export class Mailbox {
 
   async #append(batch: Batch): Promise<void> {
     try {
-      const { entry, head } = await this.#entry(batch);
+      const { entry, head, blobs } = this.#entry(batch);
+      for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
       const landing = await this.#send(entry);
       if (landing.landed || isMine(landing, entry)) this.#landed(batch, head);
       else await this.#lost(batch, landing);
@@ -172,28 +173,28 @@ export class Mailbox {
     }
   }
 
-  async #entry(batch: Batch): Promise<{ readonly entry: Entry; readonly head: Uint8Array }> {
+  #entry(batch: Batch): { readonly entry: Entry; readonly head: Uint8Array; readonly blobs: readonly Blob[] } {
     const { before, after, events } = batch;
-    let head = this.#head;
+    const sealed: SealedEvent[] = [];
     const blobs: Blob[] = [];
-    const sealed = events.map((event, index) => {
-      const { blob, ...bytes } = this.#journal.seal(event, before.position + index + 1, head);
+    let head = this.#head;
+    for (const event of events) {
+      const { event: bytes, blob } = this.#journal.seal(event, before.position + sealed.length + 1, head);
       if (blob !== null) blobs.push(blob);
+      sealed.push(bytes);
       head = bytes.hash;
-      return bytes;
-    });
-    for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(after.tenant, hash, bytes);
+    }
     const entry: Entry = {
       tenant: after.tenant,
       run: after.id,
       expect: { position: before.position, epoch: this.#epoch },
       events: sealed,
       puts: rowsOf(before, events, after),
-      charges: events.flatMap(chargesOf),
-      checks: batch.decisions.flatMap((decision) => decision.checks),
+      charges: chargesOf(events),
+      checks: checksOf(batch.decisions),
       flush: this.#flush(batch),
     };
-    return { entry, head };
+    return { entry, head, blobs };
   }
 
   #flush({ events, before, after }: Batch): "hard" | "soft" {
@@ -331,7 +332,17 @@ function isHard(event: Event): boolean {
   );
 }
 
-function chargesOf(event: Event): readonly Charge[] {
-  const charges = "charges" in event ? event.charges : undefined;
-  return charges === undefined ? [] : charges.map(({ tally, amount }) => ({ tally, amount, limit: null }));
+function chargesOf(events: readonly Event[]): readonly Charge[] {
+  const all: Charge[] = [];
+  for (const event of events) {
+    const charges = "charges" in event ? event.charges : undefined;
+    for (const { tally, amount } of charges ?? []) all.push({ tally, amount, limit: null });
+  }
+  return all;
+}
+
+function checksOf(decisions: readonly Decision[]): readonly Check[] {
+  const all: Check[] = [];
+  for (const { checks } of decisions) all.push(...checks);
+  return all;
 }
