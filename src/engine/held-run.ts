@@ -268,7 +268,9 @@ export class HeldRun implements Listener {
   /** A value of an act that came after its timeout: adopted while in doubt, else kept as evidence. */
   async #adopt(grant: Grant, late: Execution): Promise<void> {
     const step = findStep(this.run, grant.step_id);
-    if (step !== undefined && grant.generation > 0) await end(this.#way, step, grant, late);
+    // A late error says nothing, and must not get ahead of the timeout, which the store may not have taken yet.
+    if (step !== undefined && grant.generation > 0 && late.ending.how === "value")
+      await end(this.#way, step, grant, late);
   }
 
   /** Settles an act in doubt without a person, as far as that goes. */

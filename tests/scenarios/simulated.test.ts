@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
+import type { Store } from "../../src/core/store.ts";
 import type { Done } from "../../src/core/tool.ts";
-import { actor, eventsOf, faultOf, hang, throws } from "./cast.ts";
+import { createEngine } from "../../src/engine/engine.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { fakeClock } from "../../src/testing/clock.ts";
+import { manualTimers } from "../../src/testing/timers.ts";
+import { actor, type Deed, eventsOf, faultOf, hang, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const minute = 60_000;
@@ -126,5 +132,30 @@ describe("a worker whose lease ran out while it was not looking", () => {
     expect(seen.steps.send).toMatchObject({ state: "in_doubt" });
     expect(await eventsOf(run, "cancel.requested")).toHaveLength(1);
     expect((await faultOf(old.approve("gate_nowhere", { principal: ana }))).code).toBe("GATE_NOT_FOUND");
+  });
+});
+
+describe("a store that fails while a timeout is to be recorded", () => {
+  it("does not let the late error get ahead of it: errors mean nothing after a timeout", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    let failures = 1;
+    const store: Store = {
+      ...real,
+      append: async (entries) => {
+        const doubts = entries.some(({ events }) => events.some(({ type }) => type === "step.doubted"));
+        if (doubts && failures-- > 0) throw new FaultError(fault("STORE_FAILED", "no room"));
+        return real.append(entries);
+      },
+    };
+    const aborted: Deed = ({ context: { signal } }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+    const tool = actor("send", aborted, { errorsMean: "not_done", timeoutMs: 1000 }).tool;
+    const tenants = { acme: { mode: "auto_exec" } } as const;
+    const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [tool], tenants });
+    const run = await engine.submit({ steps: [send] }, { principal: bot });
+    await timers.pass(minute);
+    expect((await run.now()).steps.send).toMatchObject({ state: "in_doubt" });
   });
 });
