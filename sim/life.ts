@@ -88,7 +88,7 @@ export class Life {
     if (!this.alive) return;
     this.alive = false;
     this.engine = null;
-    const { agenda, counts, rng, rates, world } = this.#scene;
+    const { agenda, counts, rng, rates, record, world } = this.#scene;
     counts.kills += 1;
     for (const { name, about, posthumous } of agenda.bury(this.number)) {
       if (posthumous === undefined || !rng.chance(rates.posthumous)) continue;
@@ -100,6 +100,7 @@ export class Life {
       agenda.addAt(agenda.now() + rng.below(40_000), { name, owner: 0, about, happen });
     }
     world.bereave(this.number);
+    record.bereave(this.number);
     this.#died(this);
   }
 }

@@ -47,7 +47,7 @@ export class RunRecord {
   readonly generations = new Map<EffectKey, number>();
   readonly #witnesses: Witness[] = [];
   /** Values that a living, unfenced worker has heard: they must come to be on record. */
-  readonly #heard: { readonly dispatch: Dispatch; readonly epoch: number }[] = [];
+  #heard: { readonly dispatch: Dispatch; readonly epoch: number }[] = [];
 
   constructor(scene: () => Scene) {
     this.#scene = scene;
@@ -194,6 +194,11 @@ export class RunRecord {
   answered(dispatch: Dispatch): void {
     const kept = this.#kept.get(dispatch.run);
     if (kept !== undefined && kept.holder === dispatch.sender) this.#heard.push({ dispatch, epoch: kept.epoch });
+  }
+
+  /** What a worker had heard dies with it. */
+  bereave(sender: number): void {
+    this.#heard = this.#heard.filter(({ dispatch }) => dispatch.sender !== sender);
   }
 
   timeoutOf(run: RunId, step: StepId): number | null {
