@@ -91,8 +91,8 @@ export class DueRuns {
   async #renew(): Promise<void> {
     const now = this.#ports.clock.now();
     if (now < this.#renewAt) return;
-    this.#renewAt = now + RENEW_MS;
     const lost = await this.#ports.store.renew(this.#holds.all().map((held) => held.claim));
+    this.#renewAt = now + RENEW_MS; // Not before it was done: claiming comes next, and would fence what ran out here.
     for (const claim of lost) this.#holds.get(claim.tenant, claim.run)?.fence();
   }
 }

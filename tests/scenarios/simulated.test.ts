@@ -6,7 +6,7 @@ import { createEngine } from "../../src/engine/engine.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { fakeClock } from "../../src/testing/clock.ts";
 import { manualTimers } from "../../src/testing/timers.ts";
-import { actor, type Deed, eventsOf, faultOf, hang, throws } from "./cast.ts";
+import { actor, type Deed, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const minute = 60_000;
@@ -157,5 +157,34 @@ describe("a store that fails while a timeout is to be recorded", () => {
     const run = await engine.submit({ steps: [send] }, { principal: bot });
     await timers.pass(minute);
     expect((await run.now()).steps.send).toMatchObject({ state: "in_doubt" });
+  });
+});
+
+describe("a worker that slept longer than its lease", () => {
+  it("keeps what it holds, though renewing fails at first", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    let failures = 1;
+    const store: Store = {
+      ...real,
+      renew: async (claims) => {
+        if (clock.now() > asleep && failures-- > 0) throw new FaultError(fault("STORE_FAILED", "not yet awake"));
+        return real.renew(claims);
+      },
+    };
+    const answer = promised<object>();
+    const tool = actor("send", () => answer.promise, { timeoutMs: 10 * minute }).tool;
+    const tenants = { acme: { mode: "auto_exec" } } as const;
+    const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [tool], tenants });
+    const run = await engine.submit({ steps: [send] }, { principal: bot });
+    await timers.pass(1000);
+    const asleep = clock.now();
+    clock.advance(minute);
+    await timers.pass(5000);
+    answer.keep({});
+    await timers.pass(1000);
+    expect((await run.now()).status).toBe("completed");
+    expect(await eventsOf(run, "step.doubted")).toEqual([]);
   });
 });
