@@ -96,7 +96,7 @@ function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: W
     undoes,
   };
   const dispatch = world.dispatch(
-    { ...request, sender: life.number, knownForMs: tool.idempotentForMs },
+    { ...request, sender: life.number, epoch: record.get(run)?.epoch ?? 0, knownForMs: tool.idempotentForMs },
     landsIn === null ? null : agenda.now() + landsIn,
   );
   talk(scene, context, input);

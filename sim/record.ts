@@ -47,7 +47,7 @@ export class RunRecord {
   readonly generations = new Map<EffectKey, number>();
   readonly #witnesses: Witness[] = [];
   /** Values that a living, unfenced worker has heard: they must come to be on record. */
-  #heard: { readonly dispatch: Dispatch; readonly epoch: number }[] = [];
+  #heard: Dispatch[] = [];
 
   constructor(scene: () => Scene) {
     this.#scene = scene;
@@ -65,7 +65,7 @@ export class RunRecord {
     return this.#kept.get(run);
   }
 
-  get heard(): readonly { readonly dispatch: Dispatch; readonly epoch: number }[] {
+  get heard(): readonly Dispatch[] {
     return this.#heard;
   }
 
@@ -193,12 +193,12 @@ export class RunRecord {
   /** A value has reached a living worker. */
   answered(dispatch: Dispatch): void {
     const kept = this.#kept.get(dispatch.run);
-    if (kept !== undefined && kept.holder === dispatch.sender) this.#heard.push({ dispatch, epoch: kept.epoch });
+    if (kept?.holder === dispatch.sender && kept.epoch === dispatch.epoch) this.#heard.push(dispatch);
   }
 
   /** What a worker had heard dies with it. */
   bereave(sender: number): void {
-    this.#heard = this.#heard.filter(({ dispatch }) => dispatch.sender !== sender);
+    this.#heard = this.#heard.filter((dispatch) => dispatch.sender !== sender);
   }
 
   timeoutOf(run: RunId, step: StepId): number | null {

@@ -16,6 +16,8 @@ export interface Dispatch {
   /** The key of the act that this undoes. */
   readonly undoes: EffectKey | null;
   readonly sender: number;
+  /** Under which the run was held when it went out. */
+  readonly epoch: number;
   /** How long the world recognises the key; null: not at all. */
   readonly knownForMs: number | null;
   state: "under way" | "landed" | "gone";

@@ -45,8 +45,7 @@ function tallies(
 
 /** What a tool answered to a worker that was neither fenced nor killed is on record. */
 function heard({ record, violate, tables }: Scene): void {
-  for (const { dispatch, epoch } of record.heard) {
-    const { run, step, attempt } = dispatch;
+  for (const { run, step, attempt, epoch } of record.heard) {
     const kept = record.get(run);
     if (kept === undefined || kept.epoch !== epoch) continue;
     const events = tables.events.get(kept.tenant, run) ?? [];
