@@ -40,15 +40,19 @@ export function atTerminal(
   return { until: screen.until, ended };
 }
 
-/** The names of all commands. */
+/** The names of all commands that are for people. */
 export function commandNames(): readonly string[] {
   const { stream } = listener(false);
   const host = hostOf("", [], { stdin: new PassThrough(), stdout: stream, stderr: stream });
-  return programOf(new Invocation(host, new Terminal(host, false))).commands.map((command) => command.name());
+  const program = programOf(new Invocation(host, new Terminal(host, false)));
+  return program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name());
 }
 
 function hostOf(cwd: string, args: readonly string[], streams: Pick<Host, "stdin" | "stdout" | "stderr">): Host {
-  return { args, cwd, env: {}, ...streams, user: "ana", self: "writ", onInterrupt: () => () => {} };
+  return { args, cwd, env: {}, ...streams, user: "ana", self: "writ", program: [], onInterrupt: () => () => {} };
 }
 
 function listener(isTTY: boolean) {

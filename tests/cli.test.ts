@@ -58,6 +58,9 @@ describe("a command line that cannot be understood", () => {
     ["two verdicts", ["resolve", "run_1", "a", "--absent", "--undo"]],
     ["an output without its verdict", ["resolve", "run_1", "a", "--absent", "--output", "{}"]],
     ["an output that is not JSON", ["resolve", "run_1", "a", "--happened", "--output", "{"]],
+    ["a crash test without an input", ["crashtest", "mail.send", "--count", "echo 0"]],
+    ["a crash test that nobody counts", ["crashtest", "mail.send", "--input", "{}"]],
+    ["no patience", ["crashtest", "mail.send", "--input", "{}", "--count", "echo 0", "--patience", "0"]],
     ["a run and a period", ["cost", "run_1", "--period", "2025-11"]],
   ])("%s: exits 2 and says so in both forms", async (_, args) => {
     const people = await told(cwd, ...args);
@@ -88,6 +91,8 @@ describe("without a config", () => {
     ["simulate", "plan.json"],
     ["resume", "run_1"],
     ["resolve", "run_1", "a", "--absent"],
+    ["tools"],
+    ["crashtest", "mail.send", "--input", "{}", "--count", "echo 0"],
   ])("%s %s says which file is missing and what now", async (...args) => {
     writeFileSync(join(cwd, "plan.json"), "{}");
     const { exit, out } = await told(cwd, ...args, "--json");

@@ -14,6 +14,8 @@ export interface Host {
   readonly user: string;
   /** What to type to call this program again. */
   readonly self: string;
+  /** The command and first arguments that start this program once more. */
+  readonly program: readonly string[];
   /** Calls back at most once, when the user asks to stop; a further ask ends the process. */
   onInterrupt(stop: () => void): () => void;
 }
@@ -30,6 +32,7 @@ export function processHost(): Host {
     stderr,
     user: userName(),
     self: selfName(process.argv[1] ?? "writ", cwd),
+    program: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
     onInterrupt: (stop) => {
       process.once("SIGINT", stop).once("SIGTERM", stop);
       return () => process.off("SIGINT", stop).off("SIGTERM", stop);

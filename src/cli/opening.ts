@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Store } from "../core/store.ts";
+import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
 import { sqlite } from "../store/sqlite/sqlite-store.ts";
@@ -53,15 +54,20 @@ export async function opened(
 async function open({ host }: Invocation, options: GlobalOptions, opening: Opening): Promise<Opened> {
   const config = await configFor(options, host.cwd, opening.needs);
   const store = storeFor(options, host.cwd, config);
-  const proposer = config?.principal ?? { id: "agent", kind: "agent", tenant: tenantName };
-  const tenant = options.tenant ?? proposer.tenant;
+  const proposer = proposerOf(options, config);
   return {
     ...(await engineOn(store, config, opening.work)),
     store,
-    person: { id: options.as ?? host.user, kind: "person", tenant },
-    proposer: { ...proposer, tenant },
+    person: { id: options.as ?? host.user, kind: "person", tenant: proposer.tenant },
+    proposer,
     commandLine: commandLineOf(host, options),
   };
+}
+
+/** Who proposes, in the tenant that was asked for. */
+export function proposerOf({ tenant }: GlobalOptions, config: LoadedConfig | null): PrincipalInput {
+  const proposer = config?.principal ?? { id: "agent", kind: "agent", tenant: tenantName };
+  return { ...proposer, tenant: tenant ?? proposer.tenant };
 }
 
 /** What only looks at a store needs no config; one that is there still says where the store is. */
@@ -69,11 +75,18 @@ async function configFor(options: GlobalOptions, cwd: string, needs: Opening["ne
   const path = resolve(cwd, options.config ?? configName);
   const optional = needs === "store" && options.config === undefined;
   if (optional && (options.store !== undefined || !existsSync(path))) return null;
-  const config = await loadConfig(path);
-  if (needs === "tools" && config.tools === undefined) {
-    throw unusable(`${path} has no tools; add tools: [defineTool({ ... })] to what it exports`);
-  }
-  return config;
+  return needs === "tools" ? configWithTools(options, cwd) : loadConfig(path);
+}
+
+/** For what is about the config's tools, whatever store they are used on. */
+export async function configWithTools(
+  options: GlobalOptions,
+  cwd: string,
+): Promise<LoadedConfig & { readonly tools: readonly Tool[] }> {
+  const config = await loadConfig(resolve(cwd, options.config ?? configName));
+  const { path, tools } = config;
+  if (tools === undefined) throw unusable(`${path} has no tools; add tools: [defineTool({ ... })] to what it exports`);
+  return { ...config, tools };
 }
 
 function storeFor(options: GlobalOptions, cwd: string, config: LoadedConfig | null): Store {

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { checkCommand } from "./commands/check.ts";
+import { crashtestCommand } from "./commands/crashtest.ts";
+import { crashtestVictimCommand } from "./commands/crashtest-victim.ts";
 import { approveCommand, rejectCommand } from "./commands/decide.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { gatesCommand } from "./commands/gates.ts";
@@ -11,6 +13,7 @@ import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
 import { simulateCommand } from "./commands/simulate.ts";
+import { toolsCommand } from "./commands/tools.ts";
 import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
 import { faultIn } from "./foreign-fault.ts";
 import type { Host } from "./host.ts";
@@ -48,6 +51,8 @@ const commands = [
   cancelCommand,
   checkCommand,
   simulateCommand,
+  toolsCommand,
+  crashtestCommand,
   auditCommand,
   costCommand,
   retainCommand,
@@ -78,6 +83,7 @@ export function programOf(invocation: Invocation): Command {
     })
     .helpCommand(false);
   for (const command of commands) program.addCommand(command(invocation).copyInheritedSettings(program));
+  program.addCommand(crashtestVictimCommand(invocation).copyInheritedSettings(program), { hidden: true });
   return program;
 }
 
