@@ -1,3 +1,5 @@
+import { copyFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Site } from "./cli-site.ts";
 
@@ -68,6 +70,15 @@ describe("a plan on the command line", () => {
 
     site.plan("plan.json", "bob@example.org");
     expect(await site.json(...request)).toMatchObject({ exit: 2, answer: { fault: { code: "REQUEST_KEY_REUSED" } } });
+  });
+
+  it("leaves the whole record in the file when it ends, and nothing in its log", async () => {
+    const { answer } = await site.json("run", "plan.json");
+    expect(statSync(join(site.folder, "writ.db-wal")).size).toBe(0);
+    copyFileSync(join(site.folder, "writ.db"), join(site.folder, "copy.db"));
+    expect(await site.json("show", answer.run_id, "--store", "copy.db")).toMatchObject({
+      answer: { steps: { send: { state: "waiting_approval" } } },
+    });
   });
 
   it("shows what is approved with everything a terminal would obey made visible", async () => {

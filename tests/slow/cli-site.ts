@@ -7,6 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
 
+/** The library under test, as a string that a config can import. */
+export const library = JSON.stringify(pathToFileURL(join(dist, "index.js")).href);
+
 /** A process that has not said or done what is waited for by then never will. */
 const patienceMs = 20_000;
 
@@ -61,6 +64,14 @@ export class Site {
     return this.start(...args).ended;
   }
 
+  /** For what takes many processes, one after the other, and temporary files, which are put here, too. */
+  async runLong(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Answer> {
+    const given = { PATH: process.env.PATH, NO_COLOR: "1", TMPDIR: this.folder, ...env };
+    const running = new Running(args, { cwd: this.folder, env: given }, 5 * patienceMs);
+    this.#started.push(running);
+    return running.ended;
+  }
+
   async json(...args: readonly string[]): Promise<{ readonly exit: number | null; readonly answer: Document }> {
     const { exit, out, err } = await this.run(...args, "--json");
     if (!/^\{.*\}\n$/.test(out)) throw new Error(`not one document: ${JSON.stringify({ args, exit, out, err })}`);
@@ -91,13 +102,13 @@ export class Running {
   readonly #heard = { out: "", err: "" };
   readonly #listeners = new Set<() => void>();
 
-  constructor(args: readonly string[], options: SpawnOptions) {
+  constructor(args: readonly string[], options: SpawnOptions, stuckMs = patienceMs) {
     const command = [join(dist, "cli", "main.js"), ...args];
     const env = { PATH: process.env.PATH, NO_COLOR: "1" };
     this.#child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"], env, ...options });
     this.#child.stdout?.on("data", (chunk) => this.#hear("out", chunk));
     this.#child.stderr?.on("data", (chunk) => this.#hear("err", chunk));
-    this.ended = this.#end();
+    this.ended = this.#end(stuckMs);
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -122,9 +133,9 @@ export class Running {
     this.#listeners.clear();
   }
 
-  #end(): Promise<Answer> {
+  #end(stuckMs: number): Promise<Answer> {
     return new Promise((done) => {
-      const stuck = setTimeout(() => this.kill("SIGKILL"), patienceMs);
+      const stuck = setTimeout(() => this.kill("SIGKILL"), stuckMs);
       this.#child.once("close", (exit) => {
         clearTimeout(stuck);
         done({ exit, ...this.#heard });
@@ -135,7 +146,7 @@ export class Running {
 
 const configText = `
 import { appendFileSync } from "node:fs";
-import { defineTool } from ${JSON.stringify(pathToFileURL(join(dist, "index.js")).href)};
+import { defineTool } from ${library};
 
 const text = { type: "string" };
 const object = (properties) => ({ type: "object", properties, required: Object.keys(properties), additionalProperties: false });
