@@ -200,6 +200,11 @@ export function expires(id: string): Telling {
   return (told) => ({ type: "expire", now: told.now, gate_id: told.gate(id).gate_id });
 }
 
+/** Another run was told "yes, again": the ledger's row for this step's act is that run's now. */
+export function isSuperseded(id: string, by: Ask<"supersede">["by"]): Telling {
+  return ({ now }) => ({ type: "supersede", now, step_id: id as StepId, by });
+}
+
 export const cancels: Telling = ({ now }): Command => ({ type: "cancel", now, principal: ana, reason: "never mind" });
 
 export const resumes: Telling = ({ now }): Command => ({ type: "resume", now, principal: ana, reason: "mended" });
