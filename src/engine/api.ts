@@ -141,6 +141,14 @@ export interface AuditReport {
   readonly broken: readonly { readonly run_id: RunId; readonly position: number; readonly what: string }[];
 }
 
+/** What retention erased. */
+export interface Retained {
+  readonly runs: number;
+  readonly events: number;
+  /** Runs that were left as they are, because notices of theirs are still to be delivered. */
+  readonly waiting: number;
+}
+
 /** What a plan would do. Nothing of it is written anywhere. */
 export interface Simulation {
   readonly status: RunResult["status"] | "unknown";
@@ -183,9 +191,7 @@ export interface Engine {
   spent(options: As & { readonly period: string; readonly by?: string }): Promise<SpentOver>;
   audit(options: As & { readonly runId?: string }): Promise<AuditReport>;
   /** Erases the bodies of runs that ended before; keeps hashes, ledger and receipts. */
-  retain(
-    options: As & { readonly endedBefore: Instant | number },
-  ): Promise<{ readonly runs: number; readonly events: number }>;
+  retain(options: As & { readonly endedBefore: Instant | number }): Promise<Retained>;
   /** Stops taking work, lets what runs come to its end, and closes the store. */
   close(): Promise<void>;
 }

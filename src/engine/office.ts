@@ -4,7 +4,7 @@ import type { Json } from "../core/json.ts";
 import type { GateRow, LedgerRow, RunRow, Table } from "../core/rows.ts";
 import type { Query, StoredRow } from "../core/store.ts";
 import { tallyOf } from "../core/tally.ts";
-import type { CostReport, GateView, SpentOver } from "./api.ts";
+import type { CostReport, GateView, Retained, SpentOver } from "./api.ts";
 import { blobIn, bodyHash, Journal } from "./journal.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
@@ -110,21 +110,21 @@ export async function spentOver(ports: Ports, tenant: Tenant, period: string, by
 }
 
 /** Erases bodies, never heads, hashes, ledger rows or the receipts they point to. */
-export async function retain(
-  ports: Ports,
-  tenant: Tenant,
-  endedBefore: Instant,
-): Promise<{ readonly runs: number; readonly events: number }> {
+export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant): Promise<Retained> {
   if (!Number.isSafeInteger(endedBefore)) {
     const message =
       "endedBefore must be a moment in milliseconds since 1970; runs that ended before it lose their bodies";
     throw new FaultError(fault("INVALID_INPUT", message));
   }
   const receipts = await receiptsOf(ports, tenant);
-  const erased = { runs: 0, events: 0 };
+  const erased = { runs: 0, events: 0, waiting: 0 };
   for await (const { row } of rows(ports, tenant, "run")) {
     const { run_id, ended_at } = JSON.parse(row) as RunRow;
     if (ended_at === null || ended_at >= endedBefore) continue;
+    if (await hasNotices(ports, tenant, run_id)) {
+      erased.waiting += 1;
+      continue;
+    }
     const keep = receipts.get(run_id) ?? [];
     const blobs = await blobsOf(ports, tenant, run_id, keep);
     const events = await ports.store.erase(tenant, run_id, keep, bodyHash, blobs);
@@ -132,6 +132,12 @@ export async function retain(
     erased.events += events;
   }
   return erased;
+}
+
+/** A message that nobody has taken yet is in the bodies; without them it could never be delivered. */
+async function hasNotices({ store }: Ports, tenant: Tenant, run: RunId): Promise<boolean> {
+  const where = { field: "run_id", equals: run };
+  return (await store.list(tenant, { table: "notice", where, order: "oldest", limit: 1 })).length > 0;
 }
 
 /** The blobs that only bodies that are about to go point to. */

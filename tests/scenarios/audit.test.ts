@@ -207,7 +207,7 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
   async function retained(more: object = {}) {
     const stage = newStage();
     const { tools, look, send, pay } = cast(more);
-    const engine = await stage.open({ tools, tenants: {} });
+    const engine = await stage.open({ tools, tenants: {}, onNotice: async () => {} });
     const old = await runOnce(engine, "old");
     stage.clock.advance(month);
     const young = await runOnce(engine, "young");
@@ -219,13 +219,29 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
 
   it("erases the bodies of runs that ended before, and of no others", async () => {
     const { stage, engine, old, young, waiting, erased } = await retained();
-    expect(erased).toEqual({ runs: 1, events: expect.any(Number) });
+    expect(erased).toEqual({ runs: 1, events: expect.any(Number), waiting: 0 });
     const store = stage.store();
     const bodies = (await store.events("acme" as never, old as never, 0)).map(({ body }) => body);
     expect(bodies.filter((body) => body !== null)).toHaveLength(2); // The receipts of its two acts.
     expect((await (await engine.run(young, { principal: bot })).result()).status).toBe("completed");
     expect((await waiting.result()).gates).toHaveLength(1);
-    expect(await engine.retain({ principal: ana, endedBefore: stage.clock.now() - 1 })).toEqual({ runs: 0, events: 0 });
+    const again = await engine.retain({ principal: ana, endedBefore: stage.clock.now() - 1 });
+    expect(again).toEqual({ runs: 0, events: 0, waiting: 0 });
+  });
+
+  it("waits for notices that are still to be delivered", async () => {
+    const stage = newStage();
+    const deaf = await stage.open({ tools: cast().tools, tenants: {} });
+    await runOnce(deaf, "old");
+    stage.clock.advance(month);
+    const retain = { principal: ana, endedBefore: stage.clock.now() };
+    expect(await deaf.retain(retain)).toEqual({ runs: 0, events: 0, waiting: 1 });
+    await deaf.close();
+    const told: string[] = [];
+    const engine = await stage.open({ tools: cast().tools, onNotice: async ({ topic }) => void told.push(topic) });
+    await stage.pass(5000);
+    expect(told).toEqual(["sent"]);
+    expect(await engine.retain(retain)).toMatchObject({ runs: 1, waiting: 0 });
   });
 
   it("leaves a chain that still verifies, and says how much of it is gone", async () => {

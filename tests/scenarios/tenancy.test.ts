@@ -37,6 +37,7 @@ describe.each(places)("tenants, on $name", ({ newStage }) => {
     expect(await engine.retain({ principal: eve, endedBefore: Number.MAX_SAFE_INTEGER })).toEqual({
       runs: 0,
       events: 0,
+      waiting: 0,
     });
     expect(await eventsOf(run, "gate.contested")).toEqual([]);
     expect((await run.result()).status).toBe("completed");
