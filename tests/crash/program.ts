@@ -22,6 +22,7 @@ export async function drive(world: World, scenario: Scenario, store: Store, kill
     store,
     tools: scenario.tools(world),
     tenants: { demo: { mode: scenario.mode ?? "auto_exec" } },
+    ...(scenario.gateMs !== undefined && { limits: { gateMs: scenario.gateMs } }),
     dice: () => 0,
     failpoint: killer.at,
     onNotice: async ({ notice_id }) => witness.note({ did: "notice", to: notice_id }),
@@ -56,10 +57,8 @@ async function toRest(engine: Engine, run: RunHandle, scenario: Scenario, { witn
   for (;;) {
     const seen = (await journalOf(run)).events.length;
     const result = await run.result();
-    for (const gate of result.gates) {
-      await engine[scenario.decide?.(gate) ?? "approve"](gate.gate_id, { principal: ana });
-    }
-    if (result.gates.length > 0 || (await scenario.person?.({ engine, result, witness }))) continue;
+    const decided = await decideAll(engine, result, scenario);
+    if (decided || (await scenario.person?.({ engine, result, witness }))) continue;
     if (isOver(result)) {
       if ((await undelivered(run)) === 0) return result;
       await new Promise<void>((resolve) => setTimeout(resolve, 5));
@@ -67,6 +66,17 @@ async function toRest(engine: Engine, run: RunHandle, scenario: Scenario, { witn
     }
     for await (const _event of run.events({ after: seen, follow: true })) break;
   }
+}
+
+async function decideAll(engine: Engine, { gates }: RunResult, { decide }: Scenario): Promise<boolean> {
+  let done = false;
+  for (const gate of gates) {
+    const said = decide?.(gate) ?? "approve";
+    if (said === "leave") continue;
+    await engine[said](gate.gate_id, { principal: ana });
+    done = true;
+  }
+  return done;
 }
 
 /** Ended, or in a doubt that only a person can settle, with nothing else under way. */

@@ -29,7 +29,9 @@ export interface Scenario {
   readonly ends: readonly RunResult["status"][];
   /** Nothing can stay in doubt: a verifier, a promise or a person settles it, and every act has happened once. */
   readonly settles: boolean;
-  decide?(gate: OpenGate): "approve" | "reject";
+  /** How long a gate waits for its decision. */
+  readonly gateMs?: number;
+  decide?(gate: OpenGate): "approve" | "reject" | "leave";
   /** What a person does about a run at rest. True: something was done, look again. */
   person?(rest: Rest): Promise<boolean>;
 }

@@ -80,6 +80,24 @@ export const scenarios = {
     ends: ["failed"],
     decide: () => "reject",
   },
+  expired: {
+    ...opaque,
+    about: "an act that nobody lets go in time",
+    mode: "human_gated",
+    gateMs: 40,
+    ends: ["failed"],
+    decide: () => "leave",
+  },
+  cancelled: {
+    ...opaque,
+    about: "an act behind a timer, in a run that a person cancels",
+    steps: [
+      { step_id: "pause", kind: "wait", payload: { ms: 3_600_000 } },
+      { ...sendToAna, depends_on: ["pause"] },
+    ],
+    ends: ["cancelled"],
+    person: cancels,
+  },
   hesitant: {
     ...opaque,
     about: "an act that says the first time that nothing happened",
@@ -251,6 +269,12 @@ function broken({ writ, witness }: World) {
       throw new writ.FaultError({ code: "TOOL_FAILED", message: "the server is not set up" });
     },
   });
+}
+
+async function cancels({ engine, result }: Rest): Promise<boolean> {
+  if (result.final) return false;
+  await (await engine.run(result.run_id, { principal: ana })).cancel({ reason: "it can wait no longer" });
+  return true;
 }
 
 async function mends({ engine, result, witness }: Rest): Promise<boolean> {
