@@ -15,8 +15,8 @@ export interface Store {
   /** In order. A failed entry writes nothing and fails the later entries of its run. Rejects with a STORE_* fault if nothing was written. */
   append(entries: readonly Entry[]): Promise<readonly Landing[]>;
 
-  /** The events of a run after a position, oldest first. */
-  events(tenant: Tenant, run: RunId, after: number): Promise<readonly StoredEvent[]>;
+  /** The events of a run after a position, oldest first; all of them, or the first `most`. */
+  events(tenant: Tenant, run: RunId, after: number, most?: number): Promise<readonly StoredEvent[]>;
   head(tenant: Tenant, run: RunId): Promise<Head | null>;
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
   list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;

@@ -34,7 +34,7 @@ export function unborn(tenant: Tenant, run: RunId): Loaded {
 export async function eventAt(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Event | null> {
   const journal = new Journal(tenant, run);
   const before = Math.max(0, position - 2);
-  const found = (await store.events(tenant, run, before)).slice(0, position - before);
+  const found = await store.events(tenant, run, before, position - before);
   const stored = found.at(-1);
   if (stored?.position !== position || stored.body === null) return null;
   journal.assertIntact([stored], position === 1 ? GENESIS : (found[0] as StoredEvent).hash, position - 1);

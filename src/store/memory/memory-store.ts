@@ -52,7 +52,8 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
       entries.forEach(assertSound);
       return landInOrder(entries, land);
     },
-    events: async (tenant, run, after) => (tables.events.get(tenant, run) ?? []).slice(after),
+    events: async (tenant, run, after, most = Number.POSITIVE_INFINITY) =>
+      (tables.events.get(tenant, run) ?? []).slice(after, after + most),
     head: async (tenant, run) => {
       const last = tables.events.get(tenant, run)?.at(-1);
       return last === undefined ? null : { position: last.position, hash: last.hash };

@@ -101,7 +101,8 @@ function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "ap
         await copies.run(tenant, run);
         return own.erase(tenant, run, keep, hashOf, blobs);
       }),
-    events: async (tenant, run, after) => (copies.has(tenant, "event", run) ? own : real).events(tenant, run, after),
+    events: async (tenant, run, ...range) =>
+      (copies.has(tenant, "event", run) ? own : real).events(tenant, run, ...range),
     head: async (tenant, run) => (copies.has(tenant, "event", run) ? own : real).head(tenant, run),
   };
 }

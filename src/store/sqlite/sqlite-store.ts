@@ -98,9 +98,9 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
       const flush = entries.some((entry) => entry.flush === "hard") ? "hard" : "soft";
       return group.join(flush, () => landInOrder(entries, land));
     },
-    events: async (tenant, run, after) => {
+    events: async (tenant, run, after, most = ALL) => {
       assertNames(tenant, run);
-      return read(() => eventsOf(statements, tenant, run, after));
+      return read(() => eventsOf(statements, tenant, run, { after, most }));
     },
     head: async (tenant, run) => {
       assertNames(tenant, run);
@@ -154,7 +154,7 @@ function eraseBodies(
 ): number {
   const kept = new Set(keep);
   let erased = 0;
-  for (const { position, body } of eventsOf(statements, ...run, 0)) {
+  for (const { position, body } of eventsOf(statements, ...run, { after: 0, most: ALL })) {
     if (body === null || kept.has(position)) continue;
     statements.eraseBody.run(hashOf(body), ...run, position);
     erased += 1;
@@ -162,9 +162,17 @@ function eraseBodies(
   return erased;
 }
 
-function eventsOf(statements: Statements, tenant: string, run: string, after: number): readonly StoredEvent[] {
+/** SQLite's word for no limit. */
+const ALL = -1;
+
+interface Range {
+  readonly after: number;
+  readonly most: number;
+}
+
+function eventsOf(statements: Statements, tenant: string, run: string, { after, most }: Range): readonly StoredEvent[] {
   return statements.events
-    .all(tenant, run, after)
+    .all(tenant, run, after, most)
     .map(([position, type, v, at, body, hash, body_hash]) => ({ position, type, v, at, body, hash, body_hash }));
 }
 

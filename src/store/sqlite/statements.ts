@@ -30,7 +30,7 @@ function journal(prepare: Prepare) {
   // As arrays, because whole runs are read with it and objects from the driver cost a third more.
   const events = prepare<EventColumns>(
     `select position, type, v, at, body, hash, body_hash from event
-     where tenant = ? and run = ? and position > ? order by position`,
+     where tenant = ? and run = ? and position > ? order by position limit ?`,
   );
   events.setReturnArrays(true);
   return {

@@ -26,6 +26,8 @@ export const appending: readonly Law[] = [
       assert.deepEqual(await positions(0), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
       assert.deepEqual(await positions(9), [10, 11, 12]);
       assert.deepEqual(await positions(12), []);
+      const [only, ...others] = await store.events(acme, hire, 4, 1);
+      assert.deepEqual([only?.position, others], [5, []]);
     },
   },
   {
