@@ -93,6 +93,12 @@ export const mutants: readonly Mutant[] = [
     found: "stuck",
   },
   {
+    bug: "an act that throws counts as one that never happened",
+    patches: [{ file: "core/decide/end.js", from: `tool.errorsMean === "not_done"`, to: "true" }],
+    cell: { scenario: "asked", kills: [] },
+    found: "untrue",
+  },
+  {
     bug: "a request that was accepted is accepted again",
     patches: [
       {

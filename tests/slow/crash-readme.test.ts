@@ -78,7 +78,7 @@ describe("the README's program", () => {
       expect([at, mails <= 1, doubted || mails === 1]).toEqual([at, true, true]);
     }
     expect(stories.some(({ ending }) => ending.startsWith("partial"))).toBe(true);
-  });
+  }, 180_000);
 
   it("run once more after that, changes nothing", async () => {
     const home = newHome();
