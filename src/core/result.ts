@@ -113,7 +113,7 @@ function isFailed(standing: Step["standing"]): standing is Extract<Step["standin
   return ["failed_final", "rejected", "compensation_failed"].includes(standing.state);
 }
 
-export function stepResult({ standing }: Step): StepResult {
+function stepResult({ standing }: Step): StepResult {
   switch (standing.state) {
     case "succeeded": {
       const { state, output, reused } = standing;
@@ -141,7 +141,7 @@ function* waitingSteps(run: Run): Iterable<Step> {
 }
 
 /** The gates a person can decide now, in the order of their steps. */
-export function openGates(run: Run): readonly OpenGate[] {
+function openGates(run: Run): readonly OpenGate[] {
   const gates: OpenGate[] = [];
   for (const { standing, spec } of waitingSteps(run)) {
     if (standing.state === "waiting_approval") gates.push(shown(run.gates.get(standing.gate_id) as Gate, spec.name));

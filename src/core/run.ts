@@ -73,7 +73,7 @@ export interface Gate {
 /** What the run has cost so far: the sum over its attempts, failed ones included. */
 export type Spent = Omit<Cost, "model"> & { readonly attempts: number };
 
-export const NOTHING_SPENT: Spent = { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, attempts: 0 };
+const NOTHING_SPENT: Spent = { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, attempts: 0 };
 
 /** A run before its first event. */
 export function unbornRun(id: RunId, tenant: Tenant): Run {

@@ -7,7 +7,6 @@ import type { Json } from "../../core/json.ts";
 import type { Plan, PlanStep } from "../../core/plan.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Proposal, ToolFacts } from "../../core/proposal.ts";
-import { findStep } from "../../core/run.ts";
 import type { Sighting } from "../../core/tool.ts";
 import type { Move, Telling, Told } from "../given.ts";
 import { addUp, ana, digestOf, hire, keyOf, robin } from "./cast.ts";
@@ -211,10 +210,4 @@ export const resumes: Telling = ({ now }): Command => ({ type: "resume", now, pr
 
 export function delivers(notice_id: string): Telling {
   return ({ now }) => ({ type: "deliver", now, notice_id });
-}
-
-/** The fault of a refusal, or of what became of a step. */
-export function faultOf(told: Told, id: string): Fault | null {
-  const standing = findStep(told.run, id as StepId)?.standing;
-  return standing !== undefined && "fault" in standing ? standing.fault : null;
 }
