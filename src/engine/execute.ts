@@ -113,9 +113,10 @@ function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
   if (refusal !== null) return { how: "error", fault: fault("TOOL_FAILED", `${tool.name} answered ${refusal}`) };
   const parsed = checked ? tool.output.parse(value) : { ok: true as const, value: storable(value) };
   const raw = parsed.ok ? parsed.value : storable(value);
-  const bytes = Buffer.byteLength(JSON.stringify(raw));
-  if (bytes > ports.limits.outputBytes) {
-    const message = `${tool.name} answered ${bytes} bytes, the limit is ${ports.limits.outputBytes}; return a reference instead`;
+  const most = ports.limits.outputBytes;
+  const bytes = bytesAtMost(raw) <= most ? 0 : Buffer.byteLength(JSON.stringify(raw));
+  if (bytes > most) {
+    const message = `${tool.name} answered ${bytes} bytes, the limit is ${most}; return a reference instead`;
     return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
   }
   const output = redacted(raw, tool);
@@ -128,6 +129,16 @@ function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
       `${tool.name}: its answer does not fit its output schema: ${parsed.fault.message}`,
     ),
   };
+}
+
+/** What the text of a value cannot exceed: JSON writes no character in more than six bytes. Counted, not written. */
+function bytesAtMost(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 2;
+  if (typeof value !== "object" || value === null) return 25;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += bytesAtMost(item) + 1;
+  else for (const [key, item] of Object.entries(value)) bytes += 6 * key.length + 4 + bytesAtMost(item);
+  return bytes;
 }
 
 /** An answer that says itself that it is a failure: `success: false`, or `isError` as MCP has it. */

@@ -84,7 +84,7 @@ export class Mailbox {
   ask(command: Command): Promise<Decision> {
     return new Promise((answer, refuse) => {
       this.#letters.push({ command, keep: command.type === "end", answer, refuse });
-      if (!this.#busy) void this.#work();
+      this.#work();
     });
   }
 
@@ -102,23 +102,21 @@ export class Mailbox {
     } finally {
       this.#busy = false;
     }
-    if (this.#letters.length > 0) void this.#work();
+    this.#work();
   }
 
-  async #work(): Promise<void> {
-    this.#busy = true;
-    while (this.#letters.length > 0) {
-      const batch = this.#decideNext();
-      if (batch.letters.length > 0) await this.#append(batch);
-    }
-    this.#busy = false;
+  /** Sends what waits, unless an append is in flight: then it waits for that. */
+  #work(): void {
+    if (this.#busy || this.#letters.length === 0) return;
+    const batch = this.#decideNext();
+    if (batch !== null) void this.#append(batch);
   }
 
-  /** Decides what waits, in order, into one entry. Decisions without events are answered at once. */
-  #decideNext(): Batch {
-    const batch: Batch = { letters: [], decisions: [], events: [], before: this.#run, after: this.#run };
+  /** Decides what waits, in order, into one entry. Decisions without events are answered at once; null if all are. */
+  #decideNext(): Batch | null {
+    let batch: Batch | null = null;
     for (let letter = this.#letters[0]; letter !== undefined; letter = this.#letters[0]) {
-      const decision = this.#decide(batch.after, letter);
+      const decision = this.#decide(batch?.after ?? this.#run, letter);
       if (decision === null) continue;
       if (decision.events.length === 0) {
         this.#letters.shift();
@@ -126,7 +124,8 @@ export class Mailbox {
         continue;
       }
       const alone = travelsAlone(decision);
-      if (batch.letters.length > 0 && (alone || sharesGate(batch.events, decision.events))) break;
+      if (batch !== null && (alone || sharesGate(batch.events, decision.events))) break;
+      batch ??= { letters: [], decisions: [], events: [], before: this.#run, after: this.#run };
       this.#letters.shift();
       batch.letters.push(letter);
       batch.decisions.push(decision);
@@ -148,6 +147,7 @@ export class Mailbox {
   }
 
   async #append(batch: Batch): Promise<void> {
+    this.#busy = true;
     try {
       const { entry, head, blobs } = this.#entry(batch);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
@@ -157,6 +157,8 @@ export class Mailbox {
     } catch (error) {
       this.#failed(batch, error);
     }
+    this.#busy = false;
+    this.#work();
   }
 
   /** An answer that was lost is asked for again with the very same bytes: if they had landed, the store says so. */
@@ -273,7 +275,7 @@ export class Mailbox {
     this.#ports.timers.after(STORE_RETRY_MS, () => {
       if (this.#stopped) return;
       this.#letters.unshift(...kept);
-      if (!this.#busy) void this.#work();
+      this.#work();
     });
   }
 }

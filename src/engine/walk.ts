@@ -48,27 +48,24 @@ export async function walk(way: Way, step: Step): Promise<void> {
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
-async function admit(way: Way, step: Step, first: Proposal): Promise<Decision> {
-  const { ports, mailbox } = way;
+async function admit({ ports, mailbox, inFlight }: Way, step: Step, first: Proposal): Promise<Decision> {
+  const { step_id } = step.spec;
   let proposal = first;
   for (;;) {
     if (proposal.call?.key != null) ports.failpoint("start.before");
-    const decision = await start(way, step, proposal);
-    if (decision === null) proposal = await withFacts(ports, mailbox.run, step, proposal);
-    else if (decision.need === "call") proposal = propose(ports, mailbox.run, step, { call: true });
-    else if (decision.need === "sighting") proposal = await sighted(ports, step, proposal);
-    else return decision;
-  }
-}
-
-/** Null: the ledger said something else by the time it was asked. */
-async function start({ mailbox, ports, inFlight }: Way, step: Step, proposal: Proposal): Promise<Decision | null> {
-  const { step_id } = step.spec;
-  try {
-    return await mailbox.ask({ type: "start", now: ports.clock.now(), step_id, proposal, in_flight: inFlight() });
-  } catch (error) {
-    if (error instanceof RowLost) return null;
-    throw error;
+    try {
+      const now = ports.clock.now();
+      const decision = await mailbox.ask({ type: "start", now, step_id, proposal, in_flight: inFlight() });
+      if (decision.need === null) return decision;
+      proposal =
+        decision.need === "call"
+          ? propose(ports, mailbox.run, step, { call: true })
+          : await sighted(ports, step, proposal);
+    } catch (error) {
+      if (!(error instanceof RowLost)) throw error;
+      // The ledger said something else by the time it was asked.
+      proposal = await withFacts(ports, mailbox.run, step, proposal);
+    }
   }
 }
 

@@ -7,8 +7,10 @@ type Flush = "hard" | "soft";
 /** One caller's work inside a transaction; its answer is given only once the transaction is committed. */
 interface Op {
   readonly flush: Flush;
-  /** Does the work and returns how to answer. */
-  run(): () => void;
+  readonly work: () => unknown;
+  /** What the work came to, in the transaction that was tried last. */
+  result: unknown;
+  resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
@@ -56,15 +58,11 @@ export function groupCommit(db: Database, file: string): GroupCommit {
   };
 
   return {
-    join: (flushing, work) =>
-      new Promise((resolve, reject) => {
+    join: <Result>(flushing: Flush, work: () => Result) =>
+      new Promise<Result>((resolve, reject) => {
         if (closed) return reject(closedFault(file));
-        const run = () => {
-          const result = work();
-          return () => resolve(result);
-        };
         if (waiting.length === 0) setImmediate(flush);
-        waiting.push({ flush: flushing, run, reject });
+        waiting.push({ flush: flushing, work, result: undefined, resolve: resolve as Op["resolve"], reject });
       }),
     flush,
     close: () => {
@@ -100,15 +98,14 @@ function transactions(db: Database): (ops: readonly Op[]) => void {
 
   return (ops) => {
     start(ops.some(({ flush }) => flush === "hard") ? "hard" : "soft");
-    const answers: (() => void)[] = [];
     try {
-      for (const op of ops) answers.push(op.run());
+      for (const op of ops) op.result = op.work();
       commit.run();
     } catch (error) {
       // SQLite has already rolled back by itself after some errors, a full disk among them.
       if (db.isTransaction) db.exec("rollback");
       throw error;
     }
-    for (const answer of answers) answer();
+    for (const op of ops) op.resolve(op.result);
   };
 }
