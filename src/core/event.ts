@@ -191,7 +191,13 @@ export type Settlement =
 /** What a parked step waits for. */
 export type Parking =
   | { readonly for: "time"; readonly until: Instant }
-  | { readonly for: "key"; readonly until: Instant; readonly owner: RunId; readonly owner_step: StepId }
+  | {
+      readonly for: "key";
+      readonly since: Instant;
+      readonly until: Instant;
+      readonly owner: RunId;
+      readonly owner_step: StepId;
+    }
   | { readonly for: "tool"; readonly fault: Fault };
 
 /** Whose result this really is. `differs` says in what the recorded call was another. */

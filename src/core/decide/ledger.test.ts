@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { digestOf, hire, keyOf, later, ledgerFact, order, plan, sendMail, step } from "../../testing/given/cast.ts";
 import { absent, accepts, approves, does, seen, starts, unclear } from "../../testing/given/moves.ts";
-import { given, type Told } from "../../testing/given.ts";
+import { given, pass, type Told } from "../../testing/given.ts";
 import type { RunId, StepId } from "../id.ts";
 import type { LedgerFact, ToolFacts } from "../proposal.ts";
 import type { LedgerRow, LedgerState } from "../rows.ts";
@@ -104,9 +104,17 @@ describe("asking the ledger", () => {
     const told = asking({}, { state: "started" }).when(starts("send"));
     expect(told.standing("send")).toEqual({
       state: "waiting",
-      on: { for: "key", until: later(1000), owner: order, owner_step: "send" },
+      on: { for: "key", since: later(0), until: later(1000), owner: order, owner_step: "send" },
     });
     expect(told.when(starts("send")).news).toEqual([]);
+  });
+
+  it("waits as long again as it has waited, and never more than a minute", () => {
+    const waiting = asking({}, { state: "started" }).when(starts("send"));
+    const longer = waiting.when(pass(8000), starts("send"));
+    expect(longer.standing("send")).toMatchObject({ on: { since: later(0), until: later(16_000) } });
+    const longest = longer.when(pass(592_000), starts("send"));
+    expect(longest.standing("send")).toMatchObject({ on: { since: later(0), until: later(660_000) } });
   });
 });
 

@@ -7,6 +7,7 @@ import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
 import type { Condition } from "../plan.ts";
+import type { LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { isUndo, type Step } from "../step.ts";
@@ -151,10 +152,8 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
       return { events: [], need: "sighting" };
     case "refuse":
       return refused(step, "ledger", permitted.fault, command);
-    case "wait": {
-      const { run_id: owner, step_id: owner_step } = permitted.row;
-      return parked(step, { for: "key", until: (now + KEY_POLL_MS) as Instant, owner, owner_step }, now);
-    }
+    case "wait":
+      return parked(step, behind(step, permitted.row, now), now);
     case "hold":
       return hold(step, call, command, {
         rule: "ledger",
@@ -190,8 +189,15 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
   }
 }
 
-/** How soon a step that waits for another's act looks at the ledger again. */
-const KEY_POLL_MS = 1000;
+/** How soon a step that waits for another's act looks at the ledger again: as long again as it has waited, within bounds. */
+const KEY_POLL_MS = { least: 1000, most: 60_000 } as const;
+
+function behind({ standing }: Step, { run_id: owner, step_id: owner_step }: LedgerRow, now: Instant): Parking {
+  const since = standing.state === "waiting" && standing.on.for === "key" ? standing.on.since : now;
+  const pause = Math.min(KEY_POLL_MS.most, Math.max(KEY_POLL_MS.least, now - since));
+  return { for: "key", since, until: (now + pause) as Instant, owner, owner_step };
+}
+
 const ANYONE: Demand = { role: null };
 
 /** Nobody refuses: hold for a person if someone asks for one, else hand out the right to execute. */
