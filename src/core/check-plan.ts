@@ -1,6 +1,7 @@
 import { checkJson } from "./check-json.ts";
 import { checkStep } from "./check-step.ts";
 import { Fields } from "./fields.ts";
+import type { StepId } from "./id.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type Plan, type PlanStep, planLimits } from "./plan.ts";
 import { cycles } from "./plan-graph.ts";
@@ -38,8 +39,8 @@ export function checkPlan(raw: unknown, rules: PlanRules): CheckedPlan {
   fields.onlyKnown(["plan_id", "schema_version", "intent_id", "steps"]);
   const raws = readSteps(fields);
   const warnings = new Reasons();
-  const roster: Roster = { ...rules, members: membersOf(raws, rules.tools), reasons, warnings };
-  const steps = raws.flatMap((step, at) => readStep(step, at, roster));
+  const roster: Roster = { members: membersOf(raws, rules.tools), reasons, warnings, ...rules };
+  const steps = raws.map((step, at) => readStep(step, at, roster)).filter((step) => step !== null);
   const plan: Plan = {
     plan_id: readPlanId(fields, "plan_id"),
     schema_version: fields.choice("schema_version", ["1.0"], "1.0"),
@@ -59,10 +60,10 @@ function readSteps(fields: Fields): readonly Json[] {
   return [];
 }
 
-function readStep(raw: Json, at: number, roster: Roster): readonly PlanStep[] {
-  if (isObject(raw)) return [checkStep(raw, at, roster)];
+function readStep(raw: Json, at: number, roster: Roster): PlanStep | null {
+  if (isObject(raw)) return checkStep(raw, at, roster);
   roster.reasons.add(pointerTo("/steps", at), "a step is an object");
-  return [];
+  return null;
 }
 
 function readPlanId(fields: Fields, name: "plan_id" | "intent_id"): string | null {
@@ -76,10 +77,11 @@ function judgeOrder(steps: readonly PlanStep[], { members, reasons }: Roster): v
     return;
   }
   const index = new Map(steps.map((step, at) => [step.step_id, at]));
-  const needs = steps.map((step) => step.depends_on.flatMap((needed) => index.get(needed) ?? []));
+  const at = (id: StepId) => index.get(id);
+  const needs = steps.map(({ depends_on }) => depends_on.map(at).filter((need) => need !== undefined));
   for (const cycle of cycles(needs)) {
     const names = cycle.map((at) => (steps[at] as PlanStep).step_id);
-    const { at } = members.get(names[0] as string) as Member;
-    reasons.add(pointerTo("/steps", at), () => `${names.join(" needs ")}; nobody could begin, remove one need`);
+    const begin = members.get(names[0] as string) as Member;
+    reasons.add(pointerTo("/steps", begin.at), () => `${names.join(" needs ")}; nobody could begin, remove one need`);
   }
 }

@@ -14,7 +14,8 @@ export function parsePointer(pointer: string): readonly string[] | null {
 
 /** The pointer to one key or index below a pointer. */
 export function pointerTo(parent: string, key: string | number): string {
-  return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  if (typeof key === "number" || !/[~/]/.test(key)) return `${parent}/${key}`;
+  return `${parent}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /** The value a pointer names, or undefined. Only what the value itself holds counts: nothing is inherited. */
