@@ -112,6 +112,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly fault: Fault;
       readonly ledger: LedgerVersion;
       readonly exits: Exits;
+      /** The handler was not heard of and may still be at it. A second doubt says when it left. */
+      readonly alive?: true;
       readonly cost?: Cost;
       readonly charges?: readonly Charged[];
     }

@@ -11,7 +11,7 @@ const doubt = (next: DoubtNext): Standing => ({
   state: "in_doubt",
   fault: why,
   since: noon,
-  doubt: { exits: { verify: true, resend_until: null, quiet_at: noon }, absent_at: null, next },
+  doubt: { exits: { verify: true, resend_until: null, quiet_at: noon }, alive: false, absent_at: null, next },
 });
 
 const paces: readonly (readonly [Standing, Pace])[] = [

@@ -48,6 +48,12 @@ export interface Act {
   readonly doubt: InDoubt | null;
 }
 
+/**
+ * How long after its start was recorded an act may still be called. Whoever is later than that does not call: another
+ * worker may have taken the run over and be about to believe that the act never happened.
+ */
+export const CALL_WITHIN_MS = 10_000;
+
 /** Where a step stands. Each state carries exactly the facts that are true in it. */
 export type Standing =
   | { readonly state: "pending" }
@@ -78,6 +84,8 @@ type InDoubt = Extract<Standing, { state: "in_doubt" }>;
 /** What is known about an act in doubt, and what may be done about it next. */
 export interface Doubt {
   readonly exits: Exits;
+  /** The handler may still be at it, as far as the journal knows. */
+  readonly alive: boolean;
   /** When the world was first seen without it. Once proves nothing. */
   readonly absent_at: Instant | null;
   readonly next: DoubtNext;

@@ -72,7 +72,7 @@ export type ResolveOptions = Reasoned &
     | { readonly as: "give_up" }
   );
 
-/** One event with its place. `durable: false` is live progress that a power cut could still take back. */
+/** One event with its place in the journal. */
 export interface RecordedEvent {
   readonly position: number;
   readonly event: Event;

@@ -51,11 +51,9 @@ export class DueRuns {
   async #sweepOnce(): Promise<void> {
     this.#disarm();
     try {
+      if (this.#holds.works) await this.#renew(); // First: a lease must not depend on what can be read.
       await this.#holds.refresh();
-      if (this.#holds.works) {
-        await this.#renew();
-        await this.#claim();
-      }
+      if (this.#holds.works) await this.#claim();
     } catch {
       // The store is away; the next sweep looks again, and whoever needs it now is told by their own call.
     }
@@ -91,7 +89,7 @@ export class DueRuns {
   async #renew(): Promise<void> {
     const now = this.#ports.clock.now();
     if (now < this.#renewAt) return;
-    const lost = await this.#ports.store.renew(this.#holds.all().map((held) => held.claim));
+    const lost = await this.#ports.store.renew(this.#holds.claims());
     this.#renewAt = now + RENEW_MS; // Not before it was done: claiming comes next, and would fence what ran out here.
     for (const claim of lost) this.#holds.get(claim.tenant, claim.run)?.fence();
   }

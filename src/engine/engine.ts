@@ -175,7 +175,10 @@ class WritEngine implements Engine {
     const name = step?.spec.name ?? "";
     if (options.as === "undo") return { as: "undo", tool: this.#ports.toolbox.facts(name) };
     if (step?.cause?.by === "undo") return { as: "happened", output: storable(options.output), flaw: null };
-    if (step === undefined || step.act === null) return { as: "give_up" }; // The law says why that cannot be.
+    if (step === undefined || step.act === null) {
+      const flaw = fault("NOT_POSSIBLE", `${step_id} was never started, so there is nothing to say about how it ended`);
+      return { as: "happened", output: null, flaw };
+    }
     return this.#happened(step, options.output);
   }
 

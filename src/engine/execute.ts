@@ -78,16 +78,23 @@ class Attempt implements Running {
   }
 
   async #answer(): Promise<void> {
-    let ending: Ending;
-    try {
-      ending = valued(this.#ports, this.#work, await this.#work.handler(this.#context()));
-    } catch (error) {
-      ending = thrown(error);
-    }
+    const ending = await this.#handled();
     const late = this.#over;
     this.#answered = true;
     if (!late) this.#end(ending);
     this.#gone(late ? this.#log.with(ending) : null);
+  }
+
+  async #handled(): Promise<Ending> {
+    let value: unknown;
+    try {
+      value = await this.#work.handler(this.#context());
+    } catch (error) {
+      // What we refused to note down says nothing about what the tool had done by then.
+      const { refusal } = this.#log;
+      return refusal !== null && error === refusal ? { how: "unheard", fault: refusal.fault } : thrown(error);
+    }
+    return valued(this.#ports, this.#work, value);
   }
 
   #end(ending: Ending): void {
@@ -159,6 +166,8 @@ function thrown(error: unknown): Ending {
 
 /** What a handler reports while it runs. */
 class Log {
+  /** What it last threw at the handler. */
+  refusal: FaultError | null = null;
   readonly #limits: Ports["limits"];
   #cost: Cost | null = null;
   readonly #errands: { name: string; payload: Json }[] = [];
@@ -173,7 +182,7 @@ class Log {
     const add = (key: "usd_micros" | "credits" | "tokens_in" | "tokens_out") => {
       const amount = spent[key] ?? 0;
       if (!Number.isSafeInteger(amount) || amount < 0) {
-        throw new FaultError(fault("TOOL_FAILED", `a cost of ${amount} ${key} is not a whole number; round it up`));
+        throw this.#refused(fault("TOOL_FAILED", `a cost of ${amount} ${key} is not a whole number; round it up`));
       }
       return sum[key] + amount;
     };
@@ -187,13 +196,22 @@ class Log {
   }
 
   addErrand(name: string, payload: Json): void {
-    bounded(this.#errands, this.#limits.errandsPerStep, "errands");
+    this.#bound(this.#errands, this.#limits.errandsPerStep, "errands");
     this.#errands.push({ name, payload: storable(payload) });
   }
 
   addNotice(topic: string, payload: Json): void {
-    bounded(this.#notices, this.#limits.noticesPerStep, "notices");
+    this.#bound(this.#notices, this.#limits.noticesPerStep, "notices");
     this.#notices.push({ topic, payload: storable(payload) });
+  }
+
+  #bound(list: readonly unknown[], most: number, what: string): void {
+    if (list.length >= most) throw this.#refused(fault("LIMIT_EXCEEDED", `a step leaves at most ${most} ${what}`));
+  }
+
+  #refused(why: Fault): FaultError {
+    this.refusal = new FaultError(why);
+    return this.refusal;
   }
 
   /** What was reported so far. Cost is handed over once: what is told later is what came later. */
@@ -202,8 +220,4 @@ class Log {
     this.#cost = null;
     return { ending, cost, errands: this.#errands, notices: this.#notices };
   }
-}
-
-function bounded(list: readonly unknown[], most: number, what: string): void {
-  if (list.length >= most) throw new FaultError(fault("LIMIT_EXCEEDED", `a step leaves at most ${most} ${what}`));
 }

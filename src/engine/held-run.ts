@@ -101,10 +101,10 @@ export class HeldRun implements Listener {
     const found: Found[] = [];
     for (const { standing, spec, pin, act } of this.run.steps) {
       const parked = standing.state === "waiting" && standing.on.for === "tool";
-      if (standing.state !== "running" && !parked) continue;
+      if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
       const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
-      const mark =
-        act === null || parked ? "unknown" : await store.marked(tenant, id, spec.step_id, act.attempt, act.boot);
+      const called = standing.state === "running" && act !== null;
+      const mark = called ? await store.marked(tenant, id, spec.step_id, act.attempt, act.boot) : "unknown";
       found.push({ step_id: spec.step_id, mark, tool });
     }
     return found;
@@ -117,6 +117,11 @@ export class HeldRun implements Listener {
     return this.#isAtRest()
       ? Promise.resolve(resultOf(this.run))
       : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  /** The run cannot be read any more. */
+  fail(error: unknown): void {
+    this.#lose(error);
   }
 
   /** Another worker has the run: the lease could not be renewed. */
@@ -265,12 +270,13 @@ export class HeldRun implements Listener {
     this.#restIfDone();
   }
 
-  /** A value of an act that came after its timeout: adopted while in doubt, else kept as evidence. */
+  /** A value of an act that came after its timeout is adopted or kept; anything else says only when the handler was last alive. */
   async #adopt(grant: Grant, late: Execution): Promise<void> {
     const step = findStep(this.run, grant.step_id);
-    // A late error says nothing, and must not get ahead of the timeout, which the store may not have taken yet.
-    if (step !== undefined && grant.generation > 0 && late.ending.how === "value")
-      await end(this.#way, step, grant, late);
+    if (step === undefined || grant.generation === 0) return;
+    const { ending } = late;
+    const heard = ending.how === "value" ? ending : ({ how: "unheard", fault: ending.fault } as const);
+    await end(this.#way, step, grant, { ...late, ending: heard });
   }
 
   /** Settles an act in doubt without a person, as far as that goes. */

@@ -6,7 +6,7 @@ import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
 import { load } from "./load.ts";
-import { Fenced, type Loaded, Mailbox } from "./mailbox.ts";
+import { Fenced, isStoreFault, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { Slots } from "./slots.ts";
 
@@ -52,6 +52,11 @@ export class Holds {
     return [...this.#held.values()];
   }
 
+  /** Every claim to be kept alive. */
+  claims(): readonly Claim[] {
+    return [...this.all(), ...this.#idle.values()].map(({ claim }) => claim);
+  }
+
   /** Claims a run and takes it up, from its fold if that is in hand; null if another worker holds it. */
   take(tenant: Tenant, run: RunId, loaded?: Loaded): Promise<HeldRun | null> {
     const name = nameOf(tenant, run);
@@ -75,8 +80,12 @@ export class Holds {
   }
 
   /** Takes up a run whose claim is in hand. */
-  hold(claim: Claim, loaded: Loaded): HeldRun {
+  hold(claim: Claim, loaded: Loaded): HeldRun | null {
     this.#ports.failpoint("claim.after");
+    if (this.#closed) {
+      this.#release(claim);
+      return null;
+    }
     const name = nameOf(claim.tenant, claim.run);
     const other = this.#held.get(name);
     if (other !== undefined && other.claim.epoch >= claim.epoch) return other;
@@ -180,18 +189,39 @@ export class Holds {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  /** Others have written: whoever is held may have been cancelled or approved. */
+  /** Others have written: whoever is held may have been cancelled or approved. One that cannot be read stops no other. */
   async refresh(): Promise<void> {
-    for (const held of this.#held.values()) {
-      const head = await this.#ports.store.head(held.claim.tenant, held.claim.run);
-      if (head !== null && head.position > held.run.position) await held.mailbox.refresh();
-    }
-    for (const { claim, position } of this.#idle.values()) {
-      const head = await this.#ports.store.head(claim.tenant, claim.run);
-      if (this.works && head !== null && head.position > position)
-        this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
-    }
+    for (const held of this.#held.values())
+      await this.#attempt(
+        () => this.#refreshHeld(held),
+        (error) => held.fail(error),
+      );
+    for (const [name, { claim, position }] of this.#idle)
+      await this.#attempt(
+        () => this.#refreshIdle(claim, position),
+        () => this.#idle.delete(name),
+      );
     this.changed();
+  }
+
+  async #refreshHeld(held: HeldRun): Promise<void> {
+    const head = await this.#ports.store.head(held.claim.tenant, held.claim.run);
+    if (head !== null && head.position > held.run.position) await held.mailbox.refresh();
+  }
+
+  async #refreshIdle(claim: Claim, position: number): Promise<void> {
+    const head = await this.#ports.store.head(claim.tenant, claim.run);
+    if (this.works && head !== null && head.position > position)
+      this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
+  }
+
+  async #attempt(work: () => Promise<void>, failed: (error: unknown) => void): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isStoreFault(error)) throw error;
+      failed(error);
+    }
   }
 
   #over(name: string, held: HeldRun, end: HoldEnd): void {
@@ -211,6 +241,7 @@ export class Holds {
   /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */
   async drain(): Promise<void> {
     this.#closed = true;
+    await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((held) => held.drain()));
     for (const { claim } of this.#idle.values()) this.#release(claim);
     this.changed();

@@ -97,6 +97,7 @@ export class Journal {
       throw new FaultError(
         fault("CHAIN_BROKEN", `the blob ${name} of event ${stored.position} is gone; restore it from a backup`),
       );
+    if (this.blobName(bytes) !== name) throw this.#broken(stored.position);
     return revive(stored, Buffer.from(bytes).toString("utf8"));
   }
 }

@@ -101,8 +101,8 @@ export class Mailbox {
       await this.#catchUp();
     } finally {
       this.#busy = false;
+      this.#work();
     }
-    this.#work();
   }
 
   /** Sends what waits, unless an append is in flight: then it waits for that. */
@@ -252,6 +252,7 @@ export class Mailbox {
     const { tenant, id, position } = this.#run;
     const stored = await this.#ports.store.events(tenant, id, position);
     const before = this.#run;
+    this.#journal.assertIntact(stored, this.#head, position);
     const events = await Promise.all(stored.map((event) => this.#journal.open(event, this.#ports.store)));
     const last = stored.at(-1);
     if (last === undefined) return;
@@ -273,7 +274,10 @@ export class Mailbox {
     if (kept.length === 0) return;
     this.#listener?.stalled(error);
     this.#ports.timers.after(STORE_RETRY_MS, () => {
-      if (this.#stopped) return;
+      if (this.#stopped) {
+        for (const letter of kept) letter.refuse(new Fenced("the run was let go before the store came back"));
+        return;
+      }
       this.#letters.unshift(...kept);
       this.#work();
     });

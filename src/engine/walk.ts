@@ -3,11 +3,13 @@ import type { Errand, Grant } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
+import { fault } from "../core/fault.ts";
 import type { Instant, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
 import type { Proposal } from "../core/proposal.ts";
-import type { Run, Step } from "../core/run.ts";
+import { findStep, type Run, type Step } from "../core/run.ts";
+import { CALL_WITHIN_MS } from "../core/step.ts";
 import type { Claim } from "../core/store.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
@@ -92,6 +94,7 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
     if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))
       throw new Fenced("the run was claimed again before the call");
     ports.failpoint("mark.after");
+    if (isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
   }
   const work = workOf(ports, mailbox.run, step, grant, tool);
   const running = execute(ports, work, (late) => way.gone(grant, late));
@@ -102,6 +105,22 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
   await end(way, step, grant, execution);
   if (acts) ports.failpoint("end.after");
 }
+
+/** The store took so long that a call could no longer be told from one that never was, or outlives its promise. */
+function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): boolean {
+  const until = findStep(run, step_id)?.act?.doubt?.doubt.exits.resend_until ?? null;
+  return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
+}
+
+const UNCALLED: Execution = {
+  ending: {
+    how: "not_done",
+    fault: fault("DEPENDENCY_UNAVAILABLE", "the store took too long to let the call go; it was not made"),
+  },
+  cost: null,
+  errands: [],
+  notices: [],
+};
 
 function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool) {
   const { spec, cause } = step;

@@ -36,8 +36,12 @@ function isCurrent(step: Step, { grant }: End): boolean {
 /** A value after a timeout is adopted while nobody knows better; anything else is kept as evidence, or dropped with the call. */
 function late(run: Run, step: Step, command: End): Ruling {
   const { ending, grant, now } = command;
-  const doubted = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt;
-  if (doubted && ending.how === "value") return endAct(run, step, command);
+  const act = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt ? step.act : null;
+  if (act !== null && ending.how === "value") return endAct(run, step, command);
+  if (act !== null && ending.how === "unheard") {
+    const { alive: _alive, ...left } = doubted(run, step, act, command, ending.fault, versionAfter(act));
+    return { events: [left] };
+  }
   if (grant.recorded && ending.how === "value") {
     return {
       events: [
@@ -150,8 +154,8 @@ function cancelled(run: Run, command: End): Event {
   return { ...head, type: "step.cancelled" };
 }
 
-function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault, ledger: LedgerVersion): Event {
-  const { now, tool } = command;
+function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault, ledger: LedgerVersion): Doubted {
+  const { now, tool, ending } = command;
   const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, command) };
   return {
     ...head,
@@ -159,8 +163,11 @@ function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault, led
     fault: unknown(step, cause),
     ledger,
     exits: exitsOf(step, tool, act.sent_at, now),
+    ...(ending.how === "unheard" && { alive: true }),
   };
 }
+
+type Doubted = Extract<Event, { type: "step.doubted" }>;
 
 export function unknown({ spec }: Step, cause: Fault): Fault {
   return fault("OUTCOME_UNKNOWN", `${spec.step_id} may or may not have happened: ${cause.message}`, {

@@ -4,9 +4,10 @@ import type { Event, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import { lean, type PlanStep } from "../plan.ts";
+import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
-import { type Act, isUndo, type Step, undoId } from "../step.ts";
+import { type Act, CALL_WITHIN_MS, isUndo, type Step, undoId } from "../step.ts";
 import { exitsOf, uncompensated, unknown, versionAfter, withUndo } from "./end.ts";
 
 /** A new holder of the run looks at what the last one left under way. */
@@ -20,6 +21,7 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
   if (step.standing.state === "waiting" && step.standing.on.for === "tool") {
     return tool === null ? [] : [{ type: "step.readied", at, step_id, why: "its tool is here" }];
   }
+  if (step.standing.state === "in_doubt") return doubtedAnew(step, step.standing, tool, at);
   if (step.standing.state !== "running") return [];
   if (step.act === null) return [{ type: "step.readied", at, step_id, why: "its worker died" }];
   const ledger = next(step);
@@ -28,9 +30,27 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
     return [{ type: "step.settled", at, step_id, settled: { as: "not_done" }, by: "marker", reason, ledger }];
   }
   const cause = fault("OUTCOME_UNKNOWN", "its worker died after the call was let go");
-  const exits = exitsOf(step, tool, step.act.sent_at, at);
+  const exits = exitsOf(step, tool, step.act.sent_at, (at + CALL_WITHIN_MS) as Instant);
   return [{ type: "step.doubted", at, step_id, attempt: step.act.attempt, fault: unknown(step, cause), ledger, exits }];
 }
+
+/** The handler died with its worker, or the tool that can look is here now: what was known about the doubt no longer holds. */
+function doubtedAnew(
+  step: Step,
+  { doubt, fault: why }: InDoubt,
+  tool: ToolFacts | null,
+  at: Instant,
+): readonly Event[] {
+  const { act, spec } = step;
+  const canLook = tool?.verifies === true && !doubt.exits.verify;
+  if (!doubt.alive && !canLook) return [];
+  assert(act !== null, "only an act is in doubt");
+  const exits = exitsOf(step, tool, act.sent_at, at);
+  const { step_id } = spec;
+  return [{ type: "step.doubted", at, step_id, attempt: act.attempt, fault: why, ledger: versionAfter(act), exits }];
+}
+
+type InDoubt = Extract<Step["standing"], { state: "in_doubt" }>;
 
 function next(step: Step): LedgerVersion {
   assert(step.act !== null, "only an act has a ledger row");

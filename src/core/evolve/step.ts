@@ -158,7 +158,7 @@ function doubted(run: Run, step: Step, event: Of<"step.doubted">): Run {
       state: "in_doubt",
       fault: event.fault,
       since: event.at,
-      doubt: { exits, absent_at: null, next },
+      doubt: { exits, alive: event.alive ?? false, absent_at: null, next },
     },
   );
 }
