@@ -188,3 +188,28 @@ describe("a worker that slept longer than its lease", () => {
     expect(await eventsOf(run, "step.doubted")).toEqual([]);
   });
 });
+
+describe("a store that takes too long to let a call go", () => {
+  it("is not followed by the call, which another worker could meanwhile hold for absent; it is tried anew", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    let slow = true;
+    const store: Store = {
+      ...real,
+      mark: async (...given) => {
+        const written = await real.mark(...given);
+        if (slow) clock.advance(11_000);
+        slow = false;
+        return written;
+      },
+    };
+    const mail = actor("send", () => ({}));
+    const tenants = { acme: { mode: "auto_exec" } } as const;
+    const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [mail.tool], tenants });
+    const run = await engine.submit({ steps: [send] }, { principal: bot });
+    await timers.pass(10_000);
+    expect((await run.now()).status).toBe("completed");
+    expect(mail.calls.map(({ context }) => context.attempt)).toEqual([2]);
+  });
+});

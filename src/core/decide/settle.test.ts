@@ -23,6 +23,7 @@ import { given, type Move, pass, type Told } from "../../testing/given.ts";
 import type { Command } from "../command.ts";
 import type { StepId } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
+import { CALL_WITHIN_MS } from "../step.ts";
 
 const looks: ToolFacts = { ...sendMail, verifies: true };
 const quiet = 90_000; // Timeout and settleAfter, from when it was last heard of.
@@ -240,7 +241,7 @@ describe("recovering what the last holder left", () => {
       attempt: 1,
       fault: { code: "OUTCOME_UNKNOWN" },
       ledger: { version: 2, generation: 1 },
-      exits: { verify: true, resend_until: null, quiet_at: later(5 + quiet) },
+      exits: { verify: true, resend_until: null, quiet_at: later(5 + CALL_WITHIN_MS + quiet) },
     });
     expect(told.states).toMatchObject({ send: "in_doubt" });
     expect(told.run.spent.attempts).toBe(1);
@@ -248,7 +249,11 @@ describe("recovering what the last holder left", () => {
 
   it("knows no way out of a doubt whose tool is not here, but a person", () => {
     const told = running.when(recovers({ id: "send", mark: "yes", tool: null }));
-    expect(told.said("step.doubted").exits).toEqual({ verify: false, resend_until: null, quiet_at: noon });
+    expect(told.said("step.doubted").exits).toEqual({
+      verify: false,
+      resend_until: null,
+      quiet_at: later(CALL_WITHIN_MS),
+    });
     expect(told.standing("send")).toMatchObject({ doubt: { next: { do: "ask" } } });
   });
 
