@@ -54,12 +54,6 @@ export interface Act {
  */
 export const CALL_WITHIN_MS = 10_000;
 
-/**
- * How long after its start was recorded an act may still be called. Whoever is later than that does not call: another
- * worker may have taken the run over and be about to believe that the act never happened.
- */
-export const CALL_WITHIN_MS = 10_000;
-
 /** Where a step stands. Each state carries exactly the facts that are true in it. */
 export type Standing =
   | { readonly state: "pending" }
