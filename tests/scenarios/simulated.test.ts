@@ -208,7 +208,7 @@ describe("a store that takes too long to let a call go", () => {
     const tenants = { acme: { mode: "auto_exec" } } as const;
     const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [mail.tool], tenants });
     const run = await engine.submit({ steps: [send] }, { principal: bot });
-    await timers.pass(10_000);
+    await timers.pass(30_000);
     expect((await run.now()).status).toBe("completed");
     expect(mail.calls.map(({ context }) => context.attempt)).toEqual([2]);
   });
