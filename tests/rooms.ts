@@ -61,13 +61,6 @@ export const rooms: readonly Room[] = [
     node: ["node:crypto"],
   },
   {
-    name: "worker",
-    about: "the night shift: leases, timers, deliveries",
-    rooms: ["core", "engine"],
-    packages: [],
-    node: "any",
-  },
-  {
     name: "verifiers",
     about: "those who ask the world whether a recorded act still holds",
     rooms: ["core"],
@@ -92,7 +85,6 @@ export const rooms: readonly Room[] = [
       "store/rehearsal",
       "store/sqlite",
       "engine",
-      "worker",
       "verifiers",
     ],
     packages: ["commander", "picocolors"],

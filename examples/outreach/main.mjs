@@ -19,6 +19,7 @@ const store = join(home, "writ.db");
 const mailbox = join(home, "mailbox");
 let kills = 0;
 const seen = new Map(); // How far each run has been shown.
+const opened = new Set(); // The gates that have been shown.
 let victim = null; // The worker that dies when its mail has been delivered and not yet been answered.
 const smtp = await startMailServer(mailbox, async () => {
   if (victim === null) return;
@@ -76,7 +77,7 @@ async function work(settings, { killInFlight = false } = {}) {
     if (message.kind === "rest") {
       last = message.result;
       if (killInFlight && last.gates.some((gate) => gate.step_id === "send")) victim = child;
-      deciding = deciding.then(() => decide(last.gates));
+      deciding = deciding.then(() => shown(last.gates)).then(() => decide(last.gates));
     }
   });
   const signal = await new Promise((resolve) => child.on("exit", (_code, by) => resolve(by)));
@@ -84,7 +85,13 @@ async function work(settings, { killInFlight = false } = {}) {
   return signal === "SIGKILL" ? null : last;
 }
 
+/** The events of a gate come by their own way; the question waits until they have been seen. */
+async function shown(gates) {
+  while (gates.some((gate) => !opened.has(gate.gate_id))) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
 function show(event) {
+  if (event.type === "gate.opened") opened.add(event.gate_id);
   const step = (event.step_id ?? "").padEnd(10);
   if (event.type === "step.started") say(`  ▸ ${step} started, on the record first`);
   if (event.type === "step.succeeded") say(`  ✓ ${step} ${event.reused ? "answered from the record" : "succeeded"}`);

@@ -5,6 +5,7 @@ import type { Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
+import { memoryStore } from "../store/memory/memory-store.ts";
 import { sqlite } from "../store/sqlite/sqlite-store.ts";
 import { configName, type LoadedConfig, loadConfig, unusable } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -53,7 +54,7 @@ export async function opened(
 
 async function open({ host }: Invocation, options: GlobalOptions, opening: Opening): Promise<Opened> {
   const config = await configFor(options, host.cwd, opening.needs);
-  const store = storeFor(options, host.cwd, config);
+  const store = storeFor(options, host.cwd, config, opening);
   const proposer = proposerOf(options, config);
   return {
     ...(await engineOn(store, config, opening.work)),
@@ -89,16 +90,16 @@ export async function configWithTools(
   return { ...config, tools };
 }
 
-function storeFor(options: GlobalOptions, cwd: string, config: LoadedConfig | null): Store {
+function storeFor(options: GlobalOptions, cwd: string, config: LoadedConfig | null, opening: Opening): Store {
   const named = options.store === undefined ? config?.store : resolve(cwd, options.store);
   if (named !== undefined && typeof named !== "string") return named;
   const path = named ?? resolve(cwd, storeName);
+  if (opening.work === "yes" || existsSync(path)) return sqlite(path);
+  // What is about the tools, and about a record only if there is one, finds an empty one.
+  if (opening.needs === "tools") return memoryStore();
   // Looking into a store that is not there would create an empty one and find nothing: a typo must not look like that.
-  if (config === null && !existsSync(path)) {
-    const message = `there is no store ${path}; go where ${configName} is, or give the store's path with --store`;
-    throw new FaultError(fault("STORE_UNUSABLE", message));
-  }
-  return sqlite(path);
+  const message = `there is no store ${path}; run a plan first, go where ${configName} is, or give the path with --store`;
+  throw new FaultError(fault("STORE_UNUSABLE", message));
 }
 
 async function engineOn(

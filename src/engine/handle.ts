@@ -5,7 +5,7 @@ import type { RunRow } from "../core/rows.ts";
 import { statusOf } from "../core/run.ts";
 import type { RecordedEvent, RunHandle } from "./api.ts";
 import type { Holds } from "./holds.ts";
-import { Journal } from "./journal.ts";
+import { GENESIS, Journal } from "./journal.ts";
 import { load, noRun } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
@@ -67,11 +67,16 @@ export class Handle implements RunHandle {
     const { tenant } = this.#principal;
     const journal = new Journal(tenant, this.run_id);
     let position = after;
+    let previous = (await this.#ports.store.events(tenant, this.run_id, Math.max(0, after - 1), 1))[0]?.hash ?? GENESIS;
+    if (after === 0) previous = GENESIS;
     for (;;) {
       const changed = this.#holds.progress(signal);
       const ended = await this.#hasEnded();
-      for (const stored of await this.#ports.store.events(tenant, this.run_id, position)) {
+      const news = await this.#ports.store.events(tenant, this.run_id, position);
+      journal.assertIntact(news, previous, position);
+      for (const stored of news) {
         position = stored.position;
+        previous = stored.hash;
         yield { position, event: await journal.open(stored, this.#ports.store) };
       }
       if (!follow || ended || signal?.aborted) return;

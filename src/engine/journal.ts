@@ -63,12 +63,13 @@ export class Journal {
   assertIntact(events: readonly StoredEvent[], previous: Uint8Array, after = 0): void {
     let last = previous;
     for (const [index, stored] of events.entries()) {
-      if (stored.position !== after + index + 1 || !this.isIntact(stored, last)) throw this.#broken(after + index + 1);
+      if (stored.position !== after + index + 1 || !this.isIntact(stored, last)) throw this.broken(after + index + 1);
       last = stored.hash;
     }
   }
 
-  #broken(position: number): FaultError {
+  /** What to say of an event that is gone or is not what was written. */
+  broken(position: number): FaultError {
     const message = `event ${position} of run ${this.#run} is not what was written; audit the run and restore it from a backup`;
     return new FaultError(fault("CHAIN_BROKEN", message));
   }
@@ -97,7 +98,7 @@ export class Journal {
       throw new FaultError(
         fault("CHAIN_BROKEN", `the blob ${name} of event ${stored.position} is gone; restore it from a backup`),
       );
-    if (this.blobName(bytes) !== name) throw this.#broken(stored.position);
+    if (this.blobName(bytes) !== name) throw this.broken(stored.position);
     return revive(stored, Buffer.from(bytes).toString("utf8"));
   }
 }

@@ -221,7 +221,7 @@ export class Mailbox {
       case "epoch":
         throw new Fenced("the run is held by another worker now");
       case "position":
-        await this.#catchUp();
+        if (!(await this.#catchUp())) throw this.#journal.broken(landing.position);
         this.#letters.unshift(...batch.letters);
         return;
       case "row":
@@ -248,14 +248,15 @@ export class Mailbox {
     return true;
   }
 
-  async #catchUp(): Promise<void> {
+  /** Reads what others have appended. Answers whether there was anything. */
+  async #catchUp(): Promise<boolean> {
     const { tenant, id, position } = this.#run;
     const stored = await this.#ports.store.events(tenant, id, position);
     const before = this.#run;
     this.#journal.assertIntact(stored, this.#head, position);
     const events = await Promise.all(stored.map((event) => this.#journal.open(event, this.#ports.store)));
     const last = stored.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) return false;
     const fresh: number[] = [];
     for (const event of events) {
       this.#run = fold(this.#run, [event]);
@@ -264,6 +265,7 @@ export class Mailbox {
     assert(this.#run.position === before.position + events.length, "every event was folded");
     this.#head = last.hash;
     this.#listener?.landed(events, { after: this.#run, fresh });
+    return true;
   }
 
   /** Nothing was written. An outcome in hand waits for the store to come back; everyone else is told. */

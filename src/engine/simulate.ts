@@ -99,5 +99,8 @@ function simulated(id: StepId, result: RunResult, acts: boolean, stopped: Readon
       : { would: "unknown", why: "it was never asked before" };
   if (step.state === "succeeded") return { would: "succeed", output: step.output };
   if (step.state === "failed_final" || step.state === "rejected") return { would: "fail", fault: step.fault };
-  return { would: "unknown", why: step.state === "skipped" ? step.fault.message : `it would be ${step.state}` };
+  // Nothing failed here: what it needs was kept from the world.
+  if (step.state === "skipped")
+    return { would: "unknown", why: step.fault.message.replace(/, which is \w+$/, ", whose answer is not known") };
+  return { would: "unknown", why: `it would be ${step.state}` };
 }

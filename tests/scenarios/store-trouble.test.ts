@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Store } from "../../src/core/store.ts";
+import { connect } from "../../src/store/sqlite/driver.ts";
 import { actor, eventsOf } from "./cast.ts";
-import { ana, bot, places } from "./stage.ts";
+import { ana, bot, fileStage, places } from "./stage.ts";
 
 const one = (name: string) => ({ steps: [{ step_id: "a", name }] });
 
@@ -108,5 +109,21 @@ describe.each(places)("counting attempts, on $name", ({ newStage }) => {
     };
     const run = await engine.submit(plan, { principal: bot });
     expect((await run.finished()).spent.attempts).toBe(2);
+  });
+});
+
+describe("a journal whose last event is gone, though its head remembers it", () => {
+  it("is called broken by whoever wants to add to it", async () => {
+    const stage = fileStage();
+    const engine = await stage.open({ tools: [actor("send", () => ({})).tool], tenants: {} });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await run.result();
+    await engine.close();
+    const db = connect(stage.file);
+    db.exec("delete from event where position = (select max(position) from event)");
+    db.close();
+    const next = await stage.open({ tools: [], work: false });
+    const again = await next.run(run.run_id, { principal: ana });
+    await expect(again.cancel()).rejects.toMatchObject({ fault: { code: "CHAIN_BROKEN" } });
   });
 });

@@ -41,6 +41,7 @@ export default {
 
 const planText = `{
   "plan_id": "welcome",
+  "intent_id": "welcome-ana",
   "steps": [
     { "step_id": "write", "name": "mail.write", "payload": { "to": "ana@example.org" } },
     {

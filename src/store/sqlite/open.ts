@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, openSync } from "node:fs";
+import { accessSync, chmodSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type FaultCode, FaultError, fault } from "../../core/fault.ts";
 import { assertRecent, connect, type Database } from "./driver.ts";
@@ -56,6 +56,7 @@ export function makeReady(file: string): void {
   } catch (error) {
     // An existing file is not opened here: closing it would drop the locks this process may hold on it.
     if (codeOf(error) !== "EEXIST") throw unusable(file, error);
+    if (statSync(file).size === 0) chmodSync(file, 0o600); // Someone made room for a store; what is put there is its owner's alone.
   }
   try {
     accessSync(file, constants.R_OK | constants.W_OK);
