@@ -34,6 +34,7 @@ export class Agenda implements Clock, Timers {
   readonly #dated: Dated[] = [];
   readonly #landings: Dated[] = [];
   readonly #dead = new Set<number>();
+  readonly #asleep = new Map<number, number>();
   #now = START;
   #order = 0;
 
@@ -96,8 +97,22 @@ export class Agenda implements Clock, Timers {
     return orphans;
   }
 
+  /** Nothing of this owner happens before then: its process is stopped, and nobody can tell that from death. */
+  sleep(owner: number, until: number): void {
+    this.#asleep.set(owner, until);
+  }
+
   /** What happens next. Time passes on the way to it. */
   next(): Pending | null {
+    for (;;) {
+      const pending = this.#draw();
+      const until = pending === null ? undefined : this.#asleep.get(pending.owner);
+      if (pending === null || until === undefined || until <= this.#now) return pending;
+      this.addAt(until, pending);
+    }
+  }
+
+  #draw(): Pending | null {
     const rng = this.#rng;
     const { hurry, skip, skipMs, latencyMs } = this.#swarm;
     const dated = this.#earliest();

@@ -4,6 +4,9 @@ export interface Arguments {
   readonly json: boolean;
   /** About how many steps to play, over as many seeds as that takes. */
   readonly steps: number;
+  readonly seeds: number;
+  /** Stop at the first violation. */
+  readonly first: boolean;
   /** One seed to play again; null: many, from `from` on. */
   readonly seed: number | null;
   /** The seed to begin with; null: one that nobody has chosen. */
@@ -23,21 +26,26 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
       options: {
         json: { type: "boolean", default: false },
         steps: { type: "string" },
+        seeds: { type: "string" },
+        first: { type: "boolean", default: false },
         seed: { type: "string" },
         from: { type: "string" },
         run: { type: "string" },
         planted: { type: "string" },
       },
     });
-    const numbers = { steps: whole(values.steps), seed: whole(values.seed), from: whole(values.from) };
+    const { steps, seeds, seed, from } = values;
+    const numbers = { steps: whole(steps), seeds: whole(seeds), seed: whole(seed), from: whole(from) };
     for (const [name, value] of Object.entries(numbers))
       if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
-    const { json, run = null, planted = numbers.seed === null ? "all" : "none" } = values;
+    const { json, first, run = null, planted = numbers.seed === null ? "all" : "none" } = values;
     return {
       ...numbers,
       json,
+      first,
       run,
-      steps: numbers.steps ?? stepsDefault,
+      steps: numbers.steps ?? (numbers.seeds === null ? stepsDefault : Number.POSITIVE_INFINITY),
+      seeds: numbers.seeds ?? Number.POSITIVE_INFINITY,
       planted: planted === "all" || planted === "none" ? planted : planted.split(","),
     };
   } catch (error) {

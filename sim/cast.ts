@@ -66,3 +66,4 @@ export const cast: readonly Tool[] = [
 ];
 
 export const castNames: readonly string[] = cast.map(({ name }) => name);
+export const actNames: readonly string[] = cast.filter(({ effect }) => effect === "acts").map(({ name }) => name);

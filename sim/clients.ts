@@ -25,6 +25,7 @@ export class Clients {
   readonly #company: Company;
   /** Which run answers a request key, and for which plan. */
   readonly #requests = new Map<string, { readonly run: RunId; readonly plan: string | null }>();
+  readonly #counts = new Map<string, number>();
   #waiting = 0;
 
   constructor(scene: Scene, company: Company) {
@@ -48,13 +49,13 @@ export class Clients {
   }
 
   #plan(): void {
-    const { rng, swarm, newId } = this.#scene;
+    const { rng, swarm } = this.#scene;
     const tenant = rng.pick(swarm.tenants).name;
     const plan = drawPlan(rng, swarm, tenant);
     const principal = rng.chance(0.85)
       ? ({ id: rng.pick(["bot", "crawler"]), kind: "agent", tenant } as const)
       : ({ id: "eve", kind: "person", tenant } as const);
-    const requestKey = rng.chance(0.7) ? newId("req") : null;
+    const requestKey = rng.chance(0.7) ? this.#nextKey(`${tenant} ${principal.id}`) : null;
     const options: SubmitOptions = {
       principal,
       ...(requestKey !== null && { requestKey }),
@@ -68,6 +69,13 @@ export class Clients {
       const other = drawPlan(rng, swarm, tenant);
       this.#send({ plan: other, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
     }
+  }
+
+  /** Each counts for itself: two tenants, and two in one, use the same keys. */
+  #nextKey(whose: string): string {
+    const count = (this.#counts.get(whose) ?? 0) + 1;
+    this.#counts.set(whose, count);
+    return `request ${count}`;
   }
 
   #send(wish: Wish, inMs: number): void {

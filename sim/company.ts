@@ -50,6 +50,14 @@ export class Company {
     for (const life of [...this.#lives]) life.die("with its machine");
   }
 
+  /** One process stands still for a while, and the others cannot tell that from death. */
+  sleep(): void {
+    const { rng, agenda, counts } = this.#scene;
+    if (this.#lives.length === 0) return;
+    counts.sleeps += 1;
+    agenda.sleep(rng.pick(this.#lives).number, agenda.now() + rng.between(2000, 100_000));
+  }
+
   /** One worker is asked to stop, finishes what it has begun, and a new one takes its place. */
   stop(): void {
     const { rng, counts } = this.#scene;

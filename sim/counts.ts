@@ -10,6 +10,7 @@ export const counted = [
   "doubled",
   "posthumous",
   "jumps",
+  "sleeps",
   "reboots",
   "stops",
   "runs",

@@ -15,7 +15,7 @@ type Fate =
   | "doubled";
 
 /** Further than a lease lasts, often enough. */
-const LONGEST_DELAY_MS = 50_000;
+const LONGEST_DELAY_MS = 100_000;
 
 /** The one shared store as one worker reaches it: every call is an I/O that the scheduler answers, well or badly. */
 export function faultyStore(scene: Scene, life: Life): Store {

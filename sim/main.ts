@@ -1,5 +1,7 @@
 import { randomInt } from "node:crypto";
 import { type Arguments, readArguments } from "./arguments.ts";
+import { type Hunted, hunt } from "./hunt.ts";
+import { planted } from "./planted.ts";
 import { type Found, neverHappened, search } from "./search.ts";
 import { simulate } from "./simulation.ts";
 
@@ -18,49 +20,43 @@ process.exitCode = await (args.seed === null ? playMany(args) : playOne(args.see
 
 async function playOne(seed: number, { json, run }: Arguments): Promise<number> {
   Error.stackTraceLimit = 30;
-  const outcome = await simulate(seed, run);
-  const { steps, violation, trace } = outcome;
+  const { steps, violation, trace } = await simulate(seed, run);
+  const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
-  if (json) {
-    console.log(
-      JSON.stringify({ steps, seeds: 1, violations: violation === null ? 0 : 1, planted: 0, found: 0, trace }),
-    );
-  } else {
-    console.log(
-      `seed ${seed}: ${steps} steps, trace ${trace}, ${violation === null ? "no violation" : "one violation"}`,
-    );
-  }
-  return violation === null ? 0 : 1;
+  if (json) say({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
+  else console.log(`seed ${seed}: ${steps} steps, trace ${trace}, ${violations} violations`);
+  return violations;
 }
 
-async function playMany({ json, steps, from }: Arguments): Promise<number> {
-  const start = from ?? randomInt(2 ** 32);
+async function playMany({ json, steps, seeds, from, first, planted: names }: Arguments): Promise<number> {
+  const start = from ?? randomInt(2 ** 31);
   const begun = performance.now();
-  const found = await search({ from: start, steps, seeds: Number.POSITIVE_INFINITY, first: false });
+  const found = await search({ from: start, steps, seeds, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - begun));
   const never = neverHappened(found);
   report(found, never);
-  if (json) {
-    const violations = found.violations.length;
-    console.log(
-      JSON.stringify({
-        steps: found.steps,
-        seeds: found.seeds,
-        violations,
-        planted: 0,
-        found: 0,
-        from: start,
-        per_second: perSecond,
-        counts: found.counts,
-      }),
-    );
-  } else {
-    console.log(
-      `${found.steps} steps over ${found.seeds} seeds from ${start}, ${found.violations.length} violations, ${perSecond} steps/s`,
-    );
-    console.log(found.counts);
-  }
-  return found.violations.length === 0 && never.length === 0 ? 0 : 1;
+  const bugs = planted.filter(({ name }) => names === "all" || names.includes(name));
+  const hunted = await hunt(bugs, { from: start, seeds: 3000, jobs: 2 });
+  const escaped = hunted.filter((each) => each.found === null);
+  for (const { name } of escaped) console.error(`escaped: ${name}`);
+  const sum = {
+    steps: found.steps,
+    seeds: found.seeds,
+    violations: found.violations.length,
+    planted: hunted.length,
+    found: hunted.length - escaped.length,
+  };
+  if (json) say({ ...sum, from: start, per_second: perSecond, first: firstOf(found), counts: found.counts, hunted });
+  else tell(sum, start, perSecond, found, hunted);
+  return sum.violations + never.length + escaped.length === 0 ? 0 : 1;
+}
+
+function say(answer: object): void {
+  console.log(JSON.stringify(answer));
+}
+
+function firstOf({ violations: [first] }: Found): { readonly seed: number; readonly law: string } | null {
+  return first?.violation == null ? null : { seed: first.seed, law: first.violation.law };
 }
 
 function report({ violations }: Found, never: readonly string[]): void {
@@ -68,4 +64,28 @@ function report({ violations }: Found, never: readonly string[]): void {
     console.error([...(violation?.lines ?? []), `seed ${seed}: ${violation?.law}`, ""].join("\n"));
   for (const { seed, violation } of violations.slice(SHOWN)) console.error(`seed ${seed}: ${violation?.law}`);
   if (never.length > 0) console.error(`never happened, so passing means nothing: ${never.join(", ")}`);
+}
+
+interface Sum {
+  readonly steps: number;
+  readonly seeds: number;
+  readonly violations: number;
+  readonly planted: number;
+  readonly found: number;
+}
+
+function tell(sum: Sum, from: number, perSecond: number, { counts }: Found, hunted: readonly Hunted[]): void {
+  console.log(
+    `${sum.steps} steps over ${sum.seeds} seeds from ${from}: ${sum.violations} violations, ${perSecond} steps/s`,
+  );
+  console.log(
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(", "),
+  );
+  for (const { name, found, seeds, ms } of hunted)
+    console.log(
+      `${found === null ? "ESCAPED" : "found"} after ${seeds} seeds, ${ms} ms: ${name}${found === null ? "" : ` (${found.law})`}`,
+    );
+  if (sum.planted > 0) console.log(`${sum.found} of ${sum.planted} planted wrongs found`);
 }

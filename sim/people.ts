@@ -41,8 +41,10 @@ export class People {
     }
   }
 
-  #notice({ scene, kept, event, after }: Fact): void {
+  #notice(fact: Fact): void {
+    const { scene, kept, event, after } = fact;
     const { rng, swarm, counts } = scene;
+    this.#noticeDoubts(fact);
     const { folk } = swarm;
     switch (event.type) {
       case "run.accepted":
@@ -65,10 +67,6 @@ export class People {
       case "step.uncompensated":
         counts.undosFailed += 1;
         break;
-      case "step.doubted":
-      case "step.probed":
-        if (this.#calm || !rng.chance(folk.vanishes)) this.#lookAt(kept, event.step_id);
-        break;
       case "step.succeeded":
         if (event.ledger !== undefined && rng.chance(folk.undoes)) this.#undo(kept, event.step_id);
         break;
@@ -78,6 +76,15 @@ export class People {
       case "run.ended":
         if (after.ended?.status !== "completed" && rng.chance(folk.resumes)) this.#resume(kept);
         break;
+    }
+  }
+
+  /** Whatever falls into doubt is looked at by someone, sooner or later. */
+  #noticeDoubts({ scene: { rng, swarm }, kept, before, after }: Fact): void {
+    for (const step of before.steps) {
+      const { standing } = after.steps.get(step.index);
+      if (standing.state !== "in_doubt" || standing === step.standing) continue;
+      if (this.#calm || !rng.chance(swarm.folk.vanishes)) this.#lookAt(kept, step.spec.step_id);
     }
   }
 
@@ -193,6 +200,7 @@ export class People {
     this.#plan("undo", step_id, this.#pause(), () => {
       const step = findStep(kept.run, step_id) as Step;
       if (step.act?.state !== "committed" || !canUndo(step)) return "not possible";
+      if (this.#scene.rng.chance(this.#scene.swarm.folk.repeats)) this.#undo(kept, step_id);
       return this.#resolve(kept, step_id, { principal: person(kept, "ana"), as: "undo" });
     });
   }

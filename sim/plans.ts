@@ -37,9 +37,9 @@ function drawConsequences(rng: Rng): JsonObject {
 }
 
 function drawCall(rng: Rng, swarm: Swarm, tenant: string, answering: readonly JsonObject[]): JsonObject {
-  const { name, effect, identity } = rng.chance(0.65)
-    ? rng.pick(cast.filter((tool) => tool.effect === "acts"))
-    : rng.pick(cast);
+  const acts = rng.chance(0.7);
+  const kinds = cast.filter(({ name, effect }) => (effect === "acts") === acts && (!acts || swarm.acts.includes(name)));
+  const { name, effect, identity } = rng.pick(kinds);
   const payload = { tenant, to: `r${rng.below(swarm.recipients)}`, text: `in words ${rng.below(3)}` };
   const bound = answering.length > 0 && rng.chance(0.3) ? rng.pick(answering) : null;
   const path = rng.chance(0.9) ? "/id" : "/nothing";

@@ -2,7 +2,7 @@ import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { Tables } from "../src/store/memory/tables.ts";
 import { Agenda } from "./agenda.ts";
 import { watchAssertions } from "./assertions.ts";
-import { castNames } from "./cast.ts";
+import { actNames, castNames } from "./cast.ts";
 import { Clients } from "./clients.ts";
 import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
@@ -116,10 +116,13 @@ class Play {
 
   #disturb(): void {
     const { agenda, rng, counts } = this.#scene;
-    if (rng.chance(0.2)) {
+    const what = rng.float();
+    if (what < 0.1) {
       this.#company.reboot();
-    } else if (rng.chance(0.3)) {
+    } else if (what < 0.3) {
       this.#company.stop();
+    } else if (what < 0.7) {
+      this.#company.sleep();
     } else {
       counts.jumps += 1;
       agenda.pass(agenda.now() + rng.between(1000, 90_000));
@@ -159,7 +162,7 @@ class Play {
 
 function sceneOf(seed: number, violate: (law: string) => void): Scene {
   const rng = new Rng(seed);
-  const swarm = drawSwarm(rng, castNames);
+  const swarm = drawSwarm(rng, castNames, actNames);
   const agenda = new Agenda(rng, swarm);
   const counts = noCounts();
   const tables = new Tables();

@@ -19,7 +19,7 @@ export interface Rates {
   readonly delayed: number;
   /** The same append arrives twice, at once or later. */
   readonly doubled: number;
-  /** Nobody runs for a while: a machine asleep, a stopped process. */
+  /** Somebody, or everybody, does not run for a while; a machine restarts; a worker is asked to stop. */
   readonly jump: number;
 }
 
@@ -64,13 +64,14 @@ export interface Swarm {
   readonly tenants: readonly TenantPlan[];
   readonly runs: number;
   readonly stepsPerPlan: number;
+  /** The acts that plans are made of; few, so that rare things meet. */
+  readonly acts: readonly string[];
   /** So few that acts meet each other. */
   readonly recipients: number;
   readonly rates: Rates;
   readonly manners: Manners;
   readonly folk: Folk;
   readonly restartMs: number;
-  readonly stops: number;
   readonly hints: number;
   readonly gateMs: number;
   readonly useWithinMs: number;
@@ -98,19 +99,20 @@ export const CALM: Rates = {
   jump: 0,
 };
 
-export function drawSwarm(rng: Rng, toolNames: readonly string[]): Swarm {
+export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: readonly string[]): Swarm {
   const tenants = ["acme", "blue", "corp"].slice(0, rng.between(1, 3));
+  const some = Array.from({ length: rng.between(1, 3) }, () => rng.pick(actNames));
   return {
     workers: rng.chance(0.2) ? 1 : rng.between(2, rng.chance(0.3) ? 8 : 4),
     tenants: tenants.map((name) => ({ name, mode: drawMode(rng), trust: toolNames.filter(() => rng.chance(0.4)) })),
     runs: rng.between(1, 14),
     stepsPerPlan: rng.between(1, 8),
+    acts: rng.chance(0.3) ? actNames : some,
     recipients: rng.between(1, 6),
     rates: drawRates(rng),
     manners: drawManners(rng),
     folk: drawFolk(rng),
     restartMs: rng.pick([10, 2000, 40_000]),
-    stops: rng.chance(0.7) ? 0 : 0.3,
     hints: rng.pick([0, 0.1, 0.8]),
     gateMs: rng.pick([15_000, 120_000, 3_600_000]),
     useWithinMs: rng.pick([2000, 60_000, 3_600_000]),
@@ -120,7 +122,7 @@ export function drawSwarm(rng: Rng, toolNames: readonly string[]): Swarm {
     skipMs: rng.pick([2000, 6000]),
     latencyMs: rng.pick([0, 2, 30]),
     spanMs: rng.pick([500, 10_000, 90_000]),
-    stormSteps: rng.between(200, 1500),
+    stormSteps: rng.between(150, 1000),
   };
 }
 
@@ -142,9 +144,9 @@ function drawRates(rng: Rng): Rates {
     killed: rate(rng, 0.0005, 0.02, 0.3),
     killedInside: rate(rng, 0.001, 0.05),
     posthumous: rng.pick([0, 0.5, 1]),
-    delayed: rate(rng, 0.001, 0.03),
+    delayed: rate(rng, 0.001, 0.06),
     doubled: rate(rng, 0.001, 0.1),
-    jump: rate(rng, 0.0003, 0.005, 0.6),
+    jump: rate(rng, 0.0005, 0.01, 0.4),
   };
 }
 

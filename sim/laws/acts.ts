@@ -28,6 +28,9 @@ export function judgeActs(fact: Fact): void {
     case "step.compensated":
       compensated(fact, event);
       break;
+    case "evidence.kept":
+      evidence(fact, event);
+      break;
   }
 }
 
@@ -148,6 +151,13 @@ function settled(fact: Fact, event: Of<"step.settled">): void {
       counts.resends += 1;
       break;
   }
+}
+
+/** A late value is only evidence where the doubt about its own attempt is settled. */
+function evidence({ scene, before }: Fact, event: Of<"evidence.kept">): void {
+  const { standing, act } = stepOf(before, event);
+  if (standing.state === "in_doubt" && act?.attempt === event.attempt)
+    scene.violate(`${before.id} ${event.step_id}.${event.attempt} is in doubt, and its answer was put aside`);
 }
 
 /** Said to be undone: then it does not stand, and nothing can make it stand again. */

@@ -15,7 +15,11 @@ export async function judgeRest(scene: Scene): Promise<void> {
     );
     tallies(scene, tenant, mine);
   }
-  for (const { run } of runs) for (const [id] of run.notices) scene.violate(`I14: ${id} was never delivered`);
+  for (const { run } of runs) {
+    for (const [id] of run.notices) scene.violate(`I14: ${id} was never delivered`);
+    for (const [id, { status }] of run.gates)
+      if (status === "open") scene.violate(`I8: ${id} of ${run.id} was left open`);
+  }
   heard(scene);
 }
 
