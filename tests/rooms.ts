@@ -77,16 +77,7 @@ export const rooms: readonly Room[] = [
   {
     name: "cli",
     about: "the window: look, approve, settle",
-    rooms: [
-      "core",
-      "policy",
-      "schema",
-      "store/memory",
-      "store/rehearsal",
-      "store/sqlite",
-      "engine",
-      "verifiers",
-    ],
+    rooms: ["core", "policy", "schema", "store/memory", "store/rehearsal", "store/sqlite", "engine", "verifiers"],
     packages: ["commander", "picocolors"],
     node: "any",
   },

@@ -13,9 +13,9 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // A tool runs in this process and may end it, or leave an error behind that nobody catches. Neither may pass for an answer.
 let answered = false;
 const debug = process.argv.includes("--debug");
-process.on("exit", () => {
+process.on("exit", (code) => {
   if (answered) return;
-  process.exitCode = 1;
+  if (code === 0) process.exitCode = 1;
   writeSync(
     2,
     "INTERNAL: a tool or the config ended the process before the command had answered; cancel the run that does so\n",

@@ -119,7 +119,7 @@ describe("a plan on the command line", () => {
       expect(exit).toBe(0);
       expect(Object.keys(answer.steps)).toEqual(["write", "send"]);
     }
-    expect(await site.json("runs")).toMatchObject({ answer: { runs: [] } });
+    expect(await site.json("runs")).toMatchObject({ answer: { fault: { code: "STORE_UNUSABLE" } } }); // Nothing was made.
     expect(site.effects()).toEqual([]);
   });
 });

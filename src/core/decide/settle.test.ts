@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ana, cron, keyOf, later, noon, plan, readPage, robin, sendMail, step } from "../../testing/given/cast.ts";
+import { ana, cron, keyOf, later, plan, readPage, robin, sendMail, step } from "../../testing/given/cast.ts";
 import {
   absent,
   accepts,
