@@ -4,16 +4,18 @@ export interface Arguments {
   readonly json: boolean;
   /** About how many steps to play, over as many seeds as that takes. */
   readonly steps: number;
-  readonly seeds: number;
+  /** For at most so long. */
+  readonly ms: number;
   /** Stop at the first violation. */
   readonly first: boolean;
   /** One seed to play again; null: many, from `from` on. */
   readonly seed: number | null;
   /** The seed to begin with; null: one that nobody has chosen. */
   readonly from: number | null;
-  /** With one seed: the run whose every line is shown. */
-  readonly run: string | null;
-  readonly planted: "all" | "none" | readonly string[];
+  /** With one seed: lines that contain this are told as they happen. */
+  readonly about: string | null;
+  /** all: hunted by search; known: beginning with the seeds that found them before. */
+  readonly planted: "all" | "known" | "none";
 }
 
 const stepsDefault = 1_000_000;
@@ -25,28 +27,36 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
       args: [...args],
       options: {
         json: { type: "boolean", default: false },
-        steps: { type: "string" },
-        seeds: { type: "string" },
         first: { type: "boolean", default: false },
+        steps: { type: "string" },
+        ms: { type: "string" },
         seed: { type: "string" },
         from: { type: "string" },
-        run: { type: "string" },
-        planted: { type: "string" },
+        about: { type: "string" },
+        planted: { type: "string", default: "all" },
       },
     });
-    const { steps, seeds, seed, from } = values;
-    const numbers = { steps: whole(steps), seeds: whole(seeds), seed: whole(seed), from: whole(from) };
+    const { json, first, about = null, planted } = values;
+    const numbers = {
+      steps: whole(values.steps),
+      ms: whole(values.ms),
+      seed: whole(values.seed),
+      from: whole(values.from),
+    };
     for (const [name, value] of Object.entries(numbers))
       if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
-    const { json, first, run = null, planted = numbers.seed === null ? "all" : "none" } = values;
+    if (planted !== "all" && planted !== "known" && planted !== "none")
+      return { wrong: "--planted must be all, known or none" };
+    const { steps, ms, seed, from } = numbers;
     return {
-      ...numbers,
       json,
       first,
-      run,
-      steps: numbers.steps ?? (numbers.seeds === null ? stepsDefault : Number.POSITIVE_INFINITY),
-      seeds: numbers.seeds ?? Number.POSITIVE_INFINITY,
-      planted: planted === "all" || planted === "none" ? planted : planted.split(","),
+      about,
+      planted,
+      seed,
+      from,
+      steps: steps ?? stepsDefault,
+      ms: ms ?? Number.POSITIVE_INFINITY,
     };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };

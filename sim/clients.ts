@@ -1,7 +1,11 @@
+import { checkPlan } from "../src/core/check-plan.ts";
 import { FaultError } from "../src/core/fault.ts";
 import type { RunId } from "../src/core/id.ts";
 import type { JsonObject } from "../src/core/json.ts";
-import type { SubmitOptions } from "../src/engine/api.ts";
+import type { RunResult } from "../src/core/result.ts";
+import type { RunHandle, SubmitOptions } from "../src/engine/api.ts";
+import { Toolbox } from "../src/engine/toolbox.ts";
+import { cast } from "./cast.ts";
 import type { Company } from "./company.ts";
 import { drawPlan } from "./plans.ts";
 import type { Scene } from "./scene.ts";
@@ -62,6 +66,7 @@ export class Clients {
       ...(rng.chance(0.1) && { deadlineMs: rng.between(1000, 120_000) }),
     };
     this.#send({ plan, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
+    if (rng.chance(swarm.folk.rehearses)) this.#rehearse(plan, options);
     if (requestKey === null) return;
     if (rng.chance(swarm.folk.resubmits))
       this.#send({ plan, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
@@ -88,27 +93,56 @@ export class Clients {
   #ask(wish: Wish): string {
     this.#waiting -= 1;
     if (wish.answered) return "answered meanwhile";
-    const engine = this.#company.door();
-    if (engine === null) {
+    const { plan, options } = wish;
+    const asked = this.#company.ask("submit", (engine) => engine.submit(plan, options));
+    if (asked === null) {
       this.#send(wish, 500);
       return "nobody there";
     }
     wish.tries += 1;
-    const mayRepeat = wish.options.requestKey !== undefined && wish.tries < MOST_TRIES;
-    if (mayRepeat) this.#send(wish, PATIENCE_MS);
-    void engine.submit(wish.plan, wish.options).then(
-      (handle) => {
-        wish.answered = true;
-        if (handle.attached) this.#scene.counts.attached += 1;
-        this.#answered(wish, handle.run_id);
-      },
+    if (options.requestKey !== undefined && wish.tries < MOST_TRIES) this.#send(wish, PATIENCE_MS);
+    void asked.then(
+      (handle) => this.#answered(wish, handle),
       (error: unknown) => this.#refused(wish, error),
     );
     return "asked";
   }
 
+  #answered(wish: Wish, handle: RunHandle): void {
+    const { rng, counts, swarm } = this.#scene;
+    wish.answered = true;
+    if (handle.attached) counts.attached += 1;
+    this.#compare(wish, handle.run_id);
+    if (!rng.chance(swarm.folk.waits)) return;
+    void this.#company
+      .ask("result", async (engine) => (await engine.run(handle.run_id, wish.options)).result())
+      ?.then((result) => this.#believe(result), unheard(this.#scene));
+  }
+
+  /** I2: what a caller is told has happened, as the record has it. */
+  #believe({ run_id, status, final }: RunResult): void {
+    const { counts, record, tables, violate } = this.#scene;
+    counts.results += 1;
+    const kept = record.get(run_id);
+    const ends = (kept && tables.events.get(kept.tenant, run_id))?.filter(({ type }) => type === "run.ended") ?? [];
+    const told = ends.some(({ body }) => body?.includes(`"${status}"`));
+    if (final && !told) violate(`a client was told that ${run_id} is ${status}, and it is not`);
+  }
+
+  /** Asks what would happen. Nothing of it may. */
+  #rehearse(plan: JsonObject, { principal }: SubmitOptions): void {
+    const { agenda, counts, rng, swarm } = this.#scene;
+    const happen = () => {
+      counts.rehearsals += 1;
+      const asked = this.#company.ask("simulate", (engine) => engine.simulate(plan, { principal }));
+      void asked?.catch(unheard(this.#scene));
+      return "asked";
+    };
+    agenda.addAt(agenda.now() + rng.below(swarm.spanMs), { name: "simulate", owner: 0, about: "", happen });
+  }
+
   /** Whoever asks twice for the same gets the same, and nobody gets what another plan became. */
-  #answered({ plan, options: { principal, requestKey } }: Wish, run: RunId): void {
+  #compare({ plan, options: { principal, requestKey } }: Wish, run: RunId): void {
     if (requestKey === undefined) return;
     const name = `${principal.tenant} ${principal.id} ${requestKey}`;
     const known = this.#requests.get(name);
@@ -116,7 +150,7 @@ export class Clients {
       this.#scene.violate(`request ${name} was answered with ${run}, it became ${known?.run}`);
       return;
     }
-    const text = JSON.stringify(plan);
+    const text = normal(plan);
     if (known.plan !== null && known.plan !== text)
       this.#scene.violate(`request ${name} with two plans became one run ${run}`);
     this.#requests.set(name, { run, plan: text });
@@ -129,9 +163,34 @@ export class Clients {
       return;
     }
     const { code } = error.fault;
-    if (code.startsWith("STORE_") || code === "ENGINE_CLOSED") return;
+    if (isUnheard(code)) return;
+    if (code === "PLAN_INVALID" && this.#scene.swarm.skew > 0) {
+      this.#send(wish, 1000); // It asked someone who lacks a tool.
+      return;
+    }
     wish.answered = true;
     if (code === "REQUEST_KEY_REUSED") counts.requestsRefused += 1;
     else this.#scene.violate(`a client was refused: ${error.message}`);
   }
+}
+
+const toolbox = new Toolbox(cast);
+
+/** Two plans that differ only in what they leave unsaid are one. */
+function normal(plan: JsonObject): string {
+  const checked = checkPlan(plan, { tools: toolbox, context: {}, strict: false });
+  return JSON.stringify(checked.ok ? checked.plan : plan);
+}
+
+function isUnheard(code: string): boolean {
+  return code.startsWith("STORE_") || code === "ENGINE_CLOSED";
+}
+
+/** A caller may go without an answer, but not with one that is no fault. */
+function unheard({ violate, swarm }: Scene): (error: unknown) => void {
+  return (error) => {
+    const code = error instanceof FaultError ? error.fault.code : null;
+    const known = code !== null && (isUnheard(code) || (code === "PLAN_INVALID" && swarm.skew > 0));
+    if (!known) violate(`a client was told ${String(error)}`);
+  };
 }

@@ -1,11 +1,19 @@
 import type { Engine } from "../src/engine/api.ts";
+import { actNames } from "./cast.ts";
 import { Life } from "./life.ts";
 import type { Scene } from "./scene.ts";
+
+/** Something that was asked of a process and is not answered yet. */
+interface Call {
+  readonly life: Life;
+  readonly what: string;
+}
 
 /** The processes of a simulation: workers that die and come back, and one that only takes commands. */
 export class Company {
   readonly #scene: Scene;
   readonly #lives: Life[] = [];
+  readonly #calls = new Set<Call>();
   #born = 0;
   #closing = false;
 
@@ -20,12 +28,15 @@ export class Company {
   }
 
   #begin(works: boolean): void {
+    const { rng, swarm } = this.#scene;
     this.#born += 1;
-    this.#lives.push(new Life(this.#scene, this.#born, works, (life) => this.#mourn(life)));
+    const missing = works && !this.#closing && rng.chance(swarm.skew) ? rng.pick(actNames) : null;
+    this.#lives.push(new Life(this.#scene, this.#born, { works, missing }, (life) => this.#mourn(life)));
   }
 
   #mourn(life: Life): void {
     this.#lives.splice(this.#lives.indexOf(life), 1);
+    for (const call of this.#calls) if (call.life === life) this.#calls.delete(call);
     const { agenda, rng, swarm } = this.#scene;
     const happen = () => {
       this.#begin(life.works);
@@ -35,10 +46,19 @@ export class Company {
     agenda.addAt(agenda.now() + pause, { name: "start", owner: 0, about: "", happen });
   }
 
-  /** Any engine that answers. */
-  door(): Engine | null {
-    const open = this.#lives.flatMap(({ engine }) => engine ?? []);
-    return open.length === 0 ? null : this.#scene.rng.pick(open);
+  /** Asks any process that answers; null if there is none. The answer may never come. */
+  ask<Value>(what: string, ask: (engine: Engine) => Promise<Value>): Promise<Value> | null {
+    const open = this.#lives.filter(({ engine }) => engine !== null);
+    if (open.length === 0) return null;
+    const life = this.#scene.rng.pick(open);
+    const call = { life, what };
+    this.#calls.add(call);
+    return ask(life.engine as Engine).finally(() => this.#calls.delete(call));
+  }
+
+  /** What living processes owe an answer to. */
+  get owed(): readonly string[] {
+    return Array.from(this.#calls, ({ what, life }) => `${what} (w${life.number})`);
   }
 
   /** A machine restarts: everyone on it dies, and markers that were not synced may be gone. */
@@ -58,19 +78,24 @@ export class Company {
     agenda.sleep(rng.pick(this.#lives).number, agenda.now() + rng.between(2000, 100_000));
   }
 
-  /** One worker is asked to stop, finishes what it has begun, and a new one takes its place. */
+  /** One worker is asked to stop. */
   stop(): void {
-    const { rng, counts } = this.#scene;
-    const life = this.#lives.length === 0 ? null : rng.pick(this.#lives);
-    if (life?.engine == null || !life.works) return;
-    counts.stops += 1;
+    const working = this.#lives.filter(({ works }) => works);
+    if (working.length > 0) this.#stop(this.#scene.rng.pick(working));
+  }
+
+  /** It finishes what it has begun, and a new one takes its place. */
+  #stop(life: Life): void {
     const { engine } = life;
+    if (engine === null) return;
+    this.#scene.counts.stops += 1;
     life.engine = null;
     void engine.close().then(() => life.die("in peace"));
   }
 
-  /** The weather clears: whoever is dead comes back soon. */
+  /** The weather clears: whoever is dead comes back soon, and whoever lacks a tool makes room for one who has them all. */
   calm(): void {
     this.#closing = true;
+    for (const life of [...this.#lives]) if (life.missing !== null) life.die("to be replaced");
   }
 }

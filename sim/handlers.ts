@@ -9,7 +9,8 @@ import type { Dispatch } from "./world.ts";
 
 /** The cast as one worker has it: every call goes out into the shared world and comes back, or not, as chance will have it. */
 export function toolsFor(scene: Scene, life: Life): readonly Tool[] {
-  return cast.map((tool) => ({
+  const tools = life.missing === null ? cast : cast.filter(({ name }) => name !== life.missing);
+  return tools.map((tool) => ({
     ...tool,
     run: (input, context) => {
       if (!life.alive) return never();
@@ -61,7 +62,8 @@ function compute(scene: Scene, life: Life, tool: Tool, input: Json, context: Too
   return new Promise((resolve, reject) => {
     const manner = drawManner(scene);
     talk(scene, context, input);
-    const value = answerOf(input, `${tool.name}-${(input as JsonObject).to as string}`);
+    const id = `${tool.name}-${(input as JsonObject).to as string}`;
+    const value = answerOf(input, scene.rng.chance(scene.swarm.manners.verbose) ? id.padEnd(70_000, ".") : id);
     later(scene, life, drawLatency(scene, tool.timeoutMs, 0), context.step_id, () => {
       if (manner === "value") resolve(value);
       else if (manner === "lie") resolve({ ...value, n: "many" });

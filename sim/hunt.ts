@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
+import { knownSeeds } from "./known-seeds.ts";
 import { plant } from "./plant.ts";
 import type { Planted } from "./planted.ts";
 
@@ -15,14 +16,16 @@ export interface Hunted {
 
 export interface Hunt {
   readonly from: number;
-  /** After so many seeds it has escaped. */
-  readonly seeds: number;
+  /** After so long it has escaped. */
+  readonly ms: number;
   /** At once. */
   readonly jobs: number;
+  /** Begin with the seed that found it before. */
+  readonly known: boolean;
 }
 
-/** So long may the search for one wrong take. */
-const PATIENCE_MS = 120_000;
+/** How much longer than its time a search may take before it is taken to hang. */
+const GRACE_MS = 60_000;
 
 /** Looks for each planted wrong with the simulator, in a process of its own. */
 export async function hunt(bugs: readonly Planted[], bounds: Hunt): Promise<readonly Hunted[]> {
@@ -33,27 +36,31 @@ export async function hunt(bugs: readonly Planted[], bounds: Hunt): Promise<read
   };
   await Promise.all(Array.from({ length: bounds.jobs }, work));
   const order = bugs.map(({ name }) => name);
-  return hunted.sort((left, right) => order.indexOf(left.name) - order.indexOf(right.name));
+  return hunted.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
 }
 
-async function huntOne(bug: Planted, { from, seeds }: Hunt): Promise<Hunted> {
+async function huntOne(bug: Planted, { from, ms, known }: Hunt): Promise<Hunted> {
+  const { name } = bug;
   const main = plant(bug);
   const begun = performance.now();
-  const answer = await run(main, [
+  const start = known ? (knownSeeds[name] ?? from) : from;
+  const args = [
     "--planted",
     "none",
     "--first",
     "--json",
     "--from",
-    `${from}`,
-    "--seeds",
-    `${seeds}`,
-  ]);
+    `${start}`,
+    "--ms",
+    `${ms}`,
+    "--steps",
+    "1000000000",
+  ];
+  const answer = await run(main, args, ms + GRACE_MS);
   rmSync(dirname(dirname(main)), { recursive: true, force: true });
-  const { name } = bug;
-  const ms = Math.round(performance.now() - begun);
-  if (answer === null) return { name, found: { seed: from, law: "it never came to an end" }, seeds: 1, ms };
-  return { name, found: answer.first, seeds: answer.seeds, ms };
+  const took = Math.round(performance.now() - begun);
+  if (answer === null) return { name, found: { seed: start, law: "it never came to an end" }, seeds: 1, ms: took };
+  return { name, found: answer.first, seeds: answer.seeds, ms: took };
 }
 
 interface Answer {
@@ -61,11 +68,11 @@ interface Answer {
   readonly first: { readonly seed: number; readonly law: string } | null;
 }
 
-/** Null: it had to be stopped. */
-function run(main: string, args: readonly string[]): Promise<Answer | null> {
+/** Null: it hung. */
+function run(main: string, args: readonly string[], patienceMs: number): Promise<Answer | null> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "ignore"] });
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+    const timer = setTimeout(() => child.kill("SIGKILL"), patienceMs);
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       said += text;

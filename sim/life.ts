@@ -4,20 +4,25 @@ import { faultyStore } from "./faulty-store.ts";
 import { toolsFor } from "./handlers.ts";
 import type { Scene } from "./scene.ts";
 
+type Kind = Pick<Life, "works" | "missing">;
+
 /** One process with an engine in it, from its start to its death. */
 export class Life {
   readonly number: number;
   readonly works: boolean;
+  /** A tool that its version of the program does not have. */
+  readonly missing: string | null;
   alive = true;
   engine: Engine | null = null;
   readonly #scene: Scene;
   readonly #hints = new Set<() => void>();
   readonly #died: (life: Life) => void;
 
-  constructor(scene: Scene, number: number, works: boolean, died: (life: Life) => void) {
+  constructor(scene: Scene, number: number, { works, missing }: Kind, died: (life: Life) => void) {
     this.#scene = scene;
     this.number = number;
     this.works = works;
+    this.missing = missing;
     this.#died = died;
     void this.#begin();
   }

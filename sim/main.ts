@@ -8,6 +8,9 @@ import { simulate } from "./simulation.ts";
 /** Stacks are for reading, and nobody reads those of a million simulated faults. */
 Error.stackTraceLimit = 0;
 
+/** So long is a planted wrong looked for. */
+const HUNT_MS = 120_000;
+
 /** Of how many broken laws the last lines are told. */
 const SHOWN = 5;
 
@@ -18,9 +21,9 @@ if ("wrong" in args) {
 }
 process.exitCode = await (args.seed === null ? playMany(args) : playOne(args.seed, args));
 
-async function playOne(seed: number, { json, run }: Arguments): Promise<number> {
+async function playOne(seed: number, { json, about }: Arguments): Promise<number> {
   Error.stackTraceLimit = 30;
-  const { steps, violation, trace } = await simulate(seed, run);
+  const { steps, violation, trace } = await simulate(seed, about);
   const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
   if (json) say({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
@@ -28,15 +31,19 @@ async function playOne(seed: number, { json, run }: Arguments): Promise<number> 
   return violations;
 }
 
-async function playMany({ json, steps, seeds, from, first, planted: names }: Arguments): Promise<number> {
+async function playMany({ json, steps, ms, first, from, planted: asked }: Arguments): Promise<number> {
   const start = from ?? randomInt(2 ** 31);
   const begun = performance.now();
-  const found = await search({ from: start, steps, seeds, first });
+  const found = await search({ from: start, steps, ms, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - begun));
   const never = neverHappened(found);
   report(found, never);
-  const bugs = planted.filter(({ name }) => names === "all" || names.includes(name));
-  const hunted = await hunt(bugs, { from: start, seeds: 3000, jobs: 2 });
+  const hunted = await hunt(asked === "none" ? [] : planted, {
+    from: start,
+    ms: HUNT_MS,
+    jobs: 2,
+    known: asked === "known",
+  });
   const escaped = hunted.filter((each) => each.found === null);
   for (const { name } of escaped) console.error(`escaped: ${name}`);
   const sum = {

@@ -73,6 +73,9 @@ export class People {
       case "step.proposed":
         if (event.cause.by === "errand") counts.errands += 1;
         break;
+      case "step.parked":
+        if (event.on.for === "tool") counts.parked += 1;
+        break;
       case "run.ended":
         if (after.ended?.status !== "completed" && rng.chance(folk.resumes)) this.#resume(kept);
         break;
@@ -109,12 +112,12 @@ export class People {
 
   /** Goes to whatever door is open; comes back when the answer was not one. */
   #go(again: () => void, ask: (engine: Engine) => Promise<unknown>, forbidden = false): string {
-    const engine = this.#company.door();
-    if (engine === null) {
+    const asked = this.#company.ask("command", ask);
+    if (asked === null) {
       again();
       return "nobody there";
     }
-    void ask(engine).then(
+    void asked.then(
       () => {
         if (forbidden) this.#scene.violate("I7: someone who may not was let through");
       },
@@ -129,8 +132,8 @@ export class People {
       return;
     }
     const { code } = error.fault;
-    const unheard = code.startsWith("STORE_") || code === "ENGINE_CLOSED";
-    if (unheard && this.#calm) again();
+    const unheard = code.startsWith("STORE_") || code === "ENGINE_CLOSED" || code === "TOOL_MISSING";
+    if (this.#calm && (unheard || code === "NOT_POSSIBLE")) again();
     if (!unheard && !ordinary.includes(code) && !forbidden)
       this.#scene.violate(`a person was refused: ${error.message}`);
   }
@@ -163,13 +166,10 @@ export class People {
       ...others.map(({ name }) => ({ id: "ana", kind: "person", tenant: name }) as const),
     ] as const;
     const principal: PrincipalInput = rng.pick(who);
-    this.#plan("intrude", gate, this.#pause(), () =>
-      this.#go(
-        () => {},
-        (engine) => engine.approve(gate, { principal }),
-        true,
-      ),
-    );
+    const stranger = principal.tenant !== kept.tenant;
+    const intrude = (engine: Engine): Promise<unknown> =>
+      stranger && rng.chance(0.5) ? engine.run(kept.run.id, { principal }) : engine.approve(gate, { principal });
+    this.#plan("intrude", gate, this.#pause(), () => this.#go(() => {}, intrude, true));
   }
 
   #cancel(kept: Kept): void {

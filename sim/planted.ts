@@ -1,11 +1,17 @@
-/** A small wrong that is put into a copy of the compiled engine, to see whether the simulator finds it. */
-export interface Planted {
-  readonly name: string;
+/** One replacement in a compiled file. */
+export interface Edit {
   /** Below dist-sim/src. */
   readonly file: string;
   /** Exactly once in the file, or planting fails. */
   readonly find: string;
   readonly replace: string;
+}
+
+/** A small wrong that is put into a copy of the compiled engine, to see whether the simulator finds it. */
+export interface Planted extends Edit {
+  readonly name: string;
+  /** Where the engine would catch it a second time. */
+  readonly also?: Edit;
 }
 
 const decide = "core/decide";
@@ -119,8 +125,8 @@ const acting: readonly Planted[] = [
   {
     name: "what was undone can be undone once more",
     file: `${decide}/settle.js`,
-    find: "return undoable ? null :",
-    replace: 'return undoable || standing.state === "compensating" ? null :',
+    find: "const impossible = cannotUndo(step, tool) ?? cannotAskAgain(run, step);",
+    replace: 'const impossible = step.standing.state.startsWith("compensat") ? null : cannotUndo(step, tool);',
   },
 ];
 
@@ -190,9 +196,9 @@ const fencing: readonly Planted[] = [
   {
     name: "an outcome is dropped when another append came first",
     file: "engine/mailbox.js",
-    find: "await this.#catchUp();\n                this.#letters.unshift(...batch.letters);",
+    find: "this.#letters.unshift(...batch.letters);",
     replace:
-      'await this.#catchUp();\n batch.letters.forEach((letter) => letter.command.type === "end" ? letter.answer(batch.decisions[0]) : this.#letters.push(letter));',
+      'for (const letter of batch.letters)\n letter.command.type === "end" ? letter.answer(batch.decisions[0]) : this.#letters.push(letter);',
   },
   {
     name: "an outcome is dropped when the store fails",
@@ -275,6 +281,11 @@ const governing: readonly Planted[] = [
     file: "core/evolve/step.js",
     find: "nearer.missing === 0 ? placed",
     replace: "nearer.missing <= 1 ? placed",
+    also: {
+      file: `${decide}/start.js`,
+      find: "const gone = step.cause === null &&",
+      replace: "const gone = step.cause === run &&",
+    },
   },
   {
     name: "a retry does not count the tries before it",
@@ -292,8 +303,8 @@ const governing: readonly Planted[] = [
   {
     name: "a late value is dropped",
     file: `${decide}/end.js`,
-    find: 'if (doubted && ending.how === "value")',
-    replace: "if (doubted && ending.how === null)",
+    find: 'if (act !== null && ending.how === "value")',
+    replace: "if (act !== null && ending.how === null)",
   },
   {
     name: "a cost is charged once to two tallies",

@@ -4,7 +4,7 @@ import type { EffectKey, RunId, StepId, Tenant } from "../src/core/id.ts";
 import { type Json, type JsonObject, sameJson } from "../src/core/json.ts";
 import { rowsOf } from "../src/core/rows-of.ts";
 import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
-import type { Claim, Entry, Put } from "../src/core/store.ts";
+import type { Claim, Entry, Put, SealedEvent } from "../src/core/store.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
 import { judgeActs } from "./laws/acts.ts";
 import { judgeGates } from "./laws/gates.ts";
@@ -78,9 +78,7 @@ export class RunRecord {
         scene.violate(`I4: ${entry.run} was written under epoch ${entry.expect.epoch}, it is ${kept.epoch}`);
       }
       const before = kept.run;
-      const events = entry.events.map(
-        (sealed) => ({ type: sealed.type, at: sealed.at, ...JSON.parse(sealed.body) }) as Event,
-      );
+      const events = entry.events.map((sealed) => read(scene, entry.tenant, sealed));
       for (const event of events) this.#happened(scene, kept, event);
       judgeWaking(scene, kept.run);
       this.#compareRows(scene, entry, rowsOf(before, events, kept.run));
@@ -137,6 +135,7 @@ export class RunRecord {
 
   /** A tool that only computes or reads is called. */
   asked(tool: Tool, input: Json, { run_id, step_id }: ToolContext): void {
+    if (!this.#kept.has(run_id)) return; // A rehearsal computes, too.
     const step = this.#called(tool, input, run_id, step_id);
     if (step !== null) this.#inOrder(step, run_id);
   }
@@ -224,4 +223,11 @@ function undoInput({ cause, call }: Step): Json | null {
 
 function samePut(left: Put, right: Put): boolean {
   return left.table === right.table && left.key === right.key && left.was === right.was && left.row === right.row;
+}
+
+/** An event as its bytes have it; where they are too many, they are kept beside the journal. */
+function read({ tables }: Scene, tenant: Tenant, { type, at, body }: SealedEvent): Event {
+  const named = body.startsWith('{"$blob":') ? (JSON.parse(body) as { readonly $blob: string }).$blob : null;
+  const text = named === null ? body : Buffer.from(tables.blobs.get(tenant, named) ?? []).toString("utf8");
+  return { type, at, ...JSON.parse(text) } as Event;
 }

@@ -12,15 +12,17 @@ export interface Found {
 export interface Bounds {
   readonly from: number;
   readonly steps: number;
-  readonly seeds: number;
   /** Stop at the first law that is broken. */
   readonly first: boolean;
+  /** Begin no seed after so long. */
+  readonly ms: number;
 }
 
 /** Plays seed after seed. */
-export async function search({ from, steps, seeds, first }: Bounds): Promise<Found> {
+export async function search({ from, steps, first, ms }: Bounds): Promise<Found> {
   const found = { seeds: 0, steps: 0, counts: noCounts(), violations: [] as Outcome[] };
-  while (found.steps < steps && found.seeds < seeds) {
+  const end = performance.now() + ms;
+  while (found.steps < steps && performance.now() < end) {
     const outcome = await simulate(from + found.seeds);
     found.seeds += 1;
     found.steps += outcome.steps;
@@ -33,7 +35,7 @@ export async function search({ from, steps, seeds, first }: Bounds): Promise<Fou
 }
 
 /** So many seeds that everything must have happened at least once. */
-const ENOUGH_SEEDS = 300;
+const ENOUGH_SEEDS = 500;
 
 /** What never happened though it should have: then passing means nothing. */
 export function neverHappened({ seeds, counts }: Found): readonly Counted[] {

@@ -138,7 +138,8 @@ class Play {
   }
 
   #isAtRest(): boolean {
-    if (!this.#scene.agenda.quiet || !this.#clients.done || !this.#people.done) return false;
+    const idle = this.#scene.agenda.quiet && this.#clients.done && this.#people.done;
+    if (!idle || this.#company.owed.length > 0) return false;
     for (const { run } of this.#scene.record.all()) {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
     }
@@ -152,7 +153,7 @@ class Play {
       const steps = Array.from(run.steps, ({ spec, standing }) => `${spec.step_id} ${spec.name} ${standing.state}`);
       lines.push(`${run.id} (epoch ${epoch}, held by ${holder}, ${run.notices.size} notices): ${steps.join(", ")}`);
     }
-    return lines.join("; ") || "someone still waits for an answer";
+    return [...lines, ...this.#company.owed.map((what) => `${what} was never answered`)].join("; ");
   }
 
   async #close(): Promise<void> {

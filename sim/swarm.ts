@@ -37,6 +37,8 @@ export interface Manners {
   readonly blind: number;
   readonly heedsAbort: number;
   readonly talks: number;
+  /** Answers so much that it is kept beside the journal. */
+  readonly verbose: number;
 }
 
 /** How people behave. */
@@ -50,6 +52,10 @@ export interface Folk {
   readonly undoes: number;
   readonly resubmits: number;
   readonly conflicts: number;
+  /** Waits for the result of what was asked for. */
+  readonly waits: number;
+  /** Wants to know first what would happen. */
+  readonly rehearses: number;
 }
 
 export interface TenantPlan {
@@ -72,6 +78,8 @@ export interface Swarm {
   readonly manners: Manners;
   readonly folk: Folk;
   readonly restartMs: number;
+  /** How many processes run a program that lacks a tool. */
+  readonly skew: number;
   readonly hints: number;
   readonly gateMs: number;
   readonly useWithinMs: number;
@@ -113,6 +121,7 @@ export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: read
     manners: drawManners(rng),
     folk: drawFolk(rng),
     restartMs: rng.pick([10, 2000, 40_000]),
+    skew: rng.pick([0, 0, 0, 0.3]),
     hints: rng.pick([0, 0.1, 0.8]),
     gateMs: rng.pick([15_000, 120_000, 3_600_000]),
     useWithinMs: rng.pick([2000, 60_000, 3_600_000]),
@@ -161,6 +170,7 @@ function drawManners(rng: Rng): Manners {
     blind: rate(rng, 0.05, 0.4, 0.5),
     heedsAbort: rng.pick([0, 0.5, 1]),
     talks: rate(rng, 0.05, 0.5),
+    verbose: rate(rng, 0.002, 0.02, 0.8),
   };
 }
 
@@ -175,5 +185,7 @@ function drawFolk(rng: Rng): Folk {
     undoes: rate(rng, 0.05, 0.6),
     resubmits: rate(rng, 0.1, 0.6, 0.3),
     conflicts: rate(rng, 0.05, 0.4, 0.5),
+    waits: rate(rng, 0.1, 0.6, 0.4),
+    rehearses: rate(rng, 0.02, 0.2, 0.7),
   };
 }
