@@ -104,6 +104,21 @@ describe.each(places)("on $name", ({ newStage }) => {
     expect((await engine.audit({ principal: ana })).broken).toEqual([]);
   });
 
+  it("a call that may be sent again is sent ever more patiently to a world that is down", async () => {
+    const stage = newStage();
+    const down = throws("NETWORK_TIMEOUT");
+    const slow: Deed = (call) => {
+      stage.clock.advance(5);
+      return down(call);
+    };
+    const mail = actor("send", slow, { idempotent: { forMs: 60 * minute }, timeoutMs: 1000 });
+    const engine = await stage.open({ tools: [mail.tool] });
+    await engine.submit({ steps: [send] }, { principal: bot });
+    for (let passed = 0; passed < 5; passed += 1) await stage.pass(minute);
+    expect(mail.calls.length).toBeGreaterThan(5);
+    expect(mail.calls.length).toBeLessThan(15);
+  });
+
   it("a gate that is opened while another step ends the plan is opened, then closed", async () => {
     const stage = newStage();
     const engine = await stage.open({

@@ -85,12 +85,22 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
       events: [{ type: "step.probed", at: now, step_id, saw: "absent", why: "absent once proves nothing", next_at }],
     };
   }
-  if (exits.resend_until !== null && now < exits.resend_until && mayAct(run, step)) {
+  const again = resendAt(step, now);
+  const may = exits.resend_until !== null && again < exits.resend_until && mayAct(run, step);
+  if (may && again <= now)
     return by({ as: "resend" }, "declaration", "the tool promises that the same key is harmless");
-  }
-  const why = sighting?.why ?? "nobody here can tell";
-  return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at: null }] };
+  const why = sighting?.why ?? (may ? "it was sent again not long ago" : "nobody here can tell");
+  return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at: may ? again : null }] };
 }
+
+/** At once, then ever more patiently: a world that does not answer is not asked all the time. */
+function resendAt({ act }: Step, now: Instant): Instant {
+  if (act === null || act.sent_at === act.started_at) return now;
+  const passed = act.started_at - act.sent_at;
+  return (act.started_at + Math.min(RESEND_MS.most, Math.max(RESEND_MS.least, passed))) as Instant;
+}
+
+const RESEND_MS = { least: 1000, most: 60_000 };
 
 /** A run that was cancelled or ended by a step sends nothing out any more, not even again. */
 function mayAct(run: Run, step: Step): boolean {
