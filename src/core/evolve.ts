@@ -4,27 +4,29 @@ import { evolveStep } from "./evolve/step.ts";
 import { isIdle, resumed, withdrawn } from "./place.ts";
 import { full } from "./plan.ts";
 import { dependents } from "./plan-graph.ts";
-import type { Run } from "./run.ts";
+import type { MutableRun, Run } from "./run.ts";
 import { isUndo, type Step } from "./step.ts";
 import { TrieMap } from "./trie-map.ts";
 import { Vector } from "./vector.ts";
 
 /** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
 export function evolve(before: Run, event: Event): Run {
-  const run = { ...before, position: before.position + 1, fresh: NOTHING_FRESH };
+  const run: MutableRun = { ...before };
+  run.position += 1;
+  run.fresh = NOTHING_FRESH;
   switch (event.type) {
     case "run.accepted":
       return born(run, event);
     case "run.closed":
-      return { ...run, open: false };
+      return Object.assign(run, { open: false });
     case "cancel.requested":
-      return cancelled({ ...run, open: false, cancel: { by: event.by, reason: event.reason } });
+      return cancelled(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
     case "run.resumed":
       return resumed(run);
     case "run.ended":
-      return { ...run, ended: { status: event.status, at: event.at } };
+      return Object.assign(run, { ended: { status: event.status, at: event.at } });
     case "notice.delivered":
-      return { ...run, notices: run.notices.delete(event.notice_id) };
+      return Object.assign(run, { notices: run.notices.delete(event.notice_id) });
     case "gate.opened":
     case "gate.approved":
     case "gate.rejected":
@@ -39,7 +41,7 @@ export function evolve(before: Run, event: Event): Run {
 
 const NOTHING_FRESH: readonly number[] = [];
 
-function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
+function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
   const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(full) };
   const steps = (plan?.steps ?? []).map(
     (spec, index): Step => ({
@@ -61,9 +63,7 @@ function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
   const { type: _type, at, run_id: id, ...given } = event;
   let index = TrieMap.empty<number>();
   for (const step of steps) index = index.set(step.spec.step_id, step.index);
-  return {
-    ...run,
-    ...given,
+  return Object.assign(run, given, {
     id,
     accepted_at: at,
     plan,
@@ -73,15 +73,14 @@ function born(run: Run, event: Extract<Event, { type: "run.accepted" }>): Run {
     dependents: plan === null ? [] : dependents(plan),
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
-  };
+  });
 }
 
-function cancelled(run: Run): Run {
-  let after = run;
+function cancelled(run: MutableRun): MutableRun {
   for (const step of run.steps) {
-    if (isIdle(step) && !isUndo(step)) after = withdrawn(after, step, { state: "cancelled" });
+    if (isIdle(step) && !isUndo(step)) withdrawn(run, step, { state: "cancelled" });
   }
-  return after;
+  return run;
 }
 
 /** Folds a whole history. */

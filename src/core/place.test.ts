@@ -14,39 +14,43 @@ import {
 import { given } from "../testing/given.ts";
 import { fault } from "./fault.ts";
 import { isIdle, placed, reopened, sunk, withdrawn, withStep } from "./place.ts";
+import type { MutableRun } from "./run.ts";
 import type { Standing } from "./step.ts";
 
 const { run } = given(accepts(plan(step("a"), step("b", { after: ["a"] }))));
 const a = run.steps.get(0);
 const b = run.steps.get(1);
+/** The run while a fact is written into it. */
+const draft = (over: Partial<MutableRun> = {}): MutableRun => ({ ...run, ...over });
 const why = fault("TOOL_FAILED", "it failed");
 const retrying: Standing = { state: "failed_retryable", fault: why, retry_at: later(5) };
 
 describe("putting a step into a state", () => {
   it("moves the counters with it", () => {
-    expect(placed(run, a, retrying).paces).toMatchObject({ moving: 0, retrying: 1, blocked: 1 });
-    expect(placed(run, a, { state: "running", attempt: 1, started_at: noon }).paces).toBe(run.paces);
+    expect(placed(draft(), a, retrying).paces).toMatchObject({ moving: 0, retrying: 1, blocked: 1 });
+    expect(placed(draft(), a, { state: "running", attempt: 1, started_at: noon }).paces).toBe(run.paces);
   });
 
   it("keeps the list of those who wait", () => {
-    const waits = placed(run, a, retrying);
-    expect([...waits.waiting]).toEqual([["a", true]]);
+    const waits = placed(draft(), a, retrying);
+    const { waiting } = waits;
+    expect([...waiting]).toEqual([["a", true]]);
     const still = placed(waits, a, { state: "waiting", on: { for: "time", until: later(9) } });
-    expect(still.waiting).toBe(waits.waiting);
+    expect(still.waiting).toBe(waiting);
     expect([...placed(still, a, { state: "ready" }).waiting]).toEqual([]);
   });
 
   it("names what became ready, and reopens a run that had ended", () => {
-    const ended = { ...run, fresh: [], ended: { status: "failed", at: noon } as const };
-    expect(placed(ended, b, { state: "ready" })).toMatchObject({ fresh: [1], ended: null });
-    expect(placed(ended, b, { state: "cancelled" }).fresh).toEqual([]);
+    const ended = { fresh: [], ended: { status: "failed", at: noon } as const };
+    expect(placed(draft(ended), b, { state: "ready" })).toMatchObject({ fresh: [1], ended: null });
+    expect(placed(draft(ended), b, { state: "cancelled" }).fresh).toEqual([]);
   });
 
   it("leaves counters and end alone where only the step itself is another", () => {
-    const ended = { ...run, ended: { status: "failed", at: noon } as const };
-    const after = withStep(ended, { ...a, attempts: 7 });
+    const ended = { status: "failed", at: noon } as const;
+    const after = withStep(draft({ ended }), { ...a, attempts: 7 });
     expect(after.steps.get(0).attempts).toBe(7);
-    expect(after).toMatchObject({ paces: run.paces, ended: ended.ended });
+    expect(after).toMatchObject({ paces: run.paces, ended });
   });
 });
 
@@ -73,7 +77,7 @@ describe("a step that may run again", () => {
   const cancel = { by: "ana", reason: "" };
 
   it("is ready, cancelled with its run, or skipped with its plan", () => {
-    const state = (over: object) => reopened({ ...run, ...over }, a).steps.get(0).standing.state;
+    const state = (over: object) => reopened(draft(over), a).steps.get(0).standing.state;
     expect(state({})).toBe("ready");
     expect(state({ cancel })).toBe("cancelled");
     expect(state({ stopped: "b" })).toBe("skipped");
@@ -94,17 +98,18 @@ describe("taking a step out of the run", () => {
       goesUnheard("send"),
       settles("send", null),
     );
-    const out = (id: string, standing: Standing) => withdrawn(told.run, told.step(id), standing).steps.get(0).standing;
+    const out = (id: string, standing: Standing) =>
+      withdrawn({ ...told.run }, told.step(id), standing).steps.get(0).standing;
     expect(out("send", { state: "cancelled" })).toMatchObject({ state: "in_doubt", doubt: { next: { do: "ask" } } });
-    expect(withdrawn(run, a, { state: "cancelled" }).steps.get(0).standing).toEqual({ state: "cancelled" });
+    expect(withdrawn(draft(), a, { state: "cancelled" }).steps.get(0).standing).toEqual({ state: "cancelled" });
   });
 });
 
 describe("a step that sinks", () => {
   it("takes along only what waits behind it, if it was neither failed nor refused", () => {
-    const cancelled = placed(run, a, { state: "cancelled" });
-    expect(sunk(cancelled, a).steps.get(1).standing).toMatchObject({ state: "skipped" });
-    expect(sunk(cancelled, a).stopped).toBeNull();
+    const sank = sunk(placed(draft(), a, { state: "cancelled" }), a);
+    expect(sank.steps.get(1).standing).toMatchObject({ state: "skipped" });
+    expect(sank.stopped).toBeNull();
   });
 
   it("is remembered as the one that ended the plan, whoever fails after it", () => {

@@ -1,23 +1,21 @@
 import { type Fault, fault } from "./fault.ts";
 import type { StepId } from "./id.ts";
-import type { Run } from "./run.ts";
+import type { MutableRun, Run } from "./run.ts";
 import { isUndo, type Pace, pace, type Standing, type Step } from "./step.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
-export function placed(run: Run, step: Step, standing: Standing): Run {
+export function placed(run: MutableRun, step: Step, standing: Standing): MutableRun {
   const before = run.steps.get(step.index).standing;
   const [from, to] = [pace(before), pace(standing)];
   const id = step.spec.step_id;
   const waits = to === "waiting" || to === "retrying";
   const waited = from === "waiting" || from === "retrying";
-  return {
-    ...run,
-    ended: null, // Whoever moves a step of an ended run has to say again how it ended.
-    steps: run.steps.set(step.index, { ...step, standing }),
-    paces: from === to ? run.paces : shifted(run.paces, from, to),
-    waiting: waits === waited ? run.waiting : waits ? run.waiting.set(id, true) : run.waiting.delete(id),
-    fresh: standing.state === "ready" ? [...run.fresh, step.index] : run.fresh,
-  };
+  run.ended = null; // Whoever moves a step of an ended run has to say again how it ended.
+  run.steps = run.steps.set(step.index, { ...step, standing });
+  if (from !== to) run.paces = shifted(run.paces, from, to);
+  if (waits !== waited) run.waiting = waits ? run.waiting.set(id, true) : run.waiting.delete(id);
+  if (standing.state === "ready") run.fresh = [...run.fresh, step.index];
+  return run;
 }
 
 function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
@@ -28,12 +26,13 @@ function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
 }
 
 /** Replaces a step that stays in its state. */
-export function withStep(run: Run, step: Step): Run {
-  return { ...run, steps: run.steps.set(step.index, step) };
+export function withStep(run: MutableRun, step: Step): MutableRun {
+  run.steps = run.steps.set(step.index, step);
+  return run;
 }
 
 /** A step has ended without success: what follows for the others, as its plan said. */
-export function sunk(run: Run, { index }: Step, sparing: readonly StepId[] = []): Run {
+export function sunk(run: MutableRun, { index }: Step, sparing: readonly StepId[] = []): MutableRun {
   const step = run.steps.get(index);
   return stopsAll(step) ? abort(run, step, sparing) : skipBehind(run, step);
 }
@@ -46,14 +45,13 @@ function stopsAll(step: Step): boolean {
 }
 
 /** Nothing new starts; what runs or is in doubt comes to its own end. */
-function abort(run: Run, { spec }: Step, sparing: readonly StepId[]): Run {
-  // An agent goes on with what it proposes next.
-  let after: Run = run.open ? run : { ...run, stopped: run.stopped ?? spec.step_id };
+function abort(run: MutableRun, { spec }: Step, sparing: readonly StepId[]): MutableRun {
+  if (!run.open) run.stopped ??= spec.step_id; // An agent goes on with what it proposes next.
   for (const step of run.steps) {
     if (!isIdle(step) || isUndo(step) || (sparing.includes(step.spec.step_id) && isInFlight(step))) continue;
-    after = withdrawn(after, step, { state: "skipped", fault: aborted(spec.step_id) });
+    withdrawn(run, step, { state: "skipped", fault: aborted(spec.step_id) });
   }
-  return after;
+  return run;
 }
 
 function aborted(by: StepId): Fault {
@@ -66,12 +64,12 @@ function isInFlight({ standing }: Step): boolean {
 }
 
 /** Takes an idle step out of the run. An act that was to be sent again is in doubt as before, and only a person can tell. */
-export function withdrawn(run: Run, step: Step, standing: Standing): Run {
+export function withdrawn(run: MutableRun, step: Step, standing: Standing): MutableRun {
   return placed(run, step, step.act?.doubt ?? standing);
 }
 
 /** It may run again, unless the run was cancelled or ended by a step meanwhile. */
-export function reopened(run: Run, step: Step): Run {
+export function reopened(run: MutableRun, step: Step): MutableRun {
   if (run.cancel !== null && !isUndo(step)) return placed(run, step, { state: "cancelled" });
   if (run.stopped !== null && !isUndo(step))
     return placed(run, step, { state: "skipped", fault: aborted(run.stopped) });
@@ -92,8 +90,7 @@ export function isIdle({ standing }: Step): boolean {
   }
 }
 
-function skipBehind(run: Run, because: Step): Run {
-  let after = run;
+function skipBehind(run: MutableRun, because: Step): MutableRun {
   const behind: [index: number, why: Fault][] = [];
   const reach = (step: Step) => {
     const why = fault("DEPENDENCY_FAILED", `needs ${step.spec.step_id}, which is ${step.standing.state}`);
@@ -101,20 +98,21 @@ function skipBehind(run: Run, because: Step): Run {
   };
   reach(because);
   for (let next = behind.pop(); next !== undefined; next = behind.pop()) {
-    const step = after.steps.get(next[0]);
+    const step = run.steps.get(next[0]);
     if (step.standing.state !== "pending") continue;
-    after = placed(after, step, { state: "skipped", fault: next[1] });
-    reach(after.steps.get(step.index));
+    placed(run, step, { state: "skipped", fault: next[1] });
+    reach(run.steps.get(step.index));
   }
-  return after;
+  return run;
 }
 
 /** Takes back what did not succeed and may be tried again; keys, receipts and spent money stay as they are. */
-export function resumed(run: Run): Run {
+export function resumed(run: MutableRun): MutableRun {
   const stuck = stuckBehind(run);
-  let after: Run = { ...run, ended: null, stopped: null };
-  for (const step of run.steps) if (mayResume(step) && !stuck.has(step.index)) after = reset(after, step);
-  return after;
+  run.ended = null;
+  run.stopped = null;
+  for (const step of run.steps) if (mayResume(step) && !stuck.has(step.index)) reset(run, step);
+  return run;
 }
 
 /** The steps that need one that resuming does not bring back: they would wait for ever. */
@@ -138,7 +136,7 @@ function mayResume(step: Step): boolean {
   return act === null || act.state === "not_done" || act.state === "absent";
 }
 
-function reset(run: Run, step: Step): Run {
+function reset(run: MutableRun, step: Step): MutableRun {
   const missing = step.spec.depends_on.filter((id) => {
     const needed = run.steps.get(run.index.get(id) as number);
     return needed.standing.state !== "succeeded";

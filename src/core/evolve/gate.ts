@@ -2,11 +2,11 @@ import { assert, unreachable } from "../assert.ts";
 import type { Event, GateEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import { placed, sunk } from "../place.ts";
-import { type Gate, type Run, stepOf } from "../run.ts";
+import { type Gate, type MutableRun, stepOf } from "../run.ts";
 import type { Step } from "../step.ts";
 
 /** What a run is after one more fact about a gate. */
-export function evolveGate(run: Run, event: Event & GateEvent): Run {
+export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRun {
   if (event.type === "gate.opened") return opened(run, event);
   const gate = run.gates.get(event.gate_id);
   assert(gate !== undefined, "only an opened gate can be decided");
@@ -40,7 +40,7 @@ export function evolveGate(run: Run, event: Event & GateEvent): Run {
   }
 }
 
-function opened(run: Run, event: Extract<Event, { type: "gate.opened" }>): Run {
+function opened(run: MutableRun, event: Extract<Event, { type: "gate.opened" }>): MutableRun {
   const { type: _type, at, ...given } = event;
   const gate: Gate = { ...given, status: "open", version: 0, opened_at: at, use_by: null, decided_by: null };
   const step = stepOf(run, gate);
@@ -48,11 +48,12 @@ function opened(run: Run, event: Extract<Event, { type: "gate.opened" }>): Run {
   return placed(withGate(run, gate), held, { state: "waiting_approval", gate_id: event.gate_id });
 }
 
-export function withGate(run: Run, gate: Gate): Run {
-  return { ...run, gates: run.gates.set(gate.gate_id, { ...gate, version: gate.version + 1 }) };
+export function withGate(run: MutableRun, gate: Gate): MutableRun {
+  run.gates = run.gates.set(gate.gate_id, { ...gate, version: gate.version + 1 });
+  return run;
 }
 
-function refused(run: Run, step: Step, code: "GATE_REJECTED" | "GATE_EXPIRED", message: string): Run {
+function refused(run: MutableRun, step: Step, code: "GATE_REJECTED" | "GATE_EXPIRED", message: string): MutableRun {
   const over = { ...step, world: "permanent_failure" as const };
   return sunk(placed(run, over, { state: "rejected", rule: "gate", fault: fault(code, message) }), step);
 }

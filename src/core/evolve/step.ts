@@ -4,13 +4,13 @@ import { fault } from "../fault.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { provenanceOf } from "../provenance.ts";
-import { type Run, stepOf } from "../run.ts";
+import { type MutableRun, stepOf } from "../run.ts";
 import { type Act, isUndo, pace, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
 import { withGate } from "./gate.ts";
 
 /** What a run is after one more fact about a step. */
-export function evolveStep(run: Run, event: Event & StepEvent): Run {
+export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRun {
   if (event.type === "step.proposed") return proposed(run, event);
   const step = stepOf(run, event);
   switch (event.type) {
@@ -56,7 +56,7 @@ export function evolveStep(run: Run, event: Event & StepEvent): Run {
 type Of<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 
 /** Nothing begins in a run that was cancelled or ended by a step, but the undoing of what was done. */
-function proposed(run: Run, event: Of<"step.proposed">): Run {
+function proposed(run: MutableRun, event: Of<"step.proposed">): MutableRun {
   assert(!run.index.has(event.step_id), `no other step is called ${event.step_id}`);
   const step: Step = {
     index: run.steps.length,
@@ -72,15 +72,15 @@ function proposed(run: Run, event: Of<"step.proposed">): Run {
     act: null,
     world: null,
   };
-  const steps = run.steps.push(step);
-  const index = run.index.set(event.step_id, step.index);
-  return reopened({ ...run, steps, index, paces: { ...run.paces, moving: run.paces.moving + 1 } }, step);
+  run.steps = run.steps.push(step);
+  run.index = run.index.set(event.step_id, step.index);
+  run.paces = { ...run.paces, moving: run.paces.moving + 1 };
+  return reopened(run, step);
 }
 
-function started(run: Run, step: Step, event: Of<"step.started">): Run {
+function started(run: MutableRun, step: Step, event: Of<"step.started">): MutableRun {
   const again = step.act?.doubt ? step.act : null;
   const act: Act | null = event.ledger && {
-    ...event.ledger,
     state: "started",
     attempt: event.attempt,
     started_at: event.at,
@@ -90,45 +90,46 @@ function started(run: Run, step: Step, event: Of<"step.started">): Run {
     usable: true,
     sent_at: again?.sent_at ?? event.at,
     doubt: again?.doubt ?? null,
+    ...event.ledger,
   };
   const begun = { ...step, attempts: event.attempt, call: event.call, act };
   const standing = { state: "running", attempt: event.attempt, started_at: event.at } as const;
-  const after = placed(tried(run, step, event), begun, standing);
-  const gate = event.gate && after.gates.get(event.gate.gate_id);
-  return gate ? withGate(after, { ...gate, status: "consumed" }) : after;
+  const gate = event.gate && run.gates.get(event.gate.gate_id);
+  if (gate) withGate(run, { ...gate, status: "consumed" });
+  return placed(tried(run, step, event), begun, standing);
 }
 
-function succeeded(run: Run, step: Step, event: Of<"step.succeeded">): Run {
+function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): MutableRun {
   const act =
     event.ledger === undefined
       ? step.act
       : { ...ledgered(step, event.ledger, "committed"), receipt: run.position, output: event.output };
   const done = { ...step, attempts: event.attempt, act, world: event.world };
-  const after = placed(tried(run, step, event), done, {
+  placed(tried(run, step, event), done, {
     state: "succeeded",
     output: event.output,
     reused: event.reused ?? null,
     outcome: event.outcome ?? null,
     at: event.at,
   });
-  let notices = run.notices;
-  for (const notice of event.notices ?? []) notices = notices.set(notice.notice_id, notice);
-  return released({ ...after, notices }, step);
+  for (const notice of event.notices ?? []) run.notices = run.notices.set(notice.notice_id, notice);
+  return released(run, step);
 }
 
 /** Everyone who waited for this step waits for one less. */
-function released(run: Run, done: Step): Run {
-  let after = isUndo(done) ? run : { ...run, succeeded: run.succeeded + 1 };
+function released(run: MutableRun, done: Step): MutableRun {
+  if (!isUndo(done)) run.succeeded += 1;
   for (const at of run.dependents[done.index] ?? []) {
-    const step = after.steps.get(at);
+    const step = run.steps.get(at);
     if (step.standing.state !== "pending") continue;
     const nearer = { ...step, missing: step.missing - 1 };
-    after = nearer.missing === 0 ? placed(after, nearer, { state: "ready" }) : withStep(after, nearer);
+    if (nearer.missing === 0) placed(run, nearer, { state: "ready" });
+    else withStep(run, nearer);
   }
-  return after;
+  return run;
 }
 
-function failed(run: Run, step: Step, event: Of<"step.failed">): Run {
+function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableRun {
   const happened = event.output !== undefined;
   const act =
     event.ledger === undefined
@@ -147,7 +148,7 @@ function failed(run: Run, step: Step, event: Of<"step.failed">): Run {
   return sunk(placed(after, over, { state: "failed_final", fault: event.fault }), step, event.sparing);
 }
 
-function doubted(run: Run, step: Step, event: Of<"step.doubted">): Run {
+function doubted(run: MutableRun, step: Step, event: Of<"step.doubted">): MutableRun {
   const act = ledgered(step, event.ledger, "in_doubt");
   const { exits } = event;
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
@@ -163,7 +164,7 @@ function doubted(run: Run, step: Step, event: Of<"step.doubted">): Run {
   );
 }
 
-function probed(run: Run, step: Step, event: Of<"step.probed">): Run {
+function probed(run: MutableRun, step: Step, event: Of<"step.probed">): MutableRun {
   const standing = step.standing.state === "in_doubt" ? step.standing : step.act?.doubt;
   assert(standing != null, "only an act in doubt is probed");
   const next = event.next_at === null ? ({ do: "ask" } as const) : ({ do: "look_again", at: event.next_at } as const);
@@ -171,7 +172,7 @@ function probed(run: Run, step: Step, event: Of<"step.probed">): Run {
   return placed(run, step, { ...standing, doubt: { ...standing.doubt, absent_at, next } });
 }
 
-function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
+function settled(run: MutableRun, step: Step, event: Of<"step.settled">): MutableRun {
   const { settled: how, ledger } = event;
   if (how.as === "resend") return sentAgain(run, step);
   assert(ledger !== null, "settling an act changes its ledger row");
@@ -208,14 +209,14 @@ function settled(run: Run, step: Step, event: Of<"step.settled">): Run {
 }
 
 /** The identical call may go out once more. Until it is answered, only a person could tell whether the first one did. */
-function sentAgain(run: Run, step: Step): Run {
+function sentAgain(run: MutableRun, step: Step): MutableRun {
   const { standing } = step;
   assert(standing.state === "in_doubt", "only an act in doubt is sent again");
   const doubt = { ...standing, doubt: { ...standing.doubt, next: { do: "ask" } as const } };
   return placed(run, { ...step, act: { ...actOf(step), doubt } }, { state: "ready" });
 }
 
-function compensating(run: Run, step: Step, event: Of<"step.compensating">): Run {
+function compensating(run: MutableRun, step: Step, event: Of<"step.compensating">): MutableRun {
   const act = ledgered(step, event.ledger, "compensating");
   const undo = undoId(step, act.generation);
   const counted = step.standing.state === "succeeded" ? withheld(run, step) : run;
@@ -223,16 +224,16 @@ function compensating(run: Run, step: Step, event: Of<"step.compensating">): Run
 }
 
 /** It no longer stands: everyone who still waits has it to wait for again. */
-function withheld(run: Run, { index }: Step): Run {
-  let after: Run = { ...run, succeeded: run.succeeded - 1 };
+function withheld(run: MutableRun, { index }: Step): MutableRun {
+  run.succeeded -= 1;
   for (const at of run.dependents[index] ?? []) {
-    const step = after.steps.get(at);
-    if (step.standing.state === "pending") after = withStep(after, { ...step, missing: step.missing + 1 });
+    const step = run.steps.get(at);
+    if (step.standing.state === "pending") withStep(run, { ...step, missing: step.missing + 1 });
   }
-  return after;
+  return run;
 }
 
-function compensated(run: Run, step: Step, event: Of<"step.compensated">): Run {
+function compensated(run: MutableRun, step: Step, event: Of<"step.compensated">): MutableRun {
   const act = ledgered(step, event.ledger, "compensated");
   return sunk(
     placed(run, { ...step, act, world: "compensated" }, { state: "compensated", confirmed: event.confirmed }),
@@ -254,7 +255,7 @@ function ledgered(
 }
 
 /** A step of an ended or cancelled plan had a handler running: what it cost is spent, and nothing else is left of it. */
-function dropped(run: Run, step: Step, event: Of<"step.cancelled">): Run {
+function dropped(run: MutableRun, step: Step, event: Of<"step.cancelled">): MutableRun {
   const over = { ...step, attempts: event.attempt };
   const after = tried(run, step, event);
   if (step.standing.state === "skipped" || step.standing.state === "cancelled") return withStep(after, over);
@@ -262,18 +263,20 @@ function dropped(run: Run, step: Step, event: Of<"step.cancelled">): Run {
 }
 
 /** An attempt counts once: when its start is recorded, or else when its end is. What it cost counts whenever it is told. */
-function tried(run: Run, step: Step, { attempt, cost }: { readonly attempt: number; readonly cost?: Cost }): Run {
+function tried(
+  run: MutableRun,
+  step: Step,
+  { attempt, cost }: { readonly attempt: number; readonly cost?: Cost },
+): MutableRun {
   const fresh = attempt > step.attempts ? 1 : 0;
   if (fresh === 0 && cost === undefined) return run;
   const { usd_micros, credits, tokens_in, tokens_out, attempts } = run.spent;
-  return {
-    ...run,
-    spent: {
-      usd_micros: usd_micros + (cost?.usd_micros ?? 0),
-      credits: credits + (cost?.credits ?? 0),
-      tokens_in: tokens_in + (cost?.tokens_in ?? 0),
-      tokens_out: tokens_out + (cost?.tokens_out ?? 0),
-      attempts: attempts + fresh,
-    },
+  run.spent = {
+    usd_micros: usd_micros + (cost?.usd_micros ?? 0),
+    credits: credits + (cost?.credits ?? 0),
+    tokens_in: tokens_in + (cost?.tokens_in ?? 0),
+    tokens_out: tokens_out + (cost?.tokens_out ?? 0),
+    attempts: attempts + fresh,
   };
+  return run;
 }
