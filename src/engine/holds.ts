@@ -22,6 +22,8 @@ export class Holds {
   readonly #idle = new Map<string, { readonly claim: Claim; readonly position: number }>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
+  /** Claims that the store could not take back: as long as their lease lasts, nobody is given their runs. */
+  readonly #unreleased: Claim[] = [];
   #rested: (until: Instant) => void = () => {};
   #closed = false;
 
@@ -201,6 +203,7 @@ export class Holds {
         () => this.#refreshIdle(claim, position),
         () => this.#idle.delete(name),
       );
+    for (const claim of this.#unreleased.splice(0)) this.#release(claim);
     this.changed();
   }
 
@@ -235,7 +238,7 @@ export class Holds {
   }
 
   #release(claim: Claim): void {
-    void this.#ports.store.release(claim).catch(() => {}); // Its lease runs out by itself.
+    void this.#ports.store.release(claim).catch(() => this.#unreleased.push(claim));
   }
 
   /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */

@@ -48,8 +48,14 @@ async function insisting<Result>({ FaultError }: Writ, work: () => Promise<Resul
       return await work();
     } catch (error) {
       if (!(error instanceof FaultError) || error.fault.code !== "STORE_FAILED") throw error;
+      await aMoment();
     }
   }
+}
+
+/** Who asks again and again without a pause keeps the process from doing what is asked for. */
+function aMoment(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Decides what is asked, and waits until the run can be moved by nobody here. */
@@ -61,7 +67,7 @@ async function toRest(engine: Engine, run: RunHandle, scenario: Scenario, { witn
     if (decided || (await scenario.person?.({ engine, result, witness }))) continue;
     if (isOver(result)) {
       if ((await undelivered(run)) === 0) return result;
-      await new Promise<void>((resolve) => setTimeout(resolve, 5));
+      await aMoment();
       continue;
     }
     for await (const _event of run.events({ after: seen, follow: true })) break;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { fakeClock } from "../../src/testing/clock.ts";
@@ -21,6 +22,22 @@ describe("an engine", () => {
     await timers.pass(199);
     expect((await run.now()).steps.pause).toEqual({ state: "waiting" });
     await timers.pass(1);
+    expect((await run.now()).status).toBe("completed");
+    await engine.close();
+  });
+
+  it("goes on in time with a run that the store once could not take back", async () => {
+    const { timers, store, ...world } = newWorld();
+    let failures = 0;
+    const release: typeof store.release = async (claim) => {
+      failures += 1;
+      if (failures === 1) throw new FaultError(fault("STORE_FAILED", "the store is not itself"));
+      await store.release(claim);
+    };
+    const engine = await createEngine({ ...world, timers, store: { ...store, release }, tools: [] });
+    const steps = [{ step_id: "pause", kind: "wait", payload: { ms: 2000 } }];
+    const run = await engine.submit({ steps }, { principal: bot });
+    await timers.pass(2000);
     expect((await run.now()).status).toBe("completed");
     await engine.close();
   });
