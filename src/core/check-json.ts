@@ -69,10 +69,11 @@ export class Meter {
   count(nodes: number, bytes: number): void {
     this.#nodes += nodes;
     this.#bytes += bytes;
-    if (this.full) return;
-    const over = this.#nodes > this.#limits.nodes ? `${this.#limits.nodes} values` : `${this.#limits.bytes} bytes`;
-    this.full = this.#nodes > this.#limits.nodes || this.#bytes > this.#limits.bytes;
-    if (this.full) this.reasons.add("", `more than ${over}; make it smaller or split it`);
+    const over = this.#nodes > this.#limits.nodes || this.#bytes > this.#limits.bytes;
+    if (this.full || !over) return;
+    this.full = true;
+    const most = this.#nodes > this.#limits.nodes ? `${this.#limits.nodes} values` : `${this.#limits.bytes} bytes`;
+    this.reasons.add("", `more than ${most}; make it smaller or split it`);
   }
 
   /** Whether one more container fits into those around it. */

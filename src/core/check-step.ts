@@ -23,6 +23,10 @@ const tagsMax = 32;
 /** The end of the year 9999. */
 const untilMax = 253_402_300_799_999;
 const tag = /^[\w.:-]{1,64}$/;
+const idRule = {
+  pattern: stepId,
+  form: `1 to ${planLimits.idLength} letters, digits, dashes or underscores, a letter or digit first`,
+};
 const outcomeType = { pattern: /^[A-Za-z][\w.:-]{0,63}$/, form: "a word of letters, digits, dots, colons, dashes" };
 
 /** What a step that calls nothing declares. */
@@ -71,9 +75,8 @@ export function checkStep(raw: JsonObject, at: number, roster: Roster): PlanStep
 }
 
 function readId(step: Fields, at: number, { members, reasons }: Roster): StepId {
-  const form = `1 to ${planLimits.idLength} letters, digits, dashes or underscores, a letter or digit first`;
-  const id = step.text("step_id", { pattern: stepId, form }, "");
-  if (step.value("step_id") === undefined) step.fault("step_id", `is missing; give the step ${form}`);
+  const id = step.text("step_id", idRule, "");
+  if (step.value("step_id") === undefined) step.fault("step_id", `is missing; give the step ${idRule.form}`);
   const holder = members.get(id)?.at ?? at;
   if (holder !== at)
     reasons.add(pointerTo(step.path, "step_id"), `${id} is already the id of step ${holder}; choose another`);

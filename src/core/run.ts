@@ -123,7 +123,7 @@ export function findStep(run: Run, id: StepId): Step | undefined {
 /** The step that a fact of this run is about. */
 export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
   const step = findStep(run, of.step_id);
-  assert(step !== undefined, `the run has a step ${of.step_id}`);
+  assert(step !== undefined, "a fact of a run is about one of its steps");
   return step;
 }
 

@@ -60,8 +60,8 @@ describe("a vector", () => {
 
   it.each([-1, 3, 0.5, Number.NaN])("has no item %s beyond its bounds", (index) => {
     const vector = Vector.from(["a", "b", "c"]);
-    expect(() => vector.get(index)).toThrow("has no item");
-    expect(() => vector.set(index, "d")).toThrow("has no item");
+    expect(() => vector.get(index)).toThrow("an item that it has");
+    expect(() => vector.set(index, "d")).toThrow("an item that it has");
   });
 });
 

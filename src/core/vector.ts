@@ -27,12 +27,12 @@ export class Vector<Item> implements Iterable<Item> {
   }
 
   get(index: number): Item {
-    assert(this.#has(index), `a vector of ${this.length} has no item ${index}`);
+    assert(this.#has(index), "a vector is asked for an item that it has");
     return this.#leafAt(index)[slot(index, 0)] as Item;
   }
 
   set(index: number, item: Item): Vector<Item> {
-    assert(this.#has(index), `a vector of ${this.length} has no item ${index}`);
+    assert(this.#has(index), "a vector is asked for an item that it has");
     return new Vector(this.length, replaced(this.#root, this.#shift, index, item), this.#shift);
   }
 

@@ -45,7 +45,9 @@ class Attempt implements Running {
   readonly #work: Work;
   readonly #gone: (late: Execution | null) => void;
   readonly #log: Log;
-  readonly #controller = new AbortController();
+  /** Made when the handler first asks for its signal: most never do. */
+  #controller: AbortController | null = null;
+  #aborted: FaultError | null = null;
   #resolve: (execution: Execution) => void = () => {};
   #disarm: () => void = () => {};
   #over = false;
@@ -74,7 +76,16 @@ class Attempt implements Running {
 
   abort(why: Fault): void {
     if (!this.#over) this.#end({ how: "unheard", fault: why });
-    this.#controller.abort(new FaultError(why));
+    this.#aborted ??= new FaultError(why);
+    this.#controller?.abort(this.#aborted);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
   }
 
   async #answer(): Promise<void> {
@@ -105,8 +116,11 @@ class Attempt implements Running {
 
   #context(): ToolContext {
     const log = this.#log;
+    const signal = () => this.signal;
     return {
-      signal: this.#controller.signal,
+      get signal() {
+        return signal();
+      },
       cost: (spent) => log.addCost(spent),
       errand: (name, payload) => log.addErrand(name, payload),
       notice: (topic, payload) => log.addNotice(topic, payload),
