@@ -158,7 +158,7 @@ const fencing: readonly Planted[] = [
   },
   {
     name: "a marker is believed to be missing after a restart of the machine",
-    file: "engine/held-run.js",
+    file: "engine/found.js",
     find: "await store.marked(tenant, id, spec.step_id, act.attempt, act.boot)",
     replace: "await store.marked(tenant, id, spec.step_id, act.attempt, store.boot)",
   },

@@ -1,18 +1,19 @@
-import type { Found, Grant } from "../core/command.ts";
 import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
-import type { GateId, Instant, StepId } from "../core/id.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
 import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
+import { Alarms } from "./alarms.ts";
 import { Deliveries } from "./deliveries.ts";
-import type { Execution, Running } from "./execute.ts";
-import { IndexQueue } from "./index-queue.ts";
+import { foundIn } from "./found.ts";
+import { Handlers } from "./handlers.ts";
+import type { Hold } from "./hold.ts";
 import { Fenced, isStoreFault, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
+import { Settling } from "./settling.ts";
 import type { Slots } from "./slots.ts";
-import { look } from "./verify.ts";
-import { end, type Way, walk } from "./walk.ts";
+import type { Way } from "./walk.ts";
+import { Walks } from "./walks.ts";
 
 /** How a hold on a run ended: it came to rest, or it was lost. */
 export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; readonly error: unknown };
@@ -28,46 +29,53 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** A run that this worker holds: its mailbox, its ready steps, its handlers and its alarms, until it comes to rest. */
+/** A run that this worker holds, until it comes to rest: what happens to it is passed on to those who see to what follows. */
 export class HeldRun implements Listener {
   readonly claim: Claim;
   readonly mailbox: Mailbox;
   readonly #ports: Ports;
-  readonly #slots: Slots;
-  readonly #way: Way;
-  readonly #ready = new IndexQueue();
-  /** Steps that are somewhere on the road, by index. */
-  readonly #walking = new Set<number>();
-  /** Handlers that run here: one for each attempt, and an attempt can outlive the next. */
-  readonly #handlers = new Map<Grant, Running>();
-  /** Steps whose doubt is being settled or whose gate is being closed. */
-  readonly #settling = new Set<StepId>();
-  readonly #alarms = new Map<string, () => void>();
-  readonly #waiters: Waiter[] = [];
+  readonly #walks: Walks;
+  readonly #handlers: Handlers;
+  readonly #settling: Settling;
+  readonly #alarms: Alarms;
   readonly #deliveries: Deliveries;
   readonly #keeper: Keeper;
+  readonly #waiters: Waiter[] = [];
   readonly #idle: (() => void)[] = [];
   #begun = false;
-  #draining = false;
   /** Why the store takes nothing at the moment, though an outcome is in hand. */
   #stalled: { readonly error: unknown } | null = null;
   #gone = false;
 
   constructor(ports: Ports, slots: Slots, loaded: Loaded, claim: Claim, keeper: Keeper) {
     this.#ports = ports;
-    this.#slots = slots;
     this.claim = claim;
     this.#keeper = keeper;
     this.mailbox = new Mailbox(ports, loaded, claim.epoch, this);
+    const hold = this.#hold();
+    this.#walks = new Walks(hold, slots);
+    this.#handlers = new Handlers(hold);
+    this.#settling = new Settling(hold, (step) => this.#handlers.isOverdue(step));
+    this.#alarms = new Alarms(ports);
     this.#deliveries = new Deliveries(ports, this.mailbox, () => this.#restIfDone());
-    this.#way = {
-      ports,
-      claim,
+  }
+
+  #hold(): Hold {
+    const way: Way = {
+      ports: this.#ports,
+      claim: this.claim,
       mailbox: this.mailbox,
-      inFlight: () => this.#inFlight(),
-      began: (grant, running) => void this.#handlers.set(grant, running),
-      over: (grant) => this.#over(grant),
-      gone: (grant, late) => void this.#leaves(grant, late),
+      inFlight: () => this.#walks.inFlight(),
+      began: (grant, running) => this.#handlers.began(grant, running),
+      over: (grant) => this.#handlers.over(grant),
+      gone: (grant, late) => void this.#handlers.leaves(grant, late),
+    };
+    return {
+      way,
+      isGone: () => this.#gone,
+      attend: (step) => this.#attend(step),
+      keep: (work) => this.#keep(work),
+      restIfDone: () => this.#restIfDone(),
     };
   }
 
@@ -77,37 +85,21 @@ export class HeldRun implements Listener {
 
   /** Takes the run up where it was left. */
   async begin(): Promise<void> {
-    try {
-      const found = await this.#found();
-      if (found.length > 0) {
-        this.#ports.failpoint("recover.before");
-        await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found });
-        this.#ports.failpoint("recover.after");
-      }
-      this.#begun = true;
-      for (const step of this.run.steps) this.#attend(step);
-      this.#deliveries.deliver();
-      this.#advance();
-      this.#restIfDone();
-    } catch (error) {
-      this.#lose(error);
-    }
+    await this.#keep(this.#takeUp());
   }
 
-  /** What the last holder left under way, and what waited for a tool that is here now. */
-  async #found(): Promise<readonly Found[]> {
-    const { store, toolbox } = this.#ports;
-    const { tenant, id } = this.run;
-    const found: Found[] = [];
-    for (const { standing, spec, pin, act } of this.run.steps) {
-      const parked = standing.state === "waiting" && standing.on.for === "tool";
-      if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
-      const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
-      const called = standing.state === "running" && act !== null;
-      const mark = called ? await store.marked(tenant, id, spec.step_id, act.attempt, act.boot) : "unknown";
-      found.push({ step_id: spec.step_id, mark, tool });
+  async #takeUp(): Promise<void> {
+    const found = await foundIn(this.#ports, this.run);
+    if (found.length > 0) {
+      this.#ports.failpoint("recover.before");
+      await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found });
+      this.#ports.failpoint("recover.after");
     }
-    return found;
+    this.#begun = true;
+    for (const step of this.run.steps) this.#attend(step);
+    this.#deliveries.deliver();
+    this.#walks.advance();
+    this.#restIfDone();
   }
 
   /** Resolves with the result at rest; with null if the run went to another worker; rejects if it could not go on here. */
@@ -132,11 +124,11 @@ export class HeldRun implements Listener {
   /** Starts nothing more, lets the handlers come to their end, and leaves the run to the next worker. */
   drain(): Promise<void> {
     // A store that has failed may never take what is in hand; closing does not wait for it.
-    return this.#letGo(() => (this.#stalled === null ? this.#walking.size + this.#settling.size : 0));
+    return this.#letGo(() => (this.#stalled === null ? this.#underWay() : 0));
   }
 
   async #letGo(inFlight: () => number): Promise<void> {
-    this.#draining = true;
+    this.#walks.stop();
     while (!this.#gone && inFlight() > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
     if (this.#gone) return;
     this.#leave();
@@ -152,10 +144,10 @@ export class HeldRun implements Listener {
 
   landed(events: readonly Event[], { fresh }: { readonly fresh: readonly number[] }): void {
     this.#stalled = null;
-    for (const index of fresh) this.#ready.push(index);
+    for (const index of fresh) this.#walks.ready(index);
     for (const event of events) this.#follow(event);
     this.#keeper.progressed();
-    this.#advance();
+    this.#walks.advance();
     queueMicrotask(() => this.#restIfDone());
   }
 
@@ -175,167 +167,45 @@ export class HeldRun implements Listener {
         if (event.notices !== undefined) this.#deliveries.deliver();
         break;
       case "cancel.requested":
-        for (const [{ step_id }, running] of this.#handlers)
-          running.abort(fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`));
+        this.#handlers.abortAll((step_id) =>
+          fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`),
+        );
         break;
     }
   }
 
-  /** Sees to it that a step's next move happens when it can. */
   #attend(step: Step): void {
     const { standing, spec } = step;
-    if (standing.state === "ready") this.#ready.push(step.index);
-    if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settle(spec.step_id);
+    if (standing.state === "ready") this.#walks.ready(step.index);
+    if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settling.settle(spec.step_id);
     const at = wakeAt(this.run, step);
     if (at === null) return;
     // At once, if it is time: a run that only waits is at rest, and would be let go before an alarm could ring.
     if (at <= this.#ports.clock.now()) this.#wake(step);
-    else this.#alarm(step, at);
+    else this.#alarms.set(spec.step_id, at, () => this.#wake(this.run.steps.get(step.index)));
   }
 
-  #alarm({ spec, index }: Step, at: Instant): void {
-    this.#alarms.get(spec.step_id)?.();
-    const ring = () => {
-      this.#alarms.delete(spec.step_id);
-      if (this.#gone) return;
-      if (this.#ports.clock.now() < at) this.#alarm(this.run.steps.get(index), at);
-      else this.#wake(this.run.steps.get(index));
-    };
-    this.#alarms.set(spec.step_id, this.#ports.timers.after(Math.max(0, at - this.#ports.clock.now()), ring));
-  }
-
-  #wake(step: Step): void {
-    const { standing } = step;
+  #wake({ standing, spec, index }: Step): void {
     if (standing.state === "waiting_approval") {
-      void this.#expire(step.spec.step_id, standing.gate_id);
+      void this.#settling.expire(spec.step_id, standing.gate_id);
     } else if (standing.state === "in_doubt") {
-      void this.#settle(step.spec.step_id);
+      void this.#settling.settle(spec.step_id);
     } else {
-      this.#ready.push(step.index);
-      this.#advance();
+      this.#walks.ready(index);
+      this.#walks.advance();
     }
   }
 
-  /** Nobody decided in time. */
-  async #expire(step_id: StepId, gate_id: GateId): Promise<void> {
-    this.#settling.add(step_id);
-    await this.#keeping(this.mailbox.ask({ type: "expire", now: this.#ports.clock.now(), gate_id }));
-    this.#settling.delete(step_id);
-    this.#restIfDone();
-  }
-
-  /** Starts what is ready, as far as there is room. */
-  #advance(): void {
-    const busy: number[] = [];
-    while (this.#ready.size > 0 && !this.#gone && !this.#draining) {
-      if (!this.#slots.take(this.#whenFree)) break;
-      const index = this.#ready.pop() as number;
-      if (this.#walking.has(index)) {
-        busy.push(index);
-        this.#slots.give();
-      } else {
-        void this.#walk(index);
-      }
-    }
-    for (const index of busy) this.#ready.push(index);
-  }
-
-  readonly #whenFree = () => this.#advance();
-
-  async #walk(index: number): Promise<void> {
-    this.#walking.add(index);
-    const step = this.run.steps.get(index);
-    try {
-      await walk(this.#way, step);
-    } catch (error) {
-      this.#lose(error);
-    } finally {
-      this.#walking.delete(index);
-      this.#slots.give();
-      this.#advance();
-      this.#restIfDone();
-    }
-  }
-
-  #over(grant: Grant): void {
-    if (grant.generation === 0) this.#handlers.delete(grant); // Nobody wants the late value of a read.
-  }
-
-  async #leaves(grant: Grant, late: Execution | null): Promise<void> {
-    if (late !== null && !this.#gone) await this.#keeping(this.#adopt(grant, late));
-    this.#handlers.delete(grant); // Not before its value is recorded: until then the run is not let go.
-    if (late === null) return; // It was heard; what follows, follows from the event.
-    const step = findStep(this.run, grant.step_id);
-    if (step?.standing.state === "in_doubt" && !this.#gone) this.#attend(step);
-    this.#restIfDone();
-  }
-
-  /** A value of an act that came after its timeout is adopted or kept; anything else says only when the handler was last alive. */
-  async #adopt(grant: Grant, late: Execution): Promise<void> {
-    const step = findStep(this.run, grant.step_id);
-    if (step === undefined || grant.generation === 0) return;
-    const { ending } = late;
-    const heard = ending.how === "value" ? ending : ({ how: "unheard", fault: ending.fault } as const);
-    await end(this.#way, step, grant, { ...late, ending: heard });
-  }
-
-  /** Settles an act in doubt without a person, as far as that goes. */
-  async #settle(step_id: StepId): Promise<void> {
-    if (this.#settling.has(step_id) || this.#isOverdue(step_id) || this.#gone) return;
-    this.#settling.add(step_id);
-    await this.#keeping(this.#look(step_id));
-    this.#settling.delete(step_id);
-    this.#restIfDone();
-  }
-
-  async #look(step_id: StepId): Promise<void> {
-    const step = findStep(this.run, step_id);
-    if (step?.standing.state !== "in_doubt") return;
-    this.#ports.failpoint("settle.before");
-    const seen = step.standing.doubt.exits.verify ? await look(this.#ports, this.run, step) : null;
-    const { sighting, flaw } = seen ?? { sighting: null, flaw: null };
-    await this.mailbox.ask({
-      type: "settle",
-      now: this.#ports.clock.now(),
-      step_id,
-      sighting,
-      flaw,
-      in_flight: this.#inFlight(),
-    });
-    this.#ports.failpoint("settle.after");
-  }
-
-  #inFlight(): readonly StepId[] {
-    const ids: StepId[] = [];
-    for (const index of this.#walking) {
-      const { standing, spec } = this.run.steps.get(index);
-      if (standing.state !== "running") ids.push(spec.step_id);
-    }
-    return ids;
+  #underWay(): number {
+    return this.#walks.size + this.#settling.size;
   }
 
   #isAtRest(): boolean {
     if (!this.#begun) return false; // What the last holder left may be about to move.
-    if (this.#walking.size + this.#settling.size > 0) return false;
+    if (this.#underWay() > 0) return false;
     if (statusOf(this.run) !== "running") return true;
     const { moving, retrying } = this.run.paces;
-    return retrying === 0 && moving === this.#overdueDoubts();
-  }
-
-  /** Acts in doubt that could be settled if their handler were not still running here. */
-  #overdueDoubts(): number {
-    const doubts = new Set<StepId>();
-    for (const [{ step_id }, { overdue }] of this.#handlers) {
-      const standing = overdue ? findStep(this.run, step_id)?.standing : undefined;
-      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") doubts.add(step_id);
-    }
-    return doubts.size;
-  }
-
-  /** While a handler that outlived its timeout runs, nothing is settled behind its back. */
-  #isOverdue(id: StepId): boolean {
-    for (const [{ step_id }, { overdue }] of this.#handlers) if (overdue && step_id === id) return true;
-    return false;
+    return retrying === 0 && moving === this.#handlers.overdueDoubts();
   }
 
   #restIfDone(): void {
@@ -352,7 +222,7 @@ export class HeldRun implements Listener {
     this.#keeper.over({ kind: "rested" });
   }
 
-  async #keeping(work: Promise<unknown>): Promise<void> {
+  async #keep(work: Promise<unknown>): Promise<void> {
     try {
       await work;
     } catch (error) {
@@ -367,19 +237,18 @@ export class HeldRun implements Listener {
     for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);
     if (isStoreFault(error)) {
       // It may pass, and what is in flight has an outcome to record: taken up anew too early, the run would doubt it.
-      void this.#letGo(() => this.#walking.size + this.#settling.size + this.#handlers.size);
+      void this.#letGo(() => this.#underWay() + this.#handlers.size);
       return;
     }
     this.#leave();
-    if (fenced)
-      for (const running of this.#handlers.values()) running.abort(fault("CANCELLED", "another worker holds the run"));
+    if (fenced) this.#handlers.abortAll(() => fault("CANCELLED", "another worker holds the run"));
     this.#keeper.over({ kind: "lost", error });
   }
 
   #leave(): void {
     this.#gone = true;
     this.mailbox.stop();
-    for (const disarm of this.#alarms.values()) disarm();
+    this.#walks.stop();
     this.#alarms.clear();
     this.#deliveries.stop();
   }

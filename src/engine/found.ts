@@ -1,0 +1,17 @@
+import type { Found } from "../core/command.ts";
+import type { Run } from "../core/run.ts";
+import type { Ports } from "./ports.ts";
+
+/** What the last holder of a run left under way, and what waited for a tool that is here now. */
+export async function foundIn({ store, toolbox }: Ports, { tenant, id, steps }: Run): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const { standing, spec, pin, act } of steps) {
+    const parked = standing.state === "waiting" && standing.on.for === "tool";
+    if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
+    const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
+    const called = standing.state === "running" && act !== null;
+    const mark = called ? await store.marked(tenant, id, spec.step_id, act.attempt, act.boot) : "unknown";
+    found.push({ step_id: spec.step_id, mark, tool });
+  }
+  return found;
+}

@@ -1,0 +1,15 @@
+import type { Step } from "../core/run.ts";
+import type { Way } from "./walk.ts";
+
+/** The hold on a run, as those who work under it see it. */
+export interface Hold {
+  readonly way: Way;
+  /** It was lost or let go: nothing more is written under it. */
+  isGone(): boolean;
+  /** Sees to it that a step's next move happens when it can. */
+  attend(step: Step): void;
+  /** Waits for work that the run cannot do without: if it fails, the run is lost here. */
+  keep(work: Promise<unknown>): Promise<void>;
+  /** Something is over, so the run may have come to rest. */
+  restIfDone(): void;
+}

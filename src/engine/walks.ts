@@ -1,0 +1,71 @@
+import type { StepId } from "../core/id.ts";
+import type { Hold } from "./hold.ts";
+import { IndexQueue } from "./index-queue.ts";
+import type { Slots } from "./slots.ts";
+import { walk } from "./walk.ts";
+
+/** The steps of a held run that are ready or on the road. They start in the order of the plan, as far as there is room. */
+export class Walks {
+  readonly #hold: Hold;
+  readonly #slots: Slots;
+  readonly #ready = new IndexQueue();
+  readonly #walking = new Set<number>();
+  #stopped = false;
+
+  constructor(hold: Hold, slots: Slots) {
+    this.#hold = hold;
+    this.#slots = slots;
+  }
+
+  /** How many are on the road. */
+  get size(): number {
+    return this.#walking.size;
+  }
+
+  ready(index: number): void {
+    this.#ready.push(index);
+  }
+
+  /** Starts what is ready. */
+  advance(): void {
+    const busy: number[] = [];
+    while (this.#ready.size > 0 && !this.#stopped) {
+      if (!this.#slots.take(this.#whenFree)) break;
+      const index = this.#ready.pop() as number;
+      if (this.#walking.has(index)) {
+        busy.push(index);
+        this.#slots.give();
+      } else {
+        void this.#walk(index);
+      }
+    }
+    for (const index of busy) this.#ready.push(index);
+  }
+
+  readonly #whenFree = () => this.advance();
+
+  async #walk(index: number): Promise<void> {
+    const { way } = this.#hold;
+    this.#walking.add(index);
+    await this.#hold.keep(walk(way, way.mailbox.run.steps.get(index)));
+    this.#walking.delete(index);
+    this.#slots.give();
+    this.advance();
+    this.#hold.restIfDone();
+  }
+
+  /** Steps in flight that no `started` fact stands for. */
+  inFlight(): readonly StepId[] {
+    const ids: StepId[] = [];
+    for (const index of this.#walking) {
+      const { standing, spec } = this.#hold.way.mailbox.run.steps.get(index);
+      if (standing.state !== "running") ids.push(spec.step_id);
+    }
+    return ids;
+  }
+
+  /** Starts nothing more; what is on the road comes to its end. */
+  stop(): void {
+    this.#stopped = true;
+  }
+}
