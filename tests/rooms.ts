@@ -54,6 +54,13 @@ export const rooms: readonly Room[] = [
     node: "any",
   },
   {
+    name: "store/postgres",
+    about: "the vault that many processes share",
+    rooms: ["core"],
+    packages: ["pg"],
+    node: "any",
+  },
+  {
     name: "engine",
     about: "the clerk who walks a call along the road",
     rooms: ["core", "policy", "store/rehearsal"],

@@ -1,254 +1,40 @@
-import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { afterAll, describe, it } from "vitest";
-import type { Epoch, RunId, StepId, Tenant, WorkerId } from "../src/core/id.ts";
-import { indexed, type Table, tables } from "../src/core/rows.ts";
-import type { Check, Claim, Entry, Put, Query, Store } from "../src/core/store.ts";
-import { type MemoryStore, memoryStore } from "../src/store/memory/memory-store.ts";
+import { tables } from "../src/core/rows.ts";
+import { memoryStore } from "../src/store/memory/memory-store.ts";
 import type { Dump } from "../src/store/memory/tables.ts";
 import { connect, type Value } from "../src/store/sqlite/driver.ts";
 import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
-import { type FakeClock, fakeClock } from "../src/testing/clock.ts";
-import { event, hashOf } from "../src/testing/store-contract/law.ts";
+import { fakeClock } from "../src/testing/clock.ts";
+import { assertAlike, start } from "./store-differential.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "writ-differential-"));
-const start = 1_000;
 afterAll(() => rmSync(folder, { recursive: true }));
-
-const tenants = fc.constantFrom("acme" as Tenant, "globex" as Tenant);
-const runs = fc.constantFrom("run-1" as RunId, "run-2" as RunId);
-const workers = fc.constantFrom("ana" as WorkerId, "bob" as WorkerId);
-const keys = fc.constantFrom("run-1", "run-2", "ключ", "😀", "\uff5e", "'; --");
-const anyTable = fc.constantFrom(...tables);
-const wrong = <Value>(value: Value) => ({ weight: 1, arbitrary: fc.constant(value) });
-const was = fc.oneof({ weight: 20, arbitrary: fc.constant("as it is") }, wrong(null), wrong(0), wrong(1), wrong("any"));
-
-const rowText = fc
-  .record({
-    status: fc.constantFrom("open", "closed"),
-    run_id: runs,
-    due_at: fc.integer({ min: start, max: start + 20 }),
-    reuse_key: fc.constantFrom(null, "same", "other"),
-    text: fc.string({ unit: "binary", maxLength: 8 }),
-  })
-  .map((fields) => JSON.stringify(fields));
-
-const wish = fc.record({
-  tenant: tenants,
-  run: runs,
-  offset: fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, wrong(-1), wrong(1)),
-  epoch: fc.oneof({ weight: 20, arbitrary: fc.constantFrom("none", "current") }, wrong("stale")),
-  events: fc.integer({ min: 0, max: 3 }),
-  puts: fc.uniqueArray(
-    fc.record({ table: anyTable, key: keys, was, row: fc.option(rowText, { nil: null, freq: 4 }) }),
-    { maxLength: 3, selector: ({ table, key }) => `${table} ${key}` },
-  ),
-  checks: fc.array(fc.record({ table: anyTable, key: keys, was: was.filter((value) => value !== "any") }), {
-    maxLength: 1,
-  }),
-  charges: fc.array(
-    fc.record({
-      tally: fc.constantFrom("usd", "calls"),
-      amount: fc.integer({ min: -200, max: 900 }).map((cents) => cents / 100),
-      limit: fc.option(fc.constantFrom(20, 100), { nil: null }),
-    }),
-    { maxLength: 3 },
-  ),
-  flush: fc.constantFrom("hard" as const, "soft" as const),
-});
-type Wish = typeof wish extends fc.Arbitrary<infer Wished> ? Wished : never;
-
-const indexes = tables.flatMap((table) => (indexed[table] ?? []).map((field) => ({ table, field })));
-const whereOf = fc
-  .tuple(fc.constantFrom(...indexes), fc.constantFrom<string | number>("open", "run-1", "same", start + 3))
-  .map(([{ table, field }, equals]) => ({ table, where: { field, equals } }));
-const query = fc
-  .tuple(
-    fc.oneof(fc.record({ table: anyTable }), whereOf),
-    fc.record({ after: keys }, { requiredKeys: [] }),
-    fc.record({ order: fc.constantFrom("oldest" as const, "newest" as const), limit: fc.integer({ min: 0, max: 4 }) }),
-  )
-  .map(([which, from, shape]): Query => ({ ...which, ...from, ...shape }));
-
-const act = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant("append" as const),
-      wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant("claim" as const), worker: workers, tenant: tenants, run: runs }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant("claimDue" as const),
-      worker: workers,
-      limit: fc.integer({ min: 0, max: 3 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("release" as const), nth: fc.nat(5) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ do: fc.constant("mark" as const), nth: fc.nat(5), attempt: fc.integer({ min: 1, max: 3 }) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant("erase" as const),
-      tenant: tenants,
-      run: runs,
-      keep: fc.array(fc.integer({ min: 1, max: 9 })),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant("putBlob" as const),
-      tenant: tenants,
-      bytes: fc.uint8Array({ maxLength: 9 }),
-    }),
-  },
-);
-type Act = typeof act extends fc.Arbitrary<infer Acted> ? Acted : never;
-
-/** What is done in one turn of the event loop, what is asked after it, and how much time passes then. */
-const turn = fc.record({
-  acts: fc.array(act, { minLength: 1, maxLength: 4 }),
-  asks: fc.array(fc.record({ tenant: tenants, query }), { maxLength: 2 }),
-  passesMs: fc.constantFrom(0, 1, 5, 30),
-});
-type Turn = typeof turn extends fc.Arbitrary<infer Taken> ? Taken : never;
 
 describe("SQLite beside memory", () => {
   it("answers the same and holds the same, to the last byte, after every turn", { timeout: 60_000 }, async () => {
     let files = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 25 }), async (turns) => {
-        const file = join(folder, `${files++}.db`);
-        const clock = fakeClock(start);
-        const memory = memoryStore({ clock, leaseMs: 20 });
-        const disk = sqlite(file, { clock, leaseMs: 20 });
-        const dump = dumping(file);
-        try {
-          await compare({ memory, disk, clock, dump }, turns);
-        } finally {
+    await assertAlike(120, async () => {
+      const file = join(folder, `${files++}.db`);
+      const clock = fakeClock(start);
+      const other = sqlite(file, { clock, leaseMs: 20 });
+      const dump = dumping(file);
+      return {
+        memory: memoryStore({ clock, leaseMs: 20 }),
+        other,
+        clock,
+        dump: dump.now,
+        acts: "at once",
+        close: async () => {
           dump.close();
-          await disk.close();
-        }
-      }),
-      { numRuns: 120 },
-    );
+          await other.close();
+        },
+      };
+    });
   });
 });
-
-interface Pair {
-  readonly memory: MemoryStore;
-  readonly disk: Store;
-  readonly clock: FakeClock;
-  readonly dump: { now(): Dump };
-}
-
-async function compare({ memory, disk, clock, dump }: Pair, turns: readonly Turn[]): Promise<void> {
-  const claims: Claim[] = [];
-  for (const { acts, asks, passesMs } of turns) {
-    const ready = await Promise.all(acts.map((one) => prepared(memory, claims, one)));
-    const expected = await Promise.all(ready.map((run) => run(memory)));
-    assert.deepEqual(normal(await Promise.all(ready.map((run) => run(disk)))), normal(expected));
-    assert.deepEqual(dump.now(), memory.dump());
-    for (const { tenant, query } of asks) {
-      assert.deepEqual(normal(await disk.list(tenant, query)), await memory.list(tenant, query));
-    }
-    assert.equal(await disk.nextDue(), await memory.nextDue());
-    claims.push(...expected.flat().filter(isClaim));
-    clock.advance(passesMs);
-  }
-}
-
-/** An act with everything looked up, so that both stores are asked for exactly the same. */
-async function prepared(
-  memory: Store,
-  claims: readonly Claim[],
-  one: Act,
-): Promise<(store: Store) => Promise<unknown>> {
-  switch (one.do) {
-    case "append": {
-      const entries = await entriesOf(memory, claims, one.wishes);
-      return (store) => store.append(entries);
-    }
-    case "claim":
-      return (store) => store.claim(one.worker, one.tenant, one.run);
-    case "claimDue":
-      return (store) => store.claimDue(one.worker, one.limit);
-    case "renew":
-      return (store) => store.renew(claims);
-    case "release":
-      return async (store) => {
-        const claim = claims.at(-one.nth - 1);
-        return claim && store.release(claim);
-      };
-    case "mark":
-      return async (store) => {
-        const claim = claims.at(-one.nth - 1);
-        return claim && store.mark(claim, "send" as StepId, one.attempt);
-      };
-    case "erase":
-      return (store) => store.erase(one.tenant, one.run, one.keep, hashOf);
-    case "putBlob":
-      return (store) => store.putBlob(one.tenant, Buffer.from(one.bytes).toString("hex") as never, one.bytes);
-  }
-}
-
-/** Entries that mostly fit the store as it is and each other, and sometimes do not. */
-async function entriesOf(memory: Store, claims: readonly Claim[], wishes: readonly Wish[]): Promise<readonly Entry[]> {
-  const positions = new Map<string, number>();
-  const entries: Entry[] = [];
-  for (const { tenant, run, offset, epoch, events, puts, checks, charges, flush } of wishes) {
-    const name = `${tenant} ${run}`;
-    const reached = positions.get(name) ?? (await memory.head(tenant, run))?.position ?? 0;
-    const position = Math.max(0, reached + offset);
-    positions.set(name, reached + events);
-    const sealed = Array.from({ length: events }, (_, index) => event(position + index + 1));
-    const latest = claims.filter((claim) => claim.tenant === tenant && claim.run === run).at(-1)?.epoch ?? null;
-    const expected = epoch === "none" ? null : epoch === "stale" ? (((latest ?? 0) - 1) as Epoch) : latest;
-    entries.push({
-      tenant,
-      run,
-      expect: { position, epoch: expected },
-      events: sealed,
-      puts: (await Promise.all(puts.map((put) => asItIs(memory, tenant, put)))) as Put[],
-      checks: (await Promise.all(checks.map((check) => asItIs(memory, tenant, check)))) as Check[],
-      charges,
-      flush,
-    });
-  }
-  return entries;
-}
-
-async function asItIs(memory: Store, tenant: Tenant, wanted: { table: Table; key: string; was: unknown }) {
-  if (wanted.was !== "as it is") return wanted;
-  return { ...wanted, was: (await memory.row(tenant, wanted.table, wanted.key))?.version ?? null };
-}
-
-function isClaim(answer: unknown): answer is Claim {
-  return typeof answer === "object" && answer !== null && "epoch" in answer;
-}
-
-/** Without the differences that are none: prototypes, and which class the bytes come in. */
-function normal(answer: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(answer ?? null, (_, value) =>
-      value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value,
-    ),
-  );
-}
 
 /** Everything in the file, seen by another connection, in the form of the memory store's dump. */
 function dumping(file: string): { now(): Dump; close(): void } {

@@ -74,6 +74,7 @@ export const faults = {
   STORE_FULL: { tries: 1, exit: 6, about: "no room left to write" },
   STORE_READ_ONLY: { tries: 1, exit: 6, about: "the store cannot be written" },
   STORE_UNUSABLE: { tries: 1, exit: 6, about: "the store cannot be opened or is not one of ours" },
+  STORE_OLDER: { tries: 1, exit: 6, about: "the store has to be migrated before this version can use it" },
   STORE_NEWER: { tries: 1, exit: 6, about: "the store was written by a newer version" },
   STORE_FAILED: { tries: 1, exit: 6, about: "the store failed and nothing was written" },
   STORE_UNKNOWN: { tries: 1, exit: 6, about: "the store's answer was lost; it may or may not have written" },

@@ -1,0 +1,126 @@
+import { FaultError, fault } from "../../core/fault.ts";
+import { assertSound } from "../../core/judge.ts";
+import type { Entry, Landing, Store } from "../../core/store.ts";
+import { batchCall, batchOf } from "./batch.ts";
+import { type Calls, Refusal } from "./calls.ts";
+import { type GroupCommit, groupCommit, type Waiting } from "./group-commit.ts";
+import { type Facts, landingsOf } from "./landings.ts";
+import { failed } from "./postgres-fault.ts";
+import { singleCall } from "./single.ts";
+import { wavesOf } from "./waves.ts";
+
+/** Two entries that want to be new at the same place meet once; who meets again and again is told. */
+const MOST_TRIES = 20;
+
+/** What a transaction says that lost a race and left nothing behind: the same again finds out why. */
+const raced = (sqlState: string): boolean => sqlState === "40001" || sqlState === "40P01";
+
+export function appends(calls: Calls, lanes: number, where: string): Pick<Store, "append"> & Pick<GroupCommit, "idle"> {
+  const sending = new Sending(calls, where);
+  const { append, idle } = groupCommit(lanes, (batch) => sending.send(batch));
+  return {
+    idle,
+    append: async (entries) => {
+      entries.forEach(assertSound);
+      const [only] = entries;
+      if (only !== undefined && entries.length === 1) return [await append(only)];
+      return inWaves(entries, append);
+    },
+  };
+}
+
+/** Each wave waits for the one before; the later entries of a run whose entry failed are not even sent. */
+async function inWaves(
+  entries: readonly Entry[],
+  append: (entry: Entry) => Promise<Landing>,
+): Promise<readonly Landing[]> {
+  const landings: Landing[] = [];
+  const failed = new Set<string>();
+  for (const wave of wavesOf(entries)) {
+    const answers = wave.map(async (entry): Promise<Landing> => {
+      const name = `${entry.tenant}\0${entry.run}`;
+      if (failed.has(name)) return { landed: false, why: "earlier" };
+      const landing = await append(entry);
+      if (!landing.landed) failed.add(name);
+      return landing;
+    });
+    landings.push(...(await Promise.all(answers)));
+  }
+  return landings;
+}
+
+class Sending {
+  readonly #calls: Calls;
+  readonly #where: string;
+
+  constructor(calls: Calls, where: string) {
+    this.#calls = calls;
+    this.#where = where;
+  }
+
+  /** Answers everyone; never rejects. */
+  async send(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#send(batch);
+    } catch (error) {
+      const isHopeless = batch.length === 1 || !(error instanceof Refusal);
+      for (const waiting of batch) {
+        // Postgres refused the batch for one of them; the others must not pay for it.
+        if (isHopeless) waiting.reject(error instanceof Refusal ? failed(error.cause, this.#where) : error);
+        else await this.send([waiting]);
+      }
+    }
+  }
+
+  async #send(batch: readonly Waiting[]): Promise<void> {
+    const [only] = batch;
+    if (only !== undefined && batch.length === 1 && (await this.#sendAlone(only))) return;
+    let left = batch;
+    for (let tries = 0; left.length > 0; tries += 1) {
+      if (tries === MOST_TRIES) throw tooManyRaces(this.#where);
+      left = await this.#sendTogether(left);
+    }
+  }
+
+  /** False: it did not land, and why is not known yet. */
+  async #sendAlone({ entry, resolve }: Waiting): Promise<boolean> {
+    const call = singleCall(entry);
+    if (call === null) return false;
+    try {
+      const [answer] = await this.#calls<readonly [boolean]>(call, (state) => state === "WR001" || raced(state));
+      if (answer?.[0] !== true) return false;
+      resolve({ landed: true });
+      return true;
+    } catch (error) {
+      if (error instanceof Refusal) return false;
+      throw error;
+    }
+  }
+
+  /** Answers those it can and returns the others, to be sent again. */
+  async #sendTogether(waiting: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const batch = batchOf(waiting.map(({ entry }) => entry));
+    const facts = await this.#facts(batch);
+    if (facts === "raced") return waiting;
+    const answers = new Map(batch.entries.map((entry, index) => [entry, landingsOf(batch, facts)[index] ?? null]));
+    return waiting.filter(({ entry, resolve }) => {
+      const landing = answers.get(entry) ?? null;
+      if (landing !== null) resolve(landing);
+      return landing === null;
+    });
+  }
+
+  async #facts(batch: ReturnType<typeof batchOf>): Promise<Facts | null | "raced"> {
+    try {
+      const [answer] = await this.#calls<readonly [Facts | null]>(batchCall(batch), () => true);
+      return answer?.[0] ?? null;
+    } catch (error) {
+      if (error instanceof Refusal && raced(error.sqlState)) return "raced";
+      throw error;
+    }
+  }
+}
+
+function tooManyRaces(where: string): FaultError {
+  return new FaultError(fault("STORE_FAILED", `${where}: others were faster ${MOST_TRIES} times in a row; try again`));
+}

@@ -1,0 +1,152 @@
+import { assert } from "../../core/assert.ts";
+import { versionAfter } from "../../core/judge.ts";
+import { indexed, type Table } from "../../core/rows.ts";
+import type { Charge, Check, Entry, Put, SealedEvent } from "../../core/store.ts";
+import { booleans, bytes, doubles, integers, longs, texts } from "./binary-array.ts";
+import type { Call } from "./calls.ts";
+
+/** Entries of one tenant in the order in which `writ.append` locks and numbers them. */
+export interface Batch {
+  readonly entries: readonly Entry[];
+  readonly keys: readonly RowKey[];
+  readonly tallies: readonly string[];
+}
+
+export interface RowKey {
+  readonly table: Table;
+  readonly key: string;
+  /** Whether it is written, not only checked. */
+  readonly isPut: boolean;
+}
+
+/** Everything sorted: that all batches lock in one order is what keeps them from waiting for each other in a circle. */
+export function batchOf(entries: readonly Entry[]): Batch {
+  return {
+    entries: entries.toSorted((left, right) => compare(left.run, right.run)),
+    keys: keysOf(entries).toSorted((left, right) => compare(left.table, right.table) || compare(left.key, right.key)),
+    tallies: [...new Set(entries.flatMap(({ charges }) => charges.map(({ tally }) => tally)))].toSorted(compare),
+  };
+}
+
+function keysOf(entries: readonly Entry[]): readonly RowKey[] {
+  const keys = new Map<string, RowKey>();
+  for (const { puts, checks } of entries) {
+    for (const { table, key } of checks) keys.set(nameOf({ table, key }), { table, key, isPut: false });
+    for (const { table, key } of puts) keys.set(nameOf({ table, key }), { table, key, isPut: true });
+  }
+  return [...keys.values()];
+}
+
+export function nameOf({ table, key }: Pick<RowKey, "table" | "key">): string {
+  return `${table}\0${key}`;
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+export function batchCall({ entries, keys, tallies }: Batch): Call {
+  const [first] = entries;
+  assert(first !== undefined, "a batch has entries");
+  const keyNumbers = new Map(keys.map((key, index) => [nameOf(key), index + 1]));
+  const tallyNumbers = new Map(tallies.map((tally, index) => [tally, index + 1]));
+  return {
+    name: "append",
+    writes: true,
+    values: [
+      first.tenant,
+      entries.every(({ flush }) => flush === "soft"),
+      ...entryValues(entries),
+      ...eventValues(numbered(entries, ({ events }) => events)),
+      texts(keys.map(({ table }) => table)),
+      texts(keys.map(({ key }) => key)),
+      booleans(keys.map(({ isPut }) => isPut)),
+      ...conditionValues(numbered(entries, conditionsOf), keyNumbers),
+      ...putValues(
+        numbered(entries, ({ puts }) => puts),
+        keyNumbers,
+      ),
+      texts(tallies),
+      ...chargeValues(
+        numbered(entries, ({ charges }) => charges),
+        tallyNumbers,
+      ),
+    ],
+  };
+}
+
+type Numbered<Part> = readonly (readonly [entry: number, part: Part])[];
+
+function numbered<Part>(entries: readonly Entry[], partsOf: (entry: Entry) => readonly Part[]): Numbered<Part> {
+  return entries.flatMap((entry, index) => partsOf(entry).map((part) => [index + 1, part] as const));
+}
+
+function conditionsOf({ puts, checks }: Entry): readonly (Put | Check)[] {
+  return [...puts, ...checks].filter(({ was }) => was !== "any");
+}
+
+function entryValues(entries: readonly Entry[]): Call["values"] {
+  return [
+    texts(entries.map(({ run }) => run)),
+    longs(entries.map(({ expect }) => expect.position)),
+    longs(entries.map(({ expect }) => expect.epoch)),
+    longs(entries.map(({ expect, events }) => expect.position + events.length)),
+    bytes(entries.map(({ events }) => events.at(-1)?.hash ?? null)),
+  ];
+}
+
+function eventValues(events: Numbered<SealedEvent>): Call["values"] {
+  return [
+    integers(events.map(([entry]) => entry)),
+    longs(events.map(([, { position }]) => position)),
+    texts(events.map(([, { type }]) => type)),
+    integers(events.map(([, { v }]) => v)),
+    longs(events.map(([, { at }]) => at)),
+    texts(events.map(([, { body }]) => body)),
+    bytes(events.map(([, { hash }]) => hash)),
+  ];
+}
+
+function conditionValues(
+  conditions: Numbered<Pick<Put | Check, "table" | "key" | "was">>,
+  keys: ReadonlyMap<string, number>,
+): Call["values"] {
+  return [
+    integers(conditions.map(([entry]) => entry)),
+    integers(conditions.map(([, condition]) => keys.get(nameOf(condition)) ?? null)),
+    longs(conditions.map(([, { was }]) => (was === "any" ? null : was))),
+  ];
+}
+
+function putValues(puts: Numbered<Put>, keys: ReadonlyMap<string, number>): Call["values"] {
+  const fields = puts.map(([, put]) => fieldsOf(put));
+  const json = (field: string) => texts(fields.map((of) => (of[field] == null ? null : JSON.stringify(of[field]))));
+  return [
+    integers(puts.map(([entry]) => entry)),
+    integers(puts.map(([, put]) => keys.get(nameOf(put)) ?? null)),
+    longs(puts.map(([, put]) => versionAfter(put))),
+    texts(puts.map(([, { row }]) => row)),
+    json("status"),
+    json("run_id"),
+    json("reuse_key"),
+    json("due_at"),
+    longs(fields.map(({ due_at }) => (typeof due_at === "number" ? due_at : null))),
+  ];
+}
+
+/** What lists may ask for. Nothing else of a row is ever looked at. */
+function fieldsOf({ table, row }: Put): Readonly<Record<string, unknown>> {
+  const names = indexed[table];
+  if (names === undefined || row === null) return {};
+  const all = JSON.parse(row) as Record<string, unknown>;
+  return Object.fromEntries(names.map((name) => [name, all[name]]));
+}
+
+function chargeValues(charges: Numbered<Charge>, tallies: ReadonlyMap<string, number>): Call["values"] {
+  return [
+    integers(charges.map(([entry]) => entry)),
+    integers(charges.map(([, { tally }]) => tallies.get(tally) ?? null)),
+    doubles(charges.map(([, { amount }]) => amount)),
+    doubles(charges.map(([, { limit }]) => limit)),
+  ];
+}

@@ -1,0 +1,91 @@
+import { performance } from "node:perf_hooks";
+import type { Epoch, Instant, RunId, Tenant } from "../../core/id.ts";
+import { assertNames } from "../../core/judge.ts";
+import type { Claim, Store } from "../../core/store.ts";
+import { longs, texts } from "./binary-array.ts";
+import type { Calls } from "./calls.ts";
+import type { ServerClock } from "./server-clock.ts";
+
+type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "release" | "nextDue">;
+
+export interface LeaseSetting {
+  readonly calls: Calls;
+  readonly leaseMs: number;
+  /** The server judges by its own time, unless it is given another. */
+  givenNow(): number | null;
+  readonly serverClock: ServerClock;
+}
+
+/** Who holds which run, by the server's time alone. */
+export function claims({ calls, leaseMs, givenNow, serverClock }: LeaseSetting): Claims {
+  return {
+    claim: async (worker, tenant, run) => {
+      assertNames(worker, tenant, run);
+      const values = [tenant, run, worker, leaseMs, givenNow()];
+      const [taken] = await calls<readonly [Epoch | null]>({ name: "claim", values });
+      const epoch = taken?.[0] ?? null;
+      return epoch === null ? null : { tenant, run, worker, epoch };
+    },
+    claimDue: async (worker, limit) => {
+      assertNames(worker);
+      const values = [worker, limit, leaseMs, givenNow()];
+      const taken = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_due", values });
+      return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
+    },
+    renew: async (all) => {
+      if (all.length === 0) return [];
+      const sorted = all.toSorted((left, right) => compare(left.tenant, right.tenant) || compare(left.run, right.run));
+      const values = [...claimValues(sorted), leaseMs, givenNow()];
+      const [answer] = await calls<readonly [readonly number[]]>({ name: "renew", values });
+      const lost = new Set(answer?.[0].map((number) => sorted[number - 1]));
+      return all.filter((claim) => lost.has(claim));
+    },
+    release: async ({ tenant, run, worker, epoch }) => {
+      await calls({ name: "release", values: [tenant, run, worker, epoch] });
+    },
+    nextDue: async () => {
+      const asked = performance.now();
+      const [answer] = await calls<readonly [now: number, due: Instant | null]>({
+        name: "next_due",
+        values: [givenNow()],
+      });
+      if (answer !== undefined) serverClock.heard(answer[0], asked);
+      return answer?.[1] ?? null;
+    },
+  };
+}
+
+function claimValues(all: readonly Claim[]) {
+  return [
+    texts(all.map(({ tenant }) => tenant)),
+    texts(all.map(({ run }) => run)),
+    texts(all.map(({ worker }) => worker)),
+    longs(all.map(({ epoch }) => epoch)),
+  ];
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+type Markers = Pick<Store, "mark" | "marked">;
+
+/** `heard` is told the boot that the server is in. */
+export function markers(calls: Calls, heard: (boot: string) => void): Markers {
+  return {
+    mark: async ({ tenant, run, epoch }, step, attempt) => {
+      assertNames(step);
+      const [answer] = await calls<readonly [boolean]>({ name: "mark", values: [tenant, run, epoch, step, attempt] });
+      return answer?.[0] === true;
+    },
+    marked: async (tenant, run, step, attempt, boot) => {
+      assertNames(tenant, run, step);
+      const values = [tenant, run, step, attempt];
+      const [answer] = await calls<readonly [there: boolean, boot: string]>({ name: "marked", values });
+      if (answer === undefined) return "unknown";
+      heard(answer[1]);
+      if (answer[1] !== boot || boot === "unknown") return "unknown";
+      return answer[0] ? "yes" : "no";
+    },
+  };
+}

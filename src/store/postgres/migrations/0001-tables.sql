@@ -1,0 +1,123 @@
+create schema writ;
+
+create table writ.migration (
+  number integer primary key,
+  name text not null
+);
+
+-- The head of a run and the epoch that fences its writers: one row, so that one update checks both and moves the head.
+-- Nothing that an append changes is indexed, so that the update stays within its page.
+create table writ.head (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  position bigint not null,
+  hash bytea,
+  epoch bigint,
+  primary key (tenant, run)
+) with (fillfactor = 70);
+
+create table writ.event (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  position bigint not null,
+  type text not null,
+  v integer not null,
+  at bigint not null,
+  body text,
+  hash bytea not null,
+  body_hash bytea,
+  primary key (tenant, run, position)
+);
+
+-- Every table of core/rows.ts. What a list may ask for stands beside the row, as JSON, so that 6 is not "6".
+create table writ.rows (
+  tenant text collate "C" not null,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  version bigint not null,
+  row text not null,
+  status text collate "C",
+  run_id text collate "C",
+  reuse_key text collate "C",
+  due_at text collate "C",
+  primary key (tenant, kind, key)
+) with (fillfactor = 70);
+
+create index rows_status on writ.rows (tenant, kind, status, key) where status is not null;
+create index rows_run_id on writ.rows (tenant, kind, run_id, key) where run_id is not null;
+create index rows_reuse_key on writ.rows (tenant, kind, reuse_key, key) where reuse_key is not null;
+create index rows_due_at on writ.rows (tenant, kind, due_at, key) where due_at is not null;
+
+create table writ.tally (
+  tenant text collate "C" not null,
+  tally text collate "C" not null,
+  used double precision not null,
+  primary key (tenant, tally)
+) with (fillfactor = 50);
+
+-- The timers again, small: what is claimed from must not be searched for among all rows there ever were.
+create table writ.due (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  at bigint not null,
+  primary key (tenant, run)
+) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
+
+-- The one index that tenants share: claiming is the one call across them.
+create index due_at on writ.due (at, tenant, run);
+
+-- Only runs that are held. A released run keeps its epoch in its head.
+create table writ.lease (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  epoch bigint not null,
+  worker text not null,
+  until bigint not null,
+  primary key (tenant, run)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
+
+create table writ.blob (
+  tenant text collate "C" not null,
+  hash text collate "C" not null,
+  bytes bytea not null,
+  primary key (tenant, hash)
+);
+
+-- Unlogged tables are emptied when Postgres recovers from a crash, both at once: while the name of the boot is there, so is
+-- every marker that was written under it. The server's start time would not do: it survives the crash of a backend.
+create unlogged table writ.marker (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  step text collate "C" not null,
+  attempt bigint not null,
+  epoch bigint not null,
+  primary key (tenant, run, step, attempt)
+);
+
+create unlogged table writ.boot (
+  singular boolean primary key default true check (singular),
+  name text not null default gen_random_uuid()
+);
+
+-- lz4 costs a third of pglz on bodies of a few kilobytes; not every server is built with it.
+do $$
+begin
+  alter table writ.event alter column body set compression lz4;
+exception when feature_not_supported or invalid_parameter_value then null;
+end $$;
+
+do $$
+declare
+  name text;
+begin
+  foreach name in array array['head', 'event', 'rows', 'tally', 'due', 'lease', 'blob', 'marker'] loop
+    execute format('alter table writ.%I enable row level security, force row level security', name);
+    execute format(
+      'create policy own_tenant on writ.%I using (tenant = current_setting(''writ.tenant'', true))', name);
+  end loop;
+  -- For claim_due and next_due, which run as the owner of these tables and alone say that they are claiming.
+  foreach name in array array['head', 'due', 'lease'] loop
+    execute format(
+      'create policy claiming on writ.%I to current_user using (current_setting(''writ.claiming'', true) = ''yes'')', name);
+  end loop;
+end $$;

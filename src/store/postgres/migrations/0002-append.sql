@@ -1,0 +1,318 @@
+-- The tenant that the rest of this transaction sees, and how its commit waits for the disk. Transaction poolers keep no more.
+create function writ.begin_append(for_tenant text, is_soft boolean) returns void language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  if is_soft then
+    perform set_config('synchronous_commit', 'off', true);
+  elsif current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end $$;
+
+-- One entry that advances a run by one event, with at most one conditional row and one charge. False or WR001: nothing was
+-- written, and `append` says why. The order of locks is that of `append`: head, existing row, tally, new key.
+create function writ.append_one(
+  for_tenant text, is_soft boolean, of_run text, from_position bigint, under_epoch bigint,
+  event_type text, event_v integer, event_at bigint, event_body text, event_hash bytea,
+  put_kind text, put_key text, put_was bigint, put_row text,
+  charge_tally text, charge_amount double precision, charge_limit double precision
+) returns boolean language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  if is_soft then
+    perform set_config('synchronous_commit', 'off', true);
+  elsif current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  update writ.head set position = from_position + 1, hash = event_hash
+  where tenant = for_tenant and run = of_run and position = from_position
+    and (under_epoch is null or epoch = under_epoch);
+  if not found then
+    return false;
+  end if;
+  if put_was is not null then
+    update writ.rows set version = put_was + 1, row = put_row
+    where tenant = for_tenant and kind = put_kind and key = put_key and version = put_was;
+    if not found then
+      raise exception 'a row is another one' using errcode = 'WR001';
+    end if;
+  end if;
+  if charge_tally is not null then
+    update writ.tally set used = used + charge_amount
+    where tenant = for_tenant and tally = charge_tally and (charge_limit is null or used + charge_amount <= charge_limit);
+    if not found then
+      raise exception 'a charge does not fit' using errcode = 'WR001';
+    end if;
+  end if;
+  if put_kind is not null and put_was is null then
+    insert into writ.rows (tenant, kind, key, version, row) values (for_tenant, put_kind, put_key, 1, put_row)
+    on conflict do nothing;
+    if not found then
+      raise exception 'a row is not new' using errcode = 'WR001';
+    end if;
+  end if;
+  insert into writ.event (tenant, run, position, type, v, at, body, hash)
+  values (for_tenant, of_run, from_position + 1, event_type, event_v, event_at, event_body, event_hash);
+  return true;
+end $$;
+
+-- Entries of one tenant, no two of one run, in the order of their runs. All conditions are judged before the first write;
+-- an entry that fails writes nothing. Null: every entry landed. Else what the failed ones met, from which core/judge.ts tells why.
+--
+-- Every lock is taken in one order, whoever asks: heads, existing rows, tallies, and new keys last. A key that was inserted
+-- by another between the look and the insert is 40001: nothing is written, and the same call sees it next time.
+--
+-- Plans are made once and never from statistics: an array joined to a table that was small when the plan was made would
+-- be a scan of all of it for ever after.
+create function writ.append(
+  for_tenant text, is_soft boolean,
+  e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[],
+  v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[],
+  -- The keys that are put or checked, in order, each once; conditions, puts and charges count entries, keys and tallies from 1.
+  k_kind text[], k_key text[], k_put boolean[],
+  c_entry integer[], c_key integer[], c_was bigint[],
+  p_entry integer[], p_key integer[], p_version bigint[], p_row text[],
+  p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[],
+  t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[]
+) returns jsonb language plpgsql
+set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+declare
+  ok boolean[];
+  h_position bigint[];
+  h_epoch bigint[];
+  k_version bigint[];
+  k_row text[];
+  k_new boolean[];
+  t_used double precision[];
+  t_there boolean[];
+  t_charged boolean[];
+  trial double precision[];
+  refused jsonb := '{}';
+  facts jsonb;
+  entry integer;
+  i integer := 1;
+  added integer := 0;
+  changed integer := 0;
+  removed integer := 0;
+  timed boolean := false;
+  guarded integer[] := '{}';
+  wanted bigint;
+  done bigint;
+begin
+  perform writ.begin_append(for_tenant, is_soft);
+
+  -- Events alone: the update is judge, lock and write.
+  if k_key is null and t_tally is null and 0 < all (e_position) and array_position(e_hash, null) is null then
+    with moved as (
+      update writ.head h set position = x.head, hash = x.hash
+      from unnest(e_run, e_position, e_epoch, e_head, e_hash) with ordinality x (run, position, epoch, head, hash, n)
+      where h.tenant = for_tenant and h.run = x.run and h.position = x.position and (x.epoch is null or h.epoch = x.epoch)
+      returning x.n
+    )
+    select array_agg(e.n in (select m.n from moved m) order by e.n) into ok
+    from generate_series(1, cardinality(e_run)) e (n);
+    insert into writ.event (tenant, run, position, type, v, at, body, hash)
+    select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
+    from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
+    where ok[x.entry];
+    return writ.append_facts(for_tenant, e_run, e_position, ok, null, null, null, refused);
+  end if;
+
+  -- Judged: only locks are taken.
+  select array_agg(h.position order by x.n), array_agg(h.epoch order by x.n),
+         array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
+  into h_position, h_epoch, ok
+  from unnest(e_run, e_position, e_epoch) with ordinality x (run, position, epoch, n)
+  left join lateral (
+    select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1 for no key update
+  ) h on true;
+
+  if k_key is not null then
+    select array_agg(coalesce(p.version, c.version) order by x.n), array_agg(coalesce(p.row, c.row) order by x.n)
+    into k_version, k_row
+    from unnest(k_kind, k_key, k_put) with ordinality x (kind, key, put, n)
+    left join lateral (
+      select version, row from writ.rows
+      where x.put and tenant = for_tenant and kind = x.kind and key = x.key limit 1 for no key update
+    ) p on true
+    left join lateral (
+      select version, row from writ.rows
+      where not x.put and tenant = for_tenant and kind = x.kind and key = x.key limit 1 for share
+    ) c on true;
+    for i in 1 .. coalesce(cardinality(c_entry), 0) loop
+      if k_version[c_key[i]] is distinct from c_was[i] then
+        ok[c_entry[i]] := false;
+      end if;
+    end loop;
+  end if;
+
+  if t_tally is not null then
+    select array_agg(coalesce(u.used, 0) order by x.n), array_agg(u.used is not null order by x.n), array_agg(false)
+    into t_used, t_there, t_charged
+    from unnest(t_tally) with ordinality x (tally, n)
+    left join lateral (
+      select used from writ.tally where tenant = for_tenant and tally = x.tally limit 1 for no key update
+    ) u on true;
+    i := 1;
+    while i <= cardinality(g_entry) loop
+      entry := g_entry[i];
+      trial := t_used;
+      while g_entry[i] = entry loop
+        if ok[entry] and trial[g_tally[i]] + g_amount[i] > g_limit[i] then
+          ok[entry] := false;
+          refused := refused || jsonb_build_object(entry::text, to_jsonb(t_used));
+        end if;
+        trial[g_tally[i]] := trial[g_tally[i]] + g_amount[i];
+        i := i + 1;
+      end loop;
+      if ok[entry] then
+        t_used := trial;
+      end if;
+    end loop;
+    for i in 1 .. cardinality(g_entry) loop
+      t_charged[g_tally[i]] := t_charged[g_tally[i]] or ok[g_entry[i]];
+    end loop;
+  end if;
+
+  facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
+    select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
+
+  -- Written.
+  update writ.head h set position = x.head, hash = x.hash
+  from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
+  where x.ok and x.hash is not null and x.found is not null and h.tenant = for_tenant and h.run = x.run;
+
+  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
+  if wanted > 0 then
+    insert into writ.head (tenant, run, position, hash)
+    select for_tenant, x.run, x.head, x.hash
+    from unnest(e_run, e_head, e_hash, ok, h_position) with ordinality x (run, head, hash, ok, found, n)
+    where x.ok and x.found is null order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a run began meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if k_key is not null then
+    k_new := array_fill(false, array[cardinality(k_key)]);
+    for i in 1 .. coalesce(cardinality(p_entry), 0) loop
+      if ok[p_entry[i]] then
+        if p_row[i] is null then
+          removed := removed + 1;
+        elsif k_version[p_key[i]] is null then
+          added := added + 1;
+          k_new[p_key[i]] := true;
+        else
+          changed := changed + 1;
+        end if;
+        timed := timed or k_kind[p_key[i]] = 'timer';
+      end if;
+    end loop;
+    -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
+    for i in 1 .. coalesce(cardinality(c_entry), 0) loop
+      if c_was[i] is null and ok[c_entry[i]] and not k_new[c_key[i]] then
+        k_new[c_key[i]] := true;
+        guarded := guarded || c_key[i];
+      end if;
+    end loop;
+    if removed > 0 then
+      delete from writ.rows r using unnest(p_entry, p_key, p_row) x (entry, key, row)
+      where ok[x.entry] and x.row is null and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
+    end if;
+    if changed > 0 then
+      update writ.rows r set version = x.version, row = x.row, status = x.status, run_id = x.run_id,
+             reuse_key = x.reuse_key, due_at = x.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           x (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[x.entry] and x.row is not null and k_version[x.key] is not null
+        and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
+    end if;
+  end if;
+
+  if t_tally is not null then
+    update writ.tally u set used = x.used
+    from unnest(t_tally, t_used, t_there, t_charged) x (tally, used, there, charged)
+    where x.there and x.charged and u.tenant = for_tenant and u.tally = x.tally;
+  end if;
+
+  if added + cardinality(guarded) > 0 then
+    insert into writ.rows (tenant, kind, key, version, row, status, run_id, reuse_key, due_at)
+    select for_tenant, k_kind[x.key], k_key[x.key], x.version, x.row, x.status, x.run_id, x.reuse_key, x.due_at
+    from (
+      select p.entry, p.key, p.version, p.row, p.status, p.run_id, p.reuse_key, p.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           p (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[p.entry] and p.row is not null and k_version[p.key] is null
+      union all
+      select null, g.key, 0, '', null, null, null, null from unnest(guarded) g (key)
+    ) x
+    order by x.key
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < added + cardinality(guarded) then
+      raise exception 'a row was added meanwhile' using errcode = '40001';
+    end if;
+    delete from writ.rows r using unnest(guarded) g (key)
+    where r.tenant = for_tenant and r.kind = k_kind[g.key] and r.key = k_key[g.key];
+  end if;
+
+  if t_tally is not null and false = any (t_there) then
+    select count(*) into wanted from unnest(t_there, t_charged) x (there, charged) where x.charged and not x.there;
+    insert into writ.tally (tenant, tally, used)
+    select for_tenant, x.tally, x.used
+    from unnest(t_tally, t_used, t_there, t_charged) with ordinality x (tally, used, there, charged, n)
+    where x.charged and not x.there order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a tally was begun meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if timed then
+    delete from writ.due d using unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is null and d.tenant = for_tenant and d.run = k_key[x.key];
+    -- Whoever claims a due run locks its head, so there must be one.
+    insert into writ.head (tenant, run, position)
+    select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
+    on conflict do nothing;
+    insert into writ.due (tenant, run, at)
+    select for_tenant, k_key[x.key], x.due from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
+    on conflict (tenant, run) do update set at = excluded.at;
+  end if;
+
+  insert into writ.event (tenant, run, position, type, v, at, body, hash)
+  select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
+  from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
+  where ok[x.entry];
+  return facts;
+end $$;
+
+-- What the entries that are not ok met: null if all are.
+create function writ.append_facts(
+  for_tenant text, e_run text[], e_position bigint[], ok boolean[], k_version bigint[], k_row text[], keys integer[], refused jsonb
+) returns jsonb language plpgsql
+set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+begin
+  if true = all (ok) then
+    return null;
+  end if;
+  return jsonb_build_object(
+    'entries', (
+      select jsonb_agg(jsonb_build_object(
+        'entry', x.n, 'position', coalesce(h.position, 0), 'epoch', h.epoch, 'hash', encode(v.hash, 'hex'),
+        'used', refused -> x.n::text))
+      from unnest(e_run, e_position, ok) with ordinality x (run, position, ok, n)
+      left join writ.head h on h.tenant = for_tenant and h.run = x.run
+      left join writ.event v on v.tenant = for_tenant and v.run = x.run and v.position = x.position + 1
+      where not x.ok),
+    'keys', (
+      select jsonb_agg(jsonb_build_object('key', x.key, 'version', k_version[x.key], 'row', k_row[x.key]))
+      from unnest(keys) x (key)));
+end $$;

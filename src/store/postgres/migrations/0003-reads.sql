@@ -1,0 +1,75 @@
+-- Reads are functions because a tenant is set for one transaction, and one call is one transaction.
+
+create function writ.events(for_tenant text, of_run text, after_position bigint, most bigint)
+returns table (n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select e.position, e.type, e.v, e.at, e.body, e.hash, e.body_hash from writ.event e
+    where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
+end $$;
+
+create function writ.head_of(for_tenant text, of_run text) returns table (n bigint, hash bytea) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
+end $$;
+
+create function writ.row_of(for_tenant text, of_kind text, of_key text)
+returns table (key text, version bigint, text text) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
+end $$;
+
+-- Planned at each call, for the one index that answers it.
+create function writ.list(
+  for_tenant text, of_kind text, by_field text, equal_to text, after_key text, is_newest boolean, most bigint
+) returns table (key text, version bigint, text text) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query execute
+    'select r.key, r.version, r.row from writ.rows r where r.tenant = $1 and r.kind = $2'
+    || case when by_field is null then '' else format(' and r.%I = $3', by_field) end
+    || case when after_key is null then '' when is_newest then ' and r.key < $4' else ' and r.key > $4' end
+    || ' order by r.key' || case when is_newest then ' desc' else '' end || ' limit $5'
+  using for_tenant, of_kind, equal_to, after_key, most;
+end $$;
+
+create function writ.used_of(for_tenant text, of_tally text) returns double precision language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select t.used from writ.tally t where t.tenant = for_tenant and t.tally = of_tally);
+end $$;
+
+create function writ.blob_of(for_tenant text, of_hash text) returns bytea language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select b.bytes from writ.blob b where b.tenant = for_tenant and b.hash = of_hash);
+end $$;
+
+-- Not waited for: the next hard append takes it to the disk.
+create function writ.put_blob(for_tenant text, of_hash text, all_bytes bytea) returns void language plpgsql as $$
+begin
+  perform writ.begin_append(for_tenant, true);
+  insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
+end $$;
+
+create function writ.erase(
+  for_tenant text, of_run text, at_position bigint[], with_hash bytea[], blob_hash text[]
+) returns bigint language plpgsql
+set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+as $$
+declare
+  erased bigint;
+begin
+  perform writ.begin_append(for_tenant, false);
+  delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
+  update writ.event e set body = null, body_hash = x.hash
+  from unnest(at_position, with_hash) x (position, hash)
+  where e.tenant = for_tenant and e.run = of_run and e.position = x.position and e.body is not null;
+  get diagnostics erased = row_count;
+  return erased;
+end $$;

@@ -1,0 +1,101 @@
+import { assert } from "../../core/assert.ts";
+import type { Instant } from "../../core/id.ts";
+import { assertNames } from "../../core/judge.ts";
+import { indexed } from "../../core/rows.ts";
+import type { Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import { bytes, longs, texts } from "./binary-array.ts";
+import type { Calls } from "./calls.ts";
+
+type EventColumns = readonly [
+  position: number,
+  type: string,
+  v: number,
+  at: Instant,
+  body: string | null,
+  hash: Uint8Array,
+  body_hash: Uint8Array | null,
+];
+type RowColumns = readonly [key: string, version: number, row: string];
+
+export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "erase"> {
+  const events = async (tenant: string, run: string, after: number, most?: number): Promise<readonly StoredEvent[]> => {
+    assertNames(tenant, run);
+    const rows = await calls<EventColumns>({ name: "events", values: [tenant, run, after, most ?? null] });
+    return rows.map(([position, type, v, at, body, hash, body_hash]) => ({
+      position,
+      type,
+      v,
+      at,
+      body,
+      hash,
+      body_hash,
+    }));
+  };
+  return {
+    events,
+    head: async (tenant, run) => {
+      assertNames(tenant, run);
+      const [found] = await calls<readonly [number, Uint8Array]>({ name: "head_of", values: [tenant, run] });
+      return found === undefined ? null : { position: found[0], hash: found[1] };
+    },
+    erase: async (tenant, run, keep, hashOf, blobs = []) => {
+      assertNames(tenant, run, ...blobs);
+      const spared = new Set(keep);
+      const bodies = (await events(tenant, run, 0)).flatMap(({ position, body }) =>
+        body === null || spared.has(position) ? [] : [{ position, hash: hashOf(body) }],
+      );
+      const positions = longs(bodies.map(({ position }) => position));
+      const hashes = bytes(bodies.map(({ hash }) => hash));
+      const values = [tenant, run, positions, hashes, texts(blobs)];
+      const [erased] = await calls<readonly [number]>({ name: "erase", values, writes: true });
+      return erased?.[0] ?? 0;
+    },
+  };
+}
+
+export function rowReads(calls: Calls): Pick<Store, "row" | "list" | "used"> {
+  return {
+    row: async (tenant, table, key) => {
+      assertNames(tenant, key);
+      const [found] = await calls<RowColumns>({ name: "row_of", values: [tenant, table, key] });
+      return found === undefined ? null : storedRow(found);
+    },
+    list: async (tenant, query) => {
+      const { table, where, after, order, limit } = query;
+      assertNames(tenant, after ?? "");
+      const field = fieldOf(query);
+      const equals = where === undefined ? null : JSON.stringify(where.equals);
+      const values = [tenant, table, field, equals, after ?? null, order === "newest", limit];
+      return (await calls<RowColumns>({ name: "list", values })).map(storedRow);
+    },
+    used: async (tenant, tally) => {
+      assertNames(tenant, tally);
+      const [found] = await calls<readonly [number | null]>({ name: "used_of", values: [tenant, tally] });
+      return found?.[0] ?? 0;
+    },
+  };
+}
+
+function fieldOf({ table, where }: Query): string | null {
+  if (where === undefined) return null;
+  assert(indexed[table]?.includes(where.field) === true, `${table} can be asked for ${where.field}`);
+  return where.field;
+}
+
+function storedRow([key, version, row]: RowColumns): StoredRow {
+  return { key, version, row };
+}
+
+export function blobs(calls: Calls): Pick<Store, "putBlob" | "blob"> {
+  return {
+    putBlob: async (tenant, hash, all) => {
+      assertNames(tenant, hash);
+      await calls({ name: "put_blob", values: [tenant, hash, Buffer.from(all)] });
+    },
+    blob: async (tenant, hash) => {
+      assertNames(tenant, hash);
+      const [found] = await calls<readonly [Uint8Array | null]>({ name: "blob_of", values: [tenant, hash] });
+      return found?.[0] ?? null;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { afterAll, beforeAll, inject } from "vitest";
+import { type Client, driver } from "../../src/store/postgres/driver.ts";
+import { migrate } from "../../src/store/postgres/migrate.ts";
+import { appRole } from "./setup.ts";
+
+/** A database of its own on the Postgres of this test run. */
+export interface Database {
+  /** As the application connects: a role that owns nothing and bypasses nothing. */
+  readonly url: string;
+  /** As who made the tables. */
+  readonly ownerUrl: string;
+  /** As the owner, beside the store. */
+  query<Row extends readonly unknown[]>(text: string): Promise<readonly Row[]>;
+  /** Every table as it was after migrating. */
+  empty(): Promise<void>;
+}
+
+/** One for all tests of a file, there from the first of them on. */
+export function database(): Database {
+  const made = unmigrated();
+  beforeAll(async () => {
+    await migrate(made.ownerUrl, { grant: appRole });
+  });
+  return made;
+}
+
+/** The same without tables. */
+export function unmigrated(): Database {
+  const name = `writ_${randomBytes(6).toString("hex")}`;
+  let server = "";
+  let client: Client | null = null;
+  beforeAll(async () => {
+    server = await serverUrl();
+    await asSuperuser(server, `create database ${name} encoding 'UTF8' template template0`);
+    client = clientOf(inDatabase(server, name));
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client?.end();
+    await asSuperuser(server, `drop database ${name} with (force)`);
+  });
+  const query = async <Row extends readonly unknown[]>(text: string): Promise<readonly Row[]> => {
+    if (client === null) throw new Error("there is no database before the first test");
+    return (await client.query<Row>({ text, rowMode: "array" })).rows;
+  };
+  return {
+    get url() {
+      return asRole(inDatabase(server, name));
+    },
+    get ownerUrl() {
+      return inDatabase(server, name);
+    },
+    query,
+    empty: async () => {
+      const tables = await query<[string]>(
+        "select format('writ.%I', relname) from pg_class where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname <> 'migration' and relname <> 'boot'",
+      );
+      await query(`truncate ${tables.join(", ")}`);
+    },
+  };
+}
+
+function serverUrl(): Promise<string> {
+  return new Promise((found, failed) => {
+    let said = "";
+    const socket = connect(inject("postgresDoor"), "127.0.0.1");
+    socket.on("data", (text) => {
+      said += text;
+    });
+    socket.on("error", failed);
+    socket.on("end", () => (said.startsWith("postgres") ? found(said) : failed(new Error(said))));
+  });
+}
+
+function clientOf(url: string): Client {
+  const settings = {
+    connectionString: url,
+    application_name: "test",
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  };
+  const client = new (driver().Client)(settings);
+  client.on("error", () => {}); // A test may stop the server, or drop the database, under it.
+  return client;
+}
+
+async function asSuperuser(url: string, text: string): Promise<void> {
+  const client = clientOf(url);
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+function inDatabase(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
+}
+
+function asRole(text: string): string {
+  const url = new URL(text);
+  url.username = appRole;
+  url.password = appRole;
+  return url.href;
+}

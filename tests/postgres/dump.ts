@@ -1,0 +1,40 @@
+import { tables } from "../../src/core/rows.ts";
+import type { Dump } from "../../src/store/memory/tables.ts";
+import type { Database } from "./database.ts";
+
+/** For each table of the memory store's dump, its columns, where they are from, and what puts them in order. */
+const selects: Readonly<Record<string, readonly [columns: string, from: string, order: string]>> = {
+  event: [
+    "tenant, run, position, type, v, at, body, encode(hash, 'hex'), encode(body_hash, 'hex')",
+    "writ.event",
+    "tenant, run, position",
+  ],
+  head: ["tenant, run, position, encode(hash, 'hex')", "writ.head where position > 0", "tenant, run"],
+  tally: ["tenant, tally, used", "writ.tally", "tenant, tally"],
+  // A run that was released keeps its epoch and has nobody.
+  lease: [
+    "tenant, run, h.epoch, l.worker, coalesce(l.until, 0)",
+    "writ.head h left join writ.lease l using (tenant, run) where h.epoch is not null",
+    "tenant, run",
+  ],
+  marker: ["tenant, run, step, attempt, epoch", "writ.marker", "tenant, run, step, attempt"],
+  blob: ["tenant, hash, encode(bytes, 'hex')", "writ.blob", "tenant, hash"],
+  ...Object.fromEntries(
+    tables.map((table) => [
+      table,
+      ["tenant, key, version, row", `writ.rows where kind = '${table}'`, "tenant, key"] as const,
+    ]),
+  ),
+};
+
+const all = Object.entries(selects).map(
+  ([name, [columns, from, order]]) =>
+    `'${name}', (select coalesce(json_agg(json_build_array(${columns}) order by ${order}), '[]') from ${from})`,
+);
+
+/** Everything there is, seen by another connection, in the form of the memory store's dump. */
+export async function dumpOf({ query }: Pick<Database, "query">): Promise<Dump> {
+  const [answer] = await query<[Dump]>(`select json_build_object(${all.join(", ")})`);
+  if (answer === undefined) throw new Error("a select without a table has one row");
+  return answer[0];
+}
