@@ -336,6 +336,7 @@ function isHard(event: Event): boolean {
     ("ledger" in event && event.ledger !== null) ||
     "gate_id" in event ||
     event.type === "run.accepted" ||
+    event.type === "step.started" || // It acts, or it uses up an approval.
     ("notices" in event && event.notices !== undefined)
   );
 }

@@ -119,6 +119,24 @@ describe.each(places)("on $name", ({ newStage }) => {
     expect(mail.calls.length).toBeLessThan(15);
   });
 
+  it("an approval is used up for good, also by a call that does not act: no power cut gives it back", async () => {
+    const stage = newStage();
+    const real = stage.store();
+    const synced: string[] = [];
+    const append: Store["append"] = (entries) => {
+      for (const { flush, events } of entries) if (flush === "hard") synced.push(...events.map(({ type }) => type));
+      return real.append(entries);
+    };
+    const ask = actor("ask", () => 1, { effect: "reads" });
+    const engine = await stage.open({ tools: [ask.tool], store: { ...real, append } });
+    const plan = { steps: [{ step_id: "a", name: "ask", gate: "human_confirm" }] };
+    const run = await engine.submit(plan, { principal: bot });
+    const [gate] = (await run.result()).gates;
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+    expect(synced).toContain("step.started");
+  });
+
   it("a gate that is opened while another step ends the plan is opened, then closed", async () => {
     const stage = newStage();
     const engine = await stage.open({
