@@ -2,20 +2,18 @@ import { parseArgs } from "node:util";
 
 export interface Arguments {
   readonly json: boolean;
-  /** About how many steps to play, over as many seeds as that takes. */
-  readonly steps: number;
+  /** So many steps at least, over as many seeds as that takes; null: one seed, to its end. */
+  readonly steps: number | null;
   /** For at most so long. */
   readonly ms: number;
   /** Stop at the first violation. */
   readonly first: boolean;
-  /** One seed to play again; null: many, from `from` on. */
+  /** The first seed; null: one that nobody has chosen. */
   readonly seed: number | null;
-  /** The seed to begin with; null: one that nobody has chosen. */
-  readonly from: number | null;
   /** With one seed: lines that contain this are told as they happen. */
   readonly about: string | null;
-  /** all: hunted by search; known: beginning with the seeds that found them before. */
-  readonly planted: "all" | "known" | "none";
+  /** all: hunted by search; known: beginning with the seeds that found them before; else those with these words in them. */
+  readonly planted: string;
 }
 
 const stepsDefault = 1_000_000;
@@ -31,7 +29,6 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
         steps: { type: "string" },
         ms: { type: "string" },
         seed: { type: "string" },
-        from: { type: "string" },
         about: { type: "string" },
         planted: { type: "string", default: "all" },
       },
@@ -41,21 +38,17 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
       steps: whole(values.steps),
       ms: whole(values.ms),
       seed: whole(values.seed),
-      from: whole(values.from),
     };
     for (const [name, value] of Object.entries(numbers))
       if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
-    if (planted !== "all" && planted !== "known" && planted !== "none")
-      return { wrong: "--planted must be all, known or none" };
-    const { steps, ms, seed, from } = numbers;
+    const { ms, seed, steps } = numbers;
     return {
       json,
       first,
       about,
       planted,
       seed,
-      from,
-      steps: steps ?? stepsDefault,
+      steps: steps ?? (seed === null ? stepsDefault : null),
       ms: ms ?? Number.POSITIVE_INFINITY,
     };
   } catch (error) {

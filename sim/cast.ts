@@ -12,10 +12,20 @@ const input = {
 
 const output = {
   type: "object",
-  properties: { tenant: { type: "string" }, id: { type: "string" }, n: { type: "number" } },
+  properties: {
+    tenant: { type: "string" },
+    id: { type: "string" },
+    n: { type: "number" },
+    password: { type: "string" },
+  },
   required: ["tenant", "id", "n"],
   additionalProperties: false,
 } as const;
+
+const nothing = { type: "null" } as const;
+
+/** What may never be found on record. */
+export const SECRET = "open sesame";
 
 /** Somebody else does the work: each worker gets its own copy, bound to the world. */
 const elsewhere = (): never => {
@@ -23,15 +33,19 @@ const elsewhere = (): never => {
 };
 
 const tool = (name: string, definition: Omit<Definition, "name" | "input" | "output" | "run">): Tool =>
-  defineTool({ name, input, output, run: elsewhere, ...definition });
+  defineTool({ name, input, output: name === MUTE ? nothing : output, run: elsewhere, ...definition });
+
+/** The tool that has nothing to say when it is done. */
+export const MUTE = "ring";
 
 const seen = { verify: elsewhere, settleAfter: 8000 } as const;
 const undoable = { compensate: elsewhere } as const;
+const secretive = { redact: ["/password"] } as const;
 
 /** Every kind of tool the law tells apart. */
 export const cast: readonly Tool[] = [
   tool("calc", { effect: "pure", cache: "use_if_safe", timeoutMs: 3000 }),
-  tool("ask", { effect: "reads", timeoutMs: 4000 }),
+  tool("ask", { effect: "reads", timeoutMs: 4000, ...secretive }),
   tool("news", { effect: "reads", timeoutMs: 2000, cache: "ttl_only", cacheTtlMs: 20_000 }),
   tool("note", { effect: "writes", timeoutMs: 3000, tries: 2 }),
   // Nobody can be asked, nothing is promised.
@@ -46,6 +60,7 @@ export const cast: readonly Tool[] = [
     timeoutMs: 2000,
     ...seen,
     ...undoable,
+    ...secretive,
     safeIfAbsent: true,
     onDuplicate: "reuse",
   }),

@@ -1,7 +1,8 @@
+import { canonical } from "../src/core/canonical.ts";
 import { checkPlan } from "../src/core/check-plan.ts";
 import { FaultError } from "../src/core/fault.ts";
 import type { RunId } from "../src/core/id.ts";
-import type { JsonObject } from "../src/core/json.ts";
+import type { Json, JsonObject } from "../src/core/json.ts";
 import type { RunResult } from "../src/core/result.ts";
 import type { RunHandle, SubmitOptions } from "../src/engine/api.ts";
 import { Toolbox } from "../src/engine/toolbox.ts";
@@ -28,21 +29,21 @@ export class Clients {
   readonly #scene: Scene;
   readonly #company: Company;
   /** Which run answers a request key, and for which plan. */
-  readonly #requests = new Map<string, { readonly run: RunId; readonly plan: string | null }>();
+  readonly #requests = new Map<string, { readonly run: RunId; readonly plan: string }>();
   readonly #counts = new Map<string, number>();
   #waiting = 0;
 
   constructor(scene: Scene, company: Company) {
     this.#scene = scene;
     this.#company = company;
-    scene.record.witness(({ event, before }) => {
+    scene.record.witness(({ event, before, after }) => {
       if (event.type !== "run.accepted") return;
       scene.counts.runs += 1;
       if (event.request === null) return;
-      const name = `${event.tenant} ${event.principal.id} ${event.request.key}`;
+      const name = nameOf(event.principal, event.request.key);
       const known = this.#requests.get(name);
       if (known !== undefined) scene.violate(`request ${name} became ${known.run} and ${before.id}`);
-      this.#requests.set(name, { run: event.run_id, plan: null });
+      this.#requests.set(name, { run: event.run_id, plan: canonical(after.plan as unknown as Json) });
     });
     for (let count = 0; count < scene.swarm.runs; count += 1) this.#plan();
   }
@@ -124,9 +125,11 @@ export class Clients {
     const { counts, record, tables, violate } = this.#scene;
     counts.results += 1;
     const kept = record.get(run_id);
-    const ends = (kept && tables.events.get(kept.tenant, run_id))?.filter(({ type }) => type === "run.ended") ?? [];
-    const told = ends.some(({ body }) => body?.includes(`"${status}"`));
-    if (final && !told) violate(`a client was told that ${run_id} is ${status}, and it is not`);
+    if (!final || kept === undefined) return;
+    const events = tables.events.get(kept.tenant, run_id) ?? [];
+    const end = events.findLast(({ type, body }) => type === "run.ended" && body?.includes(`"${status}"`));
+    if (end === undefined) violate(`a client was told that ${run_id} is ${status}, and it is not`);
+    else kept.told = Math.max(kept.told, end.position);
   }
 
   /** Asks what would happen. Nothing of it may. */
@@ -144,16 +147,13 @@ export class Clients {
   /** Whoever asks twice for the same gets the same, and nobody gets what another plan became. */
   #compare({ plan, options: { principal, requestKey } }: Wish, run: RunId): void {
     if (requestKey === undefined) return;
-    const name = `${principal.tenant} ${principal.id} ${requestKey}`;
+    const name = nameOf(principal, requestKey);
     const known = this.#requests.get(name);
     if (known === undefined || known.run !== run) {
       this.#scene.violate(`request ${name} was answered with ${run}, it became ${known?.run}`);
       return;
     }
-    const text = normal(plan);
-    if (known.plan !== null && known.plan !== text)
-      this.#scene.violate(`request ${name} with two plans became one run ${run}`);
-    this.#requests.set(name, { run, plan: text });
+    if (known.plan !== normal(plan)) this.#scene.violate(`request ${name} with two plans became one run ${run}`);
   }
 
   #refused(wish: Wish, error: unknown): void {
@@ -169,8 +169,14 @@ export class Clients {
       return;
     }
     wish.answered = true;
-    if (code === "REQUEST_KEY_REUSED") counts.requestsRefused += 1;
-    else this.#scene.violate(`a client was refused: ${error.message}`);
+    if (code !== "REQUEST_KEY_REUSED") this.#scene.violate(`a client was refused: ${error.message}`);
+    counts.requestsRefused += 1;
+    const { principal, requestKey = "" } = wish.options;
+    const known = this.#requests.get(nameOf(principal, requestKey));
+    if (known === undefined || known.plan === normal(wish.plan))
+      this.#scene.violate(
+        `I10: ${nameOf(principal, requestKey)} was refused, and nobody had used it for anything else`,
+      );
   }
 }
 
@@ -179,7 +185,11 @@ const toolbox = new Toolbox(cast);
 /** Two plans that differ only in what they leave unsaid are one. */
 function normal(plan: JsonObject): string {
   const checked = checkPlan(plan, { tools: toolbox, context: {}, strict: false });
-  return JSON.stringify(checked.ok ? checked.plan : plan);
+  return canonical(checked.ok ? (checked.plan as unknown as Json) : plan);
+}
+
+function nameOf({ tenant, id }: SubmitOptions["principal"], key: string): string {
+  return `${tenant} ${id} ${key}`;
 }
 
 function isUnheard(code: string): boolean {

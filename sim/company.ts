@@ -1,5 +1,6 @@
 import type { Engine } from "../src/engine/api.ts";
 import { actNames } from "./cast.ts";
+import { judgePowerCut } from "./laws/power-cut.ts";
 import { Life } from "./life.ts";
 import type { Scene } from "./scene.ts";
 
@@ -70,6 +71,17 @@ export class Company {
     for (const life of [...this.#lives]) life.die("with its machine");
   }
 
+  /** The store goes down with its machine, and what it had not synced may be gone. */
+  blackout(): void {
+    const scene = this.#scene;
+    scene.blackout = false;
+    scene.powerCuts += 1;
+    scene.counts.powerCuts += 1;
+    scene.counts.unsynced += scene.unsynced.lose(scene.rng);
+    judgePowerCut(scene);
+    this.reboot();
+  }
+
   /** One process stands still for a while, and the others cannot tell that from death. */
   sleep(): void {
     const { rng, agenda, counts } = this.#scene;
@@ -90,6 +102,7 @@ export class Company {
     if (engine === null) return;
     this.#scene.counts.stops += 1;
     life.engine = null;
+    life.stopping = true;
     void engine.close().then(() => life.die("in peace"));
   }
 

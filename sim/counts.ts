@@ -12,6 +12,8 @@ export const counted = [
   "jumps",
   "sleeps",
   "reboots",
+  "powerCuts",
+  "unsynced",
   "stops",
   "runs",
   "attached",

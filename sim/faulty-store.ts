@@ -38,8 +38,8 @@ export function faultyStore(scene: Scene, life: Life): Store {
     used: (...given) => at("used", given[1], () => store.used(...given)),
     claim: (...given) => at("claim", given[2], () => claimed(scene, life, () => one(store.claim(...given)), first)),
     claimDue: (...given) => at("claimDue", "", () => claimed(scene, life, () => store.claimDue(...given), same)),
-    renew: (claims) => at("renew", "", () => store.renew(claims)),
-    release: (claim) => at("release", claim.run, () => store.release(claim)),
+    renew: (claims) => at("renew", "", () => renewed(scene, claims)),
+    release: (claim) => at("release", claim.run, () => released(scene, life, claim)),
     nextDue: () => at("nextDue", "", () => store.nextDue()),
     mark: (claim, step, attempt) => at("mark", step, () => marked(scene, store.mark(claim, step, attempt))),
     marked: (tenant, run, step, attempt, started) =>
@@ -64,7 +64,11 @@ function reach(scene: Scene, life: Life): Reach {
   return (name, about, perform, appends = false) =>
     new Promise((resolve, reject) => {
       if (!life.alive) return;
-      const call = { name, owner: life.number, about, posthumous: () => void perform(), perform, resolve, reject };
+      const { powerCuts } = scene;
+      const posthumous = () => {
+        if (scene.powerCuts === powerCuts) void perform();
+      };
+      const call = { name, owner: life.number, about, posthumous, perform, resolve, reject };
       scene.agenda.add({ ...call, happen: () => answer(scene, life, call, appends) });
     });
 }
@@ -143,11 +147,12 @@ function late<Value>({ rng, agenda }: Scene, call: Call<Value>, fate: "sent late
 }
 
 /** The same entry arrives twice; the caller hears of one of them. */
-function double<Value>({ rng, agenda }: Scene, { name, about, perform, resolve, reject }: Call<Value>): void {
+function double<Value>(scene: Scene, { name, about, perform, resolve, reject }: Call<Value>): void {
+  const { rng, agenda, powerCuts } = scene;
   const once = perform();
   if (rng.chance(0.5)) {
     const happen = () => {
-      void perform();
+      if (scene.powerCuts === powerCuts) void perform();
       return "again";
     };
     agenda.addAt(agenda.now() + rng.below(LONGEST_DELAY_MS), { name, owner: 0, about, happen });
@@ -159,11 +164,15 @@ function double<Value>({ rng, agenda }: Scene, { name, about, perform, resolve, 
 }
 
 async function append(scene: Scene, entries: readonly Entry[]): Promise<readonly Landing[]> {
-  const { tables, record, counts, store } = scene;
+  const { tables, record, counts, store, unsynced, rng } = scene;
   const before = entries.map(({ tenant, run }) => tables.position(tenant, run));
+  const written = entries.map((entry) => unsynced.writes(scene, entry));
   const landing = store.append(entries);
   for (const [index, entry] of entries.entries()) {
-    if (tables.position(entry.tenant, entry.run) > (before[index] as number)) record.landed(entry);
+    if (tables.position(entry.tenant, entry.run) === before[index]) continue;
+    written[index]?.();
+    record.landed(entry);
+    scene.blackout ||= entry.flush === "soft" && rng.chance(scene.rates.blackout);
   }
   const answers = await landing;
   for (const answer of answers) if (!answer.landed && answer.why === "epoch") counts.fenced += 1;
@@ -187,6 +196,17 @@ const same = (claims: readonly Claim[]): readonly Claim[] => claims;
 async function one(claim: Promise<Claim | null>): Promise<readonly Claim[]> {
   const taken = await claim;
   return taken === null ? [] : [taken];
+}
+
+async function renewed({ store, record }: Scene, claims: readonly Claim[]): Promise<readonly Claim[]> {
+  const lost = await store.renew(claims);
+  record.renewed(claims);
+  return lost;
+}
+
+async function released({ store, record }: Scene, { stopping }: Life, claim: Claim): Promise<void> {
+  await store.release(claim);
+  record.released(claim, stopping);
 }
 
 async function marked({ counts }: Scene, mark: Promise<boolean>): Promise<boolean> {

@@ -2,7 +2,7 @@ import { type FaultCode, FaultError, fault, notDone } from "../src/core/fault.ts
 import type { EffectKey } from "../src/core/id.ts";
 import type { Json, JsonObject } from "../src/core/json.ts";
 import type { Done, Probe, Sighting, Tool, ToolContext } from "../src/core/tool.ts";
-import { cast } from "./cast.ts";
+import { cast, MUTE, SECRET } from "./cast.ts";
 import type { Life } from "./life.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
@@ -58,15 +58,15 @@ function later(scene: Scene, life: Life, ms: number, about: string, settle: () =
 }
 
 function compute(scene: Scene, life: Life, tool: Tool, input: Json, context: ToolContext): Promise<unknown> {
-  scene.record.asked(tool, input, context);
+  scene.record.asked(tool, input, context, life.number);
   return new Promise((resolve, reject) => {
     const manner = drawManner(scene);
     talk(scene, context, input);
     const id = `${tool.name}-${(input as JsonObject).to as string}`;
-    const value = answerOf(input, scene.rng.chance(scene.swarm.manners.verbose) ? id.padEnd(70_000, ".") : id);
+    const value = answerOf(tool, input, scene.rng.chance(scene.swarm.manners.verbose) ? id.padEnd(70_000, ".") : id);
     later(scene, life, drawLatency(scene, tool.timeoutMs, 0), context.step_id, () => {
       if (manner === "value") resolve(value);
-      else if (manner === "lie") resolve({ ...value, n: "many" });
+      else if (manner === "lie") resolve({ ...(value as JsonObject), n: "many" });
       else reject(drawError(scene, manner));
     });
   });
@@ -84,7 +84,7 @@ function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: W
   const { run_id: run, step_id: step, attempt } = context;
   record.acting(tool, input, context, life.number);
   const timeoutMs = record.timeoutOf(run, step) ?? tool.timeoutMs;
-  const manner = honest(tool, drawManner(scene));
+  const manner = honest(tool, world.isUnheard() ? "throw after" : drawManner(scene));
   const latency = drawLatency(scene, timeoutMs, tool.settleAfterMs);
   const landsIn = drawLanding(scene, manner, latency, timeoutMs + tool.settleAfterMs);
   if (landsIn !== null && landsIn > timeoutMs) scene.counts.lateLandings += 1;
@@ -108,7 +108,7 @@ function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: W
       ear.open = false;
       reject(why);
     });
-    const value = undoes === null ? answerOf(input, context.key) : { undone: true };
+    const value = undoes === null ? answerOf(tool, input, context.key) : { undone: true };
     later(scene, life, latency, `${step}.${attempt} ${manner}`, () => {
       if (manner === "value") resolve(value);
       else if (manner === "lie") resolve(undoes === null ? { lie: true } : value);
@@ -162,30 +162,30 @@ function drawError({ rng }: Scene, manner: Manner): Error {
   return rng.chance(0.5) ? new FaultError(fault(code, "it went wrong")) : new Error("it went wrong");
 }
 
-function answerOf(input: Json, id: string): JsonObject {
-  return { tenant: (input as JsonObject).tenant as string, id, n: 1 };
+function answerOf({ name, redact }: Tool, input: Json, id: string): Json {
+  if (name === MUTE) return null;
+  const answer = { tenant: (input as JsonObject).tenant as string, id, n: 1 };
+  return redact.length === 0 ? answer : { ...answer, password: SECRET };
 }
 
 /** What a handler says beside its answer. Only plan steps send errands, or there would be no end of them. */
-function talk({ rng, swarm }: Scene, context: ToolContext, input: Json): void {
+function talk({ rng, swarm, record }: Scene, context: ToolContext, input: Json): void {
   const { talks } = swarm.manners;
-  if (rng.chance(talks)) context.cost({ usd_micros: rng.between(1, 900), tokens_in: rng.below(5) });
-  if (rng.chance(talks)) context.notice("told", { to: (input as JsonObject).to as string });
-  if (!context.step_id.includes(".") && rng.chance(talks / 2)) {
-    const { tenant, to } = input as JsonObject;
-    context.errand(rng.pick(["calc", "ask", "mail", "save", "pay"]), {
-      tenant: tenant as string,
-      to: to as string,
-      text: "errand",
-    });
-  }
+  const { tenant, to } = input as { readonly tenant: string; readonly to: string };
+  const usd_micros = rng.chance(talks) ? rng.between(1, 900) : 0;
+  const notices = rng.chance(talks) ? 1 : 0;
+  const errands = !context.step_id.includes(".") && rng.chance(talks / 2) ? 1 : 0;
+  if (usd_micros > 0) context.cost({ usd_micros, tokens_in: rng.below(5) });
+  if (notices > 0) context.notice("told", { to });
+  if (errands > 0) context.errand(rng.pick(["calc", "ask", "mail", "save", "pay"]), { tenant, to, text: "errand" });
+  record.said(context, { usd_micros, notices, errands });
 }
 
 /** A verifier sees the world as it was at some moment between question and answer. */
 function look(scene: Scene, life: Life, tool: Tool, probe: Probe): Promise<Sighting> {
   const { rng, world, swarm } = scene;
   return new Promise((resolve, reject) => {
-    const blind = rng.chance(swarm.manners.blind);
+    const blind = world.isUnheard() || rng.chance(swarm.manners.blind);
     const early = rng.chance(0.5) ? world.stands(probe.key) : null;
     const latency = drawLatency(scene, tool.timeoutMs, 0);
     later(scene, life, latency, `look ${tool.name}`, () => {
@@ -195,7 +195,7 @@ function look(scene: Scene, life: Life, tool: Tool, probe: Probe): Promise<Sight
       else
         resolve({
           saw: "happened",
-          output: rng.chance(swarm.manners.lies / 3) ? { lie: true } : answerOf(probe.input, probe.key),
+          output: rng.chance(swarm.manners.lies / 3) ? { lie: true } : answerOf(tool, probe.input, probe.key),
         });
     });
   });

@@ -28,11 +28,19 @@ export interface Hunt {
 const GRACE_MS = 60_000;
 
 /** Looks for each planted wrong with the simulator, in a process of its own. */
-export async function hunt(bugs: readonly Planted[], bounds: Hunt): Promise<readonly Hunted[]> {
+export async function hunt(
+  bugs: readonly Planted[],
+  bounds: Hunt,
+  tell: (hunted: Hunted) => void,
+): Promise<readonly Hunted[]> {
   const left = [...bugs];
   const hunted: Hunted[] = [];
   const work = async () => {
-    for (let bug = left.shift(); bug !== undefined; bug = left.shift()) hunted.push(await huntOne(bug, bounds));
+    for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
+      const one = await huntOne(bug, bounds);
+      hunted.push(one);
+      tell(one);
+    }
   };
   await Promise.all(Array.from({ length: bounds.jobs }, work));
   const order = bugs.map(({ name }) => name);
@@ -49,7 +57,7 @@ async function huntOne(bug: Planted, { from, ms, known }: Hunt): Promise<Hunted>
     "none",
     "--first",
     "--json",
-    "--from",
+    "--seed",
     `${start}`,
     "--ms",
     `${ms}`,

@@ -13,6 +13,8 @@ export class Life {
   /** A tool that its version of the program does not have. */
   readonly missing: string | null;
   alive = true;
+  /** It was asked to. */
+  stopping = false;
   engine: Engine | null = null;
   readonly #scene: Scene;
   readonly #hints = new Set<() => void>();

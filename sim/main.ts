@@ -19,7 +19,8 @@ if ("wrong" in args) {
   console.error(args.wrong);
   process.exit(2);
 }
-process.exitCode = await (args.seed === null ? playMany(args) : playOne(args.seed, args));
+const seed = args.seed ?? randomInt(2 ** 31);
+process.exitCode = await (args.steps === null ? playOne(seed, args) : playMany(seed, args.steps, args));
 
 async function playOne(seed: number, { json, about }: Arguments): Promise<number> {
   Error.stackTraceLimit = 30;
@@ -31,19 +32,14 @@ async function playOne(seed: number, { json, about }: Arguments): Promise<number
   return violations;
 }
 
-async function playMany({ json, steps, ms, first, from, planted: asked }: Arguments): Promise<number> {
-  const start = from ?? randomInt(2 ** 31);
+async function playMany(from: number, steps: number, { json, ms, first, planted: asked }: Arguments): Promise<number> {
   const begun = performance.now();
-  const found = await search({ from: start, steps, ms, first });
+  const found = await search({ from, steps, ms, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - begun));
   const never = neverHappened(found);
   report(found, never);
-  const hunted = await hunt(asked === "none" ? [] : planted, {
-    from: start,
-    ms: HUNT_MS,
-    jobs: 2,
-    known: asked === "known",
-  });
+  const bugs = planted.filter(({ name }) => asked === "all" || asked === "known" || name.includes(asked));
+  const hunted = await hunt(bugs, { from, ms: HUNT_MS, jobs: 2, known: asked === "known" }, json ? () => {} : tellOne);
   const escaped = hunted.filter((each) => each.found === null);
   for (const { name } of escaped) console.error(`escaped: ${name}`);
   const sum = {
@@ -53,8 +49,8 @@ async function playMany({ json, steps, ms, first, from, planted: asked }: Argume
     planted: hunted.length,
     found: hunted.length - escaped.length,
   };
-  if (json) say({ ...sum, from: start, per_second: perSecond, first: firstOf(found), counts: found.counts, hunted });
-  else tell(sum, start, perSecond, found, hunted);
+  if (json) say({ ...sum, from, per_second: perSecond, first: firstOf(found), counts: found.counts, hunted });
+  else tell(sum, from, perSecond, found);
   return sum.violations + never.length + escaped.length === 0 ? 0 : 1;
 }
 
@@ -81,7 +77,7 @@ interface Sum {
   readonly found: number;
 }
 
-function tell(sum: Sum, from: number, perSecond: number, { counts }: Found, hunted: readonly Hunted[]): void {
+function tell(sum: Sum, from: number, perSecond: number, { counts }: Found): void {
   console.log(
     `${sum.steps} steps over ${sum.seeds} seeds from ${from}: ${sum.violations} violations, ${perSecond} steps/s`,
   );
@@ -90,9 +86,10 @@ function tell(sum: Sum, from: number, perSecond: number, { counts }: Found, hunt
       .map(([name, count]) => `${name} ${count}`)
       .join(", "),
   );
-  for (const { name, found, seeds, ms } of hunted)
-    console.log(
-      `${found === null ? "ESCAPED" : "found"} after ${seeds} seeds, ${ms} ms: ${name}${found === null ? "" : ` (${found.law})`}`,
-    );
   if (sum.planted > 0) console.log(`${sum.found} of ${sum.planted} planted wrongs found`);
+}
+
+function tellOne({ name, found, seeds, ms }: Hunted): void {
+  const how = found === null ? "ESCAPED" : `found by seed ${found.seed}`;
+  console.log(`${how} after ${seeds} seeds, ${ms} ms: ${name}${found === null ? "" : ` (${found.law})`}`);
 }

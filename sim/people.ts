@@ -3,7 +3,7 @@ import type { EffectKey, GateId, RunId, StepId } from "../src/core/id.ts";
 import { findStep, type Step } from "../src/core/run.ts";
 import type { Engine, PrincipalInput, ResolveOptions } from "../src/engine/api.ts";
 import { downstreamKey } from "../src/engine/digest.ts";
-import { cast } from "./cast.ts";
+import { cast, MUTE } from "./cast.ts";
 import type { Company } from "./company.ts";
 import type { Fact, Kept } from "./record.ts";
 import type { Scene } from "./scene.ts";
@@ -107,7 +107,7 @@ export class People {
   }
 
   #pause(): number {
-    return this.#scene.rng.between(1, this.#calm ? 2000 : 20_000);
+    return this.#scene.rng.between(1, this.#calm ? 2000 : this.#scene.swarm.paceMs);
   }
 
   /** Goes to whatever door is open; comes back when the answer was not one. */
@@ -146,10 +146,10 @@ export class People {
       const denies = rng.chance(this.#calm ? swarm.folk.denies / 2 : swarm.folk.denies);
       if (denies) counts.denials += 1;
       const again = () => this.#decide(kept, gate);
-      const say = (engine: Engine) =>
-        denies ? engine.reject(gate, { principal }) : engine.approve(gate, { principal });
-      if (rng.chance(swarm.folk.repeats)) this.#go(() => {}, say);
-      return this.#go(again, say);
+      const say = (no: boolean) => (engine: Engine) =>
+        no ? engine.reject(gate, { principal }) : engine.approve(gate, { principal });
+      if (rng.chance(swarm.folk.repeats)) this.#go(() => {}, say(rng.chance(0.3) ? !denies : denies));
+      return this.#go(again, say(denies));
     });
   }
 
@@ -230,7 +230,7 @@ export class People {
       return this.#resolve(kept, step_id, {
         principal,
         as: "happened",
-        output: { tenant: kept.tenant, id: key, n: 1 },
+        output: step.spec.name === MUTE ? null : { tenant: kept.tenant, id: key, n: 1 },
       });
     });
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../src/core/json.ts";
-import { cast } from "./cast.ts";
+import { cast, MUTE } from "./cast.ts";
 import type { Rng } from "./rng.ts";
 import type { Swarm } from "./swarm.ts";
 
@@ -16,7 +16,7 @@ function drawStep(rng: Rng, swarm: Swarm, tenant: string, earlier: readonly Json
   const needs = earlier.filter(() => rng.chance(0.3)).map((step) => step.step_id as string);
   const common = { step_id, ...(needs.length > 0 && { depends_on: needs }), ...drawConsequences(rng) };
   if (rng.chance(0.06)) return { ...common, kind: "wait", name: "wait", payload: { ms: rng.between(1, 20_000) } };
-  const answering = earlier.filter(({ kind }) => kind === undefined);
+  const answering = earlier.filter(({ kind, name }) => kind === undefined && name !== MUTE);
   if (rng.chance(0.05) && answering.length > 0) {
     const claim = {
       step: rng.pick(answering).step_id as string,

@@ -279,8 +279,8 @@ const governing: readonly Planted[] = [
   {
     name: "a step begins before all it needs",
     file: "core/evolve/step.js",
-    find: "nearer.missing === 0 ? placed",
-    replace: "nearer.missing <= 1 ? placed",
+    find: "if (nearer.missing === 0)",
+    replace: "if (nearer.missing <= 1)",
     also: {
       file: `${decide}/start.js`,
       find: "const gone = step.cause === null &&",

@@ -6,9 +6,11 @@ import { rowsOf } from "../src/core/rows-of.ts";
 import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
 import type { Claim, Entry, Put, SealedEvent } from "../src/core/store.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
+import { SECRET } from "./cast.ts";
 import { judgeActs } from "./laws/acts.ts";
+import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
-import { judgeLife, judgeWaking } from "./laws/life.ts";
+import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
 import { judgeMoves } from "./laws/moves.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
@@ -18,13 +20,23 @@ export interface Kept {
   readonly tenant: Tenant;
   run: Run;
   epoch: number;
-  /** The worker that claimed it last. */
+  /** The worker that claimed it last, and until when nobody else may; 0: it was given back. */
   holder: number;
+  until: number;
+  /** The last event that someone outside was told of. */
+  told: number;
   /** Failed tries of a step since it was last begun anew. */
   readonly failures: Map<StepId, number>;
   /** Gates that let someone through, with the step they did it for. */
   readonly consumed: Map<string, StepId>;
   readonly charges: Map<string, number>;
+}
+
+/** What a handler says beside its answer. */
+export interface Said {
+  readonly usd_micros: number;
+  readonly notices: number;
+  readonly errands: number;
 }
 
 /** One fact, between what was before and what is after it. */
@@ -46,6 +58,8 @@ export class RunRecord {
   /** By effect key: the latest generation that was opened. */
   readonly generations = new Map<EffectKey, number>();
   readonly #witnesses: Witness[] = [];
+  /** By attempt: one who has lost a run without knowing may ask once more what was asked before. */
+  readonly #said = new Map<string, Said[]>();
   /** Values that a living, unfenced worker has heard: they must come to be on record. */
   #heard: Dispatch[] = [];
 
@@ -80,11 +94,25 @@ export class RunRecord {
       const before = kept.run;
       const events = entry.events.map((sealed) => read(scene, entry.tenant, sealed));
       for (const event of events) this.#happened(scene, kept, event);
+      for (const event of events) judgeErrands(scene, event, kept.run);
       judgeWaking(scene, kept.run);
       this.#compareRows(scene, entry, rowsOf(before, events, kept.run));
     } catch (error) {
       scene.violate(`the record cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+
+  /** What is known of a run now. Call it, and it is all that is known. */
+  memory(id: RunId): () => void {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return () => void this.#kept.delete(id);
+    const { run } = kept;
+    const [failures, charges] = [new Map(kept.failures), new Map(kept.charges)];
+    return () => {
+      kept.run = run;
+      become(kept.failures, failures);
+      become(kept.charges, charges);
+    };
   }
 
   #keptOf({ tenant, run }: Pick<Entry, "tenant" | "run">): Kept {
@@ -96,6 +124,8 @@ export class RunRecord {
         run: unbornRun(run, tenant),
         epoch: 0,
         holder: 0,
+        until: 0,
+        told: 0,
         failures: new Map(),
         consumed: new Map(),
         charges,
@@ -128,16 +158,62 @@ export class RunRecord {
     const kept = this.#keptOf({ run, tenant });
     if (kept.tenant !== tenant) scene.violate(`I10: ${run} of ${kept.tenant} was claimed for ${tenant}`);
     if (epoch <= kept.epoch) scene.violate(`I4: the epoch of ${run} went from ${kept.epoch} to ${epoch}`);
+    if (kept.holder !== holder && scene.agenda.now() < kept.until)
+      scene.violate(`I4: ${run} was claimed by ${holder} while the lease of ${kept.holder} lasts`);
     if (kept.holder !== 0 && kept.holder !== holder) scene.counts.takeovers += 1;
     kept.epoch = epoch;
     kept.holder = holder;
+    kept.until = scene.agenda.now() + scene.swarm.leaseMs;
+  }
+
+  renewed(claims: readonly Claim[]): void {
+    const scene = this.#scene();
+    for (const claim of claims) {
+      const kept = this.#leased(scene, claim);
+      if (claim.epoch === kept.epoch && kept.until > 0) kept.until = scene.agenda.now() + scene.swarm.leaseMs;
+    }
+  }
+
+  /** Whoever gives a run back has put on record what it had heard. */
+  released(claim: Claim, stopping: boolean): void {
+    const scene = this.#scene();
+    const kept = this.#leased(scene, claim);
+    if (claim.epoch !== kept.epoch) return;
+    kept.until = 0;
+    if (stopping) return; // It does not wait for a store that fails.
+    for (const dispatch of this.#heard) if (dispatch.run === claim.run) judgeAnswer(scene, dispatch);
+  }
+
+  #leased(scene: Scene, { run, tenant }: Claim): Kept {
+    const kept = this.#keptOf({ run, tenant });
+    const epoch = scene.tables.epoch(tenant, run);
+    if (epoch !== kept.epoch) scene.violate(`I4: the epoch of ${run} is ${epoch}, it was ${kept.epoch}`);
+    return kept;
   }
 
   /** A tool that only computes or reads is called. */
-  asked(tool: Tool, input: Json, { run_id, step_id }: ToolContext): void {
-    if (!this.#kept.has(run_id)) return; // A rehearsal computes, too.
+  asked(tool: Tool, input: Json, { run_id, step_id }: ToolContext, worker: number): void {
+    const kept = this.#kept.get(run_id);
+    if (kept === undefined) return; // A rehearsal computes, too.
     const step = this.#called(tool, input, run_id, step_id);
-    if (step !== null) this.#inOrder(step, run_id);
+    if (step === null) return;
+    this.#inOrder(step, run_id);
+    // Of one who holds it no longer, and does not know that yet, nothing better can be asked.
+    const holds = kept.holder === worker && this.#scene().agenda.now() < kept.until;
+    if (step.standing.state === "succeeded" && holds)
+      this.#scene().violate(`I2: ${run_id} ${step_id} has its answer on record, and ${tool.name} was asked again`);
+  }
+
+  said({ run_id, step_id, attempt }: ToolContext, said: Said): void {
+    const name = `${run_id} ${step_id} ${attempt}`;
+    const before = this.#said.get(name);
+    if (before === undefined) this.#said.set(name, [said]);
+    else before.push(said);
+  }
+
+  /** What was said, perhaps more than once, in an attempt. */
+  saidIn(run: RunId, step: StepId, attempt: number): readonly Said[] {
+    return this.#said.get(`${run} ${step} ${attempt}`) ?? [];
   }
 
   /** A tool is let loose on the world: the record must have said so before. */
@@ -216,6 +292,11 @@ export class RunRecord {
   }
 }
 
+function become<Key, Value>(map: Map<Key, Value>, other: ReadonlyMap<Key, Value>): void {
+  map.clear();
+  for (const [key, value] of other) map.set(key, value);
+}
+
 /** What an undo receives is put together from the act it undoes. */
 function undoInput({ cause, call }: Step): Json | null {
   return cause?.by === "undo" ? (call?.input ?? null) : null;
@@ -226,8 +307,9 @@ function samePut(left: Put, right: Put): boolean {
 }
 
 /** An event as its bytes have it; where they are too many, they are kept beside the journal. */
-function read({ tables }: Scene, tenant: Tenant, { type, at, body }: SealedEvent): Event {
+function read({ tables, violate }: Scene, tenant: Tenant, { type, at, body }: SealedEvent): Event {
   const named = body.startsWith('{"$blob":') ? (JSON.parse(body) as { readonly $blob: string }).$blob : null;
   const text = named === null ? body : Buffer.from(tables.blobs.get(tenant, named) ?? []).toString("utf8");
+  if (text.includes(SECRET)) violate(`I15: a secret of ${tenant} is on record in ${type}`);
   return { type, at, ...JSON.parse(text) } as Event;
 }

@@ -2,6 +2,7 @@ import type { MemoryStore } from "../src/store/memory/memory-store.ts";
 import type { Tables } from "../src/store/memory/tables.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Counts } from "./counts.ts";
+import type { Unsynced } from "./power.ts";
 import type { RunRecord } from "./record.ts";
 import type { Rng } from "./rng.ts";
 import type { Rates, Swarm } from "./swarm.ts";
@@ -20,8 +21,13 @@ export interface Scene {
   readonly counts: Counts;
   /** The weather now: stormy, then calm. */
   rates: Rates;
+  readonly unsynced: Unsynced;
   /** While this stays the same, no marker is lost. */
   boot: string;
+  /** The power is about to go. */
+  blackout: boolean;
+  /** How often it went: what was on its way to the store before that never arrives. */
+  powerCuts: number;
   newId(prefix: string): string;
   violate(law: string): void;
 }

@@ -8,6 +8,7 @@ import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
 import { judgeRest } from "./laws/rest.ts";
 import { People } from "./people.ts";
+import { Unsynced } from "./power.ts";
 import { RunRecord } from "./record.ts";
 import { Rng } from "./rng.ts";
 import type { Scene } from "./scene.ts";
@@ -100,6 +101,7 @@ class Play {
     const { agenda, rng, swarm, counts } = this.#scene;
     if (this.#calmAt === 0 && this.#steps >= swarm.stormSteps) this.#clear();
     if (this.#calmAt === 0 && rng.chance(this.#scene.rates.jump)) this.#disturb();
+    if (this.#scene.blackout) this.#company.blackout();
     if (this.#calmAt > 0 && this.#isAtRest()) return false;
     if (this.#calmAt > 0 && this.#steps - this.#calmAt > REST_STEPS) {
       this.violate(`I11: not at rest ${REST_STEPS} steps after the weather cleared: ${this.#stuck()}`);
@@ -133,6 +135,7 @@ class Play {
   #clear(): void {
     this.#calmAt = this.#steps;
     this.#scene.rates = CALM;
+    this.#scene.world.calm();
     this.#company.calm();
     this.#people.calm();
   }
@@ -174,12 +177,15 @@ function sceneOf(seed: number, violate: (law: string) => void): Scene {
     swarm,
     agenda,
     tables,
-    store: memoryStore({ clock: agenda, tables }),
-    world: new World(agenda, rng, counts, violate),
+    store: memoryStore({ clock: agenda, tables, leaseMs: swarm.leaseMs }),
+    world: new World(agenda, rng, swarm.outage, counts, violate),
     record: new RunRecord(() => scene),
     counts,
     rates: swarm.rates,
+    unsynced: new Unsynced(),
     boot: "boot",
+    blackout: false,
+    powerCuts: 0,
     newId: (prefix) => {
       ids += 1;
       return `${prefix}_${String(ids).padStart(6, "0")}`;

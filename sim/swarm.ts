@@ -21,6 +21,8 @@ export interface Rates {
   readonly doubled: number;
   /** Somebody, or everybody, does not run for a while; a machine restarts; a worker is asked to stop. */
   readonly jump: number;
+  /** The power goes before what was just written is synced. */
+  readonly blackout: number;
 }
 
 /** How tools and verifiers behave, per call. What is left is an honest and quick answer. */
@@ -58,6 +60,12 @@ export interface Folk {
   readonly rehearses: number;
 }
 
+/** A time in which the world acts on what it is asked, but no answer of it arrives. */
+export interface Outage {
+  readonly everyMs: number;
+  readonly lastsMs: number;
+}
+
 export interface TenantPlan {
   readonly name: string;
   readonly mode: Mode;
@@ -77,6 +85,9 @@ export interface Swarm {
   readonly rates: Rates;
   readonly manners: Manners;
   readonly folk: Folk;
+  readonly outage: Outage | null;
+  /** How long a claim lasts that is not renewed; the shorter, the more workers act that no longer may. */
+  readonly leaseMs: number;
   readonly restartMs: number;
   /** How many processes run a program that lacks a tool. */
   readonly skew: number;
@@ -91,6 +102,8 @@ export interface Swarm {
   readonly latencyMs: number;
   /** Over how long the requests come in. */
   readonly spanMs: number;
+  /** How long people take, at most. */
+  readonly paceMs: number;
   /** I/Os with faults on; then the weather clears. */
   readonly stormSteps: number;
 }
@@ -105,6 +118,7 @@ export const CALM: Rates = {
   delayed: 0,
   doubled: 0,
   jump: 0,
+  blackout: 0,
 };
 
 export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: readonly string[]): Swarm {
@@ -120,6 +134,8 @@ export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: read
     rates: drawRates(rng),
     manners: drawManners(rng),
     folk: drawFolk(rng),
+    outage: rng.chance(0.25) ? { everyMs: rng.pick([60_000, 200_000]), lastsMs: rng.pick([5000, 45_000]) } : null,
+    leaseMs: rng.pick([30_000, 12_000]),
     restartMs: rng.pick([10, 2000, 40_000]),
     skew: rng.pick([0, 0, 0, 0.3]),
     hints: rng.pick([0, 0.1, 0.8]),
@@ -131,6 +147,7 @@ export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: read
     skipMs: rng.pick([2000, 6000]),
     latencyMs: rng.pick([0, 2, 30]),
     spanMs: rng.pick([500, 10_000, 90_000]),
+    paceMs: rng.pick([500, 5000, 20_000]),
     stormSteps: rng.between(150, 1000),
   };
 }
@@ -156,6 +173,7 @@ function drawRates(rng: Rng): Rates {
     delayed: rate(rng, 0.001, 0.06),
     doubled: rate(rng, 0.001, 0.1),
     jump: rate(rng, 0.0005, 0.01, 0.4),
+    blackout: rate(rng, 0.005, 0.1, 0.6),
   };
 }
 

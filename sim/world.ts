@@ -2,6 +2,7 @@ import type { EffectKey, RunId, StepId } from "../src/core/id.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Counts } from "./counts.ts";
 import type { Rng } from "./rng.ts";
+import type { Outage } from "./swarm.ts";
 
 /** One request that has left a worker: it may land once, at its own time, whatever becomes of who sent it. */
 export interface Dispatch {
@@ -38,6 +39,7 @@ export class World {
   readonly #rng: Rng;
   readonly #counts: Counts;
   readonly #violate: (law: string) => void;
+  #outage: Outage | null;
   readonly #effects = new Map<EffectKey, Effect>();
   readonly #undos = new Map<EffectKey, Effect>();
   readonly #dispatches = new Map<string, Dispatch>();
@@ -46,11 +48,27 @@ export class World {
   readonly #facts = new Map<string, { times: number; allowed: number }>();
   readonly #notices = new Map<string, string>();
 
-  constructor(agenda: Agenda, rng: Rng, counts: Counts, violate: (law: string) => void) {
+  constructor(agenda: Agenda, rng: Rng, outage: Outage | null, counts: Counts, violate: (law: string) => void) {
+    this.#outage = outage;
     this.#agenda = agenda;
     this.#rng = rng;
     this.#counts = counts;
     this.#violate = violate;
+  }
+
+  /** It hears, but nobody hears it. */
+  isUnheard(): boolean {
+    return this.#outage !== null && this.#agenda.passed % this.#outage.everyMs < this.#outage.lastsMs;
+  }
+
+  /** From now on it is heard at all times. */
+  calm(): void {
+    this.#outage = null;
+  }
+
+  /** Every request that ever left a worker. */
+  dispatches(): Iterable<Dispatch> {
+    return this.#dispatches.values();
   }
 
   /** A request is on its way and lands then, unless it is lost. */

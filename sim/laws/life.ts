@@ -1,7 +1,8 @@
+import type { Event } from "../../src/core/event.ts";
 import { faults } from "../../src/core/fault.ts";
 import { dueAt, type Run, type Step } from "../../src/core/run.ts";
 import { cast } from "../cast.ts";
-import type { Fact } from "../record.ts";
+import type { Fact, Said } from "../record.ts";
 import type { Scene } from "../scene.ts";
 
 /** How a run lives: it ends once, waits only for what can come, tries as often as it may, pays for what it did. */
@@ -11,6 +12,8 @@ export function judgeLife(fact: Fact): void {
   trying(fact);
   paying(fact);
   telling(fact);
+  hearing(fact);
+  timing(fact);
 }
 
 const afterTheEnd: readonly string[] = [
@@ -114,6 +117,41 @@ function paying({ scene, kept, before, event }: Fact): void {
   const paid = charges.reduce((sum, { amount }) => sum + amount, 0);
   const due = cost === undefined ? 0 : 2 * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
   if (paid !== due) scene.violate(`I6: ${before.id} charged ${paid} where ${due} were due`);
+}
+
+/** What a handler said beside its answer is on record with it. */
+function hearing({ scene, before, event }: Fact): void {
+  if (event.type !== "step.succeeded" || event.reused !== undefined) return;
+  const { step_id, attempt, cost, notices = [] } = event;
+  const { standing, spec } = before.steps.get(before.index.get(step_id) as number);
+  // What was said before a timeout was put on record with the doubt.
+  if (spec.kind !== "operator" || standing.state === "in_doubt") return;
+  const same = ({ usd_micros, notices: told }: Said) =>
+    usd_micros === (cost?.usd_micros ?? 0) && told === notices.length;
+  if (!scene.record.saidIn(before.id, step_id, attempt).some(same))
+    scene.violate(`I6: ${before.id} ${step_id}.${attempt} is not on record with what it cost and told`);
+}
+
+/** What a handler wants done afterwards is put into the run with its answer. */
+export function judgeErrands({ record, violate }: Scene, event: Event, after: Run): void {
+  if (event.type !== "step.succeeded" || event.reused !== undefined) return;
+  const { step_id, attempt } = event;
+  const said = record.saidIn(after.id, step_id, attempt);
+  const wanted = said.length > 0 && said.every(({ errands }) => errands > 0);
+  if (wanted && !after.index.has(`${step_id}.1`))
+    violate(`${after.id} ${step_id}.${attempt} wanted something done afterwards, and it was forgotten`);
+}
+
+/** Nothing happens before its time. */
+function timing({ scene, before, event }: Fact): void {
+  if (event.type !== "step.started" && event.type !== "step.succeeded" && event.type !== "step.failed") return;
+  const { standing } = before.steps.get(before.index.get(event.step_id) as number);
+  const begun = "started_at" in event ? event.started_at : event.at;
+  const where = `${before.id} ${event.step_id}.${event.attempt}`;
+  if (standing.state === "failed_retryable" && begun < standing.retry_at)
+    scene.violate(`${where} was tried again before its time`);
+  if (standing.state === "waiting" && standing.on.for !== "tool" && begun < standing.on.until)
+    scene.violate(`${where} did not wait for its time`);
 }
 
 /** I14: delivered is only said of what has arrived. */

@@ -1,7 +1,7 @@
 import type { RunId, Tenant } from "../../src/core/id.ts";
-import { findStep } from "../../src/core/run.ts";
 import { audit } from "../../src/engine/audit.ts";
 import type { Scene } from "../scene.ts";
+import { judgeAnswer } from "./answers.ts";
 
 /** What must hold when everything has come to rest: the journal verifies, rows and tallies are what events add up to. */
 export async function judgeRest(scene: Scene): Promise<void> {
@@ -20,7 +20,7 @@ export async function judgeRest(scene: Scene): Promise<void> {
     for (const [id, { status }] of run.gates)
       if (status === "open") scene.violate(`I8: ${id} of ${run.id} was left open`);
   }
-  heard(scene);
+  for (const dispatch of scene.record.heard) judgeAnswer(scene, dispatch);
 }
 
 /** I5, I13: the chain is whole, and every row is what its events add up to. */
@@ -44,23 +44,5 @@ function tallies(
   for (const [tally, sum] of sums) {
     const used = tables.used(tenant, tally);
     if (used !== sum) violate(`I6: ${tally} of ${tenant} is ${used}, its charges add up to ${sum}`);
-  }
-}
-
-/** What a tool answered to a worker that was neither fenced nor killed is on record. */
-function heard({ record, violate, tables }: Scene): void {
-  for (const { run, step, attempt, epoch } of record.heard) {
-    const kept = record.get(run);
-    if (kept === undefined || kept.epoch !== epoch) continue;
-    const events = tables.events.get(kept.tenant, run) ?? [];
-    const told = events.some(({ body, type }) => {
-      if (!["step.succeeded", "step.failed", "evidence.kept"].includes(type)) return false;
-      const event = JSON.parse(body ?? "{}") as { readonly step_id?: string; readonly attempt?: number };
-      return event.step_id === step && event.attempt === attempt;
-    });
-    if (!told)
-      violate(
-        `${run} ${step}.${attempt} was answered, and the answer was dropped (${findStep(kept.run, step)?.standing.state})`,
-      );
   }
 }
