@@ -1,17 +1,26 @@
-import { describe, it } from "vitest";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import type { Clock } from "../src/core/clock.ts";
+import type { Store } from "../src/core/store.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
+import { fakeClock } from "../src/testing/clock.ts";
+import { leaseMs } from "../src/testing/store-contract/law.ts";
 import { storeContract } from "../src/testing/store-contract.ts";
 import { database } from "./postgres/database.ts";
 
 describe("the Postgres store", () => {
-  const { url, empty } = lazily(database());
-  for (const { title, check } of storeContract(async (setting) => {
-    await empty();
-    return postgres(url(), setting);
-  }))
-    it(title, check);
-});
+  const made = database();
+  let clock: Clock = fakeClock();
+  let store: Store;
+  beforeAll(async () => {
+    store = await postgres(made.url, { clock: { now: () => clock.now() }, leaseMs });
+  });
+  afterAll(() => store.close());
 
-function lazily(made: ReturnType<typeof database>) {
-  return { url: () => made.url, empty: made.empty };
-}
+  // One store for all, because connections cost more than the checks; each begins with empty tables and a time of its own.
+  const checks = storeContract(async (setting) => {
+    await made.empty();
+    clock = setting.clock;
+    return { ...store, close: async () => {} };
+  });
+  for (const { title, check } of checks) it(title, check);
+});
