@@ -12,13 +12,23 @@ export default defineConfig({
       },
       {
         test: {
+          name: "postgres",
+          // The same stories on the store that needs a server.
+          include: ["tests/scenarios/*.test.ts"],
+          env: { WRIT_PLACE: "postgres" },
+          testTimeout: 20_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
           name: "slow",
           include: ["tests/slow/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // These spawn processes and measure time; they start when the fast ones are done, one file after the other.
           maxWorkers: 1,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -29,7 +29,8 @@ export interface As {
 }
 
 export interface EngineOptions {
-  readonly store: Store;
+  /** Or the promise of one, from a store that has to be connected to first. */
+  readonly store: Store | Promise<Store>;
   readonly tools: readonly Tool[];
   readonly tenants?: Readonly<Record<string, TenantSettings>>;
   /** More guards, put behind the standing ones. */

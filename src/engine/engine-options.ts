@@ -3,7 +3,7 @@ import { FaultError, fault } from "../core/fault.ts";
 import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
 import type { EngineOptions } from "./api.ts";
-import { defaultLimits } from "./ports.ts";
+import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
   ..."store tools tenants guards work strictPlans durability limits onNotice".split(" "),
@@ -12,7 +12,7 @@ const known = [
 const durabilities = ["every", "power", "process"];
 
 /** Refuses settings that would silently mean something else than they say. Every reason at once. */
-export function assertOptions(options: EngineOptions): void {
+export function assertOptions(options: EngineOptions & Pick<Ports, "store">): void {
   const { store, tools, durability = "power", guards = [], tenants = {}, limits = {} } = options;
   const reasons = [
     ...unknown(options, known, "option"),

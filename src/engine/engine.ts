@@ -39,7 +39,8 @@ import { Tenants } from "./tenants.ts";
 import { Toolbox } from "./toolbox.ts";
 
 /** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
-export async function createEngine(options: EngineOptions): Promise<Engine> {
+export async function createEngine(given: EngineOptions): Promise<Engine> {
+  const options = { ...given, store: await given.store };
   assertOptions(options);
   const ports = portsOf(options);
   const works = options.work ?? true;
@@ -49,7 +50,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-function portsOf(options: EngineOptions): Ports {
+function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
   return {
     store,

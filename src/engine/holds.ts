@@ -24,6 +24,7 @@ export class Holds {
   readonly #followers = new Set<() => void>();
   /** Claims that the store could not take back: as long as their lease lasts, nobody is given their runs. */
   readonly #unreleased: Claim[] = [];
+  readonly #releasing = new Set<Promise<void>>();
   #rested: (until: Instant) => void = () => {};
   #closed = false;
 
@@ -238,7 +239,11 @@ export class Holds {
   }
 
   #release(claim: Claim): void {
-    void this.#ports.store.release(claim).catch(() => this.#unreleased.push(claim));
+    const releasing = this.#ports.store
+      .release(claim)
+      .catch(() => void this.#unreleased.push(claim))
+      .finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
   }
 
   /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */
@@ -247,6 +252,7 @@ export class Holds {
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((held) => held.drain()));
     for (const { claim } of this.#idle.values()) this.#release(claim);
+    await Promise.all(this.#releasing); // Whoever comes next need not wait for our leases to run out.
     this.changed();
   }
 }

@@ -17,8 +17,13 @@ interface Timer {
   readonly work: () => void;
 }
 
-export function manualTimers(clock: FakeClock): ManualTimers {
+/**
+ * `answered` waits for what is under way outside of this process, such as a database's answer, and says whether there was any:
+ * time does not pass while there is.
+ */
+export function manualTimers(clock: FakeClock, answered?: () => Promise<boolean>): ManualTimers {
   const timers = new Set<Timer>();
+  const breathe = (turns: number): Promise<void> => breatheFor(turns, answered);
   return {
     after: (ms, work) => {
       const timer = { at: clock.now() + Math.max(0, ms), work };
@@ -56,7 +61,10 @@ const someTurns = 5;
 /** And for everything that is under way when time begins or stops to pass: a step's whole road is a handful of appends. */
 const manyTurns = 25;
 
-/** Lets what is ready run. Nothing waits for real time. */
-async function breathe(turns: number): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+/** Lets what is ready run. Nothing waits for a time to pass. */
+async function breatheFor(turns: number, answered?: () => Promise<boolean>): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (await answered?.()) turn = 0; // Whoever waited for an answer has something to do now.
+  }
 }

@@ -85,21 +85,27 @@ describe.each(places)("a partial result, on $name", ({ newStage }) => {
   });
 
   it("goes on after a refusal only where the plan says so", async () => {
-    const engine = await newStage().open({ tools: [reads("good").tool, actor("send", () => 1).tool] });
+    const stage = newStage();
+    const engine = await stage.open({ tools: [reads("good").tool, actor("send", () => 1).tool] });
     const submit = (on_rejected: string) =>
       engine.submit(
         {
           steps: [
             { step_id: "send", name: "send", on_rejected },
             { step_id: "after", name: "good", depends_on: ["first"] },
-            { step_id: "first", name: "good" },
+            { step_id: "first", kind: "wait", payload: { ms: 1000 } },
           ],
         },
         { principal: bot, mode: "draft_only" },
       );
-    const goingOn = await (await submit("continue")).result();
+    const ended = async (on_rejected: string) => {
+      const run = await submit(on_rejected);
+      await stage.pass(2000);
+      return run.result();
+    };
+    const goingOn = await ended("continue");
     expect(goingOn.steps).toMatchObject({ send: { state: "rejected" }, after: { state: "succeeded" } });
-    const stopped = await (await submit("stop")).result();
+    const stopped = await ended("stop");
     expect(stopped.steps).toMatchObject({ send: { state: "rejected" }, after: { state: "skipped" } });
   });
 

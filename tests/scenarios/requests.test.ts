@@ -162,8 +162,8 @@ describe.each(places)("a run that nobody has, on $name", ({ newStage }) => {
         engine.resolve(id, "a", { principal: bot, as: "absent" }),
         engine.cost(id, { principal: bot }),
         engine.audit({ principal: bot, runId: id === undefined ? "" : id }),
-      ];
-      for (const asking of asked) expect((await faultOf(asking)).code).toBe("RUN_NOT_FOUND");
+      ].map(faultOf);
+      for (const asking of asked) expect((await asking).code).toBe("RUN_NOT_FOUND");
     },
   );
 });

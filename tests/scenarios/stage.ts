@@ -12,6 +12,7 @@ import { connect, type Value } from "../../src/store/sqlite/driver.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { type FakeClock, fakeClock } from "../../src/testing/clock.ts";
 import { manualTimers } from "../../src/testing/timers.ts";
+import { sharedVault } from "./shared-vault.ts";
 
 /** Where a story happens: one store that outlives its engines, and a time that passes when the story says so. */
 export interface Stage {
@@ -38,11 +39,19 @@ export interface Place {
 export const bot: PrincipalInput = { id: "bot", kind: "agent", tenant: "acme" };
 export const ana: PrincipalInput = { id: "ana", kind: "person", tenant: "acme" };
 
-/** Every story is told twice. */
-export const places: readonly Place[] = [
-  { name: "memory", newStage: () => stageOn(inMemory) },
-  { name: "SQLite", newStage: () => stageOn(inFile) },
-];
+/** Every story is told on every store; those that need a server are a run of the tests of their own. */
+export const places: readonly Place[] =
+  process.env.WRIT_PLACE === "postgres"
+    ? [inPostgres()]
+    : [
+        { name: "memory", newStage: () => stageOn(inMemory) },
+        { name: "SQLite", newStage: () => stageOn(inFile) },
+      ];
+
+function inPostgres(): Place {
+  const vaultOn = sharedVault();
+  return { name: "Postgres", newStage: () => stageOn(vaultOn) };
+}
 
 /** A SQLite stage whose file can be reached behind the engine's back. */
 export function fileStage(): Stage & { readonly file: string } {
@@ -55,16 +64,18 @@ export function fileStage(): Stage & { readonly file: string } {
   return { ...stage, file };
 }
 
-interface Vault {
+export interface Vault {
   /** A connection of its own, as each process has. */
   connect(): Store;
   dump(): unknown;
+  /** Waits for the calls under way; for a store whose answers take more than a turn of the event loop. */
+  answered?(): Promise<boolean>;
 }
 
 function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
   const clock = fakeClock();
   const vault = vaultOn(clock);
-  const timers = manualTimers(clock);
+  const timers = manualTimers(clock, vault.answered);
   const alive: Process[] = [];
   const begin = (): Process => {
     const process = processOn(vault.connect(), timers);
@@ -133,8 +144,10 @@ function processOn(real: Store, timers: Timers): Process {
   let dead = false;
   const held = Object.entries(real).map(([name, member]: [string, unknown]) => {
     if (typeof member !== "function" || name === "watch") return [name, member] as const;
-    return [name, (...given: readonly unknown[]) => (dead ? new Promise(() => {}) : member(...given))] as const;
+    return [name, (...given: readonly unknown[]) => (dead ? never() : heard(member(...given)))] as const;
   });
+  // What was asked before is answered to nobody.
+  const heard = <Answer>(answer: Promise<Answer>) => answer.finally(() => (dead ? never() : undefined));
   return {
     store: Object.fromEntries(held) as unknown as Store,
     timers: { after: (ms, work) => timers.after(ms, () => dead || work()) },
@@ -143,6 +156,10 @@ function processOn(real: Store, timers: Timers): Process {
       await real.close();
     },
   };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function dumpOf(file: string): unknown {

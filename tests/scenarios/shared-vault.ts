@@ -1,0 +1,51 @@
+import { afterAll, beforeAll } from "vitest";
+import type { Store } from "../../src/core/store.ts";
+import { postgres } from "../../src/store/postgres/postgres-store.ts";
+import { type FakeClock, fakeClock } from "../../src/testing/clock.ts";
+import { database } from "../postgres/database.ts";
+import { dumpOf } from "../postgres/dump.ts";
+import type { Vault } from "./stage.ts";
+
+/** Postgres for all stories of a file: each begins with empty tables and its own time; connections outlive their processes. */
+export function sharedVault(): (clock: FakeClock) => Vault {
+  const made = database();
+  let now = fakeClock();
+  let shared: Store;
+  beforeAll(async () => {
+    shared = await postgres(made.url, { clock: { now: () => now.now() } });
+  });
+  afterAll(() => shared.close());
+  return (clock) => {
+    const calls = new Set<Promise<unknown>>();
+    const answered = async (): Promise<boolean> => {
+      const isUnderWay = calls.size > 0;
+      await Promise.all(calls);
+      return isUnderWay;
+    };
+    now = clock;
+    const emptied = made.empty();
+    const store = counted(shared, calls, emptied);
+    return {
+      connect: () => store,
+      dump: async () => dumpOf(made),
+      answered,
+    };
+  };
+}
+
+/** The store, with every call under way in a list, and none before the tables are empty. */
+function counted(store: Store, calls: Set<Promise<unknown>>, emptied: Promise<void>): Store {
+  const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
+    if (name === "close") return [name, async () => {}] as const;
+    if (name === "watch") return [name, () => () => {}] as const; // Nobody else writes.
+    if (typeof member !== "function") return [name, member] as const;
+    const call = (...given: readonly unknown[]) => {
+      const answer = emptied.then(() => member(...given));
+      const over = answer.finally(() => calls.delete(over)).catch(() => {});
+      calls.add(over);
+      return answer;
+    };
+    return [name, call] as const;
+  });
+  return Object.fromEntries(members) as unknown as Store;
+}
