@@ -12,7 +12,7 @@ import { connect, type Value } from "../../src/store/sqlite/driver.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { type FakeClock, fakeClock } from "../../src/testing/clock.ts";
 import { manualTimers } from "../../src/testing/timers.ts";
-import { sharedVault } from "./shared-vault.ts";
+import { postgresVault } from "./postgres-vault.ts";
 
 /** Where a story happens: one store that outlives its engines, and a time that passes when the story says so. */
 export interface Stage {
@@ -49,7 +49,7 @@ export const places: readonly Place[] =
       ];
 
 function inPostgres(): Place {
-  const vaultOn = sharedVault();
+  const vaultOn = postgresVault();
   return { name: "Postgres", newStage: () => stageOn(vaultOn) };
 }
 
@@ -147,7 +147,10 @@ function processOn(real: Store, timers: Timers): Process {
     return [name, (...given: readonly unknown[]) => (dead ? never() : heard(member(...given)))] as const;
   });
   // What was asked before is answered to nobody.
-  const heard = <Answer>(answer: Promise<Answer>) => answer.finally(() => (dead ? never() : undefined));
+  const heard = async (answer: Promise<unknown>): Promise<unknown> => {
+    await Promise.allSettled([answer]);
+    return dead ? never() : answer;
+  };
   return {
     store: Object.fromEntries(held) as unknown as Store,
     timers: { after: (ms, work) => timers.after(ms, () => dead || work()) },

@@ -7,7 +7,7 @@ import { dumpOf } from "../postgres/dump.ts";
 import type { Vault } from "./stage.ts";
 
 /** Postgres for all stories of a file: each begins with empty tables and its own time; connections outlive their processes. */
-export function sharedVault(): (clock: FakeClock) => Vault {
+export function postgresVault(): (clock: FakeClock) => Vault {
   const made = database();
   let now = fakeClock();
   let shared: Store;
