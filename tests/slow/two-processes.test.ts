@@ -15,6 +15,7 @@ afterAll(() => stage.strike());
 class Neighbour {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
+  readonly #unasked: Record<string, unknown>[] = [];
   readonly #closed: Promise<unknown>;
 
   constructor(folder: string, errand: DistributiveOmit<Errand, "dist" | "folder">) {
@@ -31,12 +32,15 @@ class Neighbour {
     return done === true ? {} : (JSON.parse(value) as Record<string, unknown>);
   }
 
-  /** The next thing it says about this. */
+  /** The first thing it says about this; what it says before, about other things, is kept for who asks for that. */
   async saysOf(what: string): Promise<unknown> {
+    const kept = this.#unasked.findIndex((said) => what in said);
+    if (kept >= 0) return this.#unasked.splice(kept, 1)[0]?.[what];
     for (;;) {
       const said = await this.says();
       if (what in said) return said[what];
       if (Object.keys(said).length === 0) throw new Error(`it ended without a word about ${what}`);
+      this.#unasked.push(said);
     }
   }
 
