@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type File, filesBelow, isCode, isNode, isTest, type Node, type Place, parse, textOf } from "./source.ts";
 
 const everything = filesBelow(".");
-const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|scripts)\//.test(path));
+const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|crash|scripts)\//.test(path));
 const code = ours.filter(({ path }) => isCode(path));
 
 const linesMax = 400;

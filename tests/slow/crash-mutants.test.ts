@@ -2,19 +2,31 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { infected, mutants, unfenced } from "../crash/mutants.ts";
-import { dist, Stage } from "../crash/stage.ts";
+import { dist } from "../../crash/bundle.ts";
+import { darkMutants, halfWritten, infected, mutants, unfenced } from "../../crash/mutants.ts";
+import { replay } from "../../crash/replay.ts";
+import { Stage } from "../../crash/stage.ts";
 
-const stage = new Stage();
+const stage = await Stage.raise();
 
 afterAll(() => stage.strike());
 
 describe("the proof finds the bug it is there for:", () => {
-  it.concurrent.each(mutants.map((mutant) => [mutant.bug, mutant] as const))("%s", async (_, mutant) => {
-    const { patches, cell, found } = mutant;
-    const stuckMs = found === "stuck" ? 5000 : 20_000;
-    const { findings } = await stage.with({ dist: infected(stage.folder, patches), stuckMs }).run(cell);
-    expect(findings.map(({ kind }) => kind)).toContain(found);
+  it.concurrent.each([...mutants, ...darkMutants].map((mutant) => [mutant.bug, mutant] as const))(
+    "%s",
+    async (_, mutant) => {
+      const { patches, cell, found } = mutant;
+      const stuckMs = found === "stuck" ? 5000 : 30_000;
+      const ill = await stage.with({ dist: infected(stage.folder, patches), stuckMs });
+      const { findings } = await ill.run(cell);
+      expect(findings.map(({ kind }) => kind)).toContain(found);
+    },
+  );
+
+  it("an append is not written as a whole", async () => {
+    const ill = await stage.with({ dist: infected(stage.folder, halfWritten), stuckMs: 5000 });
+    const { findings } = await replay(ill, "opaque", null, 5);
+    expect(findings.flatMap((each) => each.findings.map(({ kind }) => kind))).toContain("untrue");
   });
 
   it("a store without the epoch condition breaks the contract", async () => {

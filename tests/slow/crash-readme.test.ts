@@ -2,11 +2,13 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Kill } from "../crash/killer.ts";
-import { inTurns } from "../crash/matrix.ts";
-import { dist, ended, root, Stage } from "../crash/stage.ts";
+import { dist, root } from "../../crash/bundle.ts";
+import { inTurns } from "../../crash/in-turns.ts";
+import type { Kill } from "../../crash/killer.ts";
+import { ended } from "../../crash/life.ts";
+import { Stage } from "../../crash/stage.ts";
 
-const stage = new Stage();
+const stage = await Stage.raise();
 
 afterAll(() => stage.strike());
 
@@ -34,7 +36,7 @@ const deadlyWrit = {
   }),
   "killer.js": `
     import { writeFileSync } from "node:fs";
-    import { Killer } from ${urlOf(stage.folder, "program/tests/crash/killer.js")};
+    import { Killer } from ${urlOf(stage.program("killer"))};
     export const killer = new Killer(JSON.parse(process.env.WRIT_CRASH_KILL));
     process.on("exit", () => writeFileSync("passed.json", JSON.stringify(killer.passed)));`,
   "index.js": `
@@ -44,13 +46,13 @@ const deadlyWrit = {
     export const createEngine = (options) => real({ ...options, failpoint: killer.at });`,
   "sqlite.js": `
     import { sqlite as real } from ${urlOf(dist, "sqlite.js")};
-    import { deadly } from ${urlOf(stage.folder, "program/tests/crash/killer.js")};
+    import { deadly } from ${urlOf(stage.program("killer"))};
     import { killer } from "./killer.js";
     export const sqlite = (file) => deadly(real(file), killer);`,
 };
 
 const run = (home: string, kill: Kill | null) =>
-  ended(stage.start(join(home, "first.mjs"), { WRIT_CRASH_KILL: JSON.stringify(kill) }, home));
+  ended(stage.start([join(home, "first.mjs")], { WRIT_CRASH_KILL: JSON.stringify(kill) }, home));
 
 /** What came of it, as its user sees it. */
 const endings = /^(completed \{\s+state: 'succeeded'|partial \{\s+state: 'in_doubt')/m;

@@ -1,13 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Errand } from "../crash/neighbour.ts";
-import { dist, Stage } from "../crash/stage.ts";
-import { Witness } from "../crash/witness.ts";
+import type { Errand } from "../../crash/neighbour.ts";
+import { Stage } from "../../crash/stage.ts";
+import { worldFile } from "../../crash/store-files.ts";
+import { deedsIn } from "../../crash/witness.ts";
 
-const stage = new Stage();
+const stage = await Stage.raise();
 
 afterAll(() => stage.strike());
 
@@ -18,9 +18,9 @@ class Neighbour {
   readonly #unasked: Record<string, unknown>[] = [];
   readonly #closed: Promise<unknown>;
 
-  constructor(folder: string, errand: DistributiveOmit<Errand, "dist" | "folder">) {
-    const task = JSON.stringify({ ...errand, dist, folder });
-    this.#child = stage.spawn("neighbour.js", { WRIT_CRASH_ERRAND: task });
+  constructor(folder: string, errand: DistributiveOmit<Errand, "folder">) {
+    const task = JSON.stringify({ ...errand, folder });
+    this.#child = stage.start([stage.program("neighbour")], { WRIT_CRASH_ERRAND: task });
     this.#closed = once(this.#child, "close");
     if (this.#child.stdout === null) throw new Error("a neighbour can be heard");
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
@@ -58,7 +58,7 @@ class Neighbour {
 
 type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never;
 
-const mailsIn = (folder: string): number => new Witness(join(folder, "world.jsonl")).count("send", "ana@example.org");
+const mailsIn = (folder: string): number => deedsIn(worldFile(folder)).filter(({ did }) => did === "send").length;
 
 describe("two processes on one file", () => {
   it("one waits at the gate, the other approves, and one mail goes out", async () => {

@@ -1,7 +1,9 @@
 import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { dist, root } from "./bundle.ts";
+import type { Cell } from "./cell.ts";
 import type { Finding } from "./judge.ts";
-import { type Cell, dist, root } from "./stage.ts";
+import type { ScenarioName } from "./scenarios.ts";
 
 /** A bug that someone could write, planted into a copy of the built package. */
 export interface Mutant {
@@ -19,7 +21,7 @@ export interface Patch {
   readonly to: string;
 }
 
-const opaqueAt = (point: string): Cell => ({ scenario: "opaque", kills: [{ point, nth: 1 }] });
+const opaqueAt = (point: string): Cell => ({ cast: ["opaque"], kills: [{ point, nth: 1 }] });
 
 export const mutants: readonly Mutant[] = [
   {
@@ -89,13 +91,13 @@ export const mutants: readonly Mutant[] = [
   {
     bug: "an act whose worker died is given up without asking anyone",
     patches: [{ file: "core/evolve/step.js", from: `? { do: "settle" }`, to: `? { do: "ask" }` }],
-    cell: { scenario: "verifiable", kills: [{ point: "tool.after", nth: 1 }] },
+    cell: { cast: ["verifiable"], kills: [{ point: "tool.after", nth: 1 }] },
     found: "stuck",
   },
   {
     bug: "an act that throws counts as one that never happened",
     patches: [{ file: "core/decide/end.js", from: `tool.errorsMean === "not_done"`, to: "true" }],
-    cell: { scenario: "asked", kills: [] },
+    cell: { cast: ["asked"], kills: [] },
     found: "untrue",
   },
   {
@@ -119,7 +121,7 @@ export const mutants: readonly Mutant[] = [
         to: "downstreamKey(call.key, grant.generation + grant.attempt);",
       },
     ],
-    cell: { scenario: "idempotent", kills: [{ point: "tool.sent", nth: 1 }] },
+    cell: { cast: ["idempotent"], kills: [{ point: "tool.sent", nth: 1 }] },
     found: "twice",
   },
   {
@@ -138,7 +140,7 @@ export const mutants: readonly Mutant[] = [
             await onNotice({ ...notice, run_id: this.#mailbox.run.id });`,
       },
     ],
-    cell: { scenario: "notice", kills: [{ point: "notice.after", nth: 2 }] },
+    cell: { cast: ["notice"], kills: [{ point: "notice.after", nth: 2 }] },
     found: "lost",
   },
   {
@@ -147,6 +149,62 @@ export const mutants: readonly Mutant[] = [
     cell: opaqueAt("start.after"),
     found: "stuck",
   },
+];
+
+const darkAt = (scenario: ScenarioName, point: string, nth = 1): Cell => ({
+  cast: [scenario],
+  kills: [{ point, nth }],
+  power: true,
+});
+
+/** What shows only when the power goes with the process. */
+export const darkMutants: readonly Mutant[] = [
+  {
+    bug: "a hard append is not synced",
+    patches: [
+      { file: "store/sqlite/group-commit.js", from: `flush === "hard" ? "full"`, to: `flush === "never" ? "full"` },
+    ],
+    cell: darkAt("opaque", "tool.after"),
+    found: "twice",
+  },
+  {
+    bug: "a marker that is not there proves something under another boot, too",
+    patches: [{ file: "store/sqlite/leases.js", from: "startedUnder !== boot", to: "false" }],
+    cell: darkAt("opaque", "tool.after"),
+    found: "twice",
+  },
+  {
+    bug: "a person is told that the gate is decided before that is synced",
+    patches: [
+      {
+        file: "engine/mailbox.js",
+        from: "rests || this.#epoch === null || events.some(isHard)",
+        to: "events.some(isHard)",
+      },
+      { file: "engine/mailbox.js", from: `"gate_id" in event ||`, to: "" },
+    ],
+    cell: darkAt("gated", "told", 2),
+    found: "lost",
+  },
+  {
+    bug: "a request is told to be accepted before that is synced",
+    patches: [
+      {
+        file: "engine/mailbox.js",
+        from: "rests || this.#epoch === null || events.some(isHard)",
+        to: "events.some(isHard)",
+      },
+      { file: "engine/mailbox.js", from: `event.type === "run.accepted" ||`, to: "" },
+    ],
+    cell: darkAt("reads", "told"),
+    found: "lost",
+  },
+];
+
+/** The store of this one writes each statement for itself, so that what is half written is there. */
+export const halfWritten: readonly Patch[] = [
+  { file: "store/sqlite/group-commit.js", from: "            begin.run();\n", to: "" },
+  { file: "store/sqlite/group-commit.js", from: "            commit.run();\n", to: "" },
 ];
 
 /** The store of this one takes the late outcome of a worker whose run was claimed again. */

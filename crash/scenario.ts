@@ -1,19 +1,18 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "../../src/core/json.ts";
-import type { OpenGate, RunResult } from "../../src/core/result.ts";
-import type { Sighting, Tool } from "../../src/core/tool.ts";
-import type { Engine } from "../../src/engine/api.ts";
+import type { Json } from "../src/core/json.ts";
+import type { OpenGate, RunResult } from "../src/core/result.ts";
+import type { Sighting, Tool } from "../src/core/tool.ts";
+import type { Engine } from "../src/engine/api.ts";
+import { defineTool } from "../src/schema/define-tool.ts";
 import type { Witness } from "./witness.ts";
-
-/** The built package, as the child loads it from `dist`. */
-export type Writ = typeof import("../../src/index.ts");
 
 /** What the tools of a scenario reach for. */
 export interface World {
-  readonly writ: Writ;
   readonly witness: Witness;
   /** The process may die here. */
   at(point: string): void;
+  /** What a tool of this scenario is called where several are on one stage. */
+  named(tool: string): string;
 }
 
 export interface Scenario {
@@ -79,8 +78,8 @@ export async function send({ witness, at }: World, { to }: Mail, key: string): P
 }
 
 /** A tool that sends a mail, opaque unless told more. */
-export function mailer(world: World, more: Partial<Parameters<Writ["defineTool"]>[0]> = {}): Tool {
-  return world.writ.defineTool({
+export function mailer(world: World, more: Partial<Parameters<typeof defineTool>[0]> = {}): Tool {
+  return defineTool({
     name: "mail.send",
     effect: "acts",
     input: shape<Mail>(),
@@ -106,6 +105,7 @@ export async function looks({ engine, result, witness }: Rest, facts: Scenario["
     if (result.steps[step_id]?.state !== "in_doubt") continue;
     const said = witness.count(did, to) > 0 ? ({ as: "happened", output: { sent: to } } as const) : ABSENT;
     await engine.resolve(result.run_id, step_id, { principal: ana, reason: "I looked", ...said });
+    witness.hears(`step.settled ${step_id}`);
     done = true;
   }
   return done;

@@ -3,11 +3,15 @@ import type { Fact, Scenario } from "./scenario.ts";
 import type { Report } from "./task.ts";
 import type { Deed } from "./witness.ts";
 
-/** What is to be judged: what the record says after the last start, beside what the world saw all along. */
+/** What is to be judged: what the record says of one story after the last start, beside what the world saw all along. */
 export interface Case {
+  /** The name of the story, under which the world knows it. */
+  readonly name: string;
   readonly scenario: Scenario;
   readonly report: Report;
   readonly deeds: readonly Deed[];
+  /** What somebody was told by any of the processes. */
+  readonly told: readonly string[];
   readonly kills: number;
 }
 
@@ -18,18 +22,41 @@ export interface Finding {
   readonly what: string;
 }
 
+/** What one story came to. */
+interface Story {
+  readonly scenario: Scenario;
+  readonly rest: Driven;
+  readonly deeds: readonly Deed[];
+}
+
 /** Everything in which the record and the world disagree, or that is left unfinished. None: the proof holds here. */
-export function judge(facts: Case): readonly Finding[] {
-  const { scenario, report, deeds, kills } = facts;
-  const asked = (scenario.asks ?? []).filter((fact) => countOf(fact, deeds) > kills + 1);
+export function judge({ name, scenario, report, deeds, told, kills }: Case): readonly Finding[] {
+  const rest = report.rest.runs[name];
+  const again = report.again.runs[name];
+  if (rest === undefined || again === undefined) return [found("lost", "nothing is known of it")];
+  const own = deeds.filter(({ of }) => of === name);
+  const story = { scenario, rest, deeds: own };
+  const asked = (scenario.asks ?? []).filter((fact) => countOf(fact, own) > kills + 1);
   return [
-    ...Object.entries(scenario.acts).flatMap(([step, fact]) => acted(step, fact, facts)),
+    ...Object.entries(scenario.acts).flatMap(([step, fact]) => acted(step, fact, story)),
     ...asked.map(({ did }) => found("twice", `${did} was asked again though its answer was recorded`)),
-    ...undelivered(report.rest, deeds),
-    ...unfinished(report.rest, scenario),
-    ...report.rest.audit.broken.map(({ position, what }) => found("untrue", `event ${position} is broken: ${what}`)),
-    ...unless(sameRecord(report), "untrue", "one more start changed the record"),
-    ...unless(deeds.length === report.deeds, "twice", "one more start did something to the world"),
+    ...undelivered(rest, deeds),
+    ...takenBack(told, rest),
+    ...unfinished(rest, scenario),
+    ...unless(sameRecord(rest, again), "untrue", "one more start changed the record"),
+  ];
+}
+
+/** What is wrong with a store as a whole, whatever stories it holds. */
+export function judgeStore(
+  { rest, again, deeds: before, leftovers }: Report,
+  deeds: readonly Deed[],
+): readonly Finding[] {
+  const broken = [...rest.broken, ...again.broken];
+  return [
+    ...broken.map(({ run_id, position, what }) => found("untrue", `event ${position} of ${run_id} is broken: ${what}`)),
+    ...leftovers.map((what) => found("stuck", what)),
+    ...unless(deeds.length === before, "twice", "one more start did something to the world"),
   ];
 }
 
@@ -39,8 +66,8 @@ export function countOf({ did, to, deduped = false }: Fact, deeds: readonly Deed
   return deduped ? new Set(seen.map(({ key }) => key)).size : seen.length;
 }
 
-function acted(step: string, fact: Fact, { scenario, report, deeds }: Case): readonly Finding[] {
-  const { result, ledger } = report.rest;
+function acted(step: string, fact: Fact, { scenario, rest, deeds }: Story): readonly Finding[] {
+  const { result, ledger } = rest;
   const count = countOf(fact, deeds);
   const state = result.steps[step]?.state ?? "never proposed";
   const row = ledger.find(({ step_id }) => step_id === step)?.state ?? "none";
@@ -83,6 +110,17 @@ function undelivered({ notices }: Driven, deeds: readonly Deed[]): readonly Find
     .map((id) => found("lost", `${id} was delivered to nobody`));
 }
 
+/** Whatever somebody was told is still so, or has been taken back on the record. */
+function takenBack(told: readonly string[], { result, events }: Driven): readonly Finding[] {
+  const stands = Object.entries(result.steps).filter(([, { state }]) => BUILT_ON.includes(state));
+  const known = new Set([...events, ...stands.map(([step]) => `succeeded ${step}`)]);
+  const gone = new Set(told.filter((what) => !known.has(what)));
+  return [...gone].map((what) => found("lost", `someone was told "${what}", and there is no trace of it`));
+}
+
+/** What a step that succeeded may have become. */
+const BUILT_ON: readonly string[] = ["succeeded", "compensating", "compensated", "compensation_failed"];
+
 function unfinished({ result }: Driven, scenario: Scenario): readonly Finding[] {
   const states = Object.entries(result.steps).map(([step, { state }]) => ({ step, state }));
   const doubted = states.some(({ state }) => state === "in_doubt");
@@ -98,9 +136,9 @@ function unfinished({ result }: Driven, scenario: Scenario): readonly Finding[] 
 const MOVING: readonly string[] = ["ready", "running", "failed_retryable", "compensating", "waiting_approval"];
 
 /** A step behind an equal act in doubt looks again now and then, which is all that may be new. */
-function sameRecord({ rest, again }: Report): boolean {
+function sameRecord(rest: Driven, again: Driven): boolean {
   const fixed = ({ result: { blocked_on: _, ...result }, ledger, notices, events }: Driven) =>
-    JSON.stringify([result, ledger, notices, events.filter((type) => type !== "step.parked")]);
+    JSON.stringify([result, ledger, notices, events.filter((event) => !event.startsWith("step.parked"))]);
   return fixed(rest) === fixed(again);
 }
 

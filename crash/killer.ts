@@ -1,24 +1,22 @@
-import type { Store } from "../../src/core/store.ts";
-import type { Database, Statement } from "../../src/store/sqlite/driver.ts";
+import { type FaultCode, FaultError } from "../src/core/fault.ts";
+import type { Store } from "../src/core/store.ts";
 
 /** Where to die: the nth time this point is passed. */
 export interface Kill {
   readonly point: string;
   readonly nth: number;
   /** The process lives, and the store answers with this fault instead. */
-  readonly fault?: "STORE_FAILED" | "STORE_UNKNOWN";
+  readonly fault?: Extract<FaultCode, "STORE_FAILED" | "STORE_UNKNOWN">;
 }
 
 /** Kills its own process, for real, at one point of the road; or only notes which points it passes. */
 export class Killer {
   readonly #kill: Kill | null;
-  readonly #errorOf: (code: NonNullable<Kill["fault"]>) => Error;
   readonly #counts = new Map<string, number>();
   readonly #passed: Kill[] = [];
 
-  constructor(kill: Kill | null, errorOf: (code: NonNullable<Kill["fault"]>) => Error = Error) {
+  constructor(kill: Kill | null) {
     this.#kill = kill;
-    this.#errorOf = errorOf;
   }
 
   get passed(): readonly Kill[] {
@@ -30,7 +28,8 @@ export class Killer {
     this.#counts.set(point, nth);
     this.#passed.push({ point, nth });
     if (this.#kill?.point !== point || this.#kill.nth !== nth) return;
-    if (this.#kill.fault !== undefined) throw this.#errorOf(this.#kill.fault);
+    const { fault } = this.#kill;
+    if (fault !== undefined) throw new FaultError({ code: fault, message: "the store is not itself" });
     process.kill(process.pid, "SIGKILL");
   };
 }
@@ -50,31 +49,9 @@ export function deadly(store: Store, { at }: Killer): Store {
     append: around("append", store.append),
     mark: around("mark", store.mark),
     claim: around("claim", store.claim),
+    claimDue: around("due", store.claimDue),
     putBlob: around("blob", store.putBlob),
     release: around("release", store.release),
-  };
-}
-
-/** A connection on which the process can die before any statement that writes, commits included. */
-export function deadlyDatabase(db: Database, killer: Killer): Database {
-  return {
-    get isTransaction() {
-      return db.isTransaction;
-    },
-    prepare: (sql) => deadlyStatement(db.prepare(sql), killer),
-    exec: (sql) => db.exec(sql),
-    close: () => db.close(),
-  };
-}
-
-function deadlyStatement(statement: Statement, { at }: Killer): Statement {
-  return {
-    run: (...values) => {
-      at("sql");
-      return statement.run(...values);
-    },
-    get: (...values) => statement.get(...values),
-    all: (...values) => statement.all(...values),
-    setReturnArrays: (enabled) => statement.setReturnArrays(enabled),
+    lockWorker: around("lock", store.lockWorker),
   };
 }

@@ -1,4 +1,6 @@
-import type { ToolContext } from "../../src/core/tool.ts";
+import { FaultError, notDone } from "../src/core/fault.ts";
+import type { ToolContext } from "../src/core/tool.ts";
+import { defineTool } from "../src/schema/define-tool.ts";
 import {
   ana,
   inbox,
@@ -28,34 +30,32 @@ const opaque: Scenario = {
   settles: false,
 };
 
-export const scenarios = {
-  reads: {
-    about: "steps that change nothing, one on top of the other",
-    tools: (world) => [
-      asker(world, "model.ask", "reads"),
-      asker(world, "text.count", "pure"),
-      asker(world, "draft.write", "writes"),
-    ],
+/** Two steps of one effect: they change nothing outside, and what was answered once is not asked again. */
+function quiet(effect: "pure" | "reads" | "writes", about: string): Scenario {
+  return {
+    about,
+    tools: (world) => [asker(world, "page.ask", effect)],
     steps: [
-      { step_id: "ask", name: "model.ask", payload: { to: "the model" } },
-      { step_id: "count", name: "text.count", payload: {}, bindings: { "/to": { step: "ask", path: "/sent" } } },
+      { step_id: "ask", name: "page.ask", payload: { to: "the page" } },
       {
-        step_id: "draft",
-        name: "draft.write",
-        payload: {},
-        bindings: { "/to": { step: "count", path: "/sent" } },
-        outcome: { type: "draft.mail", status: "draft" },
+        step_id: "more",
+        name: "page.ask",
+        payload: { to: "more" },
+        bindings: { "/body": { step: "ask", path: "/sent" } },
+        outcome: { type: "page.answer", status: "draft" },
       },
     ],
     acts: {},
-    asks: [
-      { did: "model.ask", to: "the model" },
-      { did: "text.count", to: "the model" },
-      { did: "draft.write", to: "the model" },
-    ],
+    asks: ["the page", "more"].map((to) => ({ did: "page.ask", to })),
     ends: ["completed"],
     settles: true,
-  },
+  };
+}
+
+export const scenarios = {
+  pure: quiet("pure", "steps that only compute, one on top of the other"),
+  reads: quiet("reads", "steps that ask, one on top of the other"),
+  writes: quiet("writes", "steps that make something of our own, one on top of the other"),
   opaque,
   verifiable: {
     ...opaque,
@@ -177,7 +177,7 @@ export const scenarios = {
   large: {
     ...opaque,
     about: "an act on an input too large for the journal",
-    tools: (world) => [mailer(world), writer(world)],
+    tools: (world) => [mailer(world), writer()],
     steps: [
       { step_id: "write", name: "mail.write", payload: {} },
       { ...sendToAna, bindings: { "/body": { step: "write", path: "/text" } } },
@@ -198,8 +198,8 @@ export const scenarios = {
 export type ScenarioName = keyof typeof scenarios;
 
 /** A tool that notes that it was asked, and answers with whom it was asked about. */
-function asker({ writ, witness, at }: World, name: string, effect: "reads" | "pure" | "writes") {
-  return writ.defineTool({
+function asker({ witness, at }: World, name: string, effect: "reads" | "pure" | "writes") {
+  return defineTool({
     name,
     effect,
     input: shape<Mail>(),
@@ -215,7 +215,7 @@ function asker({ writ, witness, at }: World, name: string, effect: "reads" | "pu
 
 function hesitant(world: World) {
   return async (mail: Mail, { key, attempt }: ToolContext) => {
-    if (attempt === 1) throw world.writ.notDone("TEMPORARY_PROVIDER_ERROR", "the server hung up before it listened");
+    if (attempt === 1) throw notDone("TEMPORARY_PROVIDER_ERROR", "the server hung up before it listened");
     return send(world, mail, key);
   };
 }
@@ -234,22 +234,22 @@ function announcing(world: World) {
   };
 }
 
-function planner({ writ, at }: World) {
-  return writ.defineTool({
+function planner({ at, named }: World) {
+  return defineTool({
     name: "mail.plan",
     effect: "reads",
     input: shape<Mail>(),
     output: shape<Sent>(),
     run: async ({ to }, { errand }) => {
       at("tool.called");
-      errand("mail.send", { to });
+      errand(named("mail.send"), { to });
       return { sent: to };
     },
   });
 }
 
-function writer({ writ }: World) {
-  return writ.defineTool({
+function writer() {
+  return defineTool({
     name: "mail.write",
     effect: "reads",
     input: shape<object>(),
@@ -258,22 +258,23 @@ function writer({ writ }: World) {
   });
 }
 
-function broken({ writ, witness }: World) {
-  return writ.defineTool({
+function broken({ witness }: World) {
+  return defineTool({
     name: "mail.check",
     effect: "reads",
     input: shape<object>(),
     output: shape<object>(),
     run: () => {
       if (witness.count("mend", "the server") > 0) return {};
-      throw new writ.FaultError({ code: "TOOL_FAILED", message: "the server is not set up" });
+      throw new FaultError({ code: "TOOL_FAILED", message: "the server is not set up" });
     },
   });
 }
 
-async function cancels({ engine, result }: Rest): Promise<boolean> {
+async function cancels({ engine, result, witness }: Rest): Promise<boolean> {
   if (result.final) return false;
   await (await engine.run(result.run_id, { principal: ana })).cancel({ reason: "it can wait no longer" });
+  witness.hears("cancel.requested");
   return true;
 }
 
@@ -281,13 +282,14 @@ async function mends({ engine, result, witness }: Rest): Promise<boolean> {
   if (result.steps.check?.state !== "failed_final") return false;
   if (witness.count("mend", "the server") === 0) witness.note({ did: "mend", to: "the server" });
   await engine.resume(result.run_id, { principal: ana, reason: "the server is set up" });
+  witness.hears("run.resumed");
   return true;
 }
 
 /** Books rooms and cancels bookings. */
 function desk(world: World, more: object) {
-  const { writ, witness, at } = world;
-  return writ.defineTool({
+  const { witness, at } = world;
+  return defineTool({
     name: "room.book",
     effect: "acts",
     input: shape<Mail>(),
@@ -316,8 +318,9 @@ function bookings({ witness, at }: World) {
   };
 }
 
-async function undoes({ engine, result }: Rest, states: readonly string[]): Promise<boolean> {
+async function undoes({ engine, result, witness }: Rest, states: readonly string[]): Promise<boolean> {
   if (!states.includes(result.steps.book?.state ?? "")) return false;
   await engine.resolve(result.run_id, "book", { principal: ana, as: "undo", reason: "changed my mind" });
+  witness.hears("step.compensating book");
   return true;
 }

@@ -1,13 +1,15 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import type { FaultError } from "../../src/core/fault.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import type { Engine } from "../../src/engine/api.ts";
-import { agent, ana, type Mail, mailer, type Sent, shape, type World, type Writ } from "./scenario.ts";
+import { FaultError } from "../src/core/fault.ts";
+import type { Tool } from "../src/core/tool.ts";
+import type { Engine } from "../src/engine/api.ts";
+import { createEngine } from "../src/engine/engine.ts";
+import { defineTool } from "../src/schema/define-tool.ts";
+import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { agent, ana, type Mail, mailer, type Sent, shape, type World } from "./scenario.ts";
+import { storeFile, worldFile } from "./store-files.ts";
 import { Witness } from "./witness.ts";
 
 /** What one of several processes on one file is told to do. It prints what happens to it, a line of JSON at a time. */
-export type Errand = { readonly dist: string; readonly folder: string } & (
+export type Errand = { readonly folder: string } & (
   | { readonly do: "work"; readonly plan: keyof typeof plans }
   /** Hands a plan in and waits for its end, without working. */
   | { readonly do: "order"; readonly plan: keyof typeof plans }
@@ -26,8 +28,8 @@ const plans = {
 };
 
 /** Reads until a mail to someone is out or until it is told to stop. */
-function reader({ writ, witness }: World): Tool {
-  return writ.defineTool({
+function reader({ witness }: World): Tool {
+  return defineTool({
     name: "page.read",
     effect: "reads",
     input: shape<Mail>(),
@@ -85,21 +87,16 @@ function codeOf(error: FaultError): string {
 }
 
 async function main(errand: Errand): Promise<void> {
-  const load = (file: string) => import(pathToFileURL(join(errand.dist, file)).href);
-  const writ: Writ = await load("index.js");
-  const { sqlite }: typeof import("../../src/sqlite.ts") = await load("sqlite.js");
-  const world: World = { writ, witness: new Witness(join(errand.folder, "world.jsonl")), at: () => {} };
-  const store = sqlite(join(errand.folder, "writ.db"));
+  const witness = new Witness(worldFile(errand.folder), "neighbours");
+  const world: World = { witness, at: () => {}, named: (tool) => tool };
+  const store = sqlite(storeFile(errand.folder));
   try {
-    const engine = await writ.createEngine({
-      store,
-      tools: [mailer(world), reader(world)],
-      work: errand.do === "work",
-    });
+    const tools = [mailer(world), reader(world)];
+    const engine = await createEngine({ store, tools, work: errand.do === "work" });
     await carryOut(engine, errand);
     await engine.close();
   } catch (error) {
-    if (!(error instanceof writ.FaultError)) throw error;
+    if (!(error instanceof FaultError)) throw error;
     say({ fault: error.fault.code });
     await store.close();
   }

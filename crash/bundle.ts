@@ -1,0 +1,53 @@
+import { cpSync, existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "vite";
+
+/** Where the package lives, whether this file is still TypeScript or compiled to a folder beside it. */
+export const root = rootAbove(dirname(fileURLToPath(import.meta.url)));
+
+/** The built package that is put to the proof. */
+export const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
+
+function rootAbove(folder: string): string {
+  return existsSync(join(folder, "package-lock.json")) ? folder : rootAbove(dirname(folder));
+}
+
+/** The programs that are started as processes of their own. */
+const programs = ["child", "killer", "neighbour", "preload", "replayer"] as const;
+
+export type Program = (typeof programs)[number];
+
+/**
+ * Puts each program and the built package under it into one file: a process that is to be killed soon should not spend
+ * its life reading two hundred modules.
+ */
+export async function bundle(built: string, out: string): Promise<void> {
+  if (!existsSync(join(built, "index.js"))) throw new Error(`there is no package in ${built}; run npm run build`);
+  await build({
+    root,
+    configFile: false,
+    logLevel: "error",
+    plugins: [{ name: "the built package", enforce: "pre", resolveId: (id, from) => asBuilt(id, from, built) }],
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      target: "node20",
+      minify: false,
+      outDir: out,
+      rolldownOptions: {
+        input: Object.fromEntries(programs.map((name) => [name, join(root, "crash", `${name}.ts`)])),
+        external: ["@photostructure/sqlite"],
+        output: { format: "es", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
+      },
+    },
+  });
+  cpSync(join(built, "store/sqlite/migrations"), join(out, "migrations"), { recursive: true });
+}
+
+/** What our programs import from the source is taken from the built package instead. */
+function asBuilt(id: string, from: string | undefined, built: string): string | null {
+  if (from === undefined || !id.startsWith(".")) return null;
+  const inSource = relative(join(root, "src"), resolve(dirname(from), id));
+  return inSource.startsWith("..") ? null : join(built, inSource.replace(/\.ts$/, ".js"));
+}
