@@ -11,12 +11,14 @@ import { event, hashOf } from "../src/testing/store-contract/law.ts";
 /** When the stores that are compared begin. */
 export const start = 1_000;
 
-const tenants = fc.constantFrom("acme" as Tenant, "globex" as Tenant);
+const everyTenant = ["acme" as Tenant, "globex" as Tenant];
+const tenants = fc.constantFrom(...everyTenant);
 const runs = fc.constantFrom("run-1" as RunId, "run-2" as RunId);
 const workers = fc.constantFrom("ana" as WorkerId, "bob" as WorkerId);
 const keys = fc.constantFrom("run-1", "run-2", "ключ", "😀", "\uff5e", "'; --");
 const anyTable = fc.constantFrom(...tables);
 const wrong = <Value>(value: Value) => ({ weight: 1, arbitrary: fc.constant(value) });
+const offset = fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, wrong(-1), wrong(1));
 const was = fc.oneof({ weight: 20, arbitrary: fc.constant("as it is") }, wrong(null), wrong(0), wrong(1), wrong("any"));
 
 const rowText = fc
@@ -32,7 +34,7 @@ const rowText = fc
 const wish = fc.record({
   tenant: tenants,
   run: runs,
-  offset: fc.oneof({ weight: 20, arbitrary: fc.constant(0) }, wrong(-1), wrong(1)),
+  offset,
   epoch: fc.oneof({ weight: 20, arbitrary: fc.constantFrom("none", "current") }, wrong("stale")),
   events: fc.integer({ min: 0, max: 3 }),
   puts: fc.uniqueArray(
@@ -98,6 +100,7 @@ const act = fc.oneof(
       do: fc.constant("erase" as const),
       tenant: tenants,
       run: runs,
+      offset,
       keep: fc.array(fc.integer({ min: 1, max: 9 })),
     }),
   },
@@ -156,6 +159,10 @@ async function compare({ memory, other, clock, dump, acts: how }: Pair, turns: r
     for (const { tenant, query } of asks) {
       assert.deepEqual(normal(await other.list(tenant, query)), await memory.list(tenant, query));
     }
+    for (const tenant of everyTenant) {
+      assert.deepEqual(await other.runs(tenant, "", 9), await memory.runs(tenant, "", 9));
+      assert.deepEqual(await other.tallies(tenant, "", 9), await memory.tallies(tenant, "", 9));
+    }
     assert.equal(await other.nextDue(), await memory.nextDue());
     claims.push(...expected.flat().filter(isClaim));
     clock.advance(passesMs);
@@ -200,8 +207,11 @@ async function prepared(
         const claim = claims.at(-one.nth - 1);
         return claim && store.mark(claim, "send" as StepId, one.attempt);
       };
-    case "erase":
-      return (store) => store.erase(one.tenant, one.run, one.keep, hashOf);
+    case "erase": {
+      const { tenant, run, offset, keep } = one;
+      const position = Math.max(0, ((await memory.head(tenant, run))?.position ?? 0) + offset);
+      return (store) => store.erase({ tenant, run, position, keep, blobs: [] }, hashOf);
+    }
     case "putBlob":
       return (store) => store.putBlob(one.tenant, Buffer.from(one.bytes).toString("hex") as never, one.bytes);
   }

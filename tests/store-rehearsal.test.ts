@@ -150,7 +150,7 @@ describe("rehearsing on a store with a past", () => {
     await landed(rehearsal, { at: 2, epoch: claim.epoch, puts, charges: [{ tally: "usd", amount: 1, limit: 9 }] });
     await rehearsal.mark(claim, send, 2);
     await rehearsal.putBlob(acme, "cd" as never, new Uint8Array([8]));
-    await rehearsal.erase(acme, hire, [], hashOf);
+    assert.ok(await rehearsal.erase({ tenant: acme, run: hire, position: 3, keep: [], blobs: [] }, hashOf));
     await rehearsal.claimDue(ana, 9);
     await rehearsal.renew([claim]);
     await rehearsal.release(claim);

@@ -313,7 +313,7 @@ describe("erasing from a file", () => {
     const store = sqlite(file);
     const secrets = [`{"s":"hush-small"}`, `{"s":"${"hush-large ".repeat(2000)}"}`];
     for (let at = 0; at < 60; at++) await landed(store, { at, events: [event(at + 1, secrets[at % 2])] });
-    assert.equal(await store.erase(acme, hire, [], hashOf), 60);
+    assert.equal(await store.erase({ tenant: acme, run: hire, position: 60, keep: [], blobs: [] }, hashOf), 60);
     for (const name of readdirSync(folder).filter((name) => join(folder, name).startsWith(file))) {
       assert.equal(readFileSync(join(folder, name)).includes("hush"), false, name);
     }

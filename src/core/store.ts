@@ -21,6 +21,10 @@ export interface Store {
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
   list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;
   used(tenant: Tenant, tally: string): Promise<number>;
+  /** The ids of runs that have left a trace in the journal, an event or a head, after an id and in order: the first `most`. */
+  runs(tenant: Tenant, after: string, most: number): Promise<readonly RunId[]>;
+  /** What was charged to each tally, after a name and in order: the first `most`. */
+  tallies(tenant: Tenant, after: string, most: number): Promise<readonly Tally[]>;
 
   /** Takes one run, if nobody living holds it. The epoch in the answer is greater than any before it. */
   claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<Claim | null>;
@@ -45,16 +49,10 @@ export interface Store {
   blob(tenant: Tenant, hash: Digest): Promise<Uint8Array | null>;
 
   /**
-   * Erases the bodies of a run's events, except those at the positions in `keep`, and the blobs that are named; what
-   * `hashOf` makes of a body stays. Answers how many bodies.
+   * Erases bodies and blobs; what `hashOf` makes of a body stays. Answers how many bodies, or null if the run has moved on:
+   * then nothing is erased.
    */
-  erase(
-    tenant: Tenant,
-    run: RunId,
-    keep: readonly number[],
-    hashOf: (body: string) => Uint8Array,
-    blobs?: readonly Digest[],
-  ): Promise<number>;
+  erase(what: Erasure, hashOf: (body: string) => Uint8Array): Promise<number | null>;
 
   /** Calls back when another process may have written. A hint; polling is the truth. */
   watch(hint: () => void): () => void;
@@ -114,6 +112,12 @@ export interface Charge {
   readonly limit: number | null;
 }
 
+/** All that was ever charged to it. */
+export interface Tally {
+  readonly tally: string;
+  readonly used: number;
+}
+
 /** A row that was read, not written: it must still have that version, or still be absent (null). */
 export interface Check {
   readonly table: Table;
@@ -161,6 +165,17 @@ export interface Claim {
   readonly run: RunId;
   readonly worker: WorkerId;
   readonly epoch: Epoch;
+}
+
+/** What retention takes of a run: the bodies of its events except those it keeps, and the blobs that it names. */
+export interface Erasure {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  /** How many events the run had when it was decided that it may go. */
+  readonly position: number;
+  /** Positions whose bodies stay. */
+  readonly keep: readonly number[];
+  readonly blobs: readonly Digest[];
 }
 
 /** Rows of one table, by key; `where` may name an indexed field (rows.ts). */

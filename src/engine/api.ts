@@ -140,6 +140,8 @@ export interface AuditReport {
   readonly erased: number;
   /** The first thing found wrong in each broken run. */
   readonly broken: readonly { readonly run_id: RunId; readonly position: number; readonly what: string }[];
+  /** Tallies that are not the sum of what the events charged. Asked of the whole tenant only. */
+  readonly tallies: readonly { readonly tally: string; readonly used: number; readonly charged: number }[];
 }
 
 /** What retention erased. */

@@ -1,3 +1,4 @@
+import type { Charged, Event } from "../core/event.ts";
 import { evolve } from "../core/evolve.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import { versionAfter } from "../core/judge.ts";
@@ -7,34 +8,86 @@ import { type Run, unbornRun } from "../core/run.ts";
 import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { blobIn, GENESIS, Journal } from "./journal.ts";
+import { rowsIn, runsIn } from "./listing.ts";
+import { TallyAudit } from "./tally-audit.ts";
 
 interface Verdict {
   readonly events: number;
   readonly erased: number;
   readonly broken: { readonly position: number; readonly what: string } | null;
+  /** What the events that can be read have charged. */
+  readonly charges: readonly Charged[];
 }
 
-/** Goes over the journals: every body against its hash, every event against its predecessor, every row against its fold. */
-export async function audit(store: Store, tenant: Tenant, runs: AsyncIterable<RunId>): Promise<AuditReport> {
+/** Goes over one journal: every body against its hash, every event against its predecessor, every row against its fold. */
+export async function auditRun(store: Store, tenant: Tenant, run: RunId): Promise<AuditReport> {
+  const { events, erased, broken } = await verdictOn(store, tenant, run);
+  return { runs: 1, events, erased, broken: broken === null ? [] : [{ run_id: run, ...broken }], tallies: [] };
+}
+
+/** Goes over every journal of a tenant, and over the tallies that all of them add up to. */
+export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditReport> {
   const broken: AuditReport["broken"][number][] = [];
   const counts = { runs: 0, events: 0, erased: 0 };
-  for await (const run of runs) {
-    const verdict = await auditRun(store, tenant, run);
+  const tallies = await TallyAudit.begin(store, tenant);
+  for await (const run of tracedRuns(store, tenant)) {
+    const verdict = await verdictOn(store, tenant, run);
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
+    tallies.add(verdict.charges, verdict.erased === 0 && verdict.broken === null);
     if (verdict.broken !== null) broken.push({ run_id: run, ...verdict.broken });
   }
-  return { ...counts, broken };
+  return { ...counts, broken, tallies: await tallies.end() };
 }
 
-async function auditRun(store: Store, tenant: Tenant, run: RunId): Promise<Verdict> {
-  const stored = await store.events(tenant, run, 0);
-  const erased = stored.filter((event) => event.body === null).length;
+/** Every run that left a trace: those of the journal, whatever the rows say, and those that nothing but a row speaks of. */
+async function* tracedRuns(store: Store, tenant: Tenant): AsyncIterable<RunId> {
+  yield* runsIn(store, tenant);
+  for await (const { key } of rowsIn(store, tenant, "run")) {
+    const run = key as RunId;
+    if ((await store.head(tenant, run)) === null && (await store.events(tenant, run, 0, 1)).length === 0) yield run;
+  }
+}
+
+async function verdictOn(store: Store, tenant: Tenant, run: RunId): Promise<Verdict> {
+  for (;;) {
+    const stored = await store.events(tenant, run, 0);
+    const verdict = await judged(store, tenant, run, stored);
+    if (verdict.broken === null) return verdict;
+    // Rows and head of a run that goes on meanwhile are not those of the events that were read.
+    const more = await store.events(tenant, run, stored.at(-1)?.position ?? 0, 1);
+    if (more.length === 0) return verdict;
+  }
+}
+
+async function judged(store: Store, tenant: Tenant, run: RunId, stored: readonly StoredEvent[]): Promise<Verdict> {
+  const readable = stored.filter((event) => event.body !== null);
+  const erased = stored.length - readable.length;
+  const counts = { events: stored.length, erased };
+  const unchained = await brokenChain(store, tenant, run, stored);
+  if (unchained !== null) return { ...counts, broken: unchained, charges: [] };
+  const events = await opened(store, tenant, run, readable);
   const broken =
-    (await brokenChain(store, tenant, run, stored)) ??
-    (erased > 0 ? null : await brokenRows(store, tenant, run, stored));
-  return { events: stored.length, erased, broken };
+    erased > 0 ? await missingRow(store, tenant, run, stored.length) : await brokenRows(store, tenant, run, events);
+  return { ...counts, broken, charges: events.flatMap((event) => ("charges" in event && event.charges) || []) };
+}
+
+async function opened(
+  store: Store,
+  tenant: Tenant,
+  run: RunId,
+  stored: readonly StoredEvent[],
+): Promise<readonly Event[]> {
+  const journal = new Journal(tenant, run);
+  const events: Event[] = [];
+  for (const event of stored) events.push(await journal.open(event, store));
+  return events;
+}
+
+/** What an emptied run's rows should say cannot be told any more; that it has one can. */
+async function missingRow(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Verdict["broken"]> {
+  return (await store.row(tenant, "run", run)) === null ? { position, what: `the run ${run} row is gone` } : null;
 }
 
 async function brokenChain(
@@ -45,6 +98,7 @@ async function brokenChain(
 ): Promise<Verdict["broken"]> {
   const journal = new Journal(tenant, run);
   let previous: Uint8Array = GENESIS;
+  if (stored.length === 0) return { position: 0, what: "its journal is gone; a row or a head is all that is left" };
   for (const [index, event] of stored.entries()) {
     const { position } = event;
     if (position !== index + 1) return { position, what: `event ${index + 1} is missing` };
@@ -84,12 +138,12 @@ async function brokenRows(
   store: Store,
   tenant: Tenant,
   run: RunId,
-  stored: readonly StoredEvent[],
+  events: readonly Event[],
 ): Promise<Verdict["broken"]> {
-  for (const [name, put] of await refold(store, tenant, run, stored)) {
+  for (const [name, put] of refold(tenant, run, events)) {
     const found = await store.row(tenant, put.table, put.key);
     if (isSame(put, found) || (await hasNewOwner(store, tenant, run, put, found))) continue;
-    return { position: stored.length, what: `the ${name} row is not what its events add up to` };
+    return { position: events.length, what: `the ${name} row is not what its events add up to` };
   }
   return null;
 }
@@ -111,22 +165,15 @@ async function hasNewOwner(
   const owner = (JSON.parse(found.row) as LedgerRow).run_id;
   const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
   if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
-  const made = (await refold(store, tenant, owner, theirs)).get(`ledger ${put.key}`);
+  const made = refold(tenant, owner, await opened(store, tenant, owner, theirs)).get(`ledger ${put.key}`);
   return made !== undefined && isSame(made, found);
 }
 
 /** The rows that a run's events add up to, by table and key. */
-export async function refold(
-  store: Store,
-  tenant: Tenant,
-  run: RunId,
-  stored: readonly StoredEvent[],
-): Promise<ReadonlyMap<string, Put>> {
-  const journal = new Journal(tenant, run);
+function refold(tenant: Tenant, run: RunId, events: readonly Event[]): ReadonlyMap<string, Put> {
   const rows = new Map<string, Put>();
   let before: Run = unbornRun(run, tenant);
-  for (const bytes of stored) {
-    const event = await journal.open(bytes, store);
+  for (const event of events) {
     const after = evolve(before, event);
     for (const put of rowsOf(before, [event], after)) rows.set(`${put.table} ${put.key}`, put);
     before = after;

@@ -21,16 +21,17 @@ import type {
   RunHandle,
   SubmitOptions,
 } from "./api.ts";
-import { audit } from "./audit.ts";
+import { auditRun, auditTenant } from "./audit.ts";
 import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
 import { load } from "./load.ts";
-import { costOf, gateRow, gateView, retain, runIds, spentOver } from "./office.ts";
+import { costOf, gateRow, gateView, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
+import { retain } from "./retain.ts";
 import { simulate } from "./simulate.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
@@ -254,11 +255,9 @@ class WritEngine implements Engine {
 
   async audit({ principal, runId }: As & { readonly runId?: string }): Promise<AuditReport> {
     const who = principalOf(principal);
-    if (runId !== undefined) await assertRun(this.#ports, who, runId as RunId);
-    const one = async function* () {
-      yield runId as RunId;
-    };
-    return audit(this.#ports.store, who.tenant, runId === undefined ? runIds(this.#ports, who.tenant) : one());
+    if (runId === undefined) return auditTenant(this.#ports.store, who.tenant);
+    await assertRun(this.#ports, who, runId as RunId);
+    return auditRun(this.#ports.store, who.tenant, runId as RunId);
   }
 
   retain({ principal, endedBefore }: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {

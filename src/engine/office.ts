@@ -1,45 +1,15 @@
 import { FaultError, fault } from "../core/fault.ts";
-import type { Digest, GateId, Instant, RunId, Tenant } from "../core/id.ts";
+import type { GateId, RunId, Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
-import type { GateRow, LedgerRow, RunRow, Table } from "../core/rows.ts";
-import type { Query, StoredRow } from "../core/store.ts";
+import type { GateRow } from "../core/rows.ts";
 import { tallyOf } from "../core/tally.ts";
-import type { CostReport, GateView, Retained, SpentOver } from "./api.ts";
-import { blobIn, bodyHash, Journal } from "./journal.ts";
+import type { CostReport, GateView, SpentOver } from "./api.ts";
+import { Journal } from "./journal.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
 
-/** Looking things up and keeping house: nothing here changes a run. */
-
-/** All rows of a table, page by page. */
-export async function* rows(
-  ports: Ports,
-  tenant: Tenant,
-  table: Table,
-  where?: Query["where"],
-): AsyncIterable<StoredRow> {
-  let after: string | undefined;
-  for (;;) {
-    const query: Query = {
-      table,
-      order: "oldest",
-      limit: PAGE,
-      ...(where && { where }),
-      ...(after !== undefined && { after }),
-    };
-    const page = await ports.store.list(tenant, query);
-    yield* page;
-    if (page.length < PAGE) return;
-    after = page.at(-1)?.key;
-  }
-}
-
-const PAGE = 500;
-
-export async function* runIds(ports: Ports, tenant: Tenant): AsyncIterable<RunId> {
-  for await (const { key } of rows(ports, tenant, "run")) yield key as RunId;
-}
+/** Looking things up: nothing here changes a run. */
 
 export async function gateRow(ports: Ports, tenant: Tenant, gate: GateId): Promise<GateRow> {
   const stored = isName(gate) ? await ports.store.row(tenant, "gate", gate) : null;
@@ -107,62 +77,4 @@ export async function spentOver(ports: Ports, tenant: Tenant, period: string, by
     used("tokens_out"),
   ]);
   return { period, usd_micros, credits, tokens_in, tokens_out };
-}
-
-/** Erases bodies, never heads, hashes, ledger rows or the receipts they point to. */
-export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant): Promise<Retained> {
-  if (!Number.isSafeInteger(endedBefore)) {
-    const message =
-      "endedBefore must be a moment in milliseconds since 1970; runs that ended before it lose their bodies";
-    throw new FaultError(fault("INVALID_INPUT", message));
-  }
-  const receipts = await receiptsOf(ports, tenant);
-  const erased = { runs: 0, events: 0, waiting: 0 };
-  for await (const { row } of rows(ports, tenant, "run")) {
-    const { run_id, ended_at } = JSON.parse(row) as RunRow;
-    if (ended_at === null || ended_at >= endedBefore) continue;
-    if (await hasNotices(ports, tenant, run_id)) {
-      erased.waiting += 1;
-      continue;
-    }
-    const keep = receipts.get(run_id) ?? [];
-    const blobs = await blobsOf(ports, tenant, run_id, keep);
-    const events = await ports.store.erase(tenant, run_id, keep, bodyHash, blobs);
-    if (events > 0) erased.runs += 1;
-    erased.events += events;
-  }
-  return erased;
-}
-
-/** A message that nobody has taken yet is in the bodies; without them it could never be delivered. */
-async function hasNotices({ store }: Ports, tenant: Tenant, run: RunId): Promise<boolean> {
-  const where = { field: "run_id", equals: run };
-  return (await store.list(tenant, { table: "notice", where, order: "oldest", limit: 1 })).length > 0;
-}
-
-/** The blobs that only bodies that are about to go point to. */
-async function blobsOf(
-  { store }: Ports,
-  tenant: Tenant,
-  run: RunId,
-  keep: readonly number[],
-): Promise<readonly Digest[]> {
-  const named = { going: new Set<Digest>(), staying: new Set<Digest>() };
-  for (const { position, body } of await store.events(tenant, run, 0)) {
-    const name = body === null ? null : blobIn(body);
-    if (name !== null) named[keep.includes(position) ? "staying" : "going"].add(name);
-  }
-  return [...named.going].filter((name) => !named.staying.has(name));
-}
-
-async function receiptsOf(ports: Ports, tenant: Tenant): Promise<ReadonlyMap<RunId, readonly number[]>> {
-  const receipts = new Map<RunId, number[]>();
-  for await (const { row } of rows(ports, tenant, "ledger")) {
-    const { run_id, receipt } = JSON.parse(row) as LedgerRow;
-    if (receipt === null) continue;
-    const kept = receipts.get(run_id);
-    if (kept === undefined) receipts.set(run_id, [receipt]);
-    else kept.push(receipt);
-  }
-  return receipts;
 }

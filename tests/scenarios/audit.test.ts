@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/store.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { connect, type Database, type Value } from "../../src/store/sqlite/driver.ts";
-import { actor, eventsOf, faultOf } from "./cast.ts";
+import { actor, eventsOf, faultOf, says } from "./cast.ts";
 import { ana, bot, fileStage, places, type Stage } from "./stage.ts";
 
 const steps = [
@@ -161,8 +162,44 @@ describe("an audit of a file that was tampered with", () => {
     set(db, sql, run);
     db.close();
     const office = await stage.open({ tools: [], work: false });
-    const { broken } = await office.audit({ principal: ana, runId: run });
-    expect(broken).toMatchObject([{ run_id: run, what: expect.stringContaining("row") }]);
+    for (const which of [{}, { runId: run }]) {
+      const { broken } = await office.audit({ principal: ana, ...which });
+      expect(broken).toMatchObject([{ run_id: run, what: expect.stringContaining("row") }]);
+    }
+  });
+
+  it.each<[string, string, string]>([
+    ["a run whose row is gone, though retention has emptied it", "delete from run where key = ?", "row is gone"],
+    ["a run of which nothing but its row is left", "delete from event where run = ?", "its journal is gone"],
+  ])("finds %s", async (_, sql, what) => {
+    const stage = fileStage();
+    const engine = await stage.open({ tools: cast().tools, tenants: {}, onNotice: async () => {} });
+    const run = await runOnce(engine, "one");
+    stage.clock.advance(1);
+    expect(await engine.retain({ principal: ana, endedBefore: stage.clock.now() })).toMatchObject({ runs: 1 });
+    await engine.close();
+    const db = connect(stage.file);
+    set(db, sql, run);
+    if (sql.includes("event")) set(db, "delete from head where run = ?", run);
+    db.close();
+    const office = await stage.open({ tools: [], work: false });
+    const { broken } = await office.audit({ principal: ana });
+    expect(broken).toMatchObject([{ run_id: run, what: expect.stringContaining(what) }]);
+  });
+
+  it.each<[string, string, number]>([
+    ["that says less than was charged", "update tally set used = used - 1 where tally like 'usd_micros/tenant/%'", 4],
+    ["that says more than was charged", "update tally set used = used + 1 where tally like 'usd_micros/tenant/%'", 6],
+    ["that is gone", "delete from tally where tally like 'usd_micros/tenant/%'", 0],
+  ])("finds a tally %s", async (_, sql, used) => {
+    const { broken, tallies } = await tampered((db) => set(db, sql));
+    expect(broken).toEqual([]);
+    expect(tallies).toEqual([{ tally: "usd_micros/tenant/2023-11", used, charged: 5 }]);
+  });
+
+  it("finds a tally that nobody charged", async () => {
+    const { tallies } = await tampered((db) => set(db, "insert into tally values ('acme', 'usd_micros/x', 5)"));
+    expect(tallies).toEqual([{ tally: "usd_micros/x", used: 5, charged: 0 }]);
   });
 
   it("refuses to act on a journal that was changed in the middle of a run", async () => {
@@ -196,8 +233,29 @@ describe.each(places)("an audit, on $name", ({ newStage }) => {
       { ledger: { generation: 2 } },
     ]);
     const report = await engine.audit({ principal: ana });
-    expect(report).toMatchObject({ runs: 3, erased: 0, broken: [] });
+    expect(report).toMatchObject({ runs: 3, erased: 0, broken: [], tallies: [] });
     expect(report.events).toBeGreaterThan(20);
+  });
+
+  it("is clean while work goes on", async () => {
+    const stage = newStage();
+    const spend = actor("spend", ({ context }) => context.cost({ usd_micros: 7 }) ?? 1, { effect: "reads" });
+    const worker = await stage.open({ tools: [...cast().tools, spend.tool], tenants: {}, onNotice: async () => {} });
+    const first = await runOnce(worker, "one");
+    const store = stage.store();
+    let begun = false;
+    const working: Store["row"] = async (...given) => {
+      if (!begun) {
+        begun = true;
+        await (await worker.submit({ steps: [{ step_id: "s", name: "spend" }] }, { principal: bot })).result();
+        await worker.resolve(first, "pay", { principal: ana, as: "undo" });
+        await (await worker.run(first, { principal: bot })).result();
+      }
+      return store.row(...given);
+    };
+    const auditor = await stage.open({ tools: [], work: false, store: { ...store, row: working } });
+    expect(await auditor.audit({ principal: ana })).toMatchObject({ broken: [], tallies: [] });
+    expect(spend.calls).toHaveLength(1);
   });
 });
 
@@ -246,13 +304,15 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
 
   it("leaves a chain that still verifies, and says how much of it is gone", async () => {
     const { engine, erased } = await retained();
-    expect(await engine.audit({ principal: ana })).toMatchObject({ runs: 3, erased: erased.events, broken: [] });
+    const clean = { runs: 3, erased: erased.events, broken: [], tallies: [] };
+    expect(await engine.audit({ principal: ana })).toMatchObject(clean);
   });
 
   it("takes large values with it", async () => {
     const { stage, engine, waiting } = await retained();
     await waiting.cancel();
-    await engine.retain({ principal: ana, endedBefore: stage.clock.now() + 1 });
+    stage.clock.advance(1);
+    await engine.retain({ principal: ana, endedBefore: stage.clock.now() });
     expect((await engine.audit({ principal: ana })).broken).toEqual([]);
     expect(JSON.stringify(await stage.dump()).includes(Buffer.from("xxxxxxxx").toString("hex"))).toBe(false);
   });
@@ -272,7 +332,8 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
 
   it("ends the reuse of what it erased", async () => {
     const { stage, engine, look } = await retained();
-    await engine.retain({ principal: ana, endedBefore: stage.clock.now() + 1 });
+    stage.clock.advance(1);
+    await engine.retain({ principal: ana, endedBefore: stage.clock.now() });
     const calls = look.calls.length;
     const run = await engine.submit({ steps: steps.slice(0, 1) }, { principal: bot });
     expect((await run.result()).steps.look).not.toHaveProperty("reused");
@@ -288,9 +349,51 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
     expect((await faultOf(engine.resume(old, { principal: bot }))).code).toBe("RUN_NOT_FOUND");
   });
 
-  it("wants a moment to look back from", async () => {
-    const engine = await newStage().open({ tools: [] });
-    for (const endedBefore of [Number.NaN, "yesterday" as unknown as number, undefined as unknown as number])
+  it("wants a moment to look back from, which has passed", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [] });
+    const tomorrow = stage.clock.now() + 1;
+    for (const endedBefore of [Number.NaN, "yesterday" as unknown as number, undefined as unknown as number, tomorrow])
       expect((await faultOf(engine.retain({ principal: ana, endedBefore }))).code).toBe("INVALID_INPUT");
+  });
+
+  it("leaves a run alone that another process resumes meanwhile", async () => {
+    const stage = newStage();
+    const pay = actor("pay", [says("AUTH_FORBIDDEN"), () => ({ id: "p1" })]);
+    const worker = await stage.open({ tools: [pay.tool] });
+    const run = await worker.submit({ steps: [{ step_id: "a", name: "pay" }] }, { principal: bot });
+    expect((await run.result()).status).toBe("failed");
+    stage.clock.advance(month);
+    const store = stage.store();
+    const resuming: Store["list"] = async (tenant, query) => {
+      if (query.table === "ledger") await (await worker.resume(run.run_id, { principal: ana })).result();
+      return store.list(tenant, query);
+    };
+    const cleaner = await stage.open({ tools: [], work: false, store: { ...store, list: resuming } });
+    const erased = await cleaner.retain({ principal: ana, endedBefore: stage.clock.now() });
+    expect(erased).toEqual({ runs: 0, events: 0, waiting: 0 });
+    expect((await run.result()).steps.a).toEqual({ state: "succeeded", output: { id: "p1" } });
+    expect(await worker.audit({ principal: ana })).toMatchObject({ runs: 1, erased: 0, broken: [] });
+  });
+
+  it("reads each run at most once, and none that it has emptied before", async () => {
+    const stage = newStage();
+    const { tools } = cast();
+    const worker = await stage.open({ tools, tenants: {}, onNotice: async () => {} });
+    for (const key of ["one", "two"]) await runOnce(worker, key);
+    stage.clock.advance(month);
+    const store = stage.store();
+    const whole: string[] = [];
+    const reading: Store["events"] = (tenant, run, after, most) => {
+      if (most === undefined) whole.push(run);
+      return store.events(tenant, run, after, most);
+    };
+    const cleaner = await stage.open({ tools: [], work: false, store: { ...store, events: reading } });
+    const retain = () => cleaner.retain({ principal: ana, endedBefore: stage.clock.now() });
+    expect(await retain()).toMatchObject({ runs: 2 });
+    expect(new Set(whole).size).toBe(whole.length);
+    whole.length = 0;
+    expect(await retain()).toMatchObject({ runs: 0 });
+    expect(whole).toEqual([]);
   });
 });

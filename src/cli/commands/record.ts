@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Instant } from "../../core/id.ts";
-import type { CostReport, SpentOver } from "../../engine/api.ts";
+import type { AuditReport, CostReport, SpentOver } from "../../engine/api.ts";
 import { example, type Invocation, invalid } from "../invocation.ts";
 import { glance, type Line, line, tableLines } from "../line.ts";
 import { opened } from "../opening.ts";
@@ -17,13 +17,14 @@ export function auditCommand(invocation: Invocation): Command {
   return invocation.does(command, ([run], options) =>
     opened(invocation, options, looking, async ({ engine, person }) => {
       const report = await engine.audit({ principal: person, ...(run !== undefined && { runId: run }) });
-      if (report.broken.length > 0) {
-        const list = report.broken.map(({ run_id, position, what }) => `${run_id} at ${position}: ${what}`).join("; ");
-        const broken = report.broken.map(({ run_id, position, what }) => ({ run_id, position, what }));
+      if (report.broken.length + report.tallies.length > 0)
         throw new FaultError(
-          fault("CHAIN_BROKEN", `the record was changed: ${list}; restore it from a backup`, { ...report, broken }),
+          fault("CHAIN_BROKEN", `the record was changed: ${wrongs(report).join("; ")}; restore it from a backup`, {
+            ...report,
+            broken: report.broken.map((broken) => ({ ...broken })),
+            tallies: report.tallies.map((tally) => ({ ...tally })),
+          }),
         );
-      }
       const erased = report.erased === 0 ? "" : `, ${report.erased} of them erased by retention`;
       invocation.terminal.answer(report, () => [
         line`${report.events} events of ${report.runs} runs are what was written${erased}`,
@@ -31,6 +32,13 @@ export function auditCommand(invocation: Invocation): Command {
       return 0;
     }),
   );
+}
+
+function wrongs({ broken, tallies }: AuditReport): readonly string[] {
+  return [
+    ...broken.map(({ run_id, position, what }) => `${run_id} at ${position}: ${what}`),
+    ...tallies.map(({ tally, used, charged }) => `the tally ${tally} says ${used}, its events charged ${charged}`),
+  ];
 }
 
 interface CostOptions {

@@ -58,7 +58,8 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
       const last = tables.events.get(tenant, run)?.at(-1);
       return last === undefined ? null : { position: last.position, hash: last.hash };
     },
-    erase: async (tenant, run, keep, hashOf, blobs = []) => {
+    erase: async ({ tenant, run, position, keep, blobs }, hashOf) => {
+      if (tables.position(tenant, run) !== position) return null;
       for (const hash of blobs) tables.blobs.remove(tenant, hash);
       const events = tables.events.get(tenant, run) ?? [];
       const erased = events.map((event) => (keep.includes(event.position) ? event : erase(event, hashOf)));
@@ -72,7 +73,7 @@ function erase(event: StoredEvent, hashOf: (body: string) => Uint8Array): Stored
   return event.body === null ? event : { ...event, body: null, body_hash: hashOf(event.body) };
 }
 
-function reads(tables: Tables): Part<"row" | "list" | "used" | "putBlob" | "blob"> {
+function reads(tables: Tables): Part<"row" | "list" | "used" | "runs" | "tallies" | "putBlob" | "blob"> {
   return {
     row: async (tenant, table, key) => tables.row(tenant, table, key),
     list: async (tenant, query) => {
@@ -83,6 +84,9 @@ function reads(tables: Tables): Part<"row" | "list" | "used" | "putBlob" | "blob
       return (order === "oldest" ? found : found.reverse()).slice(0, limit);
     },
     used: async (tenant, tally) => tables.used(tenant, tally),
+    runs: async (tenant, after, most) => tables.events.after(tenant, after, most).map(([run]) => run as RunId),
+    tallies: async (tenant, after, most) =>
+      tables.tallies.after(tenant, after, most).map(([tally, used]) => ({ tally, used })),
     putBlob: async (tenant, hash, bytes) => tables.blobs.set([tenant, hash], bytes.slice()),
     blob: async (tenant, hash) => tables.blobs.get(tenant, hash)?.slice() ?? null,
   };

@@ -23,6 +23,12 @@ export class Shelf<Value> {
     const items = [...this.#items.values()];
     return items.filter(([[part]]) => first === undefined || part === first).sort(([a], [b]) => comparePaths(a, b));
   }
+
+  /** What follows a name below the first part of the key, by its name. */
+  after(first: string, name: string, most: number): readonly (readonly [string, Value])[] {
+    const below = this.sorted(first).map(([[, second], value]) => [String(second), value] as const);
+    return below.filter(([second]) => compareParts(second, name) > 0).slice(0, most);
+  }
 }
 
 function joined(path: Path): string {

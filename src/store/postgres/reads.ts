@@ -1,5 +1,5 @@
 import { assert } from "../../core/assert.ts";
-import type { Instant } from "../../core/id.ts";
+import type { Instant, RunId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
 import { indexed } from "../../core/rows.ts";
 import type { Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
@@ -38,7 +38,7 @@ export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "era
       const [found] = await calls<readonly [number, Uint8Array]>({ name: "head_of", values: [tenant, run] });
       return found === undefined ? null : { position: found[0], hash: found[1] };
     },
-    erase: async (tenant, run, keep, hashOf, blobs = []) => {
+    erase: async ({ tenant, run, position: from, keep, blobs }, hashOf) => {
       assertNames(tenant, run, ...blobs);
       const spared = new Set(keep);
       const bodies = (await events(tenant, run, 0)).flatMap(({ position, body }) =>
@@ -46,14 +46,14 @@ export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "era
       );
       const positions = longs(bodies.map(({ position }) => position));
       const hashes = bytes(bodies.map(({ hash }) => hash));
-      const values = [tenant, run, positions, hashes, texts(blobs)];
-      const [erased] = await calls<readonly [number]>({ name: "erase", values, writes: true });
-      return erased?.[0] ?? 0;
+      const values = [tenant, run, from, positions, hashes, texts(blobs)];
+      const [erased] = await calls<readonly [number | null]>({ name: "erase", values, writes: true });
+      return erased?.[0] ?? null;
     },
   };
 }
 
-export function rowReads(calls: Calls): Pick<Store, "row" | "list" | "used"> {
+export function rowReads(calls: Calls): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
   return {
     row: async (tenant, table, key) => {
       assertNames(tenant, key);
@@ -72,6 +72,15 @@ export function rowReads(calls: Calls): Pick<Store, "row" | "list" | "used"> {
       assertNames(tenant, tally);
       const [found] = await calls<readonly [number | null]>({ name: "used_of", values: [tenant, tally] });
       return found?.[0] ?? 0;
+    },
+    runs: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return (await calls<readonly [RunId]>({ name: "runs", values: [tenant, after, most] })).map(([run]) => run);
+    },
+    tallies: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      const rows = await calls<readonly [string, number]>({ name: "tallies", values: [tenant, after, most] });
+      return rows.map(([tally, used]) => ({ tally, used }));
     },
   };
 }

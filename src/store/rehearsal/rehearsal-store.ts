@@ -96,10 +96,10 @@ function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "ap
         for (const entry of entries) await copies.all(entry);
         return own.append(entries);
       }),
-    erase: (tenant, run, keep, hashOf, blobs) =>
+    erase: (what, hashOf) =>
       inTurn(async () => {
-        await copies.run(tenant, run);
-        return own.erase(tenant, run, keep, hashOf, blobs);
+        await copies.run(what.tenant, what.run);
+        return own.erase(what, hashOf);
       }),
     events: async (tenant, run, ...range) =>
       (copies.has(tenant, "event", run) ? own : real).events(tenant, run, ...range),
@@ -107,10 +107,24 @@ function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "ap
   };
 }
 
-function rowReads(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "row" | "list" | "used"> {
+function rowReads(
+  real: Store,
+  own: MemoryStore,
+  copies: Copies,
+): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
   return {
     row: async (tenant, table, key) => (copies.has(tenant, table, key) ? own : real).row(tenant, table, key),
     used: async (tenant, tally) => (copies.has(tenant, "tally", tally) ? own : real).used(tenant, tally),
+    // Neither is ever taken away, so a copy can only stand before the real one.
+    runs: async (tenant, after, most) => {
+      const all = [await own.runs(tenant, after, most), await real.runs(tenant, after, most)].flat();
+      return [...new Set(all)].sort((left, right) => comparePaths([left], [right])).slice(0, most);
+    },
+    tallies: async (tenant, after, most) => {
+      const all = [await real.tallies(tenant, after, most), await own.tallies(tenant, after, most)].flat();
+      const last = [...new Map(all.map((tally) => [tally.tally, tally])).values()];
+      return last.sort((left, right) => comparePaths([left.tally], [right.tally])).slice(0, most);
+    },
     list: async (tenant, query) => {
       const { table, order, limit } = query;
       // Each copied row may hide a real one, so that many more are asked for.

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Clock, Timers } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
 import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
-import type { Store, StoredEvent } from "../../core/store.ts";
+import type { Erasure, Store, StoredEvent } from "../../core/store.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./driver.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
@@ -50,12 +50,10 @@ export function sqliteStore(db: Database, file: string, options: SqliteOptions =
     ...rowReads(context),
     ...blobs(context),
     ...leases(context, bootId()),
-    erase: async (tenant, run, keep, hashOf, blobs = []) => {
-      assertNames(tenant, run, ...blobs);
-      const erased = await group.join("hard", () => {
-        for (const hash of blobs) statements.dropBlob.run(tenant, hash);
-        return eraseBodies(statements, [tenant, run], keep, hashOf);
-      });
+    erase: async (what, hashOf) => {
+      assertNames(what.tenant, what.run, ...what.blobs);
+      const erased = await group.join("hard", () => erase(statements, what, hashOf));
+      if (erased === null) return null;
       // The log still holds the old pages until it is copied and cut.
       read(() => db.exec("pragma wal_checkpoint(truncate)"));
       return erased;
@@ -110,7 +108,7 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
   };
 }
 
-function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "used"> {
+function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
   return {
     row: async (tenant, table, key) => {
       assertNames(tenant, key);
@@ -130,6 +128,14 @@ function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "
       assertNames(tenant, tally);
       return read(() => statements.used.get(tenant, tally)?.used ?? 0);
     },
+    runs: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return read(() => statements.runs.all(tenant, after, most)).map(({ run }) => run);
+    },
+    tallies: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return read(() => statements.tallies.all(tenant, after, most)).map(({ tally, used }) => ({ tally, used }));
+    },
   };
 }
 
@@ -146,17 +152,18 @@ function blobs({ statements, group, read }: Context): Pick<Store, "putBlob" | "b
   };
 }
 
-function eraseBodies(
+function erase(
   statements: Statements,
-  run: readonly [tenant: string, run: string],
-  keep: readonly number[],
+  { tenant, run, position, keep, blobs }: Erasure,
   hashOf: (body: string) => Uint8Array,
-): number {
+): number | null {
+  if ((statements.head.get(tenant, run)?.position ?? 0) !== position) return null;
+  for (const hash of blobs) statements.dropBlob.run(tenant, hash);
   const kept = new Set(keep);
   let erased = 0;
-  for (const { position, body } of eventsOf(statements, ...run, { after: 0, most: ALL })) {
-    if (body === null || kept.has(position)) continue;
-    statements.eraseBody.run(hashOf(body), ...run, position);
+  for (const event of eventsOf(statements, tenant, run, { after: 0, most: ALL })) {
+    if (event.body === null || kept.has(event.position)) continue;
+    statements.eraseBody.run(hashOf(event.body), tenant, run, event.position);
     erased += 1;
   }
   return erased;

@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Head, Query, StoredRow } from "../../core/store.ts";
+import type { Head, Query, StoredRow, Tally } from "../../core/store.ts";
 import type { Database, Statement } from "./driver.ts";
 
 /** Every statement of the store, prepared once. */
@@ -48,6 +48,18 @@ function journal(prepare: Prepare) {
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       "select hash from event where tenant = ? and run = ? and position = ?",
     ),
+    // From run to run by the key: reading every event to name its run would take as long as reading the journal.
+    runs: prepare<{ readonly run: RunId }>(
+      `with recursive told(run) as (
+         select * from (select run from event where tenant = ?1 and run > ?2 order by run limit 1)
+         union all
+         select (select run from event where tenant = ?1 and event.run > told.run order by run limit 1)
+         from told where told.run is not null limit ?3
+       )
+       select run from told where run is not null
+       union select * from (select run from head where tenant = ?1 and run > ?2 order by run limit ?3)
+       order by run limit ?3`,
+    ),
     eraseBody: prepare("update event set body = null, body_hash = ? where tenant = ? and run = ? and position = ?"),
   };
 }
@@ -91,6 +103,7 @@ function kept(prepare: Prepare) {
        on conflict (tenant, tally) do update set used = used + excluded.used`,
     ),
     used: prepare<{ readonly used: number }>("select used from tally where tenant = ? and tally = ?"),
+    tallies: prepare<Tally>("select tally, used from tally where tenant = ? and tally > ? order by tally limit ?"),
     dropBlob: prepare("delete from blob where tenant = ? and hash = ?"),
     putBlob: prepare("insert into blob (tenant, hash, bytes) values (?, ?, ?) on conflict (tenant, hash) do nothing"),
     blob: prepare<{ readonly bytes: Uint8Array }>("select bytes from blob where tenant = ? and hash = ?"),

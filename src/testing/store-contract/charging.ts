@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { acme, entry, type Law, land, landed, order } from "./law.ts";
+import { acme, entry, globex, type Law, land, landed, order } from "./law.ts";
 
 export const charging: readonly Law[] = [
   {
@@ -61,6 +61,22 @@ export const charging: readonly Law[] = [
       const landings = await Promise.all(asks);
       assert.equal(landings.filter((landing) => landing.landed).length, 3);
       assert.equal(await store.used(acme, "usd"), 9);
+    },
+  },
+  {
+    title: "lists what each tally of a tenant has come to, in order and part by part",
+    holds: async (store) => {
+      const charge = (tally: string, amount: number) => ({ tally, amount, limit: null });
+      await landed(store, { charges: [charge("usd/b", 3), charge("usd/a", 1), charge("usd/b", 4)] });
+      await landed(store, { tenant: globex, charges: [charge("usd/a", 9)] });
+      const [a, b] = [
+        { tally: "usd/a", used: 1 },
+        { tally: "usd/b", used: 7 },
+      ];
+      assert.deepEqual(await store.tallies(acme, "", 9), [a, b]);
+      assert.deepEqual(await store.tallies(acme, "", 1), [a]);
+      assert.deepEqual(await store.tallies(acme, "usd/a", 9), [b]);
+      assert.deepEqual(await store.tallies(acme, "usd/b", 9), []);
     },
   },
 ];

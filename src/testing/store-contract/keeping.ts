@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
-import type { Digest } from "../../core/id.ts";
-import { acme, event, globex, hashOf, hire, type Law, land, landed } from "./law.ts";
+import type { Digest, RunId } from "../../core/id.ts";
+import type { Erasure } from "../../core/store.ts";
+import { acme, event, globex, hashOf, hire, type Law, land, landed, order, row } from "./law.ts";
 
 const digest = "cd".repeat(32) as Digest;
+
+/** Everything of a run that has so many events, unless wished otherwise. */
+function all(position: number, wish: Partial<Erasure> = {}): Erasure {
+  return { tenant: acme, run: hire, position, keep: [], blobs: [], ...wish };
+}
 
 export const keeping: readonly Law[] = [
   {
@@ -26,7 +32,7 @@ export const keeping: readonly Law[] = [
     title: "erases bodies, keeps what was hashed of them and spares the named positions",
     holds: async (store) => {
       await landed(store, { events: [event(1), event(2), event(3)] });
-      assert.equal(await store.erase(acme, hire, [2], hashOf), 2);
+      assert.equal(await store.erase(all(3, { keep: [2] }), hashOf), 2);
       const kept = await store.events(acme, hire, 0);
       assert.deepEqual(
         kept.map(({ body }) => body),
@@ -51,7 +57,7 @@ export const keeping: readonly Law[] = [
         [globex, digest],
       ] as const)
         await store.putBlob(tenant, hash, Uint8Array.of(1));
-      assert.equal(await store.erase(acme, hire, [], hashOf, [digest]), 1);
+      assert.equal(await store.erase(all(1, { blobs: [digest] }), hashOf), 1);
       assert.equal(await store.blob(acme, digest), null);
       assert.equal((await store.blob(acme, other))?.length, 1);
       assert.equal((await store.blob(globex, digest))?.length, 1);
@@ -61,17 +67,40 @@ export const keeping: readonly Law[] = [
     title: "erases once: a second time there is nothing left to hash",
     holds: async (store) => {
       await landed(store, { events: [event(1), event(2)] });
-      await store.erase(acme, hire, [2], hashOf);
-      assert.equal(await store.erase(acme, hire, [2], () => new Uint8Array(32)), 0);
+      await store.erase(all(2, { keep: [2] }), hashOf);
+      assert.equal(await store.erase(all(2, { keep: [2] }), () => new Uint8Array(32)), 0);
       const [first] = await store.events(acme, hire, 0);
       assert.deepEqual([...(first?.body_hash ?? [])], [...hashOf(event(1).body)]);
+    },
+  },
+  {
+    title: "erases nothing of a run that has moved on since it was looked at, nor of one it knows too little of",
+    holds: async (store) => {
+      await landed(store, { events: [event(1), event(2)] });
+      await store.putBlob(acme, digest, Uint8Array.of(1));
+      for (const position of [0, 1, 3])
+        assert.equal(await store.erase(all(position, { blobs: [digest] }), hashOf), null);
+      assert.deepEqual(
+        (await store.events(acme, hire, 0)).map(({ body }) => body),
+        [event(1).body, event(2).body],
+      );
+      assert.equal((await store.blob(acme, digest))?.length, 1);
+    },
+  },
+  {
+    title: "judges what it erases as of when it erases, not as of when it is asked",
+    holds: async (store) => {
+      await landed(store, {});
+      const [, erased] = await Promise.all([landed(store, { at: 1 }), store.erase(all(1), hashOf)]);
+      const bodies = (await store.events(acme, hire, 0)).map(({ body }) => body);
+      assert.deepEqual(bodies, [erased === null ? event(1).body : null, event(2).body]);
     },
   },
   {
     title: "goes on appending to a run whose bodies are erased",
     holds: async (store) => {
       await landed(store, { events: [event(1), event(2)] });
-      await store.erase(acme, hire, [], hashOf);
+      await store.erase(all(2), hashOf);
       await landed(store, { at: 2 });
       const late = await land(store, { at: 1 });
       assert.ok(!late.landed && late.why === "position");
@@ -80,7 +109,32 @@ export const keeping: readonly Law[] = [
   },
   {
     title: "erases nothing of a run that is not there",
-    holds: async (store) => assert.equal(await store.erase(acme, hire, [], hashOf), 0),
+    holds: async (store) => assert.equal(await store.erase(all(0), hashOf), 0),
+  },
+  {
+    title: "names every run of a tenant that has an event, in order and part by part, and those of no other",
+    holds: async (store) => {
+      const runs = ["run-b", "run-ü", "run-a", "run-a1", "run-😀", "run-～"] as RunId[];
+      for (const run of runs) await landed(store, { run, events: [event(1), event(2)] });
+      await landed(store, { tenant: globex, run: order });
+      const sorted = ["run-a", "run-a1", "run-b", "run-ü", "run-～", "run-😀"];
+      assert.deepEqual(await store.runs(acme, "", 99), sorted);
+      assert.deepEqual(await store.runs(acme, "", 2), sorted.slice(0, 2));
+      assert.deepEqual(await store.runs(acme, "run-a1", 2), sorted.slice(2, 4));
+      assert.deepEqual(await store.runs(acme, "run-aa", 1), ["run-b"]);
+      assert.deepEqual(await store.runs(acme, "run-😀", 9), []);
+      assert.deepEqual(await store.runs(acme, "", 0), []);
+    },
+  },
+  {
+    title: "names a run whatever its rows say, and one whose bodies are erased",
+    holds: async (store) => {
+      await landed(store, { puts: [{ table: "run", key: hire, was: "any", row: row({ status: "running" }) }] });
+      await landed(store, { at: 1, puts: [{ table: "run", key: hire, was: "any", row: null }] });
+      await landed(store, { run: order, puts: [{ table: "run", key: "run-none", was: "any", row: row({}) }] });
+      await store.erase(all(2), hashOf);
+      assert.deepEqual(await store.runs(acme, "", 9), [hire, order]);
+    },
   },
   {
     title: "can be watched, and stops when told",

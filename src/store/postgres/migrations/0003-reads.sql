@@ -57,15 +57,48 @@ begin
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $$;
 
+-- From run to run by the key: reading every event to name its run would take as long as reading the journal.
+create function writ.runs(for_tenant text, after_run text, most bigint) returns table (run text) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    with recursive told (run) as (
+      (select e.run from writ.event e where e.tenant = for_tenant and e.run > after_run order by e.run limit 1)
+      union all
+      select (select e.run from writ.event e where e.tenant = for_tenant and e.run > t.run order by e.run limit 1)
+      from told t where t.run is not null
+    )
+    (select t.run from told t where t.run is not null limit most)
+    union
+    (select h.run from writ.head h
+     where h.tenant = for_tenant and h.run > after_run and h.position > 0 order by h.run limit most)
+    order by run limit most;
+end $$;
+
+create function writ.tallies(for_tenant text, after_tally text, most bigint)
+returns table (tally text, used double precision) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select t.tally, t.used from writ.tally t
+    where t.tenant = for_tenant and t.tally > after_tally order by t.tally limit most;
+end $$;
+
+-- Null: the run has moved on, and nothing is erased. Its head is locked, so that an append comes before this or after it.
 create function writ.erase(
-  for_tenant text, of_run text, at_position bigint[], with_hash bytea[], blob_hash text[]
+  for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[]
 ) returns bigint language plpgsql
 set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 as $$
 declare
+  found bigint;
   erased bigint;
 begin
   perform writ.begin_append(for_tenant, false);
+  select h.position into found from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
+  if coalesce(found, 0) <> from_position then
+    return null;
+  end if;
   delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
   update writ.event e set body = null, body_hash = x.hash
   from unnest(at_position, with_hash) x (position, hash)

@@ -1,0 +1,39 @@
+import type { RunId, Tenant } from "../core/id.ts";
+import type { Table } from "../core/rows.ts";
+import type { Store, StoredRow, Tally } from "../core/store.ts";
+
+/** Whole lists of a store, read part by part. */
+
+export function rowsIn(store: Store, tenant: Tenant, table: Table): AsyncIterable<StoredRow> {
+  return parts(
+    (after) => store.list(tenant, { table, order: "oldest", limit: PART, after }),
+    ({ key }) => key,
+  );
+}
+
+export function runsIn(store: Store, tenant: Tenant): AsyncIterable<RunId> {
+  return parts((after) => store.runs(tenant, after, PART), String);
+}
+
+export function talliesIn(store: Store, tenant: Tenant): AsyncIterable<Tally> {
+  return parts(
+    (after) => store.tallies(tenant, after, PART),
+    ({ tally }) => tally,
+  );
+}
+
+const PART = 500;
+
+async function* parts<Item>(
+  read: (after: string) => Promise<readonly Item[]>,
+  nameOf: (item: Item) => string,
+): AsyncIterable<Item> {
+  let after = "";
+  for (;;) {
+    const part = await read(after);
+    yield* part;
+    const last = part.at(-1);
+    if (last === undefined || part.length < PART) return;
+    after = nameOf(last);
+  }
+}
