@@ -57,10 +57,8 @@ describe("a JSON number", () => {
     );
   });
 
-  it("is judged in linear time", () => {
-    const token = `0.${"0".repeat(1_000_000)}1`;
-    const start = performance.now();
-    expect(numberProblem(token)).toContain("would become 0");
-    expect(performance.now() - start).toBeLessThan(2000);
+  it("is judged however many zeros it has", () => {
+    // Whoever looks at all of them for each of them does not come to an end in the time a test has.
+    expect(numberProblem(`${"1".padEnd(100_000, "0")}1e-100000`)).toContain("would become");
   });
 });
