@@ -115,6 +115,13 @@ export function resumed(run: MutableRun): MutableRun {
   return run;
 }
 
+/** Whether resuming would bring anything back. */
+export function isResumable(run: Run): boolean {
+  const stuck = stuckBehind(run);
+  for (const step of run.steps) if (mayResume(step) && !stuck.has(step.index)) return true;
+  return false;
+}
+
 /** The steps that need one that resuming does not bring back: they would wait for ever. */
 function stuckBehind(run: Run): ReadonlySet<number> {
   const stuck = new Set<number>();

@@ -235,6 +235,17 @@ describe("what a run is blocked on", () => {
     expect(result(undoing.when(goesUnheard("undo.send.1"))).next).toMatch(/^find out whether undo\.send\.1 happened/);
   });
 
+  it("is nothing when all that is left was undone, or must not be done again", () => {
+    const undone = given(accepts(plan(step("send", { tool: undoable })))).when(does("send"), undoes("send"));
+    expect(result(undone.when(does("undo.send.1")))).toMatchObject({ status: "failed", final: true, next: null });
+    const lost = given(accepts(plan(send, step("b", { after: ["send"] })))).when(starts("send"), goesUnheard("send"));
+    expect(result(lost.when(resolves("send", { as: "give_up" })))).toMatchObject({
+      status: "failed",
+      final: true,
+      next: null,
+    });
+  });
+
   it("is nothing once the run has ended", () => {
     expect(result(gated.when(cancels))).toMatchObject({ status: "cancelled", gates: [], blocked_on: [] });
     expect(result(gated.when(cancels)).next).toBeNull();

@@ -2,6 +2,7 @@ import type { EndStatus, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
+import { isResumable } from "./place.ts";
 import { type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
 /** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
@@ -186,9 +187,8 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
 function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
   const first = blocked.find(needsSomeone) ?? blocked[0];
   if (first !== undefined) return hint(run, first);
-  if (run.ended?.status === "partial" || run.ended?.status === "failed")
-    return `mend the cause, then resume run ${run.id}`;
-  return null;
+  const unfinished = run.ended?.status === "partial" || run.ended?.status === "failed";
+  return unfinished && isResumable(run) ? `mend the cause, then resume run ${run.id}` : null;
 }
 
 function needsSomeone({ reason_code, until }: Blocked): boolean {
