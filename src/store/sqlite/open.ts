@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { type FaultCode, FaultError, fault } from "../../core/fault.ts";
 import { assertRecent, connect, type Database } from "./driver.ts";
 import { migrate } from "./migrate.ts";
-import { asFault } from "./sqlite-fault.ts";
+import { asFault, asOpeningFault } from "./sqlite-fault.ts";
 
 /** How long a writer waits for another process's transaction, which is over in milliseconds unless that process hangs. */
 const busyTimeoutMs = 5000;
@@ -26,7 +26,7 @@ export function openDatabase(path: string): { readonly db: Database; readonly fi
     return { db, file };
   } catch (error) {
     db.close();
-    throw asFault(error, file);
+    throw asOpeningFault(error, file);
   }
 }
 

@@ -9,7 +9,7 @@ import { closedFault, groupCommit } from "./group-commit.ts";
 import { landing } from "./landing.ts";
 import { leases } from "./leases.ts";
 import { openDatabase } from "./open.ts";
-import { asFault } from "./sqlite-fault.ts";
+import { asFault, asOpeningFault } from "./sqlite-fault.ts";
 import { plain, prepareAll, type Statements } from "./statements.ts";
 import { watching } from "./watch.ts";
 import { workerLock } from "./worker-lock.ts";
@@ -25,7 +25,12 @@ export interface SqliteOptions {
 /** A store in one file: every process may read it and send commands, one at a time may execute. */
 export function sqlite(path: string, options: SqliteOptions = {}): Store {
   const { db, file } = openDatabase(path);
-  return sqliteStore(db, file, options);
+  try {
+    return sqliteStore(db, file, options);
+  } catch (error) {
+    db.close();
+    throw asOpeningFault(error, file);
+  }
 }
 
 export function sqliteStore(db: Database, file: string, options: SqliteOptions = {}): Store {
