@@ -16,6 +16,7 @@ import { FaultError } from "../src/core/fault.ts";
 import { assertRecent, connect } from "../src/store/sqlite/driver.ts";
 import { openDatabase } from "../src/store/sqlite/open.ts";
 import { sqlite, sqliteStore } from "../src/store/sqlite/sqlite-store.ts";
+import { hasWorker } from "../src/store/sqlite/worker-lock.ts";
 import { fakeClock } from "../src/testing/clock.ts";
 import {
   acme,
@@ -84,6 +85,16 @@ describe("opening a file", () => {
     const again = connect(file);
     assert.equal(again.prepare("select name from sqlite_schema").all().length, 1);
     again.close();
+  });
+
+  it.each(["ledger", "migration"])("refuses a file whose table %s is gone, and says so", (table) => {
+    const file = newFile();
+    const { db } = openDatabase(file);
+    db.exec(`drop table ${table}`);
+    db.close();
+    const { code, message } = faultOf(() => sqlite(file));
+    assert.equal(code, "STORE_UNUSABLE");
+    assert.match(message, new RegExp(`tables are not those that Writ made.* no such table: ${table}`));
   });
 
   it.each([
@@ -288,6 +299,19 @@ describe("sharing a file", () => {
     await first.close();
     await second.lockWorker();
     await second.close();
+  });
+
+  it("tells whether it has a worker, without getting in its way", async () => {
+    const file = newFile();
+    const store = sqlite(file);
+    assert.equal(hasWorker(file), false);
+    await store.lockWorker();
+    assert.equal(hasWorker(file), true);
+    await store.close();
+    assert.equal(hasWorker(file), false);
+    const next = sqlite(file);
+    await next.lockWorker();
+    await next.close();
   });
 
   it("takes over at once what a former worker held", async () => {

@@ -7,6 +7,7 @@ import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 import { sqlite } from "../store/sqlite/sqlite-store.ts";
+import { hasWorker } from "../store/sqlite/worker-lock.ts";
 import { configName, type LoadedConfig, loadConfig, unusable } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { isFault } from "./foreign-fault.ts";
@@ -29,6 +30,8 @@ export interface Opened {
   /** Whether this process executes. */
   readonly works: boolean;
   readonly store: Store;
+  /** Whether a process executes the store now; null where that cannot be told. */
+  isExecuted(): boolean | null;
   /** The person at the terminal. */
   readonly person: PrincipalInput;
   /** Who proposes plans. */
@@ -54,11 +57,12 @@ export async function opened(
 
 async function open({ host }: Invocation, options: GlobalOptions, opening: Opening): Promise<Opened> {
   const config = await configFor(options, host.cwd, opening.needs);
-  const store = storeFor(options, host.cwd, config, opening);
+  const { store, isExecuted } = storeFor(options, host.cwd, config, opening);
   const proposer = proposerOf(options, config);
   return {
     ...(await engineOn(store, config, opening.work)),
     store,
+    isExecuted,
     person: { id: options.as ?? host.user, kind: "person", tenant: proposer.tenant },
     proposer,
     commandLine: commandLineOf(host, options),
@@ -90,13 +94,18 @@ export async function configWithTools(
   return { ...config, tools };
 }
 
-function storeFor(options: GlobalOptions, cwd: string, config: LoadedConfig | null, opening: Opening): Store {
+function storeFor(
+  options: GlobalOptions,
+  cwd: string,
+  config: LoadedConfig | null,
+  opening: Opening,
+): Pick<Opened, "store" | "isExecuted"> {
   const named = options.store === undefined ? config?.store : resolve(cwd, options.store);
-  if (named !== undefined && typeof named !== "string") return named;
+  if (named !== undefined && typeof named !== "string") return { store: named, isExecuted: () => null };
   const path = named ?? resolve(cwd, storeName);
-  if (opening.work === "yes" || existsSync(path)) return sqlite(path);
+  if (opening.work === "yes" || existsSync(path)) return { store: sqlite(path), isExecuted: () => hasWorker(path) };
   // What is about the tools, and about a record only if there is one, finds an empty one.
-  if (opening.needs === "tools") return memoryStore();
+  if (opening.needs === "tools") return { store: memoryStore(), isExecuted: () => null };
   // Looking into a store that is not there would create an empty one and find nothing: a typo must not look like that.
   const message = `there is no store ${path}; run a plan first, go where ${configName} is, or give the path with --store`;
   throw new FaultError(fault("STORE_UNUSABLE", message));

@@ -6,12 +6,14 @@ import type { Paint } from "./terminal.ts";
 
 type CommandLine = (...words: readonly string[]) => string;
 
+type ShownResult = RunResult & {
+  readonly running?: boolean;
+  /** Whether a process executes the store; null: nobody can tell; left out: this one did. */
+  readonly executing?: boolean | null;
+};
+
 /** A run as its result tells it: where it stands, step by step, and what can be done now. */
-export function resultLines(
-  result: RunResult & { readonly running?: boolean },
-  tell: CommandLine,
-  paint: Paint,
-): readonly Line[] {
+export function resultLines(result: ShownResult, tell: CommandLine, paint: Paint): readonly Line[] {
   const status =
     result.running === true ? "running" : result.final || result.status !== "partial" ? result.status : "waiting";
   const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
@@ -67,7 +69,8 @@ export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
 }
 
 /** What the gates have not already said about going on. */
-function nextLines({ run_id, blocked_on, next, status, final }: RunResult, tell: CommandLine): readonly Line[] {
+function nextLines(result: ShownResult, tell: CommandLine): readonly Line[] {
+  const { run_id, blocked_on, next, executing } = result;
   const doubts = blocked_on.filter(({ reason_code }) => reason_code === "IN_DOUBT");
   const settled = doubts.flatMap(({ step_id }) => [
     line``,
@@ -77,11 +80,26 @@ function nextLines({ run_id, blocked_on, next, status, final }: RunResult, tell:
     line`  undo it:        ${tell("resolve", run_id, step_id, "--undo")}`,
     line`  leave it open:  ${tell("resolve", run_id, step_id, "--give-up")}`,
   ]);
-  if (final && (status === "failed" || status === "partial")) {
-    return [line``, line`mend the cause, then:  ${tell("resume", run_id)}`];
+  if (result.final) return next === null ? [] : [line``, line`mend the cause, then:  ${tell("resume", run_id)}`];
+  if (executing !== undefined && executing !== true && goesOnByItself(result)) {
+    return [...settled, line``, goingOnLine(executing, run_id, tell)];
   }
   const said = doubts.length > 0 || blocked_on.some(({ reason_code }) => reason_code === "REQUIRES_APPROVAL");
   return said || next === null ? settled : [line``, line`next: ${next}`];
+}
+
+/** It needs nobody to decide anything, but it does need a process. */
+function goesOnByItself({ running, blocked_on }: ShownResult): boolean {
+  return running === true || blocked_on.some(({ until }) => until !== undefined);
+}
+
+/** Who goes on with a run that can go on. */
+export function goingOnLine(executing: boolean | null, run: string, tell: CommandLine): Line {
+  if (executing === true) return line`the process that executes this store goes on with it`;
+  const resume = tell("resume", run);
+  return executing === false
+    ? line`no process executes this store, so nothing moves; go on with:  ${resume}`
+    : line`a process that executes this store goes on with it by itself; if there is none:  ${resume}`;
 }
 
 export function spentLines({ usd_micros, credits, tokens_in, tokens_out }: Omit<Spent, "attempts">): readonly Line[] {

@@ -27,6 +27,9 @@ async function killedWhileSending(): Promise<string> {
 describe("an act whose process was killed", () => {
   it("is in doubt and not repeated; a person says that it happened, and the run is complete", async () => {
     const run = await killedWhileSending();
+    expect((await site.json("show", run)).answer).toMatchObject({ running: true, executing: false });
+    const onward = new RegExp(`no process executes this store, so nothing moves; go on with: .* resume ${run}\n`);
+    expect((await site.run("show", run)).out).toMatch(onward);
     const resumed = await site.json("resume", run);
     expect(resumed).toMatchObject({ exit: 3, answer: { status: "partial", steps: { send: { state: "in_doubt" } } } });
     expect((await site.run("show", run)).out).toContain(`resolve ${run} send --happened`);

@@ -3,6 +3,7 @@ import type { ExitCode } from "../exit-code.ts";
 import { example, type GlobalOptions, type Invocation } from "../invocation.ts";
 import { line } from "../line.ts";
 import { opened } from "../opening.ts";
+import { goingOnLine } from "../result-text.ts";
 
 interface DecideOptions {
   readonly reason?: string;
@@ -41,12 +42,13 @@ async function decided(
   options: DecideOptions & GlobalOptions,
 ): Promise<ExitCode> {
   const { terminal } = invocation;
-  return opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, commandLine }) => {
+  return opened(invocation, options, { work: "no", needs: "store" }, async (it) => {
+    const { engine, person } = it;
     await engine[verb](gateId, { principal: person, ...(options.reason !== undefined && { reason: options.reason }) });
     const gate = await engine.gate(gateId, { principal: person });
     terminal.answer(gate, () => [
       line`${gate.status} by ${person.id}: ${gate.tool} in ${gate.run_id}`,
-      line`a process that executes this store goes on with it by itself; if there is none:  ${commandLine("resume", gate.run_id)}`,
+      goingOnLine(it.isExecuted(), gate.run_id, it.commandLine),
     ]);
     return 0;
   });

@@ -48,6 +48,7 @@ async function openScratch({ host }: Invocation, folder: string): Promise<Opened
     engine: await createEngine({ store, tools: tools(outboxIn(folder)) }),
     works: true,
     store,
+    isExecuted: () => true,
     person: { id: host.user, kind: "person", tenant: "default" },
     proposer: { id: "agent", kind: "agent", tenant: "default" },
     commandLine: commandLineOf(host, { store: path }),

@@ -47,10 +47,10 @@ export function cancelCommand(invocation: Invocation): Command {
     .option("--reason <text>", "why, for the record")
     .addHelpText("after", example(`writ cancel run_01k2… --reason "ordered twice"`));
   return invocation.does<LifeOptions>(command, ([run = ""], options) =>
-    opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, commandLine }) => {
+    opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, isExecuted, commandLine }) => {
       const handle = await engine.run(run, { principal: person });
       await handle.cancel(options.reason === undefined ? {} : { reason: options.reason });
-      const now = await handle.now();
+      const now = { ...(await handle.now()), executing: isExecuted() };
       invocation.terminal.answer(now, () => resultLines(now, commandLine, invocation.terminal.paint));
       return 0;
     }),

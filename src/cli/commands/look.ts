@@ -15,8 +15,9 @@ export function showCommand(invocation: Invocation): Command {
     .argument("<run>", "the id of the run; see: writ runs")
     .addHelpText("after", example("writ show run_01k2…", "writ show run_01k2… --json"));
   return invocation.does(command, ([run = ""], options) =>
-    opened(invocation, options, looking, async ({ engine, person, commandLine }) => {
-      const now = await (await engine.run(run, { principal: person })).now();
+    opened(invocation, options, looking, async ({ engine, person, isExecuted, commandLine }) => {
+      const standing = await (await engine.run(run, { principal: person })).now();
+      const now = { ...standing, executing: isExecuted() };
       invocation.terminal.answer(now, () => resultLines(now, commandLine, invocation.terminal.paint));
       return 0;
     }),

@@ -2,7 +2,6 @@ import { Command } from "commander";
 import type { ResolveOptions } from "../../engine/api.ts";
 import { example, type Invocation, invalid } from "../invocation.ts";
 import { readInline } from "../json-file.ts";
-import { line } from "../line.ts";
 import { opened } from "../opening.ts";
 import { resultLines } from "../result-text.ts";
 
@@ -35,20 +34,14 @@ export function resolveCommand(invocation: Invocation): Command {
     );
   return invocation.does<Verdicts>(command, async ([run = "", step = ""], options) => {
     const verdict = verdictOf(options);
-    return opened(invocation, options, { work: "no", needs: "tools" }, async ({ engine, person, commandLine }) => {
+    return opened(invocation, options, { work: "no", needs: "tools" }, async (it) => {
+      const { engine, person } = it;
       const { terminal } = invocation;
       const reasoned = { principal: person, ...(options.reason !== undefined && { reason: options.reason }) };
       await engine.resolve(run, step, { ...reasoned, ...verdict });
-      const now = await (await engine.run(run, { principal: person })).now();
-      terminal.answer(now, () => [
-        ...resultLines(now, commandLine, terminal.paint),
-        ...(now.final
-          ? []
-          : [
-              line``,
-              line`a process that executes this store goes on with it by itself; if there is none:  ${commandLine("resume", run)}`,
-            ]),
-      ]);
+      const standing = await (await engine.run(run, { principal: person })).now();
+      const now = { ...standing, executing: it.isExecuted() };
+      terminal.answer(now, () => resultLines(now, it.commandLine, terminal.paint));
       return 0;
     });
   });

@@ -1,10 +1,12 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Database } from "./driver.ts";
 import { connectOrExplain, makeReady } from "./open.ts";
 import { asFault, sqliteCode } from "./sqlite-fault.ts";
 
 const busy = 5;
+/** Longer than anyone takes to look whether there is a worker, shorter than a person notices. */
+const lookMs = 100;
 
 export interface WorkerLock {
   /** True if it was taken just now, false if we had it already. Throws STORE_BUSY if another worker has it. */
@@ -31,13 +33,34 @@ export function workerLock(file: string): WorkerLock {
   };
 }
 
-function lock(file: string): Database {
-  // By its real name: two links to one store must meet at one lock.
-  const lockFile = `${realpathSync(file)}-worker`;
-  makeReady(lockFile);
+/** Whether a living process executes this store. */
+export function hasWorker(file: string): boolean {
+  const lockFile = lockFileOf(file);
+  if (!existsSync(lockFile)) return false;
   const db = connectOrExplain(lockFile);
   try {
     db.exec("pragma busy_timeout = 0");
+    db.prepare("select count(*) from sqlite_schema").get();
+    return false;
+  } catch (error) {
+    if (sqliteCode(error) === busy) return true;
+    throw asFault(error, lockFile);
+  } finally {
+    db.close();
+  }
+}
+
+/** By its real name: two links to one store must meet at one lock. */
+function lockFileOf(file: string): string {
+  return `${realpathSync(file)}-worker`;
+}
+
+function lock(file: string): Database {
+  const lockFile = lockFileOf(file);
+  makeReady(lockFile);
+  const db = connectOrExplain(lockFile);
+  try {
+    db.exec(`pragma busy_timeout = ${lookMs}`);
     db.exec("begin exclusive");
     return db;
   } catch (error) {
