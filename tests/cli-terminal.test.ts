@@ -105,6 +105,7 @@ describe("looking", () => {
     expect(await cost("--period", "2025-11-15", "--by", "bot")).toMatchObject({ by: "bot" });
     expect(await cost("--period", "2025-11", "--by", "bot")).toMatchObject({ fault: { code: "INVALID_INPUT" } });
     expect(await cost("--period", "yesterday")).toMatchObject({ fault: { code: "INVALID_INPUT" } });
+    expect(await cost("--period", "2024-13")).toMatchObject({ fault: { code: "INVALID_INPUT" } });
   });
 
   it("at runs by status, and at nothing in another tenant", async () => {

@@ -68,6 +68,9 @@ export async function spentOver(ports: Ports, tenant: Tenant, period: string, by
       "spending is told of a month (2025-11), or of a day (2025-11-15) with whose it is; ask for one of them";
     throw new FaultError(fault("INVALID_INPUT", message));
   }
+  if (!isInCalendar(period)) {
+    throw new FaultError(fault("INVALID_INPUT", `${period} is not in the calendar; ask for a month or a day that is`));
+  }
   const used = (unit: Parameters<typeof tallyOf>[0]) =>
     ports.store.used(tenant, tallyOf(unit, by === null ? "tenant" : "principal", by ?? "", period));
   const [usd_micros, credits, tokens_in, tokens_out] = await Promise.all([
@@ -77,4 +80,10 @@ export async function spentOver(ports: Ports, tenant: Tenant, period: string, by
     used("tokens_out"),
   ]);
   return { period, usd_micros, credits, tokens_in, tokens_out };
+}
+
+/** A day that its month does not have would be read as one of the next. */
+function isInCalendar(period: string): boolean {
+  const at = Date.parse(period);
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(period);
 }

@@ -128,8 +128,11 @@ describe.each(places)("what work costs, on $name", ({ newStage }) => {
 
   it("is asked for by a day or a month, and nothing else", async () => {
     const engine = await newStage().open({ tools: [] });
-    for (const period of ["2023", "yesterday", "2023-13-45x", ""])
+    for (const period of ["2023", "yesterday", "2023-13-45x", "2023-00", "2023-13", ""])
       expect((await faultOf(engine.spent({ principal: bot, period }))).code).toBe("INVALID_INPUT");
+    for (const period of ["2023-02-29", "2023-04-31", "2023-13-01"])
+      expect((await faultOf(engine.spent({ principal: bot, period, by: "bot" }))).message).toMatch(/in the calendar/);
+    expect(await engine.spent({ principal: bot, period: "2024-02-29", by: "bot" })).toMatchObject({ usd_micros: 0 });
   });
 });
 
