@@ -11,7 +11,16 @@ export interface File {
   readonly text: string;
 }
 
-const notOurs = new Set([".git", "node_modules", "dist", "dist-bench", "dist-sim", "coverage"]);
+const notOurs = new Set([
+  ".git",
+  "node_modules",
+  "dist",
+  "dist-bench",
+  "dist-sim",
+  "coverage",
+  ".stryker-tmp",
+  "mutation",
+]);
 
 /** Every text file below a folder of the repository, or none when there is no such folder. */
 export function filesBelow(folder: string): readonly File[] {
@@ -31,7 +40,7 @@ function walkFolder(folder: string): readonly File[] {
 }
 
 export const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.startsWith("tests/");
-export const isCode = (path: string): boolean => /\.[jt]s$/.test(path);
+export const isCode = (path: string): boolean => /\.m?[jt]s$/.test(path);
 
 /** A node of the syntax tree, as far as the rules of the house care. */
 export interface Node {

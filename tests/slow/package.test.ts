@@ -1,0 +1,46 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { problemAffectsResolutionKind } from "@arethetypeswrong/core/problems";
+import { publint } from "publint";
+import { afterAll, describe, expect, it } from "vitest";
+import { doorNames, Packed } from "./packed.ts";
+
+const packed = new Packed();
+afterAll(() => packed.clear());
+
+describe("the package, as it would be published", () => {
+  it("is what publint asks for, down to its suggestions", async () => {
+    const tarball = packed.tarball.slice().buffer as ArrayBuffer;
+    const { messages } = await publint({ pack: { tarball }, level: "suggestion" });
+    expect(messages).toEqual([]);
+  });
+
+  // The package is ESM only: who requires it gets a promise of modules or an error from Node itself, not wrong types.
+  it.each(["node16-esm", "bundler"] as const)("has the right types behind every door, resolved by %s", async (kind) => {
+    const analysis = await checkPackage(createPackageFromTarballData(packed.tarball));
+    if (analysis.types === false) throw new Error("the package has no types");
+    expect(Object.keys(analysis.entrypoints)).toEqual(expect.arrayContaining([".", "./sqlite"]));
+    expect(analysis.problems.filter((problem) => problemAffectsResolutionKind(problem, kind, analysis))).toEqual([]);
+  });
+
+  it.each(["nodenext", "bundler"])("compiles in a strict project that checks its declarations, by %s", (resolution) => {
+    const module = resolution === "bundler" ? "esnext" : "nodenext";
+    const imports = doorNames().map((name, at) => `import * as door${at} from "${name}";`);
+    const uses = doorNames().map((_, at) => `door${at}`);
+    writeFileSync(join(packed.folder, "user.mts"), `${imports.join("\n")}\nexport default [${uses.join(", ")}];\n`);
+    const options = ["--module", module, "--moduleResolution", resolution, "--target", "es2023", "--types", "node"];
+    const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--skipLibCheck", "false"];
+    const tsc = join("node_modules", "typescript", "bin", "tsc");
+    expect(packed.node(tsc, ...options, ...strict, "user.mts")).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  it("is called by its name", () => {
+    expect(packed.runIn(packed.folder, "npx", "writ", "--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("has doors that open", () => {
+    const code = doorNames().map((name) => `await import("${name}");`);
+    expect(packed.node("--input-type=module", "-e", code.join("\n"))).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+});
