@@ -1,6 +1,7 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
+import { cycles } from "../src/core/plan-graph.ts";
 import { door, roomOf, rooms } from "./rooms.ts";
 import { type File, filesBelow, isTest, type Place, parse, textOf } from "./source.ts";
 
@@ -49,6 +50,32 @@ describe("the rooms", () => {
     ["node:crypto, from the engine", "src/engine/key.ts", `import { createHash } from "node:crypto";`],
   ])("lets a file import %s", (_, path, text) => {
     expect(trespasses({ path, text })).toEqual([]);
+  });
+});
+
+describe("the files", () => {
+  const circles = (files: readonly File[]): readonly (readonly string[])[] => {
+    const at = new Map(files.map(({ path }, index) => [path, index]));
+    const needs = files.map((file) =>
+      reachedBy(file)
+        .map((path) => at.get(path))
+        .filter((index) => index !== undefined),
+    );
+    return cycles(needs).map((cycle) => cycle.map((index) => (files[index] as File).path));
+  };
+
+  it("never import each other in a circle, not even for a type", () => {
+    expect(circles(source)).toEqual([]);
+  });
+
+  it("would be caught at it", () => {
+    const files = [
+      { path: "src/core/a.ts", text: `import type { B } from "./decide/b.ts";` },
+      { path: "src/core/decide/b.ts", text: `export { c } from "../c.ts";` },
+      { path: "src/core/c.ts", text: `import { a } from "./a.ts";` },
+    ];
+    expect(circles(files)).toHaveLength(1);
+    expect(circles(files.slice(1))).toEqual([]);
   });
 });
 
@@ -109,6 +136,14 @@ function trespasses(file: File): readonly string[] {
     .places.flatMap(importedBy)
     .filter((target) => !allowed(file.path, target))
     .map((target) => `${file.path} reaches for ${target}`);
+}
+
+/** The files of ours that a file imports. */
+function reachedBy(file: File): readonly string[] {
+  const targets = parse(file).places.flatMap(importedBy);
+  return targets
+    .filter((target) => target.startsWith("."))
+    .map((target) => posix.join(posix.dirname(file.path), target));
 }
 
 /** What a node imports: every form of import, re-export, import type and require. */

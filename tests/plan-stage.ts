@@ -35,11 +35,11 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
   };
 }
 
-export function schema(parse: (value: unknown) => Parsed): Schema {
+function schema(parse: (value: unknown) => Parsed): Schema {
   return { hash: "0" as Digest, json: {}, parse };
 }
 
-export const demanding = schema(() => ({
+const demanding = schema(() => ({
   ok: false,
   fault: fault("INVALID_INPUT", "/to: is missing; /n: is no number", {
     issues: [
@@ -49,7 +49,7 @@ export const demanding = schema(() => ({
   }),
 }));
 
-export const stageTools: readonly Tool[] = [
+const stageTools: readonly Tool[] = [
   stageTool("ask"),
   stageTool("compute", { effect: "pure", cache: "use_if_safe", cacheTtlMs: 1000 }),
   stageTool("note", { effect: "writes", tags: ["notes"] }),

@@ -2,13 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type File, filesBelow, isCode, isNode, isTest, type Node, type Place, parse, textOf } from "./source.ts";
 
 const everything = filesBelow(".");
-const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|crash|scripts)\//.test(path));
+const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|crash|scripts|examples)\//.test(path));
 const code = ours.filter(({ path }) => isCode(path));
 
 const linesMax = 400;
 const testLinesMax = 600;
 const functionLinesMax = 70;
+const parametersMax = 5;
 const leftoverNames = /^(?:utils?|helpers?|common|misc|lib|shared|manager|impl|base|first|second|third|fourth|fifth)$/;
+const kebabCase = /^(?:[a-z0-9]+(?:-[a-z0-9]+)*[/.])*[a-z0-9]+$/;
 const notes = /\b(?:TODO|FIXME|XXX)\b/;
 const machinePath = /(?<![\w.])\/(?:work|root)\//g;
 
@@ -29,6 +31,20 @@ const rules: readonly Rule[] = [
     passed: [
       { path: "src/core/base64.ts", text: "" },
       { path: "tests/slow/two-workers.test.ts", text: "" },
+      { path: "src/store/sqlite/migrations/0001-runs.sql", text: "" },
+    ],
+  },
+  {
+    law: "names of files are in lower case, with hyphens",
+    files: ours,
+    faults: ({ path }) => (kebabCase.test(path) ? [] : [path]),
+    caught: [
+      { path: "src/core/checkPlan.ts", text: "" },
+      { path: "src/core/check_plan.ts", text: "" },
+      { path: "src/Core/plan.ts", text: "" },
+    ],
+    passed: [
+      { path: "src/core/check-plan.test.ts", text: "" },
       { path: "src/store/sqlite/migrations/0001-runs.sql", text: "" },
     ],
   },
@@ -59,6 +75,28 @@ const rules: readonly Rule[] = [
       sample(`class Long { long() {${"\n".repeat(functionLinesMax)}} }`),
     ],
     passed: [sample(`export function fits() {${"\n".repeat(functionLinesMax - 1)}}`)],
+  },
+  {
+    law: `functions take at most ${parametersMax} parameters, not counting names in an options object`,
+    files: code,
+    faults: (file) => parse(file).places.flatMap(crowded),
+    caught: [
+      sample("export function crowded(a, b, c, d, e, f) {}"),
+      sample("const crowded = (a, b, c, d, e, f) => a;"),
+      sample("class Crowd { crowded(a, b, c, d, e, f) {} }"),
+    ],
+    passed: [sample("export function fits(a, b, c, d, { e, f }) {}")],
+  },
+  {
+    law: "no test holds anything against a clock",
+    files: code.filter(({ path }) => path.endsWith(".test.ts")),
+    faults: (file) => parse(file).places.flatMap(stopwatch),
+    caught: [
+      sample("const start = performance.now();"),
+      sample("const start = process.hrtime.bigint();"),
+      sample(`import { performance } from "node:perf_hooks";`),
+    ],
+    passed: [sample("expect(clock.now()).toBe(noon);"), sample(`const word = "performance";`)],
   },
   {
     law: "no star exports",
@@ -168,6 +206,17 @@ function longFunctions(file: File): readonly string[] {
     const lines = lineCount(file.text.slice(node.start, node.end));
     return lines > functionLinesMax ? [`${nameOf(node, parent)} has ${lines} lines`] : [];
   });
+}
+
+function crowded({ node, parent }: Place): readonly string[] {
+  const { params } = node;
+  if (!Array.isArray(params) || params.length <= parametersMax) return [];
+  return [`${nameOf(node, parent)} takes ${params.length} parameters`];
+}
+
+function stopwatch({ node }: Place): readonly string[] {
+  const name = node.type === "Identifier" ? textOf(node) : undefined;
+  return name === "performance" || name === "hrtime" ? [name] : [];
 }
 
 function nameOf(node: Node, parent: Node | undefined): string {

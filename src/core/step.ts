@@ -82,7 +82,7 @@ export type State = Standing["state"];
 type InDoubt = Extract<Standing, { state: "in_doubt" }>;
 
 /** What is known about an act in doubt, and what may be done about it next. */
-export interface Doubt {
+interface Doubt {
   readonly exits: Exits;
   /** The handler may still be at it, as far as the journal knows. */
   readonly alive: boolean;

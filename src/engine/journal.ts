@@ -5,7 +5,7 @@ import type { Digest, RunId, Tenant } from "../core/id.ts";
 import type { SealedEvent, Store, StoredEvent } from "../core/store.ts";
 
 /** Bodies above this go to the blob table, by content. */
-export const INLINE_BODY_MAX = 64 * 1024;
+const INLINE_BODY_MAX = 64 * 1024;
 
 /** The hash that the first event of a run is chained to. */
 export const GENESIS = new Uint8Array(32);

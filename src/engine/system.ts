@@ -3,7 +3,7 @@ import type { Clock, Dice, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
 
 /** The world's own clock, timers, dice and ids: what an engine gets when nobody passes others in. */
-export const systemClock: Clock = { now: () => Date.now() as Instant };
+const systemClock: Clock = { now: () => Date.now() as Instant };
 
 export const systemTimers: Timers = {
   after(ms, work) {

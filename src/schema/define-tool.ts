@@ -47,16 +47,16 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   compensate?(done: DoneOf<Input, Output>, context: ToolContext): unknown;
 }
 
-export type ProbeOf<Input, Output> = Omit<Probe, "input" | "output"> & {
+type ProbeOf<Input, Output> = Omit<Probe, "input" | "output"> & {
   readonly input: Yielded<Input>;
   readonly output: Yielded<Output> | null;
 };
 
-export type SightingOf<Output> =
+type SightingOf<Output> =
   | { readonly saw: "happened"; readonly output: Accepted<Output>; readonly differs?: string }
   | Exclude<Sighting, { readonly saw: "happened" }>;
 
-export type DoneOf<Input, Output> = Omit<Done, "input" | "output"> & {
+type DoneOf<Input, Output> = Omit<Done, "input" | "output"> & {
   readonly input: Yielded<Input>;
   readonly output: Yielded<Output> | null;
 };

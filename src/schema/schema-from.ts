@@ -8,7 +8,7 @@ import { standardSchema } from "./standard-schema.ts";
 /** A schema as an author writes it: of a library that speaks Standard Schema (zod, ArkType, …), or a raw JSON Schema. */
 export type SchemaDefinition = StandardSchemaV1 | JsonSchema;
 
-export interface JsonSchema {
+interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 

@@ -10,7 +10,7 @@ const object = { type: "object" } as const;
 
 type Definition = ToolDefinition<typeof object, typeof anything>;
 
-export interface Call {
+interface Call {
   readonly input: JsonObject;
   readonly context: ToolContext;
 }

@@ -39,7 +39,7 @@ function late(run: Run, step: Step, command: End): Ruling {
   const act = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt ? step.act : null;
   if (act !== null && ending.how === "value") return endAct(run, step, command);
   if (act !== null && ending.how === "unheard") {
-    const { alive: _alive, ...left } = doubted(run, step, act, command, ending.fault, versionAfter(act));
+    const { alive: _alive, ...left } = doubted(run, step, act, command, ending.fault);
     return { events: [left] };
   }
   if (grant.recorded && ending.how === "value") {
@@ -71,7 +71,7 @@ function endAct(run: Run, step: Step, command: End): Ruling {
   }
   // Of a call that was sent again, "not done" is said about the second time only.
   if (provesNothingDone(command) && act.doubt === null) return failed(run, step, command, ending.fault, ledger);
-  return { events: [doubted(run, step, act, command, ending.fault, ledger)] };
+  return { events: [doubted(run, step, act, command, ending.fault)] };
 }
 
 function provesNothingDone({ ending, tool }: End): boolean {
@@ -154,14 +154,14 @@ function cancelled(run: Run, command: End): Event {
   return { ...head, type: "step.cancelled" };
 }
 
-function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault, ledger: LedgerVersion): Doubted {
+function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault): Doubted {
   const { now, tool, ending } = command;
   const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, command) };
   return {
     ...head,
     type: "step.doubted",
     fault: unknown(step, cause),
-    ledger,
+    ledger: versionAfter(act),
     exits: exitsOf(step, tool, act.sent_at, now),
     ...(ending.how === "unheard" && { alive: true }),
   };
