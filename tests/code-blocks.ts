@@ -1,5 +1,5 @@
 /** A fenced block of a page. `about` is what stands behind its language. */
-export interface Block {
+interface Block {
   readonly language: string;
   readonly about: string;
   readonly text: string;
@@ -19,7 +19,7 @@ export interface ShellLine {
   readonly exit: number;
 }
 
-export function blocksOf(page: string): readonly Block[] {
+function blocksOf(page: string): readonly Block[] {
   return [...page.matchAll(/^```(\w*)(?: ([^\n]+))?\n([\s\S]*?)^```$/gm)].map(
     ([, language = "", about = "", text = ""]) => ({ language, about, text }),
   );

@@ -1,10 +1,8 @@
 import { randomFillSync } from "node:crypto";
-import type { Clock, Dice, Timers } from "../core/clock.ts";
+import type { Dice, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
 
-/** The world's own clock, timers, dice and ids: what an engine gets when nobody passes others in. */
-const systemClock: Clock = { now: () => Date.now() as Instant };
-
+/** The world's own timers, dice and ids: what an engine gets when nobody passes others in. */
 export const systemTimers: Timers = {
   after(ms, work) {
     const timer = setTimeout(work, Math.min(ms, LONGEST_TIMER_MS));

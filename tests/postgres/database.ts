@@ -27,7 +27,7 @@ export function database(): Database {
 }
 
 /** The same without tables. */
-export function unmigrated(): Database {
+function unmigrated(): Database {
   const name = `writ_${randomBytes(6).toString("hex")}`;
   let server = "";
   let client: Client | null = null;

@@ -33,7 +33,7 @@ export interface Connection {
   query(text: string): Promise<unknown>;
 }
 
-export interface PoolClient extends Connection {
+interface PoolClient extends Connection {
   /** Back to the pool; or, if it is broken, away with it. */
   release(isBroken: boolean): void;
 }
