@@ -26,7 +26,7 @@ export interface Rates {
 }
 
 /** How tools and verifiers behave, per call. What is left is an honest and quick answer. */
-export interface Manners {
+interface Manners {
   readonly slow: number;
   /** Answers after its timeout. */
   readonly late: number;
@@ -44,7 +44,7 @@ export interface Manners {
 }
 
 /** How people behave. */
-export interface Folk {
+interface Folk {
   readonly denies: number;
   readonly vanishes: number;
   readonly repeats: number;
@@ -66,7 +66,7 @@ export interface Outage {
   readonly lastsMs: number;
 }
 
-export interface TenantPlan {
+interface TenantPlan {
   readonly name: string;
   readonly mode: Mode;
   readonly trust: readonly string[];
