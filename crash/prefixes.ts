@@ -50,7 +50,7 @@ function nextSync(turns: readonly Turn[], from: number, ended: number): number {
   return turns.slice(from).find(({ synced }) => synced)?.before ?? ended;
 }
 
-export function applied(files: Bytes, write: Write): Bytes {
+function applied(files: Bytes, write: Write): Bytes {
   const old = files[write.file] ?? Buffer.alloc(0);
   if ("end" in write) return { ...files, [write.file]: old.subarray(0, write.end) };
   const now = Buffer.alloc(Math.max(old.length, write.at + write.bytes.length));

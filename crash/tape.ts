@@ -69,7 +69,7 @@ function seenIn(folder: string): number {
   return existsSync(world) ? statSync(world).size : 0;
 }
 
-export function bytesIn(folder: string): Bytes {
+function bytesIn(folder: string): Bytes {
   const read = (file: string) => (existsSync(file) ? readFileSync(file) : null);
   return { db: read(storeFile(folder)), wal: read(`${storeFile(folder)}-wal`) };
 }
