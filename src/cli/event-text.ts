@@ -106,6 +106,8 @@ function parkedText(on: Parking): Line {
       return line`its time, ${timeText(on.until)}`;
     case "key":
       return line`the same act in ${on.owner}`;
+    case "signal":
+      return line`the signal ${on.box.key}${on.until === null ? line`` : line`, until ${timeText(on.until)}`}`;
     case "tool":
       return line`its tool: ${faultText(on.fault)}`;
   }

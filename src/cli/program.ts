@@ -12,6 +12,7 @@ import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
 import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
+import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { toolsCommand } from "./commands/tools.ts";
 import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
@@ -49,6 +50,7 @@ const commands = [
   resolveCommand,
   resumeCommand,
   cancelCommand,
+  signalCommand,
   checkCommand,
   simulateCommand,
   toolsCommand,

@@ -231,7 +231,13 @@ describe("the payload of a step", () => {
 });
 
 describe("a wait", () => {
-  it.each([{ ms: 1 }, { until: 1_800_000_000_000 }, { ms: 366 * 24 * 60 * 60 * 1000 }])("may be %j", (payload) => {
+  it.each([
+    { ms: 1 },
+    { until: 1_800_000_000_000 },
+    { ms: 366 * 24 * 60 * 60 * 1000 },
+    { signal: "paid" },
+    { signal: "paid", ms: 1 },
+  ])("may be %j", (payload) => {
     expect(stepAfter({ kind: "wait", payload })).toMatchObject({
       kind: "wait",
       name: "wait",
@@ -241,8 +247,10 @@ describe("a wait", () => {
   });
 
   it.each([
-    [{}, "/payload/ms: a wait has either ms, or until"],
-    [{ ms: 1, until: 1 }, "/payload/ms: a wait has either ms, or until"],
+    [{}, "/payload/ms: a wait has a signal, or either ms, or until"],
+    [{ ms: 1, until: 1 }, "/payload/ms: a wait has a signal, or either ms, or until"],
+    [{ signal: "paid", ms: 1, until: 1 }, "/payload/ms: a wait has a signal, or either ms, or until"],
+    [{ signal: 7 }, "/payload/signal: must be a name"],
     [{ ms: 0 }, "/payload/ms: must be a whole number from 1"],
     [{ ms: 366 * 24 * 60 * 60 * 1000 + 1 }, "/payload/ms: must be a whole number from 1"],
     [{ until: 1e15 }, "/payload/until: must be a whole number"],
@@ -265,6 +273,16 @@ describe("a wait", () => {
     };
     const reasons = reasonsAfter({ kind: "wait", payload: { ms: 1 }, ...talk });
     expect(reasons.filter((reason) => reason.includes("is for operators; wait calls no tool"))).toHaveLength(8);
+  });
+
+  it("may be for the signal that an earlier step names, and others build on what it says", () => {
+    const bindings = { "/signal": { step: "first", path: "" } };
+    expect(stepAfter({ kind: "wait", payload: {}, bindings })).toMatchObject({ depends_on: ["first"] });
+    const wait = { step_id: "w", kind: "wait", payload: { signal: "paid" } };
+    const bound = { step_id: "a", name: "demand", payload: {}, bindings: { "/to": { step: "w", path: "/signal" } } };
+    expect(check({ steps: [wait, bound] })).toMatchObject({ ok: true });
+    const timed = { ...wait, payload: { ms: 1 } };
+    expect(check({ steps: [timed, bound] })).toMatchObject({ ok: false });
   });
 
   it("may repeat what goes without saying", () => {

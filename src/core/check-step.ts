@@ -2,7 +2,7 @@ import { type Effect, effects, effectTags, worst } from "./effect.ts";
 import { Fields } from "./fields.ts";
 import type { StepId } from "./id.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
-import { type PlanStep, planLimits, type StepKind } from "./plan.ts";
+import { type PlanStep, planLimits, type StepKind, signalKey } from "./plan.ts";
 import { type Referrer, readBindings, readCondition, readDependencies, readPreconditions } from "./plan-references.ts";
 import { type Roster, stepId, unknownName } from "./plan-roster.ts";
 import { pointerTo } from "./pointer.ts";
@@ -27,6 +27,7 @@ const idRule = {
   pattern: stepId,
   form: `1 to ${planLimits.idLength} letters, digits, dashes or underscores, a letter or digit first`,
 };
+const signalName = { pattern: signalKey, form: "a name of 1 to 200 printable characters" };
 const outcomeType = { pattern: /^[A-Za-z][\w.:-]{0,63}$/, form: "a word of letters, digits, dots, colons, dashes" };
 
 /** What a step that calls nothing declares. */
@@ -114,15 +115,19 @@ function readPayload(step: Fields, kind: StepKind | null, self: Referrer): JsonO
   const payload = step.object("payload");
   if (kind === "operator" || kind === null) return payload;
   const inner = new Fields(payload, pointerTo(step.path, "payload"), self.roster.reasons);
-  return kind === "wait" ? readWait(inner, payload) : { ...(readCondition(inner, self) ?? {}) };
+  return kind === "wait"
+    ? readWait(inner, payload, "/signal" in rawBindings(step))
+    : { ...(readCondition(inner, self) ?? {}) };
 }
 
-function readWait(wait: Fields, payload: JsonObject): JsonObject {
-  wait.onlyKnown(["ms", "until"]);
+function readWait(wait: Fields, payload: JsonObject, bound: boolean): JsonObject {
+  wait.onlyKnown(["ms", "until", "signal"]);
+  wait.text("signal", signalName, null);
   wait.whole("ms", { min: 1, max: planLimits.waitMs });
   wait.whole("until", { min: 0, max: untilMax });
   const given = ["ms", "until"].filter((name) => typeof wait.value(name) === "number");
-  if (given.length !== 1) wait.fault("ms", "a wait has either ms, or until in milliseconds since 1970");
+  const ends = given.length === 1 || (given.length === 0 && (bound || wait.value("signal") !== undefined));
+  if (!ends) wait.fault("ms", "a wait has a signal, or either ms, or until in milliseconds since 1970");
   return payload;
 }
 
@@ -216,7 +221,7 @@ function refuseToolTalk(step: Fields, normal: PlanStep): void {
     gate: normal.gate !== "none",
     cache_policy: normal.cache_policy !== "never",
     idempotency_template: normal.idempotency_template !== null,
-    bindings: Object.keys(normal.bindings).length > 0,
+    bindings: Object.keys(normal.bindings).some((place) => normal.kind !== "wait" || place !== "/signal"),
     retries: normal.retries !== null,
     timeout_ms: normal.timeout_ms !== null,
     outcome: normal.outcome !== null,

@@ -1,5 +1,5 @@
 import type { Mode } from "./effect.ts";
-import type { Cause, Notice, Pin, Request, StepEvent } from "./event.ts";
+import type { BoxVersion, Cause, Notice, Pin, Request, StepEvent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -80,6 +80,15 @@ export type Command = { readonly now: Instant } & (
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
   | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }
   | { readonly type: "deliver"; readonly notice_id: string }
+  /** Someone sent what a step waits for. */
+  | {
+      readonly type: "signal";
+      readonly step_id: StepId;
+      readonly box: BoxVersion;
+      readonly payload: Json;
+      readonly by: string;
+      readonly request: Request | null;
+    }
 );
 
 export type Ask<Type extends Command["type"]> = Extract<Command, { type: Type }>;

@@ -5,6 +5,7 @@ import { approve, expire, reject } from "./decide/gate.ts";
 import { accept, cancel, close, deliver, propose, resume } from "./decide/life.ts";
 import { recover, resolve, settle, supersede } from "./decide/settle.ts";
 import { start } from "./decide/start.ts";
+import { signal } from "./decide/wait.ts";
 import type { EndStatus, Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
@@ -90,6 +91,8 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
       return resume(run, command);
     case "deliver":
       return deliver(run, command);
+    case "signal":
+      return signal(run, command);
     default:
       return unreachable(command);
   }

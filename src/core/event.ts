@@ -4,6 +4,7 @@ import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant } from "
 import type { Json, JsonObject } from "./json.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
+import type { SignalRow } from "./rows.ts";
 import type { Cost } from "./tool.ts";
 
 /** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */
@@ -82,6 +83,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly notices?: readonly Notice[];
       readonly outcome?: Provenance;
       readonly warning?: string;
+      /** What a wait was for: from here on the signal's row has this version. */
+      readonly signal?: Taken;
     }
   | {
       readonly type: "step.failed";
@@ -200,7 +203,31 @@ export type Parking =
       readonly owner: RunId;
       readonly owner_step: StepId;
     }
-  | { readonly for: "tool"; readonly fault: Fault };
+  | { readonly for: "tool"; readonly fault: Fault }
+  /** `until` null: for as long as it takes. */
+  | { readonly for: "signal"; readonly box: BoxVersion; readonly until: Instant | null };
+
+/** The version a signal's row has from this event on, and what it says. */
+export interface BoxVersion extends Omit<SignalRow, "run_id"> {
+  readonly key: string;
+  readonly version: number;
+}
+
+/** A signal that a step took: out of the box, or straight from the hand of whoever sent it. */
+export interface Taken extends BoxVersion {
+  /** What whoever sent it calls it, so that sending it twice is sending it once; null where the box has seen to that. */
+  readonly request: Request | null;
+}
+
+/** A signal that came before anyone waited for it. Its box is a journal of its own, one for each key. */
+export interface SignalSent {
+  readonly type: "signal.sent";
+  readonly at: Instant;
+  readonly box: BoxVersion;
+  readonly payload: Json;
+  readonly by: string;
+  readonly request: Request | null;
+}
 
 /** Whose result this really is. `differs` says in what the recorded call was another. */
 export interface Reused {

@@ -35,11 +35,18 @@ export function membersOf(steps: readonly Json[], tools: KnownTools): ReadonlyMa
   const members = new Map<string, Member>();
   for (const [at, step] of steps.entries()) {
     if (!isObject(step) || typeof step.step_id !== "string" || members.has(step.step_id)) continue;
-    const speaks = (step.kind ?? "operator") === "operator";
-    const tool = speaks && typeof step.name === "string" ? (tools.get(step.name) ?? null) : null;
+    const calls = (step.kind ?? "operator") === "operator";
+    const speaks = calls || isAboutSignal(step);
+    const tool = calls && typeof step.name === "string" ? (tools.get(step.name) ?? null) : null;
     members.set(step.step_id, { at, tool, speaks });
   }
   return members;
+}
+
+/** A wait for a signal has an output: what was sent. */
+function isAboutSignal({ kind, payload, bindings }: JsonObject): boolean {
+  if (kind !== "wait") return false;
+  return [payload, bindings].some((part) => isObject(part) && ("signal" in part || "/signal" in part));
 }
 
 const suggestAmong = 100;

@@ -75,6 +75,9 @@ export function full(step: LeanStep): PlanStep {
   return { ...blank, ...step };
 }
 
+/** What sender and waiter call the signal between them. */
+export const signalKey = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+
 /** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */
 export interface Binding {
   readonly step: StepId;

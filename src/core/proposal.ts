@@ -1,4 +1,4 @@
-import type { Call, Reused } from "./event.ts";
+import type { BoxVersion, Call, Reused, SignalSent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
@@ -38,6 +38,8 @@ export interface Proposal {
   readonly trusted: boolean;
   readonly ledger: LedgerFact | null;
   readonly reusable: ReusableOutcome | null;
+  /** For a wait: the box of its signal. */
+  readonly signal: SignalFact | null;
   /** For the case that a gate is opened, which takes a call. */
   readonly gate_id: GateId | null;
   readonly gate_ms: number;
@@ -52,6 +54,12 @@ export interface LedgerFact {
   readonly receipt: { readonly output: Json; readonly at: Instant } | null;
   /** What the world says of the recorded act, where the tool wants that to be asked. */
   readonly sighting: Sighting | null;
+}
+
+/** A signal's row as it was read, and the oldest signal that nobody has taken. */
+export interface SignalFact {
+  readonly box: BoxVersion;
+  readonly next: Pick<SignalSent, "payload" | "by" | "at"> | null;
 }
 
 /** An earlier answer to an equal question, found safe to hand out. */

@@ -1,4 +1,4 @@
-import type { EndStatus, Reused } from "./event.ts";
+import type { EndStatus, Parking, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
@@ -62,6 +62,7 @@ export interface Blocked {
     | "IN_DOUBT"
     | "WAITING_FOR_TIME"
     | "WAITING_FOR_KEY"
+    | "WAITING_FOR_SIGNAL"
     | "TOOL_MISSING"
     | "TOOL_CHANGED"
     | "COMPENSATING"
@@ -69,6 +70,7 @@ export interface Blocked {
   readonly gate_id?: GateId;
   readonly until?: Instant;
   readonly run_id?: RunId;
+  readonly signal?: string;
 }
 
 export function resultOf(run: Run): RunResult {
@@ -177,10 +179,16 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
         return { step_id, reason_code: standing.on.fault.code === "TOOL_CHANGED" ? "TOOL_CHANGED" : "TOOL_MISSING" };
       if (standing.on.for === "key")
         return { step_id, reason_code: "WAITING_FOR_KEY", run_id: standing.on.owner, until: standing.on.until };
+      if (standing.on.for === "signal") return awaited(step_id, standing.on);
       return { step_id, reason_code: "WAITING_FOR_TIME", until: standing.on.until };
     default:
       return { step_id, reason_code: "COMPENSATING" };
   }
+}
+
+function awaited(step_id: StepId, { box, until }: Extract<Parking, { for: "signal" }>): Blocked {
+  const blocked = { step_id, reason_code: "WAITING_FOR_SIGNAL", signal: box.key } as const;
+  return until === null ? blocked : { ...blocked, until };
 }
 
 /** What someone can do comes before what time will do. */
@@ -193,15 +201,17 @@ function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
 
 function needsSomeone({ reason_code, until }: Blocked): boolean {
   if (reason_code === "IN_DOUBT") return until === undefined;
-  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED"].includes(reason_code);
+  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED", "WAITING_FOR_SIGNAL"].includes(reason_code);
 }
 
-function hint(run: Run, { reason_code, step_id, gate_id }: Blocked): string {
+function hint(run: Run, { reason_code, step_id, gate_id, signal }: Blocked): string {
   switch (reason_code) {
     case "REQUIRES_APPROVAL":
       return `approve or reject gate ${gate_id}`;
     case "IN_DOUBT":
       return `find out whether ${step_id} happened, then resolve it: happened, absent, undo or give up`;
+    case "WAITING_FOR_SIGNAL":
+      return `send the signal ${signal} that ${step_id} waits for`;
     case "TOOL_MISSING":
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;

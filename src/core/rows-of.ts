@@ -1,7 +1,17 @@
 import { assert } from "./assert.ts";
-import type { Event, Provenance } from "./event.ts";
-import type { GateId, StepId } from "./id.ts";
-import type { GateRow, LedgerRow, NoticeRow, OutcomeRow, RequestRow, RunRow, Table, TimerRow } from "./rows.ts";
+import type { BoxVersion, Event, Provenance, Request } from "./event.ts";
+import type { GateId, RunId, StepId } from "./id.ts";
+import type {
+  GateRow,
+  LedgerRow,
+  NoticeRow,
+  OutcomeRow,
+  RequestRow,
+  RunRow,
+  SignalRow,
+  Table,
+  TimerRow,
+} from "./rows.ts";
 import { dueAt, type Run, statusOf, stepOf } from "./run.ts";
 import type { Put } from "./store.ts";
 
@@ -37,6 +47,10 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
         puts.push(put("notice", notice_id, "any", row));
       }
       if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
+      if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
+      break;
+    case "step.parked":
+      if (event.on.for === "signal") puts.push(...signalPuts(event.on.box, after.id, null));
       break;
     case "step.settled": {
       const { standing } = stepOf(after, event);
@@ -48,6 +62,20 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
       puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
       break;
   }
+}
+
+/** The rows of a signal that is waited for, sent or taken, as the journal of `run_id` says. */
+export function signalPuts(box: BoxVersion, run_id: RunId, request: Request | null): readonly Put[] {
+  const { key, version, sent, taken, waiters } = box;
+  const puts = [put("signal", key, over(version), { run_id, sent, taken, waiters } satisfies SignalRow)];
+  if (request === null) return puts;
+  const row: RequestRow = { run_id, digest: request.digest };
+  return [...puts, put("request", signalRequestKey(key, request.key), null, row)];
+}
+
+/** No request of a principal begins like this: those begin with a number. */
+export function signalRequestKey(signal: string, key: string): string {
+  return `signal:${signal.length}:${signal}${key}`;
 }
 
 /** Length first, so that no two pairs share a key. */

@@ -91,6 +91,16 @@ export interface GateRow {
   readonly expires_at: Instant;
 }
 
+/** Who waits for a signal, and how many were sent into its box and taken out of it. Key: what sender and waiter call it. */
+export interface SignalRow {
+  /** The journal that last said so: a run's, or that of the box. */
+  readonly run_id: RunId;
+  readonly sent: number;
+  readonly taken: number;
+  /** The next signal is for the first of them. Who has gone on without is still here: its run says so when it is told. */
+  readonly waiters: readonly { readonly run_id: RunId; readonly step_id: StepId }[];
+}
+
 /** A message that waits to be delivered. Key: its stable id. Removed when delivered. */
 export interface NoticeRow {
   readonly notice_id: string;

@@ -119,6 +119,11 @@ export function pace(standing: Standing): Pace {
   }
 }
 
+/** A wait that a signal can end; whether one has come is written in the signal's row. */
+export function awaitsSignal({ spec: { kind, payload, bindings } }: Step): boolean {
+  return kind === "wait" && ("signal" in payload || "/signal" in bindings);
+}
+
 export function isUndo({ cause }: Step): boolean {
   return cause?.by === "undo";
 }

@@ -60,6 +60,14 @@ export interface SubmitOptions extends As {
   readonly traceId?: string;
 }
 
+export interface SignalOptions extends As {
+  /** What the sender calls this signal: sent again under the same id, it is the same one. */
+  readonly id?: string;
+}
+
+/** What became of a signal: someone waited for it, it waits for someone, or it had been sent before. */
+export type Reception = "delivered" | "kept" | "duplicate";
+
 export interface Reasoned extends As {
   readonly reason?: string;
 }
@@ -180,6 +188,9 @@ export interface Engine {
   /** Checks a plan without running it. */
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
   simulate(plan: unknown, options: SubmitOptions & { readonly reads?: "recorded" | "none" }): Promise<Simulation>;
+
+  /** Sends what a step waits for. If none does yet, it is kept for the first that will. */
+  signal(key: string, payload: Json, options: SignalOptions): Promise<Reception>;
 
   approve(gateId: string, options: Reasoned): Promise<void>;
   reject(gateId: string, options: Reasoned): Promise<void>;

@@ -1,13 +1,13 @@
-import type { Charged, Event } from "../core/event.ts";
+import type { Charged } from "../core/event.ts";
 import { evolve } from "../core/evolve.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import { versionAfter } from "../core/judge.ts";
-import type { LedgerRow } from "../core/rows.ts";
-import { rowsOf } from "../core/rows-of.ts";
+import type { LedgerRow, SignalRow } from "../core/rows.ts";
+import { rowsOf, signalPuts } from "../core/rows-of.ts";
 import { type Run, unbornRun } from "../core/run.ts";
 import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
-import { blobIn, GENESIS, Journal } from "./journal.ts";
+import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { rowsIn, runsIn } from "./listing.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
@@ -78,9 +78,9 @@ async function opened(
   tenant: Tenant,
   run: RunId,
   stored: readonly StoredEvent[],
-): Promise<readonly Event[]> {
+): Promise<readonly Recorded[]> {
   const journal = new Journal(tenant, run);
-  const events: Event[] = [];
+  const events: Recorded[] = [];
   for (const event of stored) events.push(await journal.open(event, store));
   return events;
 }
@@ -138,7 +138,7 @@ async function brokenRows(
   store: Store,
   tenant: Tenant,
   run: RunId,
-  events: readonly Event[],
+  events: readonly Recorded[],
 ): Promise<Verdict["broken"]> {
   for (const [name, put] of refold(tenant, run, events)) {
     const found = await store.row(tenant, put.table, put.key);
@@ -153,7 +153,7 @@ function isSame(put: Put, found: StoredRow | null): boolean {
   return found.row === put.row && found.version === versionAfter(put);
 }
 
-/** A ledger row that another run has taken over since is that run's to answer for, and must be what that run made of it. */
+/** A row that another journal has taken over since is that one's to answer for, and must be what that one made of it. */
 async function hasNewOwner(
   store: Store,
   tenant: Tenant,
@@ -161,21 +161,23 @@ async function hasNewOwner(
   put: Put,
   found: StoredRow | null,
 ): Promise<boolean> {
-  if (put.table !== "ledger" || found === null || found.version <= versionAfter(put)) return false;
-  const owner = (JSON.parse(found.row) as LedgerRow).run_id;
+  const shared = put.table === "ledger" || put.table === "signal";
+  if (!shared || found === null || found.version <= versionAfter(put)) return false;
+  const owner = (JSON.parse(found.row) as LedgerRow | SignalRow).run_id;
   const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
   if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
-  const made = refold(tenant, owner, await opened(store, tenant, owner, theirs)).get(`ledger ${put.key}`);
+  const made = refold(tenant, owner, await opened(store, tenant, owner, theirs)).get(`${put.table} ${put.key}`);
   return made !== undefined && isSame(made, found);
 }
 
 /** The rows that a run's events add up to, by table and key. */
-function refold(tenant: Tenant, run: RunId, events: readonly Event[]): ReadonlyMap<string, Put> {
+function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): ReadonlyMap<string, Put> {
   const rows = new Map<string, Put>();
   let before: Run = unbornRun(run, tenant);
   for (const event of events) {
-    const after = evolve(before, event);
-    for (const put of rowsOf(before, [event], after)) rows.set(`${put.table} ${put.key}`, put);
+    const after = event.type === "signal.sent" ? before : evolve(before, event);
+    const puts = event.type === "signal.sent" ? signalPuts(event.box, run, event.request) : rowsOf(before, [event], after);
+    for (const put of puts) rows.set(`${put.table} ${put.key}`, put);
     before = after;
   }
   return rows;

@@ -17,8 +17,10 @@ import type {
   Page,
   PlanReport,
   Reasoned,
+  Reception,
   ResolveOptions,
   RunHandle,
+  SignalOptions,
   SubmitOptions,
 } from "./api.ts";
 import { auditRun, auditTenant } from "./audit.ts";
@@ -30,8 +32,9 @@ import { redacted, storable } from "./keep.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateView, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
-import { principalOf } from "./principal.ts";
+import { isName, principalOf } from "./principal.ts";
 import { retain } from "./retain.ts";
+import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
@@ -120,6 +123,16 @@ class WritEngine implements Engine {
     const options = readOptions(given);
     const checked = readPlan(this.#ports, plan, options.context, this.#strict);
     return simulate(this.#ports, checked, principal, options);
+  }
+
+  async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<Reception> {
+    const { tenant, id: by } = principalOf(principal);
+    const wrong = [...(isName(key) ? [] : ["its key"]), ...(id === undefined || isName(id) ? [] : ["its id"])];
+    if (wrong.length > 0) {
+      const message = `the signal was not sent: ${wrong.join(" and ")} must be 1 to 200 printable characters`;
+      throw new FaultError(fault("INVALID_INPUT", message));
+    }
+    return send(this.#ports, this.#holds, tenant, { key, payload: storable(payload), by, id: id ?? null });
   }
 
   async approve(gateId: string, options: Reasoned): Promise<void> {

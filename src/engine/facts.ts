@@ -4,12 +4,15 @@ import type { Json } from "../core/json.ts";
 import type { LedgerFact, Proposal, ReusableOutcome, ReuseTerms } from "../core/proposal.ts";
 import type { LedgerRow, OutcomeRow } from "../core/rows.ts";
 import type { Run, Step } from "../core/run.ts";
+import { awaitsSignal } from "../core/step.ts";
+import { signalFact } from "./boxes.ts";
 import { digestOf } from "./digest.ts";
 import { eventAt } from "./load.ts";
 import type { Ports } from "./ports.ts";
 
 /** Fetches what judging a proposal needs from elsewhere: the ledger's row for its key, an outcome that could stand in for it. */
 export async function withFacts(ports: Ports, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
+  if (awaitsSignal(step)) return { ...proposal, signal: await signalFact(ports, run.tenant, proposal.input) };
   const key = proposal.call?.key;
   if (key != null) return { ...proposal, ledger: await ledgerFact(ports, run, key) };
   const terms = reuseTerms(ports, run, step, proposal);

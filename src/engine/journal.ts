@@ -1,8 +1,11 @@
 import { hash } from "node:crypto";
-import { EVENT_VERSION, type Event } from "../core/event.ts";
+import { EVENT_VERSION, type Event, type SignalSent } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
 import type { SealedEvent, Store, StoredEvent } from "../core/store.ts";
+
+/** What is written into journals: the facts of runs, and signals that nobody had waited for yet. */
+export type Recorded = Event | SignalSent;
 
 /** Bodies above this go to the blob table, by content. */
 const INLINE_BODY_MAX = 64 * 1024;
@@ -25,7 +28,7 @@ export class Journal {
     this.#prefix = Buffer.concat([Buffer.from("\u0001writ/event/v1"), lengthFirst(tenant), lengthFirst(run)]);
   }
 
-  seal(event: Event, position: number, previous: Uint8Array): Sealed {
+  seal(event: Recorded, position: number, previous: Uint8Array): Sealed {
     const { type, at, ...rest } = event;
     const whole = JSON.stringify(rest);
     const blob = whole.length > INLINE_BODY_MAX ? this.#blob(whole) : null;
@@ -85,21 +88,21 @@ export class Journal {
   }
 
   /** Reads an event back, from its blob where that is where its body is. */
-  async open(stored: StoredEvent, store: Store): Promise<Event> {
+  async open<Kind extends Recorded = Event>(stored: StoredEvent, store: Store): Promise<Kind> {
     if (stored.body === null) {
       throw new FaultError(
         fault("RUN_NOT_FOUND", "the events of this run were erased by retention; only its hashes and receipts remain"),
       );
     }
     const name = blobIn(stored.body);
-    if (name === null) return revive(stored, stored.body);
+    if (name === null) return revive<Kind>(stored, stored.body);
     const bytes = await store.blob(this.#tenant, name);
     if (bytes === null)
       throw new FaultError(
         fault("CHAIN_BROKEN", `the blob ${name} of event ${stored.position} is gone; restore it from a backup`),
       );
     if (this.blobName(bytes) !== name) throw this.broken(stored.position);
-    return revive(stored, Buffer.from(bytes).toString("utf8"));
+    return revive<Kind>(stored, Buffer.from(bytes).toString("utf8"));
   }
 }
 
@@ -128,7 +131,7 @@ function sha256(data: string | Uint8Array): Uint8Array {
   return Buffer.from(hash("sha256", data, "binary"), "binary");
 }
 
-function revive(stored: StoredEvent, body: string): Event {
+function revive<Kind extends Recorded>(stored: StoredEvent, body: string): Kind {
   if (stored.v > EVENT_VERSION) {
     throw new FaultError(
       fault(
@@ -137,7 +140,7 @@ function revive(stored: StoredEvent, body: string): Event {
       ),
     );
   }
-  return { type: stored.type, at: stored.at, ...JSON.parse(body) } as Event;
+  return { type: stored.type, at: stored.at, ...JSON.parse(body) } as Kind;
 }
 
 function lengthFirst(text: string): Buffer {

@@ -151,28 +151,14 @@ export class Mailbox {
     try {
       const { entry, head, blobs } = this.#entry(batch);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
-      const landing = await this.#send(entry);
-      if (landing.landed || isMine(landing, entry)) this.#landed(batch, head);
+      const landing = await appendOnce(this.#ports, entry);
+      if (landing.landed) this.#landed(batch, head);
       else await this.#lost(batch, landing);
     } catch (error) {
       this.#failed(batch, error);
     }
     this.#busy = false;
     this.#work();
-  }
-
-  /** An answer that was lost is asked for again with the very same bytes: if they had landed, the store says so. */
-  async #send(entry: Entry): Promise<Landing> {
-    for (;;) {
-      try {
-        const [landing] = await this.#ports.store.append([entry]);
-        assert(landing !== undefined, "every entry gets an answer");
-        return landing;
-      } catch (error) {
-        if (!(error instanceof FaultError) || error.fault.code !== "STORE_UNKNOWN") throw error;
-        await new Promise<void>((resolve) => this.#ports.timers.after(UNKNOWN_RETRY_MS, resolve));
-      }
-    }
   }
 
   #entry(batch: Batch): { readonly entry: Entry; readonly head: Uint8Array; readonly blobs: readonly Blob[] } {
@@ -309,6 +295,20 @@ export interface Loaded {
   readonly head: Uint8Array;
 }
 
+/** An answer that was lost is asked for again with the very same bytes: if they had landed, the store says so. */
+export async function appendOnce({ store, timers }: Pick<Ports, "store" | "timers">, entry: Entry): Promise<Landing> {
+  for (;;) {
+    try {
+      const [landing] = await store.append([entry]);
+      assert(landing !== undefined, "every entry gets an answer");
+      return isMine(landing, entry) ? { landed: true } : landing;
+    } catch (error) {
+      if (!(error instanceof FaultError) || error.fault.code !== "STORE_UNKNOWN") throw error;
+      await new Promise<void>((resolve) => timers.after(UNKNOWN_RETRY_MS, resolve));
+    }
+  }
+}
+
 /** The acknowledgement was lost, but the append had landed: the event stored there is the one sent. */
 function isMine(landing: Landing, { events }: Entry): boolean {
   const sent = events[0]?.hash;
@@ -317,7 +317,15 @@ function isMine(landing: Landing, { events }: Entry): boolean {
 }
 
 function travelsAlone({ events, checks }: Decision): boolean {
-  return checks.length > 0 || events.some((event) => "ledger" in event && event.ledger !== null);
+  return (
+    checks.length > 0 || events.some((event) => ("ledger" in event && event.ledger !== null) || isAboutSignal(event))
+  );
+}
+
+/** Its row has a version to be won or lost. */
+function isAboutSignal(event: Event): boolean {
+  if (event.type === "step.parked") return event.on.for === "signal";
+  return event.type === "step.succeeded" && event.signal !== undefined;
 }
 
 /** An entry puts a row once, and each change of a gate is a version of its row. */

@@ -4,7 +4,7 @@ import type { Call } from "../core/event.ts";
 import { type Fault, fault } from "../core/fault.ts";
 import type { EffectKey, GateId, StepId } from "../core/id.ts";
 import { type Json, type JsonObject, sameJson } from "../core/json.ts";
-import type { Binding } from "../core/plan.ts";
+import { type Binding, type PlanStep, signalKey } from "../core/plan.ts";
 import { valueAt, withValuesAt } from "../core/pointer.ts";
 import type { Proposal } from "../core/proposal.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
@@ -29,6 +29,7 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
     trusted: ports.tenants.trusts(run.tenant, name),
     ledger: null,
     reusable: null,
+    signal: null,
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,
@@ -40,6 +41,7 @@ type Asked = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
 function asked(run: Run, step: Step, tool: Tool | undefined, wants: { readonly call: boolean }): Asked {
   const { spec, cause } = step;
   if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
+  if (spec.kind === "wait") return awaited(run, step);
   if (tool === undefined) return { input: spec.payload, call: null, derived: false, flaw: null };
   if (cause?.by === "undo") return { derived: true, flaw: null, ...undoCall(run, cause.of) };
   const read = readInput(run, step, tool);
@@ -50,11 +52,32 @@ function asked(run: Run, step: Step, tool: Tool | undefined, wants: { readonly c
   return { input, call: wants.call ? plainCall(input) : null, derived, flaw: null };
 }
 
+/** A wait calls nothing, but the signal it is for can come from an earlier step. */
+function awaited(run: Run, { spec }: Step): Asked {
+  const filled = filledIn(run, spec);
+  const plain = { call: null, derived: false };
+  if (!filled.ok) return { ...plain, input: spec.payload, flaw: filled.fault };
+  const { signal } = filled.input as JsonObject;
+  if (signal === undefined || (typeof signal === "string" && signalKey.test(signal)))
+    return { ...plain, input: filled.input, flaw: null };
+  const message = `${spec.step_id}: its signal is not a name of 1 to 200 printable characters`;
+  return { ...plain, input: filled.input, flaw: fault("INVALID_INPUT", message) };
+}
+
 type Read =
   | { readonly ok: true; readonly input: Json; readonly bound: boolean }
   | { readonly ok: false; readonly fault: Fault };
 
 function readInput(run: Run, { spec }: Step, tool: Tool): Read {
+  const filled = filledIn(run, spec);
+  if (!filled.ok) return filled;
+  const parsed = tool.input.parse(filled.input);
+  if (parsed.ok) return { ok: true, input: parsed.value, bound: filled.bound };
+  return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
+}
+
+/** The payload with what is bound put in. */
+function filledIn(run: Run, spec: PlanStep): Read {
   const values: [string, Json][] = [];
   for (const [pointer, binding] of Object.entries(spec.bindings)) {
     const value = boundValue(run, binding);
@@ -67,9 +90,7 @@ function readInput(run: Run, { spec }: Step, tool: Tool): Read {
     const message = `${spec.step_id}: its payload has no place for ${values.map(([pointer]) => pointer).join(", ")}`;
     return { ok: false, fault: fault("INVALID_INPUT", message) };
   }
-  const parsed = tool.input.parse(payload);
-  if (parsed.ok) return { ok: true, input: parsed.value, bound };
-  return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
+  return { ok: true, input: payload, bound };
 }
 
 function unbound(step: StepId, pointer: string, { step: source, path }: Binding): Fault {

@@ -9,7 +9,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
 import type { Proposal } from "../core/proposal.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
-import { CALL_WITHIN_MS } from "../core/step.ts";
+import { awaitsSignal, CALL_WITHIN_MS } from "../core/step.ts";
 import type { Claim } from "../core/store.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
@@ -40,7 +40,7 @@ export async function walk(way: Way, step: Step): Promise<void> {
   const { ports, mailbox } = way;
   const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
   let proposal = propose(ports, mailbox.run, step, { call: wanted });
-  if (proposal.call !== null) proposal = await withFacts(ports, mailbox.run, step, proposal);
+  if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
   const decision = await admit(way, step, proposal);
   if (decision.grant === null) {
     if (decision.events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");

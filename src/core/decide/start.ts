@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
+import type { Call, Demand, Duplicate, Parking } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
@@ -13,6 +13,7 @@ import { findStep, type Run } from "../run.ts";
 import { isUndo, type Step } from "../step.ts";
 import { approval } from "./approval.ts";
 import { type Permit, permit } from "./ledger.ts";
+import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 
 type Start = Ask<"start">;
 type Execute = Extract<Permit, { kind: "execute" }>;
@@ -25,7 +26,7 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   if (!startable(step, now)) return NOTHING;
   const over = tooLate(run, step);
   if (over !== null) return refused(step, "order", over, command);
-  if (isOver(step)) return { events: [done(step, now, { waited_until: now })] };
+  if (isOver(step)) return { events: [waited(step, now)] };
   if (proposal.parked !== null) return parked(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
   const verdict = judge(guards, { run, step, proposal, effect, now });
@@ -51,16 +52,10 @@ export function startable({ standing }: Step, now: Instant): boolean {
     case "failed_retryable":
       return now >= standing.retry_at;
     case "waiting":
-      return standing.on.for === "tool" || now >= standing.on.until;
+      return standing.on.for === "tool" || (standing.on.until !== null && now >= standing.on.until);
     default:
       return false;
   }
-}
-
-function parked(step: Step, on: Parking, at: Instant): Ruling {
-  const { standing } = step;
-  const same = standing.state === "waiting" && standing.on.for === "tool" && on.for === "tool";
-  return same ? NOTHING : { events: [{ type: "step.parked", at, step_id: step.spec.step_id, on }] };
 }
 
 /** A step that calls nothing. There is no call to show to a person, so nobody can be asked about it. */
@@ -69,19 +64,7 @@ function check(run: Run, step: Step, command: Start, verdict: Verdict): Ruling {
     const message = `${verdict.rule} holds ${step.spec.step_id}, which has no call to approve; hold a step behind it instead`;
     return refused(step, verdict.rule, fault("POLICY_DENIED", message), command);
   }
-  return step.spec.kind === "wait" ? wait(step, command.now) : assertion(run, step, command);
-}
-
-/** It waited, and its time has come: nothing starts any more that could be held or refused. */
-function isOver({ spec, standing }: Step): boolean {
-  return spec.kind === "wait" && standing.state === "waiting";
-}
-
-function wait(step: Step, now: Instant): Ruling {
-  const given = step.spec.payload as { readonly ms: number } | { readonly until: Instant };
-  const until = "until" in given ? given.until : ((now + given.ms) as Instant);
-  if (until <= now) return { events: [done(step, now, { waited_until: now })] };
-  return parked(step, { for: "time", until }, now);
+  return step.spec.kind === "wait" ? wait(run, step, command) : assertion(run, step, command);
 }
 
 function assertion(run: Run, step: Step, { now, in_flight }: Start): Ruling {
@@ -106,14 +89,6 @@ function assertion(run: Run, step: Step, { now, in_flight }: Start): Ruling {
 function outputOf(run: Run, id: Condition["step"]) {
   const standing = findStep(run, id)?.standing;
   return standing?.state === "succeeded" ? standing.output : undefined;
-}
-
-function done(step: Step, now: Instant, output: Extract<Event, { type: "step.succeeded" }>["output"]): Event {
-  return { ...attempted(step, now), type: "step.succeeded", output, world: "pure" };
-}
-
-function attempted(step: Step, now: Instant) {
-  return { at: now, step_id: step.spec.step_id, attempt: step.attempts + 1, started_at: now };
 }
 
 function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start): Ruling {

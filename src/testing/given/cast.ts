@@ -87,7 +87,7 @@ export function toolOf(spec: PlanStep): ToolFacts | null {
 
 export function wait(
   id: string,
-  payload: { readonly ms?: number; readonly until?: Instant },
+  payload: { readonly ms?: number; readonly until?: Instant; readonly signal?: string },
   wish: StepWish = {},
 ): PlanStep {
   return step(id, { kind: "wait", name: "wait", payload, ...wish });

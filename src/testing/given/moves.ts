@@ -72,6 +72,7 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     trusted: false,
     ledger: null,
     reusable: null,
+    signal: null,
     gate_id: `gate_${told.past.length}` as GateId,
     gate_ms: 24 * hour,
     boot: "boot 1",
