@@ -150,7 +150,8 @@ function timing({ scene, before, event }: Fact): void {
   const where = `${before.id} ${event.step_id}.${event.attempt}`;
   if (standing.state === "failed_retryable" && begun < standing.retry_at)
     scene.violate(`${where} was tried again before its time`);
-  if (standing.state === "waiting" && standing.on.for !== "tool" && begun < standing.on.until)
+  const timed = standing.state === "waiting" && (standing.on.for === "time" || standing.on.for === "key");
+  if (timed && begun < standing.on.until)
     scene.violate(`${where} did not wait for its time`);
 }
 

@@ -176,7 +176,8 @@ function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): Readon
   let before: Run = unbornRun(run, tenant);
   for (const event of events) {
     const after = event.type === "signal.sent" ? before : evolve(before, event);
-    const puts = event.type === "signal.sent" ? signalPuts(event.box, run, event.request) : rowsOf(before, [event], after);
+    const puts =
+      event.type === "signal.sent" ? signalPuts(event.box, run, event.request) : rowsOf(before, [event], after);
     for (const put of puts) rows.set(`${put.table} ${put.key}`, put);
     before = after;
   }
