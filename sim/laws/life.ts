@@ -151,8 +151,7 @@ function timing({ scene, before, event }: Fact): void {
   if (standing.state === "failed_retryable" && begun < standing.retry_at)
     scene.violate(`${where} was tried again before its time`);
   const timed = standing.state === "waiting" && (standing.on.for === "time" || standing.on.for === "key");
-  if (timed && begun < standing.on.until)
-    scene.violate(`${where} did not wait for its time`);
+  if (timed && begun < standing.on.until) scene.violate(`${where} did not wait for its time`);
 }
 
 /** I14: delivered is only said of what has arrived. */
