@@ -1,7 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { faults } from "../src/core/fault.ts";
+import { planLimits } from "../src/core/plan.ts";
+import { defaultLimits } from "../src/engine/ports.ts";
+import { valueLimits } from "../src/schema/parsed.ts";
+import { pattern, toldIn } from "./code-blocks.ts";
 import { rooms } from "./rooms.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -35,6 +39,57 @@ function errorsPage(): string {
 
 function sentence(text: string): string {
   return `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+}
+
+describe("docs/limits.md", () => {
+  it("has every limit with its value", async () => {
+    await expect(limitsPage()).toMatchFileSnapshot("../docs/limits.md");
+  });
+});
+
+function limitsPage(): string {
+  const plan = section(planLimits, {
+    steps: "steps of a plan",
+    bytes: "bytes of a plan, as JSON",
+    depth: "levels of a plan, and of the place a binding goes to",
+    nodes: "values in a plan",
+    idLength: "characters of an id",
+    dependencies: "dependencies between the steps of a plan",
+    templateLength: "characters of an idempotency template",
+    timeoutMs: "milliseconds a call may be given",
+    waitMs: "milliseconds a step may wait",
+    retries: "retries a step may ask for",
+  });
+  const values = section(valueLimits, {
+    bytes: "bytes of one input or output, as JSON",
+    depth: "levels of it",
+    nodes: "values in it",
+  });
+  const engine = section(defaultLimits, {
+    concurrency: "handlers running at once in one process; more wait for their turn",
+    outputBytes: "bytes of an output, as JSON",
+    gateMs: "milliseconds a gate waits for a decision; then it expires (`GATE_EXPIRED`)",
+    useWithinMs: "milliseconds a decided approval is good for; then the gate opens anew",
+    errandsPerStep: "errands one step may leave",
+    noticesPerStep: "notices one step may leave",
+  });
+  return [
+    "# Limits\n",
+    "Everything that can grow has a limit. Tries, waits between them and what is retried: [the faults](errors.md).\n",
+    "## Of a plan\n\nBeyond them it is refused with `PLAN_INVALID`, and the reason names the limit. They are the same everywhere.\n",
+    plan,
+    "## Of a value\n\nBeyond them a call is rejected or failed with `LIMIT_EXCEEDED`. They are the same everywhere.\n",
+    values,
+    "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
+    engine,
+  ].join("\n");
+}
+
+/** One row for each limit there is; one that nobody has described stands there without words. */
+function section(limits: object, about: Readonly<Record<string, string>>): string {
+  const rows = Object.entries(limits).map(([name, most]) => `| \`${name}\` | ${most} | ${about[name]} |`);
+  expect(Object.keys(about)).toEqual(Object.keys(limits));
+  return ["| limit | at most | of what |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
 describe("ARCHITECTURE.md", () => {
@@ -73,20 +128,25 @@ function nounsOfCore(): ReadonlySet<string> {
 }
 
 describe("docs/guarantees.md", () => {
-  const kept = [...read("docs/guarantees.md").matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file, title]) => [
+  const page = read("docs/guarantees.md");
+  const kept = [...page.matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file, title]) => [
     title as string,
     file as string,
   ]);
 
   it.each(kept)("names a test that exists: %s", (title, file) => {
-    expect(read(file)).toContain(title);
+    expect(read(file)).toContain(`"${title}"`);
   });
 
   it("names a test for every promise", () => {
-    const promises = read("docs/guarantees.md")
-      .split("\n")
-      .filter((line) => /^\| [A-Z]/.test(line));
+    const promises = page.split("\n").filter((line) => /^\| [A-Z]/.test(line));
     expect(promises).toHaveLength(kept.length);
+  });
+
+  it("has the ten laws, each with a promise that follows from it", () => {
+    const [, ...laws] = page.slice(0, page.indexOf("## Not promised")).split(/^### /m);
+    expect(laws.map((law) => Number.parseInt(law, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(laws.filter((law) => !/^\| [A-Z]/m.test(law))).toEqual([]);
   });
 });
 
@@ -97,6 +157,17 @@ describe("the pages", () => {
     expect(missing).toEqual([]);
   });
 
+  it.each(pages)("%s links only to headings that exist", (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+    const missing = links.filter(([, target, anchor]) => !anchorsOf(target || basename(page), page).has(anchor ?? ""));
+    expect(missing.map(([link]) => link)).toEqual([]);
+  });
+
+  it("would catch a heading that is not there", () => {
+    expect(anchorsOf("../cli.md", "docs/guides/first-tool.md").has("writ-crashtest-tool")).toBe(true);
+    expect(anchorsOf("../cli.md", "docs/guides/first-tool.md").has("writ-crashtest")).toBe(false);
+  });
+
   it.each(pages)("%s names only source files that exist", (page) => {
     const named = [...read(page).matchAll(/`((?:src|tests|docs|bench|sim|crash|scripts)\/[\w./-]+)`/g)].map(
       ([, path]) => path as string,
@@ -105,5 +176,42 @@ describe("the pages", () => {
       ...read(page).matchAll(/`?((?:core|engine|policy|store|schema|cli|verifiers)\/[\w./-]+\.ts)`?/g),
     ].map(([, path]) => `src/${path}`);
     expect([...named, ...rooms].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+/** The names by which the headings of a page can be linked to. */
+function anchorsOf(target: string, from: string): ReadonlySet<string> {
+  const headings = read(join(dirname(from), target)).matchAll(/^#+ (.+)$/gm);
+  return new Set(Array.from(headings, ([, text = ""]) => anchorOf(text)));
+}
+
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+describe("the guides", () => {
+  it.each(markdownIn("docs/guides"))("%s says what each of its programs prints", (page) => {
+    const told = toldIn(read(page));
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter((block) => block.kind === "program" && block.prints.length === 0)).toEqual([]);
+  });
+
+  it.each([
+    ["a block without a language", "```\nhello\n```"],
+    ["a program without a name", "```js\nconsole.log(1);\n```"],
+    ["a language nobody runs", "```ts\n// a.mjs: types\n```"],
+    ["words that nothing prints", "```text\nhello\n```"],
+  ])("may not have %s, which nobody would run", (_, page) => {
+    expect(() => toldIn(`${page}\n`)).toThrow();
+  });
+
+  it("are held to what they say is printed, but for what they leave out", () => {
+    expect("run_1 ended\na\nb\nlast\n").toMatch(pattern("run_… ended\n…\nlast\n"));
+    expect("run_1 ended\nlast\n").not.toMatch(pattern("run_… ended\nlast but one\n"));
+    expect("first\nlast\n").not.toMatch(pattern("last\n"));
+    expect("a+b\n").not.toMatch(pattern("aab\n"));
+    expect("run_\n").not.toMatch(pattern("run_…\n"));
   });
 });

@@ -63,7 +63,16 @@ export interface Parsed {
   readonly comments: readonly Comment[];
 }
 
-export function parse({ path, text }: File): Parsed {
+const known = new WeakMap<File, Parsed>();
+
+/** The syntax of a file, which every rule of the house reads again. */
+export function parse(file: File): Parsed {
+  const found = known.get(file) ?? parsed(file);
+  known.set(file, found);
+  return found;
+}
+
+function parsed({ path, text }: File): Parsed {
   const { program, comments, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path} does not parse: ${errors[0].message}`);
   const tree: unknown = program;

@@ -4,7 +4,7 @@ import type { Reason } from "../core/reasons.ts";
 import type { Parsed } from "../core/schema.ts";
 
 /** How large one input or output may be. */
-const valueLimits: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, nodes: 1_000_000 };
+export const valueLimits: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, nodes: 1_000_000 };
 
 const shownMax = 5;
 

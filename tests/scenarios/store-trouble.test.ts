@@ -37,6 +37,24 @@ describe.each(places)("a store that fails with an outcome in hand, on $name", ({
     expect(send.calls).toHaveLength(1);
   });
 
+  it("keeps an act from starting that it cannot record, and lets it go when it can", async () => {
+    const stage = newStage();
+    const disk = filling(stage.store());
+    const send = actor("send", () => ({ id: 1 }));
+    const engine = await stage.open({ tools: [send.tool], store: disk.store });
+    const waiting = { step_id: "w", kind: "wait", payload: { ms: 1000 } };
+    const steps = [waiting, { step_id: "a", name: "send", depends_on: ["w"] }];
+    const run = await engine.submit({ steps }, { principal: bot });
+    await run.result();
+    disk.full = true;
+    await stage.pass(5000);
+    expect(send.calls).toEqual([]);
+    disk.full = false;
+    await stage.pass(60_000);
+    expect((await run.result()).status).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+
   it("does not keep the engine from closing; the next one says in doubt", async () => {
     const stage = newStage();
     const disk = filling(stage.store());
