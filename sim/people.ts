@@ -207,7 +207,9 @@ export class People {
 
   #resolve(kept: Kept, step_id: StepId, options: ResolveOptions): string {
     const again = () => this.#lookAt(kept, step_id);
-    return this.#go(again, (engine) => engine.resolve(kept.run.id, step_id, options));
+    const attempt = findStep(kept.run, step_id)?.act?.attempt;
+    const looked = attempt === undefined ? options : { ...options, attempt };
+    return this.#go(again, (engine) => engine.resolve(kept.run.id, step_id, looked));
   }
 
   /** A person looks at the world, and says what is there. Whoever cannot tell yet waits. */

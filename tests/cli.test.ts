@@ -56,6 +56,8 @@ describe("a command line that cannot be understood", () => {
     ["no age", ["retain"]],
     ["no verdict", ["resolve", "run_1", "a"]],
     ["two verdicts", ["resolve", "run_1", "a", "--absent", "--undo"]],
+    ["a verdict and a look", ["resolve", "run_1", "a", "--absent", "--verify"]],
+    ["an attempt that is none", ["resolve", "run_1", "a", "--absent", "--attempt", "0"]],
     ["an output without its verdict", ["resolve", "run_1", "a", "--absent", "--output", "{}"]],
     ["an output that is not JSON", ["resolve", "run_1", "a", "--happened", "--output", "{"]],
     ["a crash test without an input", ["crashtest", "mail.send", "--count", "echo 0"]],

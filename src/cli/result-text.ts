@@ -70,16 +70,21 @@ export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
 
 /** What the gates have not already said about going on. */
 function nextLines(result: ShownResult, tell: CommandLine): readonly Line[] {
-  const { run_id, blocked_on, next, executing } = result;
+  const { run_id, blocked_on, next, executing, steps } = result;
   const doubts = blocked_on.filter(({ reason_code }) => reason_code === "IN_DOUBT");
-  const settled = doubts.flatMap(({ step_id }) => [
-    line``,
-    line`${step_id} may or may not have happened. Find out, then say which:`,
-    line`  it happened:    ${tell("resolve", run_id, step_id, "--happened", "--output", "{}")}`,
-    line`  it did not:     ${tell("resolve", run_id, step_id, "--absent")}`,
-    line`  undo it:        ${tell("resolve", run_id, step_id, "--undo")}`,
-    line`  leave it open:  ${tell("resolve", run_id, step_id, "--give-up")}`,
-  ]);
+  const settled = doubts.flatMap(({ step_id }) => {
+    const step = steps[step_id];
+    const looked = step?.state === "in_doubt" ? ["--attempt", `${step.attempt}`] : [];
+    const resolve = (...how: readonly string[]) => tell("resolve", run_id, step_id, ...how, ...looked);
+    return [
+      line``,
+      line`${step_id} may or may not have happened. Find out, then say which:`,
+      line`  it happened:    ${resolve("--happened", "--output", "{}")}`,
+      line`  it did not:     ${resolve("--absent")}`,
+      line`  undo it:        ${resolve("--undo")}`,
+      line`  leave it open:  ${resolve("--give-up")}`,
+    ];
+  });
   if (result.final) return next === null ? [] : [line``, line`mend the cause, then:  ${tell("resume", run_id)}`];
   if (executing !== undefined && executing !== true && goesOnByItself(result)) {
     return [...settled, line``, goingOnLine(executing, run_id, tell)];

@@ -60,6 +60,8 @@ export type Command = { readonly now: Instant } & (
       readonly step_id: StepId;
       readonly principal: Principal;
       readonly verdict: Resolution;
+      /** The attempt that was looked at; null: whichever it is now. */
+      readonly attempt: number | null;
       readonly reason: string;
     }
   | {
@@ -132,4 +134,6 @@ export type Resolution =
   | { readonly as: "happened"; readonly output: Json; readonly flaw: Fault | null }
   | { readonly as: "absent" }
   | { readonly as: "give_up" }
-  | { readonly as: "undo"; readonly tool: ToolFacts | null };
+  | { readonly as: "undo"; readonly tool: ToolFacts | null }
+  /** Nothing is said; the verifier is to look once more. */
+  | { readonly as: "verify" };

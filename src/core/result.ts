@@ -33,9 +33,11 @@ export type StepResult =
   | { readonly state: "succeeded"; readonly output: Json; readonly reused?: Reused }
   | { readonly state: "waiting_approval"; readonly gate_id: GateId }
   | {
-      readonly state: "failed_retryable" | "failed_final" | "in_doubt" | "rejected" | "skipped" | "compensation_failed";
+      readonly state: "failed_retryable" | "failed_final" | "rejected" | "skipped" | "compensation_failed";
       readonly fault: Fault;
     }
+  /** `attempt`: which one it is that may have happened. */
+  | { readonly state: "in_doubt"; readonly fault: Fault; readonly attempt: number }
   | { readonly state: "compensated"; readonly confirmed: boolean }
   | { readonly state: "pending" | "ready" | "waiting" | "running" | "cancelled" | "compensating" };
 
@@ -116,7 +118,7 @@ function isFailed(standing: Step["standing"]): standing is Extract<Step["standin
   return ["failed_final", "rejected", "compensation_failed"].includes(standing.state);
 }
 
-function stepResult({ standing }: Step): StepResult {
+function stepResult({ standing, attempts }: Step): StepResult {
   switch (standing.state) {
     case "succeeded": {
       const { state, output, reused } = standing;
@@ -124,11 +126,12 @@ function stepResult({ standing }: Step): StepResult {
     }
     case "waiting_approval":
       return { state: standing.state, gate_id: standing.gate_id };
+    case "in_doubt":
+      return { state: standing.state, fault: standing.fault, attempt: attempts };
     case "compensated":
       return { state: standing.state, confirmed: standing.confirmed };
     case "failed_retryable":
     case "failed_final":
-    case "in_doubt":
     case "rejected":
     case "skipped":
     case "compensation_failed":

@@ -72,13 +72,16 @@ export interface Reasoned extends As {
   readonly reason?: string;
 }
 
-/** How a person settles an act in doubt. */
-export type ResolveOptions = Reasoned &
-  (
+/** How a person settles an act in doubt, or has its tool's verifier look at it once more. */
+export type ResolveOptions = Reasoned & {
+  /** The attempt that was looked at, as the result shows it. If there is another by now, nothing is settled. */
+  readonly attempt?: number;
+} & (
     | { readonly as: "happened"; readonly output: Json }
     | { readonly as: "absent" }
     | { readonly as: "undo" }
     | { readonly as: "give_up" }
+    | { readonly as: "verify" }
   );
 
 /** One event with its place in the journal. */

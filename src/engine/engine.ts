@@ -175,16 +175,17 @@ class WritEngine implements Engine {
       step_id: stepId as StepId,
       principal,
       verdict,
+      attempt: options.attempt ?? null,
       reason: options.reason ?? "",
     }));
   }
 
   /** What a person says happened must fit the tool's output schema, or dependents could not build on it. */
   async #resolution(tenant: Tenant, run: RunId, step_id: StepId, options: ResolveOptions): Promise<Resolution> {
-    if (options.as === "absent" || options.as === "give_up") return { as: options.as };
+    if (options.as === "absent" || options.as === "give_up" || options.as === "verify") return { as: options.as };
     if (options.as !== "happened" && options.as !== "undo")
       throw new FaultError(
-        fault("INVALID_INPUT", `${step_id} is settled as happened, absent, undo or give_up; say one of them`),
+        fault("INVALID_INPUT", `${step_id} is settled as happened, absent, undo, give_up or verify; say one of them`),
       );
     const step = findStep((await load(this.#ports.store, tenant, run)).run, step_id);
     const name = step?.spec.name ?? "";

@@ -43,6 +43,20 @@ describe.each(places)("a person settles an act in doubt, on $name", ({ newStage 
     expect(new Set(send.calls.map(({ context }) => context.key)).size).toBe(1);
   });
 
+  it("as of the attempt that was looked at: what was said about it does not settle a later one", async () => {
+    const send = sends(throws("NETWORK_TIMEOUT"));
+    const engine = await newStage().open({ tools: [send.tool, notes().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    const { send: first } = (await run.result()).steps;
+    expect(first).toMatchObject({ state: "in_doubt", attempt: 1 });
+    const stale = { principal: ana, as: "absent", attempt: 1 } as const;
+    await engine.resolve(run.run_id, "send", stale);
+    expect((await run.result()).steps.send).toMatchObject({ state: "in_doubt", attempt: 2 });
+    expect((await faultOf(engine.resolve(run.run_id, "send", stale))).code).toBe("NOT_POSSIBLE");
+    expect((await run.result()).steps.send).toMatchObject({ state: "in_doubt", attempt: 2 });
+    expect(send.calls).toHaveLength(2);
+  });
+
   it("as given up: it failed for good, and neither resume nor another asker brings it back", async () => {
     const send = actor("send", throws("NETWORK_TIMEOUT"), { identity: ["to"] });
     const engine = await newStage().open({ tools: [send.tool, notes().tool] });

@@ -122,6 +122,23 @@ describe.each(places)("an act in doubt with a verifier, on $name", ({ newStage }
     expect(send.calls).toHaveLength(1);
   });
 
+  it.each([
+    ["by the engine that holds the tools", true],
+    ["by a process that executes nothing", false],
+  ])("is looked for again when somebody asks for it: %s", async (_, works) => {
+    const stage = newStage();
+    const { verifying } = looking({ saw: "unknown" }, { saw: "happened", output: { id: "m1" } });
+    const send = actor("send", throws("NETWORK_TIMEOUT"), { verify: verifying(stage) });
+    const engine = await stage.open({ tools: [send.tool, follow().tool] });
+    const run = await engine.submit(plan, { principal: bot });
+    expect((await stage.rest(run)).steps.send).toMatchObject({ state: "in_doubt", attempt: 1 });
+    const asked = works ? engine : await stage.open({ tools: [send.tool], work: false });
+    await asked.resolve(run.run_id, "send", { principal: bot, as: "verify" });
+    await stage.pass(2000);
+    expect((await run.result()).steps.send).toMatchObject({ state: "succeeded", output: { id: "m1" } });
+    expect(send.calls).toHaveLength(1);
+  });
+
   it("is not looked for while its handler still runs here, but is when that ends", async () => {
     const stage = newStage();
     const { probes, verifying } = looking({ saw: "happened", output: { id: "seen" } });

@@ -23,6 +23,7 @@ import { given, type Move, pass, type Told } from "../../testing/given.ts";
 import type { Command } from "../command.ts";
 import type { StepId } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
+import { resultOf } from "../result.ts";
 import { CALL_WITHIN_MS } from "../step.ts";
 
 const looks: ToolFacts = { ...sendMail, verifies: true };
@@ -174,6 +175,44 @@ describe("resolving", () => {
     const flawed = doubted.when(resolves("send", happened("what?", misshapen)));
     expect(flawed.decision.refusal).toEqual(misshapen);
     expect(flawed.news).toEqual([]);
+  });
+
+  it("is about the attempt that was looked at, and about no later one", () => {
+    const later = doubted.when(resolves("send", { as: "absent" }), starts("send"), goesUnheard("send"));
+    expect(resultOf(later.run).steps.send).toMatchObject({ state: "in_doubt", attempt: 2 });
+    for (const verdict of [{ as: "absent" }, { as: "give_up" }, happened(1), { as: "undo", tool: sendMail }] as const) {
+      const stale = later.when(resolves("send", verdict, ana, 1));
+      expect(stale.decision.refusal).toMatchObject({
+        code: "NOT_POSSIBLE",
+        message: expect.stringContaining("attempt 1"),
+      });
+      expect(stale.news).toEqual([]);
+    }
+    expect(later.when(resolves("send", { as: "absent" }, ana, 2)).states).toMatchObject({ send: "ready" });
+    expect(later.when(resolves("read", { as: "absent" }, ana, 2)).decision.refusal?.code).toBe("NOT_POSSIBLE");
+  });
+
+  it("verify: has the world looked at once more, whoever asks, and settles nothing by itself", () => {
+    const unclearly = inDoubt(looks, settles("send", unclear));
+    const told = unclearly.when(pass(5000), resolves("send", { as: "verify" }, robin));
+    expect(told.said("step.probed")).toMatchObject({ saw: "unknown", why: "robin asked to look again" });
+    expect(told.standing("send")).toMatchObject({ doubt: { next: { do: "look_again", at: told.now } } });
+    expect(told.when(resolves("send", { as: "verify" })).news).toEqual([]);
+    expect(told.when(settles("send", seen({ id: 1 }))).states).toMatchObject({ send: "succeeded" });
+  });
+
+  it("verify: adds nothing where it is about to be looked at, and brings forward what is to be looked at later", () => {
+    expect(inDoubt(looks).when(resolves("send", { as: "verify" })).news).toEqual([]);
+    const once = inDoubt(looks, settles("send", absent), pass(5000));
+    const told = once.when(resolves("send", { as: "verify" }));
+    expect(told.standing("send")).toMatchObject({ doubt: { absent_at: null, next: { at: told.now } } });
+  });
+
+  it.each([
+    ["nobody can look", inDoubt(sendMail), "send"],
+    ["there is no doubt", inDoubt(looks), "read"],
+  ])("verify: is refused where %s", (_, told, id) => {
+    expect(told.when(resolves(id, { as: "verify" })).decision.refusal?.code).toBe("NOT_POSSIBLE");
   });
 
   it("absent: the act may run again, at once", () => {

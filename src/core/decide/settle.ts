@@ -129,11 +129,16 @@ function settling(run: Run, step: Step, settled: Settlement, settling: Settling)
 }
 
 /** A person says how it is. */
-export function resolve(run: Run, { step_id, principal, verdict, reason, now }: Ask<"resolve">): Ruling {
+export function resolve(run: Run, { step_id, principal, verdict, attempt, reason, now }: Ask<"resolve">): Ruling {
   const step = findStep(run, step_id);
   if (step === undefined) return no(fault("STEP_NOT_FOUND", `run ${run.id} has no step ${step_id}`));
+  if (verdict.as === "verify") return lookAgain(step, principal.id, now);
   if (principal.kind !== "person") {
     return no(fault("AUTH_FORBIDDEN", `${principal.kind} ${principal.id} cannot settle ${step_id}; only a person can`));
+  }
+  if (attempt !== null && attempt !== step.act?.attempt) {
+    const message = `${step_id} was tried again since attempt ${attempt}, which is the one you looked at; look again`;
+    return no(fault("NOT_POSSIBLE", message));
   }
   if (verdict.as === "undo") return undo(run, step, verdict, { by: principal.id, reason, at: now });
   if (!isOpen(step, verdict)) {
@@ -145,12 +150,25 @@ export function resolve(run: Run, { step_id, principal, verdict, reason, now }: 
   return settling(run, step, settlementOf(verdict), how);
 }
 
+/** Whoever asks for it: a look settles nothing that the world does not. */
+function lookAgain({ spec: { step_id }, standing }: Step, by: string, at: Instant): Ruling {
+  if (standing.state !== "in_doubt")
+    return no(fault("NOT_POSSIBLE", `${step_id} is ${standing.state}; only an act in doubt is looked at again`));
+  const { exits, next } = standing.doubt;
+  if (!exits.verify)
+    return no(fault("NOT_POSSIBLE", `the tool of ${step_id} has no verifier; find out yourself, then say how it is`));
+  if (next.do === "settle" || (next.do === "look_again" && next.at <= at)) return NOTHING; // It is about to be.
+  return {
+    events: [{ type: "step.probed", at, step_id, saw: "unknown", why: `${by} asked to look again`, next_at: at }],
+  };
+}
+
 function isOpen({ standing, act }: Step, verdict: Resolution): boolean {
   if (standing.state === "in_doubt") return true;
   return verdict.as === "happened" && standing.state === "failed_final" && act?.state === "committed" && !act.usable;
 }
 
-function settlementOf(verdict: Exclude<Resolution, { as: "undo" }>): Settlement {
+function settlementOf(verdict: Exclude<Resolution, { as: "undo" | "verify" }>): Settlement {
   if (verdict.as === "happened") return { as: "happened", output: verdict.output, fault: null };
   return { as: verdict.as === "absent" ? "absent" : "given_up" };
 }

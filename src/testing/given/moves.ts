@@ -169,8 +169,14 @@ export function settles(id: string, sighting: Sighting | null, wish: Partial<Ask
   return ({ now }) => ({ type: "settle", now, step_id: id as StepId, sighting, flaw: null, in_flight: [], ...wish });
 }
 
-export function resolves(id: string, verdict: Resolution, principal: Principal = ana): Telling {
-  return ({ now }) => ({ type: "resolve", now, step_id: id as StepId, principal, verdict, reason: "I looked" });
+export function resolves(
+  id: string,
+  verdict: Resolution,
+  principal: Principal = ana,
+  attempt: number | null = null,
+): Telling {
+  const said = { principal, verdict, attempt, reason: "I looked" };
+  return ({ now }) => ({ type: "resolve", now, step_id: id as StepId, ...said });
 }
 
 export const happened = (output: Json, flaw: Fault | null = null): Resolution => ({ as: "happened", output, flaw });

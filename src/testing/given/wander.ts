@@ -165,7 +165,12 @@ function aSighting(told: Told, id: string, how: number): Move {
 }
 
 function aResolution(id: string, how: number): Move {
-  const verdicts: readonly Resolution[] = [story.happened({ id: how }), { as: "absent" }, { as: "give_up" }];
+  const verdicts: readonly Resolution[] = [
+    story.happened({ id: how }),
+    { as: "absent" },
+    { as: "give_up" },
+    { as: "verify" },
+  ];
   return story.resolves(id, picked(verdicts, how >> 3));
 }
 
