@@ -22,6 +22,10 @@ export interface Opening {
   readonly work: "yes" | "no" | "if_free";
   /** Whether the command means anything without the config's tools. */
   readonly needs: "tools" | "store";
+  /** Something is put on the record, so that the store is made if it is not there. */
+  readonly keeps?: true;
+  /** What a worker sees to: what passes through its store, and how many tools run at once. */
+  readonly around?: { store(store: Store): Store; readonly concurrency?: number };
 }
 
 /** An engine on the store that the user meant, and who speaks. Close the engine when done. */
@@ -60,7 +64,7 @@ async function open({ host }: Invocation, options: GlobalOptions, opening: Openi
   const { store, isExecuted } = storeFor(options, host.cwd, config, opening);
   const proposer = proposerOf(options, config);
   return {
-    ...(await engineOn(store, config, opening.work)),
+    ...(await engineOn(store, config, opening)),
     store,
     isExecuted,
     person: { id: options.as ?? host.user, kind: "person", tenant: proposer.tenant },
@@ -103,7 +107,8 @@ function storeFor(
   const named = options.store === undefined ? config?.store : resolve(cwd, options.store);
   if (named !== undefined && typeof named !== "string") return { store: named, isExecuted: () => null };
   const path = named ?? resolve(cwd, storeName);
-  if (opening.work === "yes" || existsSync(path)) return { store: sqlite(path), isExecuted: () => hasWorker(path) };
+  if (opening.work === "yes" || opening.keeps || existsSync(path))
+    return { store: sqlite(path), isExecuted: () => hasWorker(path) };
   // What is about the tools, and about a record only if there is one, finds an empty one.
   if (opening.needs === "tools") return { store: memoryStore(), isExecuted: () => null };
   // Looking into a store that is not there would create an empty one and find nothing: a typo must not look like that.
@@ -114,10 +119,13 @@ function storeFor(
 async function engineOn(
   store: Store,
   config: LoadedConfig | null,
-  work: Opening["work"],
+  { work, around }: Opening,
 ): Promise<Pick<Opened, "engine" | "works">> {
   const { path: _path, principal: _principal, store: _store, tools = [], ...settings } = config ?? { path: "" };
-  const engine = (works: boolean) => createEngine({ ...settings, store, tools, work: works });
+  const { limits, ...rest } = settings;
+  const within = { ...limits, ...(around?.concurrency !== undefined && { concurrency: around.concurrency }) };
+  const engine = (works: boolean) =>
+    createEngine({ ...rest, limits: within, store: around?.store(store) ?? store, tools, work: works });
   try {
     if (work !== "no") return { engine: await engine(true), works: true };
   } catch (error) {

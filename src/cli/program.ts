@@ -15,6 +15,7 @@ import { runCommand } from "./commands/run.ts";
 import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { toolsCommand } from "./commands/tools.ts";
+import { workerCommand } from "./commands/worker.ts";
 import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
 import { faultIn } from "./foreign-fault.ts";
 import type { Host } from "./host.ts";
@@ -41,6 +42,7 @@ function isAsked({ args }: Host, flag: string): boolean {
 
 const commands = [
   runCommand,
+  workerCommand,
   approveCommand,
   rejectCommand,
   gatesCommand,

@@ -33,7 +33,7 @@ export class Site {
     writeFileSync(join(this.folder, name), text);
   }
 
-  /** A plan that writes a mail and sends it; to hang@example.org it never stops sending. */
+  /** A plan that writes a mail and sends it; to hang@example.org it never stops sending, to slow@… not before there is a file "go". */
   plan(name: string, to: string): void {
     const steps = [
       { step_id: "write", name: "mail.write", payload: { to } },
@@ -145,7 +145,7 @@ export class Running {
 }
 
 const configText = `
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { defineTool } from ${library};
 
 const text = { type: "string" };
@@ -161,6 +161,11 @@ const send = defineTool({
   run: async ({ to }) => {
     appendFileSync(new URL("witness.txt", import.meta.url), "mail to " + to + "\\n");
     console.log("sending now");
+    if (to === "slow@example.org") {
+      let looking;
+      await new Promise((sent) => { looking = setInterval(() => existsSync("go") && sent(), 20); });
+      clearInterval(looking);
+    }
     if (to === "hang@example.org") await new Promise(() => setInterval(() => {}, 1000));
     return { id: "m-1" };
   },

@@ -15,6 +15,7 @@ interface RunOptions {
   readonly requestKey?: string;
   readonly mode?: Mode;
   readonly wait?: boolean;
+  readonly detach?: boolean;
   readonly deadline?: number;
 }
 
@@ -28,6 +29,7 @@ export function runCommand(invocation: Invocation): Command {
     .option("--deadline <ms>", "refuse what has not started by then", positiveNumber)
     .option("--wait", "stay until the run has ended; the default on a terminal")
     .option("--no-wait", "exit 3 when the run waits for someone; the default elsewhere")
+    .option("--detach", "hand the plan in and leave it to a worker (writ worker)")
     .addHelpText(
       "after",
       example("writ run plan.json", `writ run plan.json --request-key "welcome ana" --wait --json`),
@@ -39,6 +41,11 @@ export function runCommand(invocation: Invocation): Command {
     if (options.mode === "dry_run") {
       return opened(invocation, options, { work: "no", needs: "tools" }, (it) =>
         simulated(invocation, it, plan, given),
+      );
+    }
+    if (options.detach) {
+      return opened(invocation, options, { work: "no", needs: "tools", keeps: true }, (it) =>
+        handedIn(invocation, it, plan, given),
       );
     }
     return opened(invocation, options, { work: "yes", needs: "tools" }, (it) =>
@@ -55,6 +62,20 @@ async function submission(options: RunOptions, cwd: string): Promise<Omit<Submit
     ...(mode !== undefined && { mode }),
     ...(deadline !== undefined && { deadlineMs: deadline }),
   };
+}
+
+async function handedIn(
+  { terminal }: Invocation,
+  it: Opened,
+  plan: unknown,
+  given: Omit<SubmitOptions, "principal">,
+): Promise<ExitCode> {
+  const { run_id, attached } = await it.engine.submit(plan, { ...given, principal: it.proposer });
+  terminal.answer({ run_id, attached }, () => [
+    attached ? line`this request is already run ${run_id}` : line`run ${run_id} is accepted`,
+    line`watch it with:  ${it.commandLine("events", run_id, "--follow")}`,
+  ]);
+  return 0;
 }
 
 async function submitted(

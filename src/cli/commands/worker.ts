@@ -1,0 +1,50 @@
+import { Command } from "commander";
+import type { ExitCode } from "../exit-code.ts";
+import { example, type Invocation, positiveNumber, wholeNumber } from "../invocation.ts";
+import { line } from "../line.ts";
+import { Meters, metered } from "../metered-store.ts";
+import { type Opened, opened } from "../opening.ts";
+import { portOf, serveHealth } from "../worker-server.ts";
+
+interface WorkerOptions {
+  readonly concurrency?: number;
+  readonly port?: number;
+  readonly host?: string;
+}
+
+export function workerCommand(invocation: Invocation): Command {
+  const command = new Command("worker")
+    .description("execute whatever falls due, until it is told to stop: then let the calls in flight end")
+    .option("--concurrency <n>", "how many tools run at once (default: the config's limit, else 100)", positiveNumber)
+    .option("--port <port>", "answer /healthz, /readyz and /metrics there; 0 takes any that is free", wholeNumber)
+    .option("--host <host>", "on this address (default: 127.0.0.1)")
+    .addHelpText("after", example("writ worker", "writ worker --concurrency 20 --port 9464"));
+  return invocation.does<WorkerOptions>(command, (_, options) => {
+    const meters = new Meters();
+    const { concurrency } = options;
+    const around = { store: (store: Opened["store"]) => metered(store, meters), ...(concurrency && { concurrency }) };
+    return opened(invocation, options, { work: "yes", needs: "tools", around }, (it) =>
+      worked(invocation, it, meters, options),
+    );
+  });
+}
+
+async function worked(
+  { host, terminal }: Invocation,
+  { store }: Opened,
+  meters: Meters,
+  { port, host: address = "127.0.0.1" }: WorkerOptions,
+): Promise<ExitCode> {
+  let stopping = false;
+  const isReady = async () => !stopping && (await store.nextDue().then(() => true));
+  const server = port === undefined ? null : await serveHealth({ meters, isReady }, port, address);
+  const where = server === null ? {} : { port: portOf(server) };
+  terminal.note(line`working; stop with Ctrl-C or SIGTERM`);
+  if (server !== null) terminal.note(line`health and metrics on http://${address}:${String(portOf(server))}`);
+  await new Promise<void>((resolve) => host.onInterrupt(resolve));
+  stopping = true;
+  terminal.note(line`stopping once the calls in flight have ended; interrupt again to stop at once`);
+  server?.close();
+  terminal.answer({ ...where, events: Object.fromEntries(meters.of("events")) }, () => []);
+  return 0;
+}
