@@ -25,8 +25,10 @@ export interface Way {
   readonly ports: Ports;
   readonly claim: Claim;
   readonly mailbox: Mailbox;
-  /** Steps in flight that no `started` fact stands for. */
-  inFlight(): readonly StepId[];
+  /** How many steps have set out so far. */
+  setOut(): number;
+  /** Steps in flight that no `started` fact stands for, out of all or of the first so many that set out. */
+  inFlight(first?: number): readonly StepId[];
   /** The handler is running; a cancelled run aborts it. */
   began(grant: Grant, running: Running): void;
   /** The attempt is over, though its handler may still be there. */
@@ -50,14 +52,24 @@ export async function walk(way: Way, step: Step): Promise<void> {
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
-async function admit({ ports, mailbox, inFlight }: Way, step: Step, first: Proposal): Promise<Decision> {
+async function admit({ ports, mailbox, setOut, inFlight }: Way, step: Step, first: Proposal): Promise<Decision> {
   const { step_id } = step.spec;
   let proposal = first;
   for (;;) {
     if (proposal.call?.key != null) ports.failpoint("start.before");
     try {
       const now = ports.clock.now();
-      const decision = await mailbox.ask({ type: "start", now, step_id, proposal, in_flight: inFlight() });
+      const first = setOut();
+      const decision = await mailbox.ask({
+        type: "start",
+        now,
+        step_id,
+        proposal,
+        // Hardly ever read: of a thousand steps that set out together each would list all before it.
+        get in_flight() {
+          return inFlight(first);
+        },
+      });
       if (decision.need === null) return decision;
       proposal =
         decision.need === "call"

@@ -9,7 +9,9 @@ export class Walks {
   readonly #hold: Hold;
   readonly #slots: Slots;
   readonly #ready = new IndexQueue();
-  readonly #walking = new Set<number>();
+  /** By step, the how-manieth it was to set out. */
+  readonly #walking = new Map<number, number>();
+  #setOut = 0;
   #stopped = false;
 
   constructor(hold: Hold, slots: Slots) {
@@ -46,7 +48,8 @@ export class Walks {
 
   async #walk(index: number): Promise<void> {
     const { way } = this.#hold;
-    this.#walking.add(index);
+    this.#setOut += 1;
+    this.#walking.set(index, this.#setOut);
     await this.#hold.keep(walk(way, way.mailbox.run.steps.get(index)));
     this.#walking.delete(index);
     this.#slots.give();
@@ -54,12 +57,18 @@ export class Walks {
     this.#hold.restIfDone();
   }
 
-  /** Steps in flight that no `started` fact stands for. */
-  inFlight(): readonly StepId[] {
+  /** How many have ever set out. */
+  get setOut(): number {
+    return this.#setOut;
+  }
+
+  /** Steps in flight that no `started` fact stands for, out of the first so many that set out. */
+  inFlight(first = this.#setOut): readonly StepId[] {
+    const { run } = this.#hold.way.mailbox;
     const ids: StepId[] = [];
-    for (const index of this.#walking) {
-      const { standing, spec } = this.#hold.way.mailbox.run.steps.get(index);
-      if (standing.state !== "running") ids.push(spec.step_id);
+    for (const [index, setOut] of this.#walking) {
+      const { standing, spec } = run.steps.get(index);
+      if (setOut <= first && standing.state !== "running") ids.push(spec.step_id);
     }
     return ids;
   }
