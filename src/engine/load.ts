@@ -8,16 +8,34 @@ import { GENESIS, Journal } from "./journal.ts";
 import type { Loaded } from "./mailbox.ts";
 import { isName } from "./principal.ts";
 
-/** Reads and folds a run: everything that resuming it needs. */
-export async function load(store: Store, tenant: Tenant, run: RunId): Promise<Loaded> {
-  const stored = isName(run) ? await store.events(tenant, run, 0) : [];
-  const last = stored.at(-1);
-  if (last === undefined) throw noRun(tenant, run);
-  const journal = new Journal(tenant, run);
-  journal.assertIntact(stored, GENESIS);
-  const events: Event[] = [];
-  for (const event of stored) events.push(await journal.open(event, store));
-  return { run: fold(unbornRun(run, tenant), events), head: last.hash };
+/** Reads and folds a run: everything that resuming it needs. A page at a time, so that what is folded is soon forgotten. */
+export async function load(store: Store, tenant: Tenant, id: RunId): Promise<Loaded> {
+  if (!isName(id)) throw noRun(tenant, id);
+  const journal = new Journal(tenant, id);
+  let { run, head } = unborn(tenant, id);
+  for await (const page of pages(store, tenant, id)) {
+    journal.assertIntact(page, head, run.position);
+    const events: Event[] = [];
+    for (const stored of page) events.push(await journal.open(stored, store));
+    run = fold(run, events);
+    head = (page.at(-1) as StoredEvent).hash;
+  }
+  if (run.position === 0) throw noRun(tenant, id);
+  return { run, head };
+}
+
+/** Big enough that asking is not what takes the time, small enough that a page is gone before it is in the way. */
+const PAGE = 500;
+
+/** The events of a run, oldest first. None is empty. */
+export async function* pages(store: Store, tenant: Tenant, run: RunId): AsyncIterable<readonly StoredEvent[]> {
+  let page: readonly StoredEvent[] = [];
+  let after = 0;
+  do {
+    page = await store.events(tenant, run, after, PAGE);
+    after = page.at(-1)?.position ?? after;
+    if (page.length > 0) yield page;
+  } while (page.length === PAGE);
 }
 
 /** The tenant comes from the principal alone; a run of another tenant is one that does not exist. */
