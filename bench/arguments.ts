@@ -4,24 +4,39 @@ export interface Arguments {
   readonly json: boolean;
   readonly only: string | null;
   readonly rounds: number;
+  /** Others on the same work, too; from where their packages are looked for. */
+  readonly peers: { readonly from: string } | null;
+  /** Put the figures on the page in docs. */
+  readonly write: boolean;
 }
+
+export const usage = "npm run --silent bench -- [--json] [--only ID] [--rounds 7] [--write] [--peers [--from FOLDER]]";
 
 /** Fewer rounds than this and one disturbed round could be the median. */
 const roundsDefault = 7;
 
+const options = {
+  json: { type: "boolean" },
+  only: { type: "string" },
+  rounds: { type: "string" },
+  peers: { type: "boolean" },
+  from: { type: "string" },
+  write: { type: "boolean" },
+} as const;
+
 /** Reads the command line, or says what is wrong with it. */
 export function readArguments(args: readonly string[], ids: readonly string[]): Arguments | { readonly wrong: string } {
   try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { json: { type: "boolean" }, only: { type: "string" }, rounds: { type: "string" } },
-    });
+    const { values } = parseArgs({ args: [...args], options });
+    const { json = false, write = false, only = null } = values;
     const rounds = values.rounds === undefined ? roundsDefault : Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) return { wrong: `--rounds ${values.rounds} is not a whole number` };
-    const only = values.only ?? null;
     if (only !== null && !ids.includes(only))
       return { wrong: `no result is called ${only}; there are ${ids.join(", ")}` };
-    return { json: values.json ?? false, only, rounds };
+    if (only !== null && write) return { wrong: "the page shows every result; --write does not go with --only" };
+    if (values.from !== undefined && values.peers !== true) return { wrong: "--from goes with --peers" };
+    const peers = values.peers === true ? { from: values.from ?? process.cwd() } : null;
+    return { json, only, rounds, peers, write };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

@@ -9,15 +9,14 @@ import { openEngine, principal, type Workload, work } from "./workload.ts";
 /**
  * The least an honest engine must write, on the same tables and under the same pragmas: per step an event and the run's
  * head; for an act, before that, its ledger row in a transaction of its own. Nothing is decided, parsed or hashed, nothing
- * waits for a turn of the event loop, and the steps of all runs under way share a transaction.
+ * waits for a turn of the event loop, and the steps that are under way together share a transaction.
  */
 export async function limitOf(workload: Workload): Promise<(db: Database) => () => void> {
   const steps = await rowsOf(workload);
   return (db) => {
-    db.exec("pragma synchronous = full");
-    const write = writer(db);
+    const land = writer(db);
     const turns = turnsOf(workload, steps);
-    return () => turns.forEach(write);
+    return () => turns.forEach(land);
   };
 }
 
@@ -28,18 +27,40 @@ interface StepRows {
   readonly ledger: { readonly before: string; readonly after: string } | null;
 }
 
-/** One step of every run that is under way, made up before the clock starts. */
-type Turn = readonly { readonly run: string; readonly key: string; readonly step: StepRows; readonly first: boolean }[];
+/** What is under way together, made up before the clock starts. */
+interface Turn {
+  readonly writes: readonly Write[];
+  readonly acts: boolean;
+  readonly hard: boolean;
+}
 
-function turnsOf({ runs, atOnce }: Workload, steps: readonly StepRows[]): readonly Turn[] {
+interface Write extends StepRows {
+  readonly run: string;
+  /** Of its run. */
+  readonly first: boolean;
+  readonly key: string;
+}
+
+function turnsOf({ runs, atOnce, order, durability }: Workload, steps: readonly StepRows[]): readonly Turn[] {
+  const groups = order === "parallel" ? [steps] : steps.map((step) => [step]);
   const turns: Turn[] = [];
   for (let begun = 0; begun < runs; begun += atOnce) {
     const ids = Array.from({ length: Math.min(atOnce, runs - begun) }, () => systemIds("run", Date.now() as Instant));
-    for (const [at, step] of steps.entries()) {
-      turns.push(ids.map((run) => ({ run, step, first: at === 0, key: hash("sha256", `${run} ${at}`) })));
+    for (const [at, group] of groups.entries()) {
+      const acts = group.some(({ ledger }) => ledger !== null);
+      turns.push({
+        writes: ids.flatMap((run) => group.map((step) => write(run, step, step === steps[0]))),
+        acts,
+        // Who is told what an act did, or that a run came to rest, is told something that survives a power cut.
+        hard: durability === "every" || acts || at === groups.length - 1,
+      });
     }
   }
   return turns;
+}
+
+function write(run: string, step: StepRows, first: boolean): Write {
+  return { ...step, run, first, key: hash("sha256", `${run} ${step.event.position}`) };
 }
 
 function writer(db: Database): (turn: Turn) => void {
@@ -53,38 +74,43 @@ function writer(db: Database): (turn: Turn) => void {
   const insertLedger = db.prepare("insert into ledger (version, row, tenant, key) values (?, ?, ?, ?)");
   const updateLedger = db.prepare("update ledger set version = ?, row = ? where tenant = ? and key = ?");
   const { tenant } = principal;
-  return (turn) => {
-    if (turn[0]?.step.ledger) {
+  let synced: boolean | null = null;
+  return ({ writes, acts, hard }) => {
+    if (hard !== synced) db.exec(`pragma synchronous = ${hard ? "full" : "normal"}`);
+    synced = hard;
+    if (acts) {
       begin.run();
-      for (const { key, step } of turn) insertLedger.run(1, step.ledger?.before ?? "", tenant, key);
+      for (const { ledger, key } of writes) if (ledger !== null) insertLedger.run(1, ledger.before, tenant, key);
       commit.run();
     }
     begin.run();
-    for (const { run, key, step, first } of turn) {
-      const { position, type, v, at, body, hash } = step.event;
+    for (const { run, first, event, ledger, key } of writes) {
+      const { position, type, v, at, body, hash } = event;
       insertEvent.run(tenant, run, position, type, v, at, body, hash);
       (first ? insertHead : updateHead).run(position, hash, tenant, run);
-      if (step.ledger !== null) updateLedger.run(2, step.ledger.after, tenant, key);
+      if (ledger !== null) updateLedger.run(2, ledger.after, tenant, key);
     }
     commit.run();
   };
 }
 
 /** Lets the engine walk one run and keeps what it appends. */
-async function rowsOf({ effect, steps }: Workload): Promise<readonly StepRows[]> {
+async function rowsOf(workload: Workload): Promise<readonly StepRows[]> {
   const store = memoryStore();
   const entries: Entry[] = [];
   const append: typeof store.append = (sent) => {
     entries.push(...sent);
     return store.append(sent);
   };
-  const engine = await openEngine({ ...store, append });
-  await work(engine, { effect, steps, runs: 1, atOnce: 1 });
+  const engine = await openEngine({ ...store, append }, "every");
+  await work(engine, { ...workload, runs: 1, atOnce: 1 });
   await engine.close();
-  const events = entries.flatMap((entry) => entry.events).filter(({ type }) => type === "step.succeeded");
-  const ledger = entries.flatMap((entry) => entry.puts).flatMap(({ table, row }) => (table === "ledger" ? [row] : []));
-  return events.map((event, at) => {
-    const [before, after] = ledger.slice(2 * at);
-    return { event, ledger: before && after ? { before, after } : null };
-  });
+  return entries.flatMap(stepsIn);
+}
+
+/** An act travels alone: the entry before the one that ends it is the one that started it. */
+function stepsIn(entry: Entry, at: number, entries: readonly Entry[]): readonly StepRows[] {
+  const [before, after] = [entries[at - 1], entry].map((one) => one?.puts.find(({ table }) => table === "ledger")?.row);
+  const ended = entry.events.filter(({ type }) => type === "step.succeeded");
+  return ended.map((event) => ({ event, ledger: before && after ? { before, after } : null }));
 }

@@ -2,7 +2,7 @@ import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
 import type { Measurement } from "./measurement.ts";
 import { median } from "./samples.ts";
 import { bytesOf, withScratch } from "./scratch.ts";
-import { openEngine, work } from "./workload.ts";
+import { benchTools, openEngine, work } from "./workload.ts";
 
 const steps = 10_000;
 
@@ -14,14 +14,16 @@ const late = [steps - 200, steps] as const;
 export function flatness(id: string): Measurement {
   return {
     id,
-    unit: "times the cost at step 100",
-    goal: { atMost: 1.15 },
+    about: "one run of 10000 steps, one after the other: what a step costs at the end",
+    beside: "what one costs at step 100",
+    unit: "times",
+    goal: { of: "ratio", atMost: 1.15 },
+    enough: 3,
     round: async () => {
       const { costs } = await longRun();
       const value = median(costs.slice(...late)) / median(costs.slice(...early));
       return { value, limit: 1, ratio: value };
     },
-    detail: null,
   };
 }
 
@@ -30,13 +32,15 @@ export function weight(id: string): Measurement {
   const limit = 1024;
   return {
     id,
+    about: "the same run: bytes of the file per step with a result of 200 bytes",
+    beside: "1 KiB",
     unit: "bytes/step",
-    goal: { atMost: 1 },
+    goal: { of: "ratio", atMost: 1 },
+    enough: 1,
     round: async () => {
       const { bytes } = await longRun();
       return { value: bytes / steps, limit, ratio: bytes / steps / limit };
     },
-    detail: null,
   };
 }
 
@@ -44,8 +48,9 @@ export function weight(id: string): Measurement {
 async function longRun(): Promise<{ readonly costs: readonly number[]; readonly bytes: number }> {
   return withScratch(async (file) => {
     const calls: number[] = [];
-    const engine = await openEngine(sqlite(file), () => calls.push(performance.now()));
-    await work(engine, { effect: "reads", runs: 1, steps, atOnce: 1 });
+    const tools = benchTools(() => calls.push(performance.now()));
+    const engine = await openEngine(sqlite(file), "every", tools);
+    await work(engine, { effects: ["reads"], runs: 1, steps, atOnce: 1, order: "chain", durability: "every" });
     await engine.close();
     const costs = calls.slice(1).map((call, at) => call - (calls[at] ?? 0));
     return { costs, bytes: bytesOf(file) };

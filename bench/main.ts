@@ -1,51 +1,59 @@
-import { readArguments } from "./arguments.ts";
-import { flatness, weight } from "./long-run.ts";
+import { type Arguments, readArguments, usage } from "./arguments.ts";
 import { machine } from "./machine.ts";
 import type { Measurement, Round } from "./measurement.ts";
-import { asJson, asText, type Measured } from "./report.ts";
-import { throughput } from "./throughput.ts";
-
-const oneByOne = { runs: 200, steps: 10, atOnce: 1 };
-const together = { runs: 1000, steps: 10, atOnce: 50 };
-
-const measurements: readonly Measurement[] = [
-  throughput("W1.reads.sqlite", { effect: "reads", ...oneByOne }, { atLeast: 0.6 }),
-  throughput("W1.acts.sqlite", { effect: "acts", ...oneByOne }, { atLeast: 0.6 }),
-  throughput("W2.reads.sqlite", { effect: "reads", ...together }, { atLeast: 0.5 }),
-  throughput("W2.acts.sqlite", { effect: "acts", ...together }, { atLeast: 0.5 }),
-  flatness("W4.flat.sqlite"),
-  weight("W4.bytes.sqlite"),
-];
+import { allMeasurements } from "./measurements.ts";
+import { writePage } from "./page.ts";
+import { lineUp } from "./peers/measurements.ts";
+import { peersAsJson, peersAsText } from "./peers/report.ts";
+import { asJson, asText, type Measured, type Report } from "./report.ts";
 
 /** Rounds go around all measurements, so that a slow minute of the machine falls on every one of them. */
-async function measure(wanted: readonly Measurement[], rounds: number): Promise<readonly Round[][]> {
-  const measured: Round[][] = wanted.map(() => []);
-  for (const measurement of wanted) await measurement.round("limit first"); // The compiler warms up; nobody counts it.
+async function measure(wanted: readonly Measurement[], rounds: number, details: boolean): Promise<Report> {
+  const found: Round[][] = wanted.map(() => []);
+  for (const { enough, round } of wanted) if (enough !== 1) await round("limit first"); // The compiler warms up.
   for (let count = 0; count < rounds; count += 1) {
-    for (const [at, measurement] of wanted.entries()) {
-      measured[at]?.push(await measurement.round(count % 2 === 0 ? "limit first" : "engine first"));
+    for (const [at, { enough = rounds, round }] of wanted.entries()) {
+      if (count < enough) found[at]?.push(await round(count % 2 === 0 ? "limit first" : "engine first"));
     }
   }
-  return measured;
-}
-
-async function main(): Promise<void> {
-  const ids = measurements.map(({ id }) => id);
-  const given = readArguments(process.argv.slice(2), ids);
-  if ("wrong" in given) {
-    console.error(`${given.wrong}\nnpm run --silent bench -- [--json] [--only ${ids[0]}] [--rounds 7]`);
-    process.exitCode = 2;
-    return;
-  }
-  const wanted = measurements.filter(({ id }) => given.only === null || given.only === id);
-  const rounds = await measure(wanted, given.rounds);
   const measured: Measured[] = [];
   for (const [at, measurement] of wanted.entries()) {
-    const detail = given.json || measurement.detail === null ? null : await measurement.detail();
-    measured.push({ measurement, rounds: rounds[at] ?? [], detail });
+    const behind = details ? await behindOf(measurement) : {};
+    measured.push({ measurement, rounds: found[at] ?? [], ...behind });
   }
-  const report = { machine: await machine(), date: new Date().toISOString().slice(0, 10), measured };
-  console.log(given.json ? asJson(report) : asText(report));
+  return { machine: await machine(), date: new Date().toISOString().slice(0, 10), measured };
 }
 
-await main();
+/** What lies behind a figure. */
+async function behindOf({ traffic, split }: Measurement): Promise<Pick<Measured, "traffic" | "split">> {
+  return { ...(traffic && { traffic: await traffic() }), ...(split && { split: await split() }) };
+}
+
+async function measureOurs(all: readonly Measurement[], { json, only, rounds, write }: Arguments): Promise<void> {
+  const wanted = all.filter(({ id }) => only === null || only === id);
+  const report = await measure(wanted, rounds, write || !json);
+  if (write) writePage("figures", asText(report));
+  console.log(json ? asJson(report) : asText(report));
+}
+
+async function measurePeers(folder: string, { json, rounds, write }: Arguments): Promise<void> {
+  const { measurements, absent, close } = await lineUp(folder);
+  const report = await measure(measurements, rounds, false);
+  await close();
+  if (write) writePage("peers", peersAsText(report, absent));
+  console.log(json ? peersAsJson(report, absent) : peersAsText(report, absent));
+}
+
+const measurements = allMeasurements();
+const given = readArguments(
+  process.argv.slice(2),
+  measurements.map(({ id }) => id),
+);
+if ("wrong" in given) {
+  console.error(`${given.wrong}\n${usage}`);
+  process.exitCode = 2;
+} else if (given.peers === null) {
+  await measureOurs(measurements, given);
+} else {
+  await measurePeers(given.peers.from, given);
+}

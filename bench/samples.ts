@@ -7,3 +7,10 @@ export function median(samples: Samples): number {
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
+
+/** Takes several samples, one after the other, and answers with the one in the middle. */
+export async function medianOf(count: number, take: () => Promise<number>): Promise<number> {
+  const samples: number[] = [];
+  for (let taken = 0; taken < count; taken += 1) samples.push(await take());
+  return median(samples);
+}

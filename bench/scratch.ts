@@ -5,13 +5,19 @@ import { fileURLToPath } from "node:url";
 /** Beside the compiled code: where the project is, there is a real disk, which cannot be said of the system's place for temporary files. */
 const place = fileURLToPath(new URL("./scratch-", import.meta.url));
 
-/** Lends a store file in a directory of its own that nobody has used before, and clears it away. */
-export async function withScratch<Result>(work: (file: string) => Promise<Result> | Result): Promise<Result> {
+/** A file in a directory of its own that nobody has used before. */
+export function scratch(): { readonly file: string; readonly clear: () => void } {
   const directory = mkdtempSync(place);
+  return { file: join(directory, "writ.db"), clear: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+/** Lends one, and clears it away. */
+export async function withScratch<Result>(work: (file: string) => Promise<Result> | Result): Promise<Result> {
+  const { file, clear } = scratch();
   try {
-    return await work(join(directory, "writ.db"));
+    return await work(file);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    clear();
   }
 }
 

@@ -1,41 +1,37 @@
+import type { Store } from "../src/core/store.ts";
 import type { Database } from "../src/store/sqlite/driver.ts";
 import { openDatabase } from "../src/store/sqlite/open.ts";
 import { sqlite, sqliteStore } from "../src/store/sqlite/sqlite-store.ts";
 import { counting, nothingWritten } from "./counted-writes.ts";
 import { limitOf } from "./limit.ts";
-import type { Detail, Goal, Measurement, Order, Round, Traffic } from "./measurement.ts";
+import { type Goal, type Measurement, rateSideBySide, type Traffic } from "./measurement.ts";
 import { bytesOf, withScratch } from "./scratch.ts";
-import { splitOf } from "./time-split.ts";
-import { timed } from "./timed.ts";
+import { splitOf, type TimeSplit } from "./time-split.ts";
+import { collectGarbage, timed } from "./timed.ts";
 import { openEngine, type Workload, work } from "./workload.ts";
 
-/** How many steps a second, from the first plan handed in to the last run at rest, beside the limit. */
-export function throughput(id: string, workload: Workload, goal: Goal): Measurement {
-  const engine = () => withScratch((file) => engineTime(file, workload));
-  const limit = () => withScratch(async (file) => limitTime(openDatabase(file).db, workload));
+/** How many steps a second, beside the limit. */
+export function throughput(id: string, about: string, workload: Workload, goal: Goal | null): Measurement {
+  const clock = workload.order === "parallel" ? fromReady : fromSubmitted;
+  const pair = {
+    engine: () => withScratch((file) => clock(file, workload)),
+    limit: () => withScratch((file) => limitTime(openDatabase(file).db, workload)),
+  };
   return {
     id,
+    about,
+    beside: "the least an honest engine must write for the same steps",
     unit: "steps/s",
     goal,
-    round: (order) => round(order, engine, limit, workload.runs * workload.steps),
-    detail: () => detail(workload),
+    round: (order) => rateSideBySide(order, workload.runs * workload.steps, pair),
+    traffic: () => trafficOf(workload),
+    split: () => splitOver(workload),
   };
 }
 
-async function round(
-  order: Order,
-  engine: () => Promise<number>,
-  limit: () => Promise<number>,
-  steps: number,
-): Promise<Round> {
-  const early = order === "engine first" ? await engine() : null;
-  const limitMs = await limit();
-  const engineMs = early ?? (await engine());
-  return { value: (1000 * steps) / engineMs, limit: (1000 * steps) / limitMs, ratio: limitMs / engineMs };
-}
-
-async function engineTime(file: string, workload: Workload): Promise<number> {
-  const engine = await openEngine(sqlite(file));
+/** From the first plan handed in to the last run at rest. */
+async function fromSubmitted(file: string, workload: Workload): Promise<number> {
+  const engine = await openEngine(sqlite(file), workload.durability);
   try {
     return await timed(() => work(engine, workload));
   } finally {
@@ -43,26 +39,47 @@ async function engineTime(file: string, workload: Workload): Promise<number> {
   }
 }
 
+/** From the moment a run is accepted, when all of its steps are ready, to the moment it is at rest, summed over the runs. */
+async function fromReady(file: string, workload: Workload): Promise<number> {
+  const store = sqlite(file);
+  let ready = 0;
+  const append: Store["append"] = async (entries) => {
+    const landings = await store.append(entries);
+    if (entries.some(({ expect }) => expect.position === 0)) ready = performance.now();
+    return landings;
+  };
+  const engine = await openEngine({ ...store, append }, workload.durability);
+  let spent = 0;
+  for (let count = 0; count < workload.runs; count += 1) {
+    collectGarbage();
+    await work(engine, { ...workload, runs: 1 });
+    spent += performance.now() - ready;
+  }
+  await engine.close();
+  return spent;
+}
+
 async function limitTime(db: Database, workload: Workload): Promise<number> {
   const write = await limitOf(workload);
   try {
     return await timed(write(db));
   } finally {
+    db.exec("pragma wal_checkpoint(truncate)"); // As the store does when it closes, so that files can be compared.
     db.close();
   }
 }
 
-async function detail(workload: Workload): Promise<Detail> {
-  const engine = await traffic(workload, async (db, file) => {
-    const counted = await openEngine(sqliteStore(db, file));
-    await work(counted, workload);
-    await counted.close();
+async function trafficOf(workload: Workload): ReturnType<NonNullable<Measurement["traffic"]>> {
+  const engine = await counted(workload, async (db, file) => {
+    const engine = await openEngine(sqliteStore(db, file), workload.durability);
+    await work(engine, workload);
+    await engine.close();
   });
-  const limit = await traffic(workload, async (db) => void (await limitTime(db, workload)));
-  return { engine, limit, split: await split(workload) };
+  const limit = await counted(workload, async (db) => void (await limitTime(db, workload)));
+  return { engine, limit };
 }
 
-async function traffic(
+async function counted(
   { runs, steps }: Workload,
   write: (db: Database, file: string) => Promise<void>,
 ): Promise<Traffic> {
@@ -80,9 +97,9 @@ async function traffic(
   });
 }
 
-function split(workload: Workload): Promise<Detail["split"]> {
+function splitOver(workload: Workload): Promise<TimeSplit> {
   return withScratch(async (file) => {
-    const engine = await openEngine(sqlite(file));
+    const engine = await openEngine(sqlite(file), workload.durability);
     await work(engine, workload);
     const parts = await splitOf(() => work(engine, workload));
     await engine.close();

@@ -2,28 +2,34 @@ import { z } from "zod";
 import type { Store } from "../src/core/store.ts";
 import type { Engine, PrincipalInput } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import type { Durability } from "../src/engine/ports.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 
-type Effect = "reads" | "acts";
+const effects = ["pure", "reads", "acts"] as const;
+
+type Effect = (typeof effects)[number];
 
 /** How much of what a workload does: so many runs of so many steps, so many of them at a time. */
 export interface Workload {
-  readonly effect: Effect;
+  /** What the steps of a run do, in turn. */
+  readonly effects: readonly Effect[];
   readonly runs: number;
   readonly steps: number;
   readonly atOnce: number;
+  /** Whether each step waits for the one before it: then what they cost cannot hide behind what they share. */
+  readonly order: "chain" | "parallel";
+  readonly durability: Durability;
 }
 
 export const principal: PrincipalInput = { id: "agent", kind: "agent", tenant: "bench" };
 
-/** Steps that wait for each other, one after the other: what they cost cannot hide behind what they share. */
-function chain({ effect, steps }: Pick<Workload, "effect" | "steps">): object {
+export function planOf({ effects, steps, order }: Pick<Workload, "effects" | "steps" | "order">): object {
   return {
     steps: Array.from({ length: steps }, (_, at) => ({
       step_id: stepId(at),
-      name: `bench.${effect}`,
+      name: `bench.${effects[at % effects.length]}`,
       payload: { n: at },
-      depends_on: at === 0 ? [] : [stepId(at - 1)],
+      depends_on: at === 0 || order === "parallel" ? [] : [stepId(at - 1)],
     })),
   };
 }
@@ -32,41 +38,48 @@ function stepId(at: number): string {
   return `step-${String(at).padStart(5, "0")}`;
 }
 
-/** Each append synced, nothing held for a person. `onCall` hears when a handler is called. */
-export function openEngine(store: Store, onCall: () => void = () => {}): Promise<Engine> {
-  const tools = [tool("reads", onCall), tool("acts", onCall)];
-  return createEngine({ store, tools, durability: "every", tenants: { bench: { mode: "auto_exec" } } });
+/** Tools of every effect that answer at once. `onCall` hears when a handler is called. */
+export function benchTools(onCall: () => void = () => {}) {
+  return effects.map((effect) =>
+    defineTool({
+      name: `bench.${effect}`,
+      effect,
+      input: z.object({ n: z.number() }),
+      output: z.object({ n: z.number(), text: z.string() }),
+      run: async ({ n }) => {
+        onCall();
+        return answer(n);
+      },
+    }),
+  );
 }
 
-/** Answers at once with about 200 bytes of JSON. */
-function tool(effect: Effect, onCall: () => void) {
-  return defineTool({
-    name: `bench.${effect}`,
-    effect,
-    input: z.object({ n: z.number() }),
-    output: z.object({ n: z.number(), text: z.string() }),
-    run: async ({ n }) => {
-      onCall();
-      return { n, text };
-    },
-  });
+/** About 200 bytes of JSON. */
+export function answer(n: number): { readonly n: number; readonly text: string } {
+  return { n, text };
 }
 
 const text = "A step that answers with about two hundred bytes, as a short reply of a model would. "
   .repeat(3)
   .slice(0, 182);
 
+/** Nothing is held for a person, and everything that is ready may run. */
+export function openEngine(store: Store, durability: Durability, tools = benchTools()): Promise<Engine> {
+  const tenants = { bench: { mode: "auto_exec" } } as const;
+  return createEngine({ store, tools, durability, tenants, limits: { concurrency: 1000 } });
+}
+
 /** Runs a workload to its end. Each run is waited for until it is at rest, and must have done all of its steps. */
-export async function work(engine: Engine, { effect, runs, steps, atOnce }: Workload): Promise<void> {
-  const plan = chain({ effect, steps });
-  let left = runs;
+export async function work(engine: Engine, workload: Workload): Promise<void> {
+  const plan = planOf(workload);
+  let left = workload.runs;
   const lane = async () => {
     while (left > 0) {
       left -= 1;
       const run = await engine.submit(plan, { principal });
       const { status } = await run.result();
-      if (status !== "completed") throw new Error(`a run of ${steps} steps is ${status}`);
+      if (status !== "completed") throw new Error(`a run of ${workload.steps} steps is ${status}`);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: workload.atOnce }, lane));
 }

@@ -38,7 +38,7 @@ describe.each(places)("a long run, on $name", ({ newStage }) => {
     expect([look.calls.length, send.calls.length]).toEqual([looks, 1]);
     const { length } = await journalOf(run);
     expect(length).toBeGreaterThan(looks);
-    expect(await engine.audit({ principal: ana })).toEqual({ runs: 1, events: length, erased: 0, broken: [], tallies: [] });
+    expect(await engine.audit({ principal: ana })).toMatchObject({ runs: 1, events: length, broken: [] });
   });
 });
 
