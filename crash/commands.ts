@@ -9,6 +9,8 @@ export interface Typed {
   args(known: Known): readonly string[];
   /** Its process is killed at every write. */
   readonly dies: boolean;
+  /** With what it may exit, if not with what any command may exit with that is typed once more. */
+  readonly codes?: readonly number[];
 }
 
 /** What a user does with the command line, one command after the other, and what it comes to. */
@@ -61,7 +63,11 @@ export const stories = {
   },
   retained: {
     about: "what a run said is erased, and the same request is still the same",
-    commands: [lives(...order("room", "free")), dies("retain", "--older-than", "0s", ...free)],
+    commands: [
+      lives(...order("room", "free")),
+      dies("retain", "--older-than", "0s", ...free),
+      { ...lives(...order("room", "free")), codes: [5] },
+    ],
   },
 } as const satisfies Record<string, Story>;
 

@@ -18,7 +18,7 @@ export interface Prefix {
 export function* prefixesOf(tape: Tape, ended: number): Generator<Prefix> {
   const { turns } = tape;
   let files = tape.first;
-  yield* boundary("0", files, { least: 0, most: turns[0]?.before ?? 0, unsynced: nextSync(turns, 0, ended) });
+  yield* boundary("0", files, { least: tape.begun, most: turns[0]?.before ?? 0, unsynced: nextSync(turns, 0, ended) });
   let count = 0;
   for (const [index, turn] of turns.entries()) {
     for (const [place, write] of turn.writes.entries()) {

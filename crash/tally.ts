@@ -44,7 +44,7 @@ export function tallied(tally: Tally, outcome: Outcome, name = nameOf(outcome.ce
 }
 
 /** Notes that a process died at a point of these stories. */
-function died(tally: Tally, point: string, stories: readonly string[]): void {
+export function died(tally: Tally, point: string, stories: readonly string[]): void {
   tally.points.set(point, new Set([...(tally.points.get(point) ?? []), ...stories]));
 }
 

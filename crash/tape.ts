@@ -34,6 +34,8 @@ const FRAME = FRAME_HEAD + PAGE;
  */
 export class Tape implements Disk {
   readonly first: Bytes;
+  /** How much the world had seen before. */
+  readonly begun: number;
   readonly turns: Turn[] = [];
   readonly #folder: string;
   #last: Bytes;
@@ -43,6 +45,7 @@ export class Tape implements Disk {
   constructor(folder: string) {
     this.#folder = folder;
     this.first = bytesIn(folder);
+    this.begun = seenIn(folder);
     this.#last = this.first;
   }
 

@@ -1,12 +1,17 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { FaultError } from "../src/core/fault.ts";
+import type { RunResult } from "../src/core/result.ts";
+import { createEngine } from "../src/engine/engine.ts";
+import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
 import { dist } from "./bundle.ts";
 import { configFor, type Known, plans, type Story, type StoryName, stories, type Typed } from "./commands.ts";
 import { inTurns } from "./in-turns.ts";
 import type { Finding } from "./judge.ts";
 import { ended } from "./life.ts";
 import type { Stage } from "./stage.ts";
+import { storeFile } from "./store-files.ts";
 import { found, type Tally } from "./tally.ts";
 
 /** The built command line, in a folder as a user has it, with a process that can die at any of its writes. */
@@ -32,18 +37,22 @@ class Desk {
     const said = stdout === "" ? {} : (JSON.parse(stdout) as Document);
     const { run_id, gates: [gate] = [] } = said;
     this.known = { run: run_id ?? this.known.run, gate: gate?.gate_id ?? this.known.gate };
-    return { code, killed: signal === "SIGKILL" && !stuck, stuck, said, stderr };
+    return { code, killed: signal === "SIGKILL" && !stuck, stuck, stderr };
   }
 
-  /** What the user and the world see in the end. */
-  async ending(tenant: readonly string[]): Promise<Ending> {
-    const looking = (...args: readonly string[]): Typed => ({ dies: false, args: () => [...args, ...tenant] });
-    const audit = await this.type(looking("audit"));
-    const { said, code } = await this.type(looking("show", this.known.run));
-    const states = Object.fromEntries(Object.entries(said.steps ?? {}).map(([step, { state }]) => [step, state]));
-    const world = join(this.folder, "world.txt");
-    const effects = existsSync(world) ? readFileSync(world, "utf8").trimEnd().split("\n") : [];
-    return { sound: audit.code === 0, code, status: said.status ?? "unknown", states, effects };
+  /** What is on the record in the end, and what the world has seen. */
+  async ending(tenant: string): Promise<Ending> {
+    const store = sqlite(storeFile(this.folder));
+    const engine = await createEngine({ store, tools: [], work: false });
+    const as = { principal: { id: "ana", kind: "person", tenant } } as const;
+    try {
+      const { broken } = await engine.audit(as);
+      const run = engine.run(this.known.run, as);
+      const status = await run.then((handle) => handle.now()).then(standing, unreadable);
+      return { sound: broken.length === 0, ...status, effects: effectsIn(this.folder) };
+    } finally {
+      await engine.close();
+    }
   }
 
   clear(): void {
@@ -52,30 +61,40 @@ class Desk {
 }
 
 function furnish(folder: string): void {
-  mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "writ.config.mjs"), configFor(pathToFileURL(join(dist, "index.js")).href));
   for (const [name, steps] of Object.entries(plans))
     writeFileSync(join(folder, `${name}.json`), JSON.stringify({ plan_id: name, steps }));
 }
 
+function standing({ status, steps }: RunResult): Pick<Ending, "status" | "states"> {
+  const states = Object.entries(steps).map(([step, { state }]) => [step, state] as const);
+  return { status, states: Object.fromEntries(states) };
+}
+
+function unreadable(error: unknown): Pick<Ending, "status" | "states"> {
+  return { status: error instanceof FaultError ? error.fault.code : String(error), states: {} };
+}
+
+function effectsIn(folder: string): readonly string[] {
+  const world = join(folder, "world.txt");
+  return existsSync(world) ? readFileSync(world, "utf8").trimEnd().split("\n") : [];
+}
+
 interface Document {
   readonly run_id?: string;
-  readonly status?: string;
   readonly gates?: readonly { readonly gate_id: string }[];
-  readonly steps?: Readonly<Record<string, { readonly state: string }>>;
 }
 
 interface Answer {
   readonly code: number | null;
   readonly killed: boolean;
   readonly stuck: boolean;
-  readonly said: Document;
   readonly stderr: string;
 }
 
 interface Ending {
   readonly sound: boolean;
-  readonly code: number | null;
+  /** Or the fault with which it cannot be read. */
   readonly status: string;
   readonly states: Readonly<Record<string, string>>;
   readonly effects: readonly string[];
@@ -138,7 +157,8 @@ async function disturbed(desk: Desk, story: Story, at: number, nth: number, calm
     const answer = await desk.type(command);
     const args = command.args(desk.known).join(" ");
     if (answer.stuck) findings.push({ kind: "stuck", what: `hangs when asked again: ${args}` });
-    else if (!understood.includes(answer.code)) findings.push({ kind: "untrue", what: `${args}: ${answer.stderr}` });
+    else if (!(command.codes ?? understood).includes(answer.code ?? -1))
+      findings.push({ kind: "untrue", what: `${args}: ${answer.stderr}` });
   }
   const ending = await desk.ending(tenantOf(story));
   findings.push(...compared(ending, calm));
@@ -146,7 +166,7 @@ async function disturbed(desk: Desk, story: Story, at: number, nth: number, calm
 }
 
 /** What a command may answer whose like was killed before: done, not possible any more, waiting, failed as it should. */
-const understood: readonly (number | null)[] = [0, 2, 3, 4];
+const understood: readonly number[] = [0, 2, 3, 4];
 
 function compared(ending: Ending, calm: Ending): readonly Finding[] {
   const said = JSON.stringify(ending);
@@ -155,8 +175,7 @@ function compared(ending: Ending, calm: Ending): readonly Finding[] {
   if (!ending.sound) return [{ kind: "untrue", what: `the record is broken: ${said}` }];
   if (isDoubted(ending)) return [];
   if (calm.effects.some((effect) => !seen.has(effect))) return [{ kind: "lost", what: said }];
-  const { status, states, code } = calm;
-  const same = JSON.stringify([status, states, code]) === JSON.stringify([ending.status, ending.states, ending.code]);
+  const same = JSON.stringify([calm.status, calm.states]) === JSON.stringify([ending.status, ending.states]);
   return same ? [] : [{ kind: "untrue", what: `${said} instead of ${JSON.stringify(calm)}` }];
 }
 
@@ -164,7 +183,7 @@ function isDoubted({ states }: Ending): boolean {
   return Object.values(states).includes("in_doubt");
 }
 
-function tenantOf({ commands }: Story): readonly string[] {
+function tenantOf({ commands }: Story): string {
   const words = commands.flatMap((command) => command.args({ run: "", gate: "" }));
-  return words.includes("free") ? ["--tenant", "free"] : [];
+  return words.includes("free") ? "free" : "default";
 }

@@ -1,8 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { stories } from "../crash/commands.ts";
+import { scenarios } from "../crash/scenarios.ts";
+import { partNames } from "../crash/wanted.ts";
 import { faults } from "../src/core/fault.ts";
 import { planLimits } from "../src/core/plan.ts";
+import { failpoints } from "../src/engine/failpoint.ts";
 import { defaultLimits } from "../src/engine/ports.ts";
 import { valueLimits } from "../src/schema/parsed.ts";
 import { pattern, toldIn } from "./code-blocks.ts";
@@ -147,6 +151,29 @@ describe("docs/guarantees.md", () => {
     const [, ...laws] = page.slice(0, page.indexOf("## Not promised")).split(/^### /m);
     expect(laws.map((law) => Number.parseInt(law, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(laws.filter((law) => !/^\| [A-Z]/m.test(law))).toEqual([]);
+  });
+});
+
+describe("docs/crash.md", () => {
+  const text = read("docs/crash.md");
+  const tableAfter = (heading: string) =>
+    [...(text.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "").matchAll(/^\| `([\w.]+)` \| ([^|]+)/gm)].map(
+      ([, name, about]) => [name as string, (about as string).trim()] as const,
+    );
+
+  it("has a line for every failpoint of the source, in its order", () => {
+    expect(tableAfter("The failpoints").map(([name]) => name)).toEqual([...failpoints]);
+  });
+
+  it("tells of every story, as the story does", () => {
+    const told = Object.entries(scenarios).map(([name, { about }]) => [name, about]);
+    expect(tableAfter("The stories")).toEqual(told);
+  });
+
+  it("tells of every way to die, and of every story of the command line", () => {
+    expect(tableAfter("The ways to die").map(([name]) => name)).toEqual([...partNames]);
+    for (const name of Object.keys(stories))
+      expect(text).toMatch(new RegExp(`^The stories of .process.:.*\`${name}\``, "m"));
   });
 });
 
