@@ -330,8 +330,8 @@ function isAboutSignal(event: Event): boolean {
 
 /** An entry puts a row once, and each change of a gate is a version of its row. */
 function sharesGate(earlier: readonly Event[], more: readonly Event[]): boolean {
-  const gates = new Set(earlier.flatMap(gateOf));
-  return gates.size > 0 && more.flatMap(gateOf).some((gate) => gates.has(gate));
+  const gates = more.flatMap(gateOf);
+  return gates.length > 0 && earlier.some((event) => gateOf(event).some((gate) => gates.includes(gate)));
 }
 
 function gateOf(event: Event): readonly GateId[] {
