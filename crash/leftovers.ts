@@ -7,7 +7,8 @@ const questions: Readonly<Record<string, string>> = {
   "a marker without a run": "select run as id from marker where run not in (select run from head)",
   "a lease without a run": "select run as id from lease where run not in (select run from head)",
   "a timer without a run": "select key as id from timer where key not in (select run from head)",
-  "a journal that no list shows": "select run as id from head where run not in (select key from run)",
+  "a journal that no list shows":
+    "select distinct run as id from event where type <> 'signal.sent' and run not in (select key from run)",
   ...Object.fromEntries(
     ["run", "ledger", "gate", "request", "notice", "outcome"].map((table) => [
       `a row of ${table} without its run`,

@@ -84,6 +84,7 @@ async function play(engine: Engine, store: Store, part: Part): Promise<Driven> {
   const steps = scenario.steps.map((step) =>
     typeof step.name === "string" ? { ...step, name: world.named(step.name) } : step,
   );
+  await scenario.before?.({ engine, witness: world.witness });
   const as = { principal: agent, requestKey: name, mode: scenario.mode ?? "auto_exec" };
   const run = await insisting(() => engine.submit({ steps }, as));
   world.witness.hears(`run.accepted ${run.run_id}`);

@@ -30,6 +30,8 @@ export interface Scenario {
   readonly settles: boolean;
   /** How long a gate waits for its decision. */
   readonly gateMs?: number;
+  /** What somebody does before the run is asked for. */
+  before?(opening: Omit<Rest, "result">): Promise<void>;
   decide?(gate: OpenGate): "approve" | "reject" | "leave";
   /** What a person does about a run at rest. True: something was done, look again. */
   person?(rest: Rest): Promise<boolean>;

@@ -144,6 +144,24 @@ export const scenarios = {
       { ...sendToAna, depends_on: ["pause"] },
     ],
   },
+  signalled: {
+    ...opaque,
+    about: "an act behind a wait for a signal",
+    steps: [
+      { step_id: "paid", kind: "wait", payload: { signal: "paid" } },
+      { ...sendToAna, depends_on: ["paid"] },
+    ],
+    person: async (rest) => rest.result.steps.paid?.state === "waiting" && signals(rest, "paid"),
+  },
+  foreseen: {
+    ...opaque,
+    about: "an act behind a wait for a signal that comes before anyone waits for it",
+    steps: [
+      { step_id: "paid", kind: "wait", payload: { signal: "paid in advance" } },
+      { ...sendToAna, depends_on: ["paid"] },
+    ],
+    before: async (opening) => void (await signals(opening, "paid in advance")),
+  },
   errand: {
     ...opaque,
     about: "an act that another step leaves behind as an errand",
@@ -275,6 +293,13 @@ async function cancels({ engine, result, witness }: Rest): Promise<boolean> {
   if (result.final) return false;
   await (await engine.run(result.run_id, { principal: ana })).cancel({ reason: "it can wait no longer" });
   witness.hears("cancel.requested");
+  return true;
+}
+
+/** Sent under one id, so that it may be sent again by whoever cannot know whether it was. */
+async function signals({ engine, witness }: Omit<Rest, "result">, key: string): Promise<true> {
+  await engine.signal(key, { paid: true }, { principal: ana, id: "the one signal" });
+  witness.hears("step.succeeded paid"); // From now on it is only a matter of time.
   return true;
 }
 
