@@ -14,6 +14,7 @@ import type { Standing, Step } from "../core/step.ts";
 import type { Entry, StoredRow } from "../core/store.ts";
 import { standingGuards } from "../policy/guards.ts";
 import { acme, hire, noon, toolOf } from "./given/cast.ts";
+import { assertWords } from "./given/words.ts";
 
 /** Something that happens in a story: a fact, a command, a command that depends on what was told so far, or time that passes. */
 export type Move = Event | Command | Telling | Pass | readonly Move[];
@@ -207,6 +208,7 @@ function isEvent(move: Event | Command): move is Event {
 function decided(tale: Tale, command: Command): Tale {
   const decision = decide(tale.run, command, tale.guards);
   const { grant } = decision;
+  assertWords(decision);
   const tools = new Map([...tale.tools, ...toolsIn(command)]);
   const after = happened({ ...tale, decision, tools }, decision.events, decision.checks);
   assert.deepEqual(after.run.position, decision.after.position, "the decision ends where its events do");

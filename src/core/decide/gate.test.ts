@@ -239,6 +239,11 @@ describe("standing on an approval", () => {
     expect(strict.said("gate.opened").demand).toEqual({ role: "cfo" });
     const cfo = asked.under(demanding({ role: "cfo" })).when(starts("send"), approves("send", bob));
     expect(cfo.when(starts("send")).types).toEqual(["step.started"]);
+    let mood: Demand = { role: "cfo" };
+    const moody: Guard = { id: "moody", judge: (admission) => demanding(mood).judge(admission) };
+    const told = asked.under(moody).when(starts("send"), approves("send", bob));
+    mood = { role: null };
+    expect(told.when(starts("send")).types).toEqual(["step.started"]);
   });
 
   it("is consumed even if nobody asks for it any more", () => {

@@ -25,7 +25,7 @@ function answerOf(told: Told): string {
     case "step.parked":
       return "wait";
     case "gate.opened":
-      return `hold${event.duplicate_of?.certain ? "" : ", perhaps"}`;
+      return `hold ${event.reason.split(":")[0]}${event.duplicate_of?.certain ? "" : ", perhaps"}`;
     case "step.rejected":
       return `refuse ${event.fault.code}`;
     default:
@@ -45,23 +45,30 @@ interface Row {
   readonly stranger: Readonly<Record<ToolFacts["onDuplicate"], string>>;
 }
 
+const closed = "hold EFFECT_CLOSED";
+const perhaps = `${closed}, perhaps`;
 const alike = (answer: string) => ({ hold: answer, reuse: answer, refuse: answer });
 
 const ledger: readonly Row[] = [
   { state: "not_done", own: "execute v6 g1", lineage: "execute v6 g1", stranger: alike("execute v6 g1") },
   { state: "absent", own: "execute v6 g1", lineage: "execute v6 g1", stranger: alike("execute v6 g1") },
   { state: "started", own: "wait", lineage: "wait", stranger: alike("wait") },
-  { state: "in_doubt", own: "refuse OUTCOME_UNKNOWN", lineage: "wait", stranger: alike("hold, perhaps") },
+  {
+    state: "in_doubt",
+    own: "refuse OUTCOME_UNKNOWN",
+    lineage: "wait",
+    stranger: alike("hold DUPLICATE_IN_DOUBT, perhaps"),
+  },
   {
     state: "committed",
     own: "reuse",
     lineage: "reuse",
-    stranger: { hold: "hold", reuse: "reuse", refuse: "refuse DUPLICATE_EFFECT" },
+    stranger: { hold: "hold DUPLICATE_EFFECT", reuse: "reuse", refuse: "refuse DUPLICATE_EFFECT" },
   },
   { state: "compensating", own: "refuse EFFECT_CLOSED", lineage: "wait", stranger: alike("wait") },
-  { state: "given_up", own: "refuse EFFECT_CLOSED", lineage: "hold, perhaps", stranger: alike("hold, perhaps") },
-  { state: "compensated", own: "refuse EFFECT_CLOSED", lineage: "hold", stranger: alike("hold") },
-  { state: "compensation_failed", own: "refuse EFFECT_CLOSED", lineage: "hold", stranger: alike("hold") },
+  { state: "given_up", own: "refuse EFFECT_CLOSED", lineage: perhaps, stranger: alike(perhaps) },
+  { state: "compensated", own: "refuse EFFECT_CLOSED", lineage: closed, stranger: alike(closed) },
+  { state: "compensation_failed", own: "refuse EFFECT_CLOSED", lineage: closed, stranger: alike(closed) },
 ];
 
 const cells = ledger.flatMap(({ state, own, lineage, stranger }) =>
@@ -88,6 +95,7 @@ describe("asking the ledger", () => {
   it.each(cells)("finds $state by $owner, and with onDuplicate $onDuplicate answers: $answer", (cell) => {
     const told = asking({ onDuplicate: cell.onDuplicate }, { ...cell.row, state: cell.state }).when(starts("send"));
     expect(answerOf(told)).toBe(cell.answer);
+    if (cell.answer.startsWith("refuse")) expect(told.said("step.rejected").rule).toBe("ledger");
   });
 
   it("does not guess what an unknown state means", () => {
@@ -143,7 +151,7 @@ describe("reusing a receipt", () => {
     const told = given(accepts(plan(templated)))
       .hearing(ledgerFact({ ...row, input_digest: digestOf("something else") }))
       .when(starts("send"));
-    expect(answerOf(told)).toBe("hold");
+    expect(answerOf(told)).toBe("hold DUPLICATE_EFFECT");
   });
 
   it("reuses an equal call under a template", () => {
@@ -155,7 +163,7 @@ describe("reusing a receipt", () => {
   });
 
   it("holds when the receipt was erased", () => {
-    expect(answerOf(asking({}, lineage, { receipt: null }).when(starts("send")))).toBe("hold");
+    expect(answerOf(asking({}, lineage, { receipt: null }).when(starts("send")))).toBe("hold DUPLICATE_EFFECT");
   });
 
   it.each(["the same step", "a fork of the run", "another run"])(
@@ -216,7 +224,7 @@ describe("confirming a receipt", () => {
     });
     expect(looking("warn", { sighting }).said("step.succeeded").warning).toBe(message);
     expect(looking("gate", { sighting }).said("gate.opened")).toMatchObject({
-      reason: `${message}; approving means: yes, again`,
+      reason: `CONFIRMATION_FAILED: ${message}; approving means: yes, again`,
       duplicate_of: { run: "run_fork", step: "send", generation: 1, certain: true },
     });
   });
@@ -233,7 +241,7 @@ describe("saying yes, again", () => {
           .hearing(ledgerFact())
           .when(starts("send")),
       ),
-    ).toBe("hold");
+    ).toBe("hold DUPLICATE_EFFECT");
     expect(told.said("step.started")).toMatchObject({ ledger: { version: 6, generation: 2 } });
     expect(told.decision.grant?.generation).toBe(2);
     expect(told.gate("send").status).toBe("consumed");
@@ -245,19 +253,31 @@ describe("saying yes, again", () => {
     expect(told.types).toEqual(["gate.opened", "gate.approved", "step.started"]);
   });
 
-  it("says yes to the very act that was shown, not to a later one", () => {
-    const told = held
-      .when(approves("send"))
-      .hearing(ledgerFact({ generation: 2 }))
-      .when(starts("send"));
-    expect(told.said("gate.opened").duplicate_of).toMatchObject({ generation: 2 });
+  it.each([{ generation: 2 }, { run_id: "run_third" as RunId }, { step_id: "other" as StepId }])(
+    "says yes to the very act that was shown, not to one of %j",
+    (row) => {
+      const told = held.when(approves("send")).hearing(ledgerFact(row)).when(starts("send"));
+      const { run_id: run, step_id: step, generation } = ledgerFact(row).row;
+      expect(told.said("gate.opened").duplicate_of).toEqual({ run, step, generation, certain: true });
+    },
+  );
+
+  it("is asked for in words that say what was done, where, and what yes means", () => {
+    const reason = (row: Partial<LedgerRow>) => asking({}, row).when(starts("send")).said("gate.opened").reason;
+    const again = "approving means: yes, again";
+    expect(reason({})).toBe(
+      `DUPLICATE_EFFECT: mail.send already did this in run run_order, step send (committed); ${again}`,
+    );
+    expect(reason({ state: "in_doubt" })).toBe(
+      `DUPLICATE_IN_DOUBT: mail.send perhaps already did this in run run_order, step send (in_doubt); ${again}`,
+    );
   });
 
   it("is used once", () => {
     const done = held.when(approves("send"), does("send"));
     expect(done.standing("send").state).toBe("succeeded");
     const again = given(accepts(plan(step("send", { tool: sendMail })))).hearing(ledgerFact({ generation: 2 }));
-    expect(answerOf(again.when(starts("send")))).toBe("hold");
+    expect(answerOf(again.when(starts("send")))).toBe("hold DUPLICATE_EFFECT");
   });
 
   it("lapses with the time that an approval is good for", () => {

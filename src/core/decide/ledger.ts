@@ -23,7 +23,7 @@ export type Permit =
       readonly warning: string | null;
     }
   | { readonly kind: "wait"; readonly row: LedgerRow }
-  | { readonly kind: "hold"; readonly code: FaultCode; readonly reason: string; readonly duplicate: Duplicate }
+  | { readonly kind: "hold"; readonly reason: string; readonly duplicate: Duplicate }
   | { readonly kind: "refuse"; readonly fault: Fault }
   /** The world must be asked before a recorded result is trusted. */
   | { readonly kind: "look" };
@@ -79,8 +79,8 @@ function relationOf({ run, step }: Asking, row: LedgerRow): Relation {
 /** A person was shown exactly this earlier act and said: yes, again. The answer is good for this call and for its time. */
 function saidAgain({ run, step, call, now }: Asking, row: LedgerRow): Duplicate | null {
   const gate = approvedGate(run, step);
-  const shown = gate?.status === "approved" ? gate.duplicate_of : null;
-  if (gate === null || shown === null || !isGood(gate, call, now)) return null;
+  if (gate?.status !== "approved" || gate.duplicate_of === null || !isGood(gate, call, now)) return null;
+  const shown = gate.duplicate_of;
   const same = shown.run === row.run_id && shown.step === row.step_id && shown.generation === row.generation;
   return same ? shown : null;
 }
@@ -133,10 +133,8 @@ function confirmed(fact: LedgerFact, tool: ToolFacts, reuse: Extract<Permit, { k
   if (mismatch === null) return reuse;
   const message = `${fact.row.step_id} is on record, but the world disagrees: ${mismatch}`;
   if (tool.confirm === "warn") return { ...reuse, warning: message };
-  if (tool.confirm === "gate") {
-    return { ...duplicate(fact.row, "CONFIRMATION_FAILED", true), reason: `${message}; approving means: yes, again` };
-  }
-  return { kind: "refuse", fault: fault("CONFIRMATION_FAILED", message) };
+  const failed = fault("CONFIRMATION_FAILED", message);
+  return tool.confirm === "gate" ? held(fact.row, failed, true) : { kind: "refuse", fault: failed };
 }
 
 function mismatchOf(sighting: NonNullable<LedgerFact["sighting"]>): string | null {
@@ -146,14 +144,16 @@ function mismatchOf(sighting: NonNullable<LedgerFact["sighting"]>): string | nul
     : `it could not be confirmed${sighting.why ? ` (${sighting.why})` : ""}`;
 }
 
-function duplicate(row: LedgerRow, code: FaultCode, certain: boolean): Extract<Permit, { kind: "hold" }> {
+function duplicate(row: LedgerRow, code: FaultCode, certain: boolean): Permit {
   const what = certain ? "already" : "perhaps already";
-  return {
-    kind: "hold",
-    code,
-    reason: `${row.tool} ${what} did this in run ${row.run_id}, step ${row.step_id} (${row.state}); approving means: yes, again`,
-    duplicate: { run: row.run_id, step: row.step_id, generation: row.generation, certain },
-  };
+  const message = `${row.tool} ${what} did this in run ${row.run_id}, step ${row.step_id} (${row.state})`;
+  return held(row, fault(code, message), certain);
+}
+
+function held(row: LedgerRow, { code, message }: Fault, certain: boolean): Permit {
+  const { run_id: run, step_id: step, generation } = row;
+  const reason = `${code}: ${message}; approving means: yes, again`;
+  return { kind: "hold", reason, duplicate: { run, step, generation, certain } };
 }
 
 function closed(row: LedgerRow): Permit {

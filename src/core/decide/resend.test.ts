@@ -81,6 +81,26 @@ describe("sending the identical call again", () => {
   });
 });
 
+describe("sending it again and again", () => {
+  it.each([
+    ["a second at the least", 100, 1000],
+    ["as long again as it has been tried", 5000, 5000],
+    ["a minute at the most", 5 * minute, minute],
+  ])("takes ever more patience: %s", (_, tried, pause) => {
+    const twice = again(pass(tried), starts("send"), goesUnheard("send"));
+    const early = twice.when(pass(pause - 1), settles("send", null));
+    const next_at = later(tried + pause);
+    expect(early.said("step.probed")).toMatchObject({ saw: "unknown", why: "it was sent again not long ago", next_at });
+    expect(early.standing("send")).toMatchObject({ doubt: { next: { do: "look_again", at: next_at } } });
+    expect(twice.when(pass(pause), settles("send", null)).states).toMatchObject({ send: "ready" });
+  });
+
+  it("is not put off to when the promise is over; then a person is asked", () => {
+    const late = again(pass(9 * minute), starts("send"), goesUnheard("send"));
+    expect(late.when(settles("send", null)).standing("send")).toMatchObject(asks);
+  });
+});
+
 describe("a call that was sent again", () => {
   const sent = again(starts("send"));
 

@@ -1,5 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { ana, cron, keyOf, later, plan, readPage, robin, sendMail, step } from "../../testing/given/cast.ts";
+import {
+  ana,
+  cron,
+  keyOf,
+  later,
+  ledgerFact,
+  plan,
+  readPage,
+  robin,
+  sendMail,
+  step,
+  wait,
+} from "../../testing/given/cast.ts";
 import {
   absent,
   accepts,
@@ -310,6 +322,14 @@ describe("recovering what the last holder left", () => {
     expect(left.types).toEqual(["step.started", "step.readied"]);
     expect(left.states).toEqual({ a: "ready", b: "ready" });
     expect(left.when(starts("a")).said("step.started").attempt).toBe(2);
+  });
+
+  it("finds nothing about what waits for a time, or for another's act", () => {
+    const waiting = given(accepts(plan(wait("w", { ms: 5000 }), step("send", { tool: sendMail }))))
+      .hearing(ledgerFact({ state: "started" }))
+      .when(starts("w"), starts("send"));
+    expect(waiting.states).toEqual({ w: "waiting", send: "waiting" });
+    expect(waiting.when(recovers({ id: "w", tool: readPage }, { id: "send" })).news).toEqual([]);
   });
 
   it("begins nothing anew in a run that was cancelled or ended by a step", () => {

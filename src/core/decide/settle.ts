@@ -71,11 +71,12 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
   const { standing } = step;
   if (standing.state !== "in_doubt") return NOTHING;
   const { exits, absent_at } = standing.doubt;
-  const by = (settled: Settlement, who: string, reason: string): Ruling =>
-    settling(run, step, settled, { by: who, reason, at: now, in_flight, confirmed: true });
+  const by = (settled: Settlement, who: string, reason: string, more: Pick<Settling, "sparing"> = {}): Ruling =>
+    settling(run, step, settled, { by: who, reason, at: now, confirmed: true, ...more });
   if (sighting?.saw === "happened") {
     const flawed = isUndo(step) ? null : flaw; // Nobody builds on what an undo answers.
-    return by({ as: "happened", output: sighting.output, fault: flawed }, "verifier", "the verifier saw it");
+    const settled = { as: "happened", output: sighting.output, fault: flawed } as const;
+    return by(settled, "verifier", "the verifier saw it", flawed === null ? {} : { sparing: in_flight });
   }
   if (sighting?.saw === "absent") {
     if (absent_at !== null && now >= exits.quiet_at)
@@ -111,21 +112,21 @@ interface Settling {
   readonly by: string;
   readonly reason: string;
   readonly at: Instant;
-  readonly in_flight: Ask<"settle">["in_flight"];
+  /** Where this ends the plan: those that come to their own end. */
+  readonly sparing?: Ask<"settle">["in_flight"];
   /** For an undo: the world was looked at. */
   readonly confirmed: boolean;
 }
 
 function settling(run: Run, step: Step, settled: Settlement, settling: Settling): Ruling {
-  const { by, reason, at, in_flight, confirmed } = settling;
+  const { confirmed, ...how } = settling;
   const ledger = settled.as === "resend" ? null : next(step);
-  const sinks = settled.as === "given_up" || (settled.as === "happened" && settled.fault !== null);
-  const event = { type: "step.settled", at, step_id: step.spec.step_id, settled, by, reason, ledger } as const;
-  const sparing = sinks ? { ...event, sparing: in_flight } : event;
-  if (settled.as === "happened") return { events: withUndo(run, step, [sparing], confirmed) };
-  if (settled.as !== "given_up" || step.cause?.by !== "undo") return { events: [sparing] };
+  const event = { type: "step.settled", step_id: step.spec.step_id, settled, ledger, ...how } as const;
+  if (settled.as === "happened") return { events: withUndo(run, step, [event], confirmed) };
+  if (settled.as !== "given_up" || step.cause?.by !== "undo") return { events: [event] };
   const { of } = step.cause; // Settling the doubt about an undo settles the act it undoes.
-  return { events: [sparing, uncompensated(run, of, fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${of}`), at)] };
+  const { by, at } = how;
+  return { events: [event, uncompensated(run, of, fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${of}`), at)] };
 }
 
 /** A person says how it is. */
@@ -146,8 +147,7 @@ export function resolve(run: Run, { step_id, principal, verdict, attempt, reason
     return no(fault("NOT_POSSIBLE", message));
   }
   if (verdict.as === "happened" && verdict.flaw !== null) return no(verdict.flaw);
-  const how = { by: principal.id, reason, at: now, in_flight: [], confirmed: false };
-  return settling(run, step, settlementOf(verdict), how);
+  return settling(run, step, settlementOf(verdict), { by: principal.id, reason, at: now, confirmed: false });
 }
 
 /** Whoever asks for it: a look settles nothing that the world does not. */
@@ -165,7 +165,7 @@ function lookAgain({ spec: { step_id }, standing }: Step, by: string, at: Instan
 
 function isOpen({ standing, act }: Step, verdict: Resolution): boolean {
   if (standing.state === "in_doubt") return true;
-  return verdict.as === "happened" && standing.state === "failed_final" && act?.state === "committed" && !act.usable;
+  return verdict.as === "happened" && act?.state === "committed" && !act.usable;
 }
 
 function settlementOf(verdict: Exclude<Resolution, { as: "undo" | "verify" }>): Settlement {
@@ -244,9 +244,7 @@ function undoStep({ spec }: Step, step_id: PlanStep["step_id"]): PlanStep {
     step_id,
     effect: "acts",
     gate: "none",
-    cache_policy: "never",
     on_failure: "skip",
-    on_rejected: "continue",
   };
 }
 

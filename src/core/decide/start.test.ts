@@ -6,6 +6,7 @@ import {
   digestOf,
   keyOf,
   later,
+  ledgerFact,
   noon,
   order,
   plan,
@@ -152,6 +153,11 @@ describe("a tool that is not here", () => {
     expect(parked.when(starts("send")).states).toEqual({ send: "running" });
   });
 
+  it("is no reason to look at the ledger any later, once it is back", () => {
+    const told = parked.hearing(ledgerFact({ state: "started" })).when(pass(5000), starts("send"));
+    expect(told.standing("send")).toMatchObject({ on: { for: "key", since: later(5000), until: later(6000) } });
+  });
+
   it("counts against no try", () => {
     const failed = given(accepts(plan(step("send", { tool: sendMail })))).when(
       starts("send"),
@@ -277,6 +283,11 @@ describe("a step that comes too late", () => {
     const open = given(accepts(null), proposes(step("1", { tool: addUp })), starts("1"), fails("1"));
     expect(open.when(proposes(step("2")), does("2")).states).toEqual({ "1": "failed_final", "2": "succeeded" });
     expect(open.run.stopped).toBeNull();
+  });
+
+  it("is not what an agent's step is that names another: it waits for nobody", () => {
+    const open = given(accepts(null), proposes(step("1")), starts("1"), fails("1"));
+    expect(open.when(proposes(step("2", { after: ["1"] })), does("2")).states).toMatchObject({ "2": "succeeded" });
   });
 
   it("does not keep an undo from starting", () => {

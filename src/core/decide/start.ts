@@ -1,4 +1,4 @@
-import { assert } from "../assert.ts";
+import { assert, unreachable } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
@@ -9,7 +9,7 @@ import type { Instant } from "../id.ts";
 import type { Condition } from "../plan.ts";
 import type { LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Run } from "../run.ts";
+import { findStep, type Run, stepOf } from "../run.ts";
 import { isUndo, type Step } from "../step.ts";
 import { approval } from "./approval.ts";
 import { type Permit, permit } from "./ledger.ts";
@@ -87,8 +87,8 @@ function assertion(run: Run, step: Step, { now, in_flight }: Start): Ruling {
 }
 
 function outputOf(run: Run, id: Condition["step"]) {
-  const standing = findStep(run, id)?.standing;
-  return standing?.state === "succeeded" ? standing.output : undefined;
+  const { standing } = stepOf(run, { step_id: id });
+  return standing.state === "succeeded" ? standing.output : undefined;
 }
 
 function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start): Ruling {
@@ -159,8 +159,10 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         checks: [{ table: "ledger", key: call.key, was: permitted.version }],
       };
     }
-    default:
+    case "execute":
       return begin(run, step, command, verdict, permitted);
+    default:
+      return unreachable(permitted);
   }
 }
 
