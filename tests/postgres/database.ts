@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, inject } from "vitest";
+import type { Call } from "../../src/store/postgres/calls.ts";
 import { type Client, driver } from "../../src/store/postgres/driver.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { appRole } from "./setup.ts";
@@ -13,6 +14,10 @@ export interface Database {
   readonly ownerUrl: string;
   /** As the owner, beside the store. */
   query<Row extends readonly unknown[]>(text: string): Promise<readonly Row[]>;
+  /** As the application, several statements on a connection of their own; the rows of the only one that has any. */
+  asApp(text: string): Promise<readonly (readonly unknown[])[]>;
+  /** How Postgres carries out each statement inside of these calls, made by the application's role. */
+  plansOf(calls: readonly Call[]): Promise<readonly string[]>;
   /** Every table as it was after migrating. */
   empty(): Promise<void>;
 }
@@ -53,6 +58,32 @@ function unmigrated(): Database {
       return inDatabase(server, name);
     },
     query,
+    asApp: async (text) => {
+      const client = clientOf(asRole(inDatabase(server, name)));
+      await client.connect();
+      try {
+        const answers = (await client.query<readonly unknown[]>({ text, rowMode: "array" })) as unknown as
+          | Answer
+          | Answer[];
+        return [answers].flat().flatMap(({ rows }) => rows);
+      } finally {
+        await client.end();
+      }
+    },
+    plansOf: async (calls) => {
+      const client = clientOf(inDatabase(server, name));
+      const plans: string[] = [];
+      client.on("notice", ({ message = "" }) => void plans.push(message));
+      await client.connect();
+      try {
+        await client.query(explained);
+        for (const { name, values } of calls)
+          await client.query({ text: `select writ.${name}(${values.map((_, index) => `$${index + 1}`)})`, values });
+        return plans;
+      } finally {
+        await client.end();
+      }
+    },
     empty: async () => {
       const tables = await query<[string]>(
         "select format('writ.%I', relname) from pg_class where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname <> 'migration' and relname <> 'boot'",
@@ -60,6 +91,13 @@ function unmigrated(): Database {
       await query(`truncate ${tables.join(", ")}`);
     },
   };
+}
+
+const explained = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+  set client_min_messages = log; set role ${appRole}`;
+
+interface Answer {
+  readonly rows: readonly (readonly unknown[])[];
 }
 
 function serverUrl(): Promise<string> {

@@ -43,6 +43,7 @@ export interface Client extends Connection {
   end(): Promise<void>;
   on(event: "error" | "end", listener: (error?: Error) => void): void;
   on(event: "notification", listener: (message: { readonly payload?: string }) => void): void;
+  on(event: "notice", listener: (notice: { readonly message?: string }) => void): void;
 }
 
 interface Query {

@@ -1,0 +1,672 @@
+create table writ.blob (
+  tenant text collate "C" not null,
+  hash text collate "C" not null,
+  bytes bytea not null,
+  PRIMARY KEY (tenant, hash)
+) -- row level security forced;
+create policy own_tenant on writ.blob to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create unlogged table writ.boot (
+  singular boolean not null default true,
+  name text not null default gen_random_uuid(),
+  PRIMARY KEY (singular),
+  CHECK (singular)
+);
+
+create table writ.due (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  at bigint not null,
+  PRIMARY KEY (tenant, run)
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
+CREATE INDEX due_at ON writ.due USING btree (at, tenant, run);
+create policy claiming on writ.due to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy own_tenant on writ.due to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.event (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  position bigint not null,
+  type text not null,
+  v integer not null,
+  at bigint not null,
+  body text,
+  hash bytea not null,
+  body_hash bytea,
+  PRIMARY KEY (tenant, run, "position")
+) -- row level security forced;
+create policy own_tenant on writ.event to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.head (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  position bigint not null,
+  hash bytea,
+  epoch bigint,
+  PRIMARY KEY (tenant, run)
+) with (fillfactor=70) -- row level security forced;
+create policy claiming on writ.head to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy own_tenant on writ.head to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.lease (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  epoch bigint not null,
+  worker text not null,
+  until bigint not null,
+  PRIMARY KEY (tenant, run)
+) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
+create policy claiming on writ.lease to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy own_tenant on writ.lease to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create unlogged table writ.marker (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  step text collate "C" not null,
+  attempt bigint not null,
+  epoch bigint not null,
+  PRIMARY KEY (tenant, run, step, attempt)
+) -- row level security forced;
+create policy own_tenant on writ.marker to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.migration (
+  number integer not null,
+  name text not null,
+  PRIMARY KEY (number)
+);
+
+create table writ.rows (
+  tenant text collate "C" not null,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  version bigint not null,
+  row text not null,
+  status text collate "C",
+  run_id text collate "C",
+  reuse_key text collate "C",
+  due_at text collate "C",
+  PRIMARY KEY (tenant, kind, key)
+) with (fillfactor=70) -- row level security forced;
+CREATE INDEX rows_due_at ON writ.rows USING btree (tenant, kind, due_at, key) WHERE (due_at IS NOT NULL);
+CREATE INDEX rows_reuse_key ON writ.rows USING btree (tenant, kind, reuse_key, key) WHERE (reuse_key IS NOT NULL);
+CREATE INDEX rows_run_id ON writ.rows USING btree (tenant, kind, run_id, key) WHERE (run_id IS NOT NULL);
+CREATE INDEX rows_status ON writ.rows USING btree (tenant, kind, status, key) WHERE (status IS NOT NULL);
+create policy own_tenant on writ.rows to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.tally (
+  tenant text collate "C" not null,
+  tally text collate "C" not null,
+  used double precision not null,
+  PRIMARY KEY (tenant, tally)
+) with (fillfactor=50) -- row level security forced;
+create policy own_tenant on writ.tally to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  ok boolean[];
+  h_position bigint[];
+  h_epoch bigint[];
+  k_version bigint[];
+  k_row text[];
+  k_new boolean[];
+  t_used double precision[];
+  t_there boolean[];
+  t_charged boolean[];
+  trial double precision[];
+  refused jsonb := '{}';
+  facts jsonb;
+  entry integer;
+  i integer := 1;
+  added integer := 0;
+  changed integer := 0;
+  removed integer := 0;
+  timed boolean := false;
+  guarded integer[] := '{}';
+  wanted bigint;
+  done bigint;
+begin
+  perform writ.begin_append(for_tenant, is_soft);
+
+  -- Events alone: the update is judge, lock and write.
+  if k_key is null and t_tally is null and 0 < all (e_position) and array_position(e_hash, null) is null then
+    with moved as (
+      update writ.head h set position = x.head, hash = x.hash
+      from unnest(e_run, e_position, e_epoch, e_head, e_hash) with ordinality x (run, position, epoch, head, hash, n)
+      where h.tenant = for_tenant and h.run = x.run and h.position = x.position and (x.epoch is null or h.epoch = x.epoch)
+      returning x.n
+    )
+    select array_agg(e.n in (select m.n from moved m) order by e.n) into ok
+    from generate_series(1, cardinality(e_run)) e (n);
+    insert into writ.event (tenant, run, position, type, v, at, body, hash)
+    select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
+    from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
+    where ok[x.entry];
+    return writ.append_facts(for_tenant, e_run, e_position, ok, null, null, null, refused);
+  end if;
+
+  -- Judged: only locks are taken.
+  select array_agg(h.position order by x.n), array_agg(h.epoch order by x.n),
+         array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
+  into h_position, h_epoch, ok
+  from unnest(e_run, e_position, e_epoch) with ordinality x (run, position, epoch, n)
+  left join lateral (
+    select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1 for no key update
+  ) h on true;
+
+  if k_key is not null then
+    select array_agg(coalesce(p.version, c.version) order by x.n), array_agg(coalesce(p.row, c.row) order by x.n)
+    into k_version, k_row
+    from unnest(k_kind, k_key, k_put) with ordinality x (kind, key, put, n)
+    left join lateral (
+      select version, row from writ.rows
+      where x.put and tenant = for_tenant and kind = x.kind and key = x.key limit 1 for no key update
+    ) p on true
+    left join lateral (
+      select version, row from writ.rows
+      where not x.put and tenant = for_tenant and kind = x.kind and key = x.key limit 1 for share
+    ) c on true;
+    for i in 1 .. coalesce(cardinality(c_entry), 0) loop
+      if k_version[c_key[i]] is distinct from c_was[i] then
+        ok[c_entry[i]] := false;
+      end if;
+    end loop;
+  end if;
+
+  if t_tally is not null then
+    select array_agg(coalesce(u.used, 0) order by x.n), array_agg(u.used is not null order by x.n), array_agg(false)
+    into t_used, t_there, t_charged
+    from unnest(t_tally) with ordinality x (tally, n)
+    left join lateral (
+      select used from writ.tally where tenant = for_tenant and tally = x.tally limit 1 for no key update
+    ) u on true;
+    i := 1;
+    while i <= cardinality(g_entry) loop
+      entry := g_entry[i];
+      trial := t_used;
+      while g_entry[i] = entry loop
+        if ok[entry] and trial[g_tally[i]] + g_amount[i] > g_limit[i] then
+          ok[entry] := false;
+          refused := refused || jsonb_build_object(entry::text, to_jsonb(t_used));
+        end if;
+        trial[g_tally[i]] := trial[g_tally[i]] + g_amount[i];
+        i := i + 1;
+      end loop;
+      if ok[entry] then
+        t_used := trial;
+      end if;
+    end loop;
+    for i in 1 .. cardinality(g_entry) loop
+      t_charged[g_tally[i]] := t_charged[g_tally[i]] or ok[g_entry[i]];
+    end loop;
+  end if;
+
+  facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
+    select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
+
+  -- Written.
+  update writ.head h set position = x.head, hash = x.hash
+  from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
+  where x.ok and x.hash is not null and x.found is not null and h.tenant = for_tenant and h.run = x.run;
+
+  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
+  if wanted > 0 then
+    insert into writ.head (tenant, run, position, hash)
+    select for_tenant, x.run, x.head, x.hash
+    from unnest(e_run, e_head, e_hash, ok, h_position) with ordinality x (run, head, hash, ok, found, n)
+    where x.ok and x.found is null order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a run began meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if k_key is not null then
+    k_new := array_fill(false, array[cardinality(k_key)]);
+    for i in 1 .. coalesce(cardinality(p_entry), 0) loop
+      if ok[p_entry[i]] then
+        if p_row[i] is null then
+          removed := removed + 1;
+        elsif k_version[p_key[i]] is null then
+          added := added + 1;
+          k_new[p_key[i]] := true;
+        else
+          changed := changed + 1;
+        end if;
+        timed := timed or k_kind[p_key[i]] = 'timer';
+      end if;
+    end loop;
+    -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
+    for i in 1 .. coalesce(cardinality(c_entry), 0) loop
+      if c_was[i] is null and ok[c_entry[i]] and not k_new[c_key[i]] then
+        k_new[c_key[i]] := true;
+        guarded := guarded || c_key[i];
+      end if;
+    end loop;
+    if removed > 0 then
+      delete from writ.rows r using unnest(p_entry, p_key, p_row) x (entry, key, row)
+      where ok[x.entry] and x.row is null and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
+    end if;
+    if changed > 0 then
+      update writ.rows r set version = x.version, row = x.row, status = x.status, run_id = x.run_id,
+             reuse_key = x.reuse_key, due_at = x.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           x (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[x.entry] and x.row is not null and k_version[x.key] is not null
+        and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
+    end if;
+  end if;
+
+  if t_tally is not null then
+    update writ.tally u set used = x.used
+    from unnest(t_tally, t_used, t_there, t_charged) x (tally, used, there, charged)
+    where x.there and x.charged and u.tenant = for_tenant and u.tally = x.tally;
+  end if;
+
+  if added + cardinality(guarded) > 0 then
+    insert into writ.rows (tenant, kind, key, version, row, status, run_id, reuse_key, due_at)
+    select for_tenant, k_kind[x.key], k_key[x.key], x.version, x.row, x.status, x.run_id, x.reuse_key, x.due_at
+    from (
+      select p.entry, p.key, p.version, p.row, p.status, p.run_id, p.reuse_key, p.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           p (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[p.entry] and p.row is not null and k_version[p.key] is null
+      union all
+      select null, g.key, 0, '', null, null, null, null from unnest(guarded) g (key)
+    ) x
+    order by x.key
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < added + cardinality(guarded) then
+      raise exception 'a row was added meanwhile' using errcode = '40001';
+    end if;
+    delete from writ.rows r using unnest(guarded) g (key)
+    where r.tenant = for_tenant and r.kind = k_kind[g.key] and r.key = k_key[g.key];
+  end if;
+
+  if t_tally is not null and false = any (t_there) then
+    select count(*) into wanted from unnest(t_there, t_charged) x (there, charged) where x.charged and not x.there;
+    insert into writ.tally (tenant, tally, used)
+    select for_tenant, x.tally, x.used
+    from unnest(t_tally, t_used, t_there, t_charged) with ordinality x (tally, used, there, charged, n)
+    where x.charged and not x.there order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a tally was begun meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if timed then
+    delete from writ.due d using unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is null and d.tenant = for_tenant and d.run = k_key[x.key];
+    -- Whoever claims a due run locks its head, so there must be one.
+    insert into writ.head (tenant, run, position)
+    select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
+    on conflict do nothing;
+    insert into writ.due (tenant, run, at)
+    select for_tenant, k_key[x.key], x.due from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
+    on conflict (tenant, run) do update set at = excluded.at;
+  end if;
+
+  insert into writ.event (tenant, run, position, type, v, at, body, hash)
+  select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
+  from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
+  where ok[x.entry];
+  return facts;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.append_facts(for_tenant text, e_run text[], e_position bigint[], ok boolean[], k_version bigint[], k_row text[], keys integer[], refused jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if true = all (ok) then
+    return null;
+  end if;
+  return jsonb_build_object(
+    'entries', (
+      select jsonb_agg(jsonb_build_object(
+        'entry', x.n, 'position', coalesce(h.position, 0), 'epoch', h.epoch, 'hash', encode(v.hash, 'hex'),
+        'used', refused -> x.n::text))
+      from unnest(e_run, e_position, ok) with ordinality x (run, position, ok, n)
+      left join writ.head h on h.tenant = for_tenant and h.run = x.run
+      left join writ.event v on v.tenant = for_tenant and v.run = x.run and v.position = x.position + 1
+      where not x.ok),
+    'keys', (
+      select jsonb_agg(jsonb_build_object('key', x.key, 'version', k_version[x.key], 'row', k_row[x.key]))
+      from unnest(keys) x (key)));
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.append_one(for_tenant text, is_soft boolean, of_run text, from_position bigint, under_epoch bigint, event_type text, event_v integer, event_at bigint, event_body text, event_hash bytea, put_kind text, put_key text, put_was bigint, put_row text, charge_tally text, charge_amount double precision, charge_limit double precision)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  if is_soft then
+    perform set_config('synchronous_commit', 'off', true);
+  elsif current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  update writ.head set position = from_position + 1, hash = event_hash
+  where tenant = for_tenant and run = of_run and position = from_position
+    and (under_epoch is null or epoch = under_epoch);
+  if not found then
+    return false;
+  end if;
+  if put_was is not null then
+    update writ.rows set version = put_was + 1, row = put_row
+    where tenant = for_tenant and kind = put_kind and key = put_key and version = put_was;
+    if not found then
+      raise exception 'a row is another one' using errcode = 'WR001';
+    end if;
+  end if;
+  if charge_tally is not null then
+    update writ.tally set used = used + charge_amount
+    where tenant = for_tenant and tally = charge_tally and (charge_limit is null or used + charge_amount <= charge_limit);
+    if not found then
+      raise exception 'a charge does not fit' using errcode = 'WR001';
+    end if;
+  end if;
+  if put_kind is not null and put_was is null then
+    insert into writ.rows (tenant, kind, key, version, row) values (for_tenant, put_kind, put_key, 1, put_row)
+    on conflict do nothing;
+    if not found then
+      raise exception 'a row is not new' using errcode = 'WR001';
+    end if;
+  end if;
+  insert into writ.event (tenant, run, position, type, v, at, body, hash)
+  values (for_tenant, of_run, from_position + 1, event_type, event_v, event_at, event_body, event_hash);
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.begin_append(for_tenant text, is_soft boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  if is_soft then
+    perform set_config('synchronous_commit', 'off', true);
+  elsif current_setting('synchronous_commit') = 'off' then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.blob_of(for_tenant text, of_hash text)
+ RETURNS bytea
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select b.bytes from writ.blob b where b.tenant = for_tenant and b.hash = of_hash);
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.boot_name()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not exists (select from writ.boot) then
+    perform set_config('synchronous_commit', 'off', true);
+    insert into writ.boot default values on conflict do nothing;
+  end if;
+  return (select format('%s %s %s', b.name, d.oid, extract(epoch from pg_postmaster_start_time()))
+          from writ.boot b, pg_catalog.pg_database d where d.datname = current_database());
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.claim(for_tenant text, of_run text, by_worker text, lease_ms bigint, given_now bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+  held bigint;
+  given bigint;
+begin
+  perform writ.begin_append(for_tenant, false);
+  select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
+  if not found then
+    insert into writ.head (tenant, run, position) values (for_tenant, of_run, 0) on conflict do nothing;
+    select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
+  end if;
+  insert into writ.lease as l (tenant, run, epoch, worker, until)
+  values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms)
+  on conflict (tenant, run) do update set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until
+  where l.tenant = for_tenant and (l.until <= now_ms or l.worker = excluded.worker)
+  returning l.epoch into given;
+  if given is not null then
+    update writ.head set epoch = given where tenant = for_tenant and run = of_run;
+  end if;
+  return given;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint)
+ RETURNS TABLE(tenant text, run text, epoch bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "writ.claiming" TO 'yes'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+  d_tenant text[];
+  d_run text[];
+  d_epoch bigint[];
+begin
+  perform writ.begin_append('', false);
+  with free as materialized (
+    select d.tenant, d.run, d.at, h.epoch from writ.due d
+    join writ.head h on h.tenant = d.tenant and h.run = d.run
+    left join writ.lease l on l.tenant = d.tenant and l.run = d.run
+    where d.at <= now_ms and (l.until is null or l.until <= now_ms)
+    order by d.at, d.tenant, d.run limit most
+    for no key update of h skip locked
+  )
+  select array_agg(f.tenant order by f.at, f.tenant, f.run), array_agg(f.run order by f.at, f.tenant, f.run),
+         array_agg(coalesce(f.epoch, 0) + 1 order by f.at, f.tenant, f.run)
+  into d_tenant, d_run, d_epoch from free f;
+  if d_run is null then
+    return;
+  end if;
+  return query
+    with given as (
+      insert into writ.lease as l (tenant, run, epoch, worker, until)
+      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
+      on conflict on constraint lease_pkey do update
+      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until where l.until <= now_ms
+      returning l.tenant, l.run, l.epoch
+    ), moved as (
+      update writ.head h set epoch = g.epoch from given g where h.tenant = g.tenant and h.run = g.run
+      returning h.tenant, h.run, h.epoch
+    )
+    select m.tenant, m.run, m.epoch from unnest(d_tenant, d_run) with ordinality x (tenant, run, n)
+    join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, at_position bigint[], with_hash bytea[], blob_hash text[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  erased bigint;
+begin
+  perform writ.begin_append(for_tenant, false);
+  delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
+  update writ.event e set body = null, body_hash = x.hash
+  from unnest(at_position, with_hash) x (position, hash)
+  where e.tenant = for_tenant and e.run = of_run and e.position = x.position and e.body is not null;
+  get diagnostics erased = row_count;
+  return erased;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.events(for_tenant text, of_run text, after_position bigint, most bigint)
+ RETURNS TABLE(n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select e.position, e.type, e.v, e.at, e.body, e.hash, e.body_hash from writ.event e
+    where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.head_of(for_tenant text, of_run text)
+ RETURNS TABLE(n bigint, hash bytea)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.list(for_tenant text, of_kind text, by_field text, equal_to text, after_key text, is_newest boolean, most bigint)
+ RETURNS TABLE(key text, version bigint, text text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query execute
+    'select r.key, r.version, r.row from writ.rows r where r.tenant = $1 and r.kind = $2'
+    || case when by_field is null then '' else format(' and r.%I = $3', by_field) end
+    || case when after_key is null then '' when is_newest then ' and r.key < $4' else ' and r.key > $4' end
+    || ' order by r.key' || case when is_newest then ' desc' else '' end || ' limit $5'
+  using for_tenant, of_kind, equal_to, after_key, most;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, of_run text, under_epoch bigint, of_step text, of_attempt bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform writ.begin_append(for_tenant, true);
+  perform 1 from writ.head where tenant = for_tenant and run = of_run and epoch = under_epoch for no key update;
+  if not found then
+    return false;
+  end if;
+  insert into writ.marker (tenant, run, step, attempt, epoch) values (for_tenant, of_run, of_step, of_attempt, under_epoch)
+  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+  return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)
+ RETURNS TABLE(there boolean, boot text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select exists (
+      select from writ.marker m
+      where m.tenant = for_tenant and m.run = of_run and m.step = of_step and m.attempt = of_attempt
+    ), writ.boot_name();
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.next_due(given_now bigint)
+ RETURNS TABLE(now_ms bigint, due bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "writ.claiming" TO 'yes'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  now_ms := coalesce(given_now, writ.now_ms());
+  select d.at into due from writ.due d where d.at > now_ms order by d.at limit 1;
+  return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.now_ms()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION writ.put_blob(for_tenant text, of_hash text, all_bytes bytea)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform writ.begin_append(for_tenant, true);
+  insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.release(for_tenant text, of_run text, by_worker text, under_epoch bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform writ.begin_append(for_tenant, true);
+  delete from writ.lease where tenant = for_tenant and run = of_run and worker = by_worker and epoch = under_epoch;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.renew(c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  for_tenant text;
+  kept bigint[];
+  all_kept bigint[] := '{}';
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) order by x.tenant loop
+    perform set_config('writ.tenant', for_tenant, true);
+    with renewed as (
+      update writ.lease l set until = coalesce(given_now, writ.now_ms()) + lease_ms
+      from unnest(c_tenant, c_run, c_worker, c_epoch) with ordinality x (tenant, run, worker, epoch, n)
+      where l.tenant = for_tenant and x.tenant = for_tenant and l.run = x.run and l.worker = x.worker and l.epoch = x.epoch
+      returning x.n
+    )
+    select array_agg(r.n) into kept from renewed r;
+    all_kept := all_kept || kept;
+  end loop;
+  return array(select n from generate_series(1, cardinality(c_run)) n where n <> all (all_kept) order by n);
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.row_of(for_tenant text, of_kind text, of_key text)
+ RETURNS TABLE(key text, version bigint, text text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.used_of(for_tenant text, of_tally text)
+ RETURNS double precision
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select t.used from writ.tally t where t.tenant = for_tenant and t.tally = of_tally);
+end $function$;
