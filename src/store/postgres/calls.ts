@@ -6,7 +6,7 @@ import { failed, isRefusal, sqlState, unknown } from "./postgres-fault.ts";
 export interface Call {
   readonly name: string;
   readonly values: readonly Value[];
-  /** Whether a lost answer leaves open what is in the store. */
+  /** Whether it writes a fact: then a lost answer is told, and never just asked for again. */
   readonly writes?: boolean;
 }
 
@@ -47,8 +47,9 @@ export function callsOn(pool: Pool, where: string): Calls {
     } catch (error) {
       isBroken = !isRefusal(error);
       const state = sqlState(error);
-      if (state !== null && (refused(state) || (isPreparing && isPoolers(state)))) throw new Refusal(state, error);
-      throw isBroken && call.writes ? unknown(error, where) : failed(error, where);
+      if (state !== null && (refused(state) || isPoolers(state))) throw new Refusal(state, error);
+      if (!isBroken) throw failed(error, where);
+      throw call.writes ? unknown(error, where) : new Lost(error);
     } finally {
       connection.release(isBroken);
     }
@@ -58,12 +59,24 @@ export function callsOn(pool: Pool, where: string): Calls {
     try {
       return (await attempt(call, refused)) as readonly Row[];
     } catch (error) {
-      if (!(error instanceof Refusal && isPoolers(error.sqlState))) throw error;
-      // Between us and Postgres is a pooler that changes servers between two transactions.
-      isPreparing = false;
-      return (await attempt(call, refused)) as readonly Row[];
+      const isPooled = error instanceof Refusal && isPoolers(error.sqlState) && isPreparing;
+      if (!isPooled && !(error instanceof Lost)) throw error;
+      // A pooler that changes servers between two transactions knows no statements by name.
+      if (isPooled) isPreparing = false;
+      return (await attempt(call, refused).catch((again: unknown) => {
+        throw again instanceof Lost ? failed(again.cause, where) : again;
+      })) as readonly Row[];
     }
   };
+}
+
+/** The connection broke, and asking again does no harm. The server may have ended it long ago. */
+class Lost extends Error {
+  override readonly name = "Lost";
+
+  constructor(cause: unknown) {
+    super("lost", { cause });
+  }
 }
 
 const texts = new Map<string, string>();

@@ -25,6 +25,7 @@ export interface Pool {
   connect(): Promise<PoolClient>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): void;
+  on(event: "connect", listener: (client: Client) => void): void;
 }
 
 export interface Connection {

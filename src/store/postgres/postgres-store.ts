@@ -76,8 +76,9 @@ function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions
   };
   const pool = (max: number, idleTimeoutMillis: number): Pool => {
     const made = new Pool({ ...settings, query_timeout: answerMs, max, idleTimeoutMillis, allowExitOnIdle: true });
-    // A connection that breaks while nobody uses it is replaced when somebody does; unheard, it would end the process.
+    // A connection that breaks is told to whoever uses it, and replaced. Said to nobody, it would also end the process.
     made.on("error", () => {});
+    made.on("connect", (client) => client.on("error", () => {}));
     return made;
   };
   const appends = pool(LANES, 0);
