@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Clock } from "../src/core/clock.ts";
+import type { Store } from "../src/core/store.ts";
+import { driver } from "../src/store/postgres/driver.ts";
+import { postgres } from "../src/store/postgres/postgres-store.ts";
+import { fakeClock } from "../src/testing/clock.ts";
+import { leaseMs } from "../src/testing/store-contract/law.ts";
+import { storeContract } from "../src/testing/store-contract.ts";
+import { database } from "./postgres/database.ts";
+import { poolerTo } from "./postgres/pooler.ts";
+
+const servers = 3;
+
+describe("the Postgres store behind a transaction pooler", () => {
+  const made = database();
+  const pooler = poolerTo(() => made.url, servers);
+  let clock: Clock = fakeClock();
+  let store: Store;
+  beforeAll(async () => {
+    store = await postgres(pooler.url, { clock: { now: () => clock.now() }, leaseMs });
+  });
+  afterAll(() => store.close());
+
+  const checks = storeContract(async (setting) => {
+    await made.empty();
+    clock = setting.clock;
+    return { ...store, close: async () => {} };
+  });
+  for (const { title, check } of checks) it(title, check);
+
+  it("leaves no tenant, no haste and no transaction on a connection", async () => {
+    const client = new (driver().Client)({
+      connectionString: pooler.url,
+      application_name: "test",
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+    });
+    await client.connect();
+    const text = "select current_setting('writ.tenant', true), current_setting('synchronous_commit'), pg_backend_pid()";
+    const found: (readonly [string | null, string, number])[] = [];
+    for (let nth = 0; nth < servers; nth += 1)
+      found.push(...(await client.query<readonly [string | null, string, number]>({ text, rowMode: "array" })).rows);
+    await client.end();
+    expect(new Set(found.map(([, , backend]) => backend)).size).toBe(servers);
+    expect(new Set(found.map(([tenant, sync]) => `${tenant ?? ""} ${sync}`))).toEqual(new Set([" on"]));
+  });
+});
