@@ -121,13 +121,16 @@ export async function assertUsable(connection: Connection, where: string): Promi
 }
 
 async function assertServer(connection: Connection, where: string): Promise<void> {
-  const text =
-    "select current_setting('server_version_num')::integer, current_setting('server_version'), current_setting('server_encoding')";
-  const { rows } = await connection.query<readonly [number, string, string]>({ text, rowMode: "array" });
-  const [number = 0, version = "", encoding = ""] = rows[0] ?? [];
+  const text = `select current_setting('server_version_num')::integer, current_setting('server_version'),
+    current_setting('server_encoding'), pg_is_in_recovery()`;
+  const { rows } = await connection.query<readonly [number, string, string, boolean]>({ text, rowMode: "array" });
+  const [number = 0, version = "", encoding = "", isStandby = false] = rows[0] ?? [];
   if (number < oldestServer) {
     const message = `${where} is Postgres ${version}; Writ needs ${oldestServer / 10_000} or later`;
     throw new FaultError(fault("STORE_UNUSABLE", message, { found: version }));
+  }
+  if (isStandby) {
+    throw new FaultError(fault("STORE_READ_ONLY", `${where} is a standby; connect to the primary it follows`));
   }
   if (encoding !== "UTF8") {
     const message = `${where} keeps its text as ${encoding}; Writ needs a database with encoding UTF8`;

@@ -28,8 +28,14 @@ const kinds: Readonly<Record<string, Kind>> = {
   "57P03": { code: "STORE_FAILED", about: "it is starting or stopping; try again" },
   ECONNREFUSED: { code: "STORE_FAILED", about: "nobody answers there; start the server, or check host and port" },
   ENOTFOUND: { code: "STORE_FAILED", about: "there is no such host; check its name" },
-  ETIMEDOUT: { code: "STORE_FAILED", about: "no answer in time; check host, port and firewall" },
+  ETIMEDOUT: {
+    code: "STORE_FAILED",
+    about: "no connection in time; allow more with `connections` if all are busy, else check host, port and firewall",
+  },
 };
+
+/** What the driver says, without a code, when it has waited long enough. */
+const noConnection = /timeout exceeded when trying to connect|timeout expired/;
 
 /** Whether Postgres said no and lives: then nothing of the transaction is left. Anything else may have been too late to tell. */
 export function isRefusal(error: unknown): error is Reported {
@@ -45,7 +51,7 @@ export function failed(error: unknown, where: string): FaultError {
   if (error instanceof FaultError) return error;
   const said = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const known = kinds[code] ?? kinds[code.slice(0, 2)];
+  const known = kinds[code] ?? kinds[code.slice(0, 2)] ?? (noConnection.test(said) ? kinds.ETIMEDOUT : undefined);
   const { code: name, about } = known ?? { code: "STORE_FAILED", about: "nothing was written" };
   return new FaultError(fault(name, `${where}: ${about} (${said || code})`, { postgres: code }), { cause: error });
 }
