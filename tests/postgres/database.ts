@@ -16,6 +16,8 @@ export interface Database {
   query<Row extends readonly unknown[]>(text: string): Promise<readonly Row[]>;
   /** As the application, several statements on a connection of their own; the rows of the only one that has any. */
   asApp(text: string): Promise<readonly (readonly unknown[])[]>;
+  /** A connection of its own, as the owner; whoever asks for it ends it. */
+  session(): Promise<Client>;
   /** How Postgres carries out each statement inside of these calls, made by the application's role. */
   plansOf(calls: readonly Call[]): Promise<readonly string[]>;
   /** Every table as it was after migrating. */
@@ -69,6 +71,11 @@ function unmigrated(): Database {
       } finally {
         await client.end();
       }
+    },
+    session: async () => {
+      const session = clientOf(inDatabase(server, name));
+      await session.connect();
+      return session;
     },
     plansOf: async (calls) => {
       const client = clientOf(inDatabase(server, name));

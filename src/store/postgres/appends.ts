@@ -15,11 +15,24 @@ const MOST_TRIES = 20;
 /** What a transaction says that lost a race and left nothing behind: the same again finds out why. */
 const raced = (sqlState: string): boolean => sqlState === "40001" || sqlState === "40P01";
 
-export function appends(calls: Calls, lanes: number, where: string): Pick<Store, "append"> & Pick<GroupCommit, "idle"> {
-  const sending = new Sending(calls, where);
-  const { append, idle } = groupCommit(lanes, (batch) => sending.send(batch));
+export interface AppendSetting {
+  readonly calls: Calls;
+  readonly lanes: number;
+  readonly where: string;
+  /** Is told of every entry that landed. */
+  landed(entry: Entry): void;
+}
+
+export function appends(setting: AppendSetting): Pick<Store, "append"> & Pick<GroupCommit, "idle"> {
+  const sending = new Sending(setting.calls, setting.where);
+  const group = groupCommit(setting.lanes, (batch) => sending.send(batch));
+  const append = async (entry: Entry): Promise<Landing> => {
+    const landing = await group.append(entry);
+    if (landing.landed) setting.landed(entry);
+    return landing;
+  };
   return {
-    idle,
+    idle: group.idle,
     append: async (entries) => {
       entries.forEach(assertSound);
       const [only] = entries;

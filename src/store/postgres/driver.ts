@@ -42,6 +42,8 @@ interface PoolClient extends Connection {
 export interface Client extends Connection {
   connect(): Promise<void>;
   end(): Promise<void>;
+  /** From then on it does not keep the process from ending. */
+  unref(): void;
   on(event: "error" | "end", listener: (error?: Error) => void): void;
   on(event: "notification", listener: (message: { readonly payload?: string }) => void): void;
   on(event: "notice", listener: (notice: { readonly message?: string }) => void): void;

@@ -100,8 +100,8 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
       isOpen ? calls(call, refused) : Promise.reject(closedFault(where));
   const calls = whileOpen(callsOn(pools.others, where));
   const server = serverClock();
-  const { idle, append } = appends(callsOn(pools.appends, where), LANES, where);
-  const { watch, stop } = watching(pools.listener, timers, randomUUID());
+  const { watch, tell, stop } = watching(pools.listener, calls, timers, randomUUID());
+  const { idle, append } = appends({ calls: callsOn(pools.appends, where), lanes: LANES, where, landed: tell });
   const { nextDue, ...leases } = claims({ calls, leaseMs, givenNow: () => clock?.now() ?? null, serverClock: server });
   let boot = await bootOf(calls);
   await nextDue(); // Tells the time.

@@ -662,6 +662,14 @@ begin
     select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.tell(who text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('writ', who);
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.used_of(for_tenant text, of_tally text)
  RETURNS double precision
  LANGUAGE plpgsql

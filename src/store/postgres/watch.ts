@@ -1,81 +1,131 @@
 import type { Timers } from "../../core/clock.ts";
+import type { Entry } from "../../core/store.ts";
+import type { Calls } from "./calls.ts";
 import type { Client } from "./driver.ts";
 
-/** Hints that come closer together than this are one. */
-const everyMs = 50;
+/** The first hint is passed on at once, and those that come within this time after it as one. */
+const everyMs = 200;
 const reconnectMs = 5_000;
-
-const channel = "writ";
 
 export interface Watching {
   watch(hint: () => void): () => void;
+  /** Tells the others, if they would want to know. */
+  tell(landed: Entry): void;
   stop(): Promise<void>;
 }
 
 /**
- * Listens for what other processes say they wrote. A hint is never the place to fail: where nobody can listen, as behind a
+ * What one process writes, the others hear of. A hint is never the place to fail: where nobody can listen, as behind a
  * transaction pooler, the sweep finds everything a little later.
  */
-export function watching(open: () => Client, timers: Timers, self: string): Watching {
+export function watching(open: () => Client, calls: Calls, timers: Timers, self: string): Watching {
   const hints = new Set<() => void>();
-  let listener: Client | null = null;
-  let cancel = () => {};
-  let isSet = false;
-
-  const tell = (): void => {
-    if (isSet) return;
-    isSet = true;
-    const stop = timers.after(everyMs, () => {
-      isSet = false;
-      for (const hint of hints) hint();
-    });
-    cancelTell = () => {
-      stop();
-      isSet = false;
-    };
-  };
-  let cancelTell = () => {};
-
-  const listen = async (): Promise<void> => {
-    const client = open();
-    listener = client;
-    const isOver = () => listener !== client;
-    const again = (): void => {
-      if (isOver()) return;
-      listener = null;
-      cancel = timers.after(reconnectMs, () => void listen());
-    };
-    client.on("error", again);
-    client.on("end", again);
-    client.on("notification", ({ payload }) => {
-      if (payload !== self) tell();
-    });
-    try {
-      await client.connect();
-      await client.query(`listen ${channel}`);
-      tell(); // Whatever was said before we listened.
-    } catch {
-      again();
-    }
-    if (isOver()) await client.end().catch(() => {});
-  };
-
+  const { pass, stop: quiet } = throttled(timers, () => {
+    for (const hint of [...hints]) hint();
+  });
+  const { listen, stop: deafen } = listening(open, timers, (sender) => {
+    if (sender !== self) pass();
+  });
   const stop = async (): Promise<void> => {
-    cancel();
-    cancelTell();
-    const client = listener;
-    listener = null;
-    await client?.end().catch(() => {});
+    quiet();
+    await deafen();
   };
-
   return {
     watch: (hint) => {
-      if (hints.size === 0) void listen();
+      if (hints.size === 0) listen();
       hints.add(hint);
       return () => {
         if (hints.delete(hint) && hints.size === 0) void stop();
       };
     },
+    tell: telling(calls, self),
     stop,
+  };
+}
+
+/** One message is under way at most, and one more waits for what was written since. */
+function telling(calls: Calls, self: string): (landed: Entry) => void {
+  let isUnderWay = false;
+  let isWanted = false;
+  const tell = async (): Promise<void> => {
+    isUnderWay = true;
+    while (isWanted) {
+      isWanted = false;
+      await calls({ name: "tell", values: [self] }).catch(() => []);
+    }
+    isUnderWay = false;
+  };
+  return (entry) => {
+    if (!isNews(entry)) return;
+    isWanted = true;
+    if (!isUnderWay) void tell();
+  };
+}
+
+/** A command from outside, for whoever holds the run; or what lists show of a run, for whoever waits for it. */
+function isNews({ expect, puts }: Entry): boolean {
+  return expect.epoch === null || puts.some(({ table }) => table === "run");
+}
+
+function throttled(timers: Timers, work: () => void): { pass(): void; stop(): void } {
+  let cancel: (() => void) | null = null;
+  let isWanted = false;
+  const pass = (): void => {
+    isWanted = cancel !== null;
+    if (cancel !== null) return;
+    cancel = timers.after(everyMs, () => {
+      cancel = null;
+      if (isWanted) pass();
+    });
+    work();
+  };
+  return {
+    pass,
+    stop: () => {
+      cancel?.();
+      cancel = null;
+    },
+  };
+}
+
+function listening(
+  open: () => Client,
+  timers: Timers,
+  heard: (sender: string) => void,
+): { listen(): void; stop(): Promise<void> } {
+  let listener: Client | null = null;
+  let cancel = () => {};
+  const listen = (): void => {
+    const client = open();
+    listener = client;
+    const again = (): void => {
+      if (listener !== client) return;
+      listener = null;
+      cancel = timers.after(reconnectMs, listen);
+    };
+    client.on("error", again);
+    client.on("end", again);
+    client.on("notification", ({ payload = "" }) => heard(payload));
+    void attend(client, again);
+  };
+  const attend = async (client: Client, again: () => void): Promise<void> => {
+    try {
+      await client.connect();
+      client.unref();
+      await client.query("listen writ");
+      heard(""); // Whatever was said before.
+    } catch {
+      again();
+    }
+    if (listener !== client) await client.end().catch(() => {});
+  };
+  return {
+    listen,
+    stop: async () => {
+      cancel();
+      const client = listener;
+      listener = null;
+      await client?.end().catch(() => {});
+    },
   };
 }

@@ -150,3 +150,9 @@ begin
   return (select format('%s %s %s', b.name, d.oid, extract(epoch from pg_postmaster_start_time()))
           from writ.boot b, pg_catalog.pg_database d where d.datname = current_database());
 end $$;
+
+-- A hint that something was written, and by whom. In a transaction of its own: those that notify commit one after the other.
+create function writ.tell(who text) returns void language plpgsql as $$
+begin
+  perform pg_notify('writ', who);
+end $$;
