@@ -34,7 +34,7 @@ export function database(): Database {
 }
 
 /** The same without tables. */
-function unmigrated(): Database {
+export function unmigrated(): Database {
   const name = `writ_${randomBytes(6).toString("hex")}`;
   let server = "";
   let client: Client | null = null;

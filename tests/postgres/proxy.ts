@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { type Message, Messages, textsIn } from "./wire.ts";
 
 /** What becomes of the next append: its connection is cut as it commits, and the server has heard of the commit, or has not. */
-export type Cut =
+type Cut =
   | "landed" // The server commits; the answer is never heard.
   | "not landed" // The server is left with the work done and no word to commit.
   | "landing late"; // The client hears that the connection is cut; the server goes on when `release` is called.

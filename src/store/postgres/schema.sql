@@ -502,7 +502,7 @@ begin
     join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, at_position bigint[], with_hash bytea[], blob_hash text[])
+CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[])
  RETURNS bigint
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -511,9 +511,14 @@ CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, at_position 
  SET enable_seqscan TO 'off'
 AS $function$
 declare
+  reached bigint;
   erased bigint;
 begin
   perform writ.begin_append(for_tenant, false);
+  select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
+  if coalesce(reached, 0) <> from_position then
+    return null;
+  end if;
   delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
   update writ.event e set body = null, body_hash = x.hash
   from unnest(at_position, with_hash) x (position, hash)
@@ -660,6 +665,37 @@ begin
   perform set_config('writ.tenant', for_tenant, true);
   return query
     select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.runs(for_tenant text, after_run text, most bigint)
+ RETURNS TABLE(run text)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    with recursive told (run) as (
+      (select e.run from writ.event e where e.tenant = for_tenant and e.run > after_run order by e.run limit 1)
+      union all
+      select (select e.run from writ.event e where e.tenant = for_tenant and e.run > t.run order by e.run limit 1)
+      from told t where t.run is not null
+    )
+    (select t.run from told t where t.run is not null limit most)
+    union
+    (select h.run from writ.head h
+     where h.tenant = for_tenant and h.run > after_run and h.position > 0 order by h.run limit most)
+    order by run limit most;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.tallies(for_tenant text, after_tally text, most bigint)
+ RETURNS TABLE(tally text, used double precision)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select t.tally, t.used from writ.tally t
+    where t.tenant = for_tenant and t.tally > after_tally order by t.tally limit most;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.tell(who text)

@@ -91,12 +91,12 @@ create function writ.erase(
 set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
 as $$
 declare
-  found bigint;
+  reached bigint;
   erased bigint;
 begin
   perform writ.begin_append(for_tenant, false);
-  select h.position into found from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
-  if coalesce(found, 0) <> from_position then
+  select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
+  if coalesce(reached, 0) <> from_position then
     return null;
   end if;
   delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
