@@ -1,5 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { problemAffectsResolutionKind } from "@arethetypeswrong/core/problems";
 import { publint } from "publint";
@@ -33,6 +33,18 @@ describe("the package, as it would be published", () => {
     const strict = ["--strict", "--exactOptionalPropertyTypes", "--noEmit", "--skipLibCheck", "false"];
     const tsc = join("node_modules", "typescript", "bin", "tsc");
     expect(packed.node(tsc, ...options, ...strict, "user.mts")).toEqual({ status: 0, stdout: "", stderr: "" });
+  });
+
+  it("has pages whose links lead to what is in it", () => {
+    const folder = join(packed.folder, "node_modules", "writ");
+    const pages = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+    expect(pages).toContain(join("docs", "guides", "first-tool.md"));
+    const missing = pages.flatMap((page) =>
+      [...readFileSync(join(folder, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+        .filter(([, target = ""]) => !existsSync(join(folder, dirname(page), target)))
+        .map(([link]) => `${page}: ${link}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it("is called by its name", () => {
