@@ -5,7 +5,19 @@ import type { Entry, Store } from "../src/core/store.ts";
 import { batchCall, batchOf } from "../src/store/postgres/batch.ts";
 import { type PostgresOptions, postgres } from "../src/store/postgres/postgres-store.ts";
 import { fakeClock } from "../src/testing/clock.ts";
-import { acme, ana, bob, claimed, dueAt, entry, globex, hire, landed, row, send } from "../src/testing/store-contract/law.ts";
+import {
+  acme,
+  ana,
+  bob,
+  claimed,
+  dueAt,
+  entry,
+  globex,
+  hire,
+  landed,
+  row,
+  send,
+} from "../src/testing/store-contract/law.ts";
 import { database } from "./postgres/database.ts";
 import { dumpOf } from "./postgres/dump.ts";
 
