@@ -68,6 +68,13 @@ describe("sending the identical call again", () => {
     expect(again(pass(until - noon - 1), starts("send")).states).toMatchObject({ send: "running" });
   });
 
+  it("is not promised a third time, either, when its time is over", () => {
+    const twice = again(pass(minute), starts("send"), goesUnheard("send"));
+    const left = until - noon - minute;
+    expect(twice.when(pass(left - 1), settles("send", null)).states).toMatchObject({ send: "ready" });
+    expect(twice.when(pass(left), settles("send", null)).standing("send")).toMatchObject(asks);
+  });
+
   it("counts its time from the first time the call went out, not from the last", () => {
     const twice = again(pass(5 * minute), starts("send"), goesUnheard("send"));
     expect(twice.said("step.doubted").exits.resend_until).toBe(until);

@@ -88,17 +88,18 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
   }
   const again = resendAt(step, now);
   const may = exits.resend_until !== null && again < exits.resend_until && mayAct(run, step);
-  if (may && again <= now)
+  if (may && again === now)
     return by({ as: "resend" }, "declaration", "the tool promises that the same key is harmless");
   const why = sighting?.why ?? (may ? "it was sent again not long ago" : "nobody here can tell");
   return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at: may ? again : null }] };
 }
 
-/** At once, then ever more patiently: a world that does not answer is not asked all the time. */
+/** At once, then ever more patiently: a world that does not answer is not asked all the time. Never before now. */
 function resendAt({ act }: Step, now: Instant): Instant {
   if (act === null || act.sent_at === act.started_at) return now;
   const passed = act.started_at - act.sent_at;
-  return (act.started_at + Math.min(RESEND_MS.most, Math.max(RESEND_MS.least, passed))) as Instant;
+  const pause = Math.min(RESEND_MS.most, Math.max(RESEND_MS.least, passed));
+  return Math.max(now, act.started_at + pause) as Instant;
 }
 
 const RESEND_MS = { least: 1000, most: 60_000 };
