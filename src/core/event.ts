@@ -288,4 +288,6 @@ export interface Duplicate {
   readonly step: StepId;
   readonly generation: number;
   readonly certain: boolean;
+  /** It did nothing, and what came before it is what would be repeated. */
+  readonly idle?: true;
 }

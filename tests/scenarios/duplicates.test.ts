@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../src/core/tool.ts";
-import { type Actor, actor, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
+import { type Actor, actor, eventsOf, faultOf, hang, promised, says, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const pays = (more: object = {}, deed: Parameters<typeof actor>[1] = ({ context: { key } }) => ({ id: key })) =>
@@ -42,6 +42,19 @@ describe.each(places)("the same act in another run, on $name", ({ newStage }) =>
     expect(await eventsOf(third, "gate.opened")).toMatchObject([
       { duplicate_of: { run: second.run_id, generation: 2 } },
     ]);
+    expect(pay.calls).toHaveLength(2);
+  });
+
+  it("is held though the one that was to repeat it did nothing: the first still stands", async () => {
+    const pay = pays({}, [() => ({ id: "p1" }), says("INVALID_INPUT"), () => ({ id: "p3" })]);
+    const engine = await newStage().open({ tools: [pay.tool] });
+    await (await engine.submit(plan(), { principal: bot })).result();
+    const second = await engine.submit(plan(), { principal: bot });
+    const [gate] = (await second.result()).gates;
+    await engine.approve(gate?.gate_id as string, { principal: ana });
+    expect((await second.result()).steps.pay).toMatchObject({ state: "failed_final" });
+    const third = await engine.submit(plan(), { principal: bot });
+    expect((await third.result()).gates).toMatchObject([{ step_id: "pay" }]);
     expect(pay.calls).toHaveLength(2);
   });
 

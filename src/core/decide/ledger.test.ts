@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { digestOf, hire, keyOf, later, ledgerFact, order, plan, sendMail, step } from "../../testing/given/cast.ts";
-import { absent, accepts, approves, does, seen, starts, unclear } from "../../testing/given/moves.ts";
+import { absent, accepts, approves, does, saysNotDone, seen, starts, unclear } from "../../testing/given/moves.ts";
 import { given, pass, type Told } from "../../testing/given.ts";
 import type { RunId, StepId } from "../id.ts";
 import type { LedgerFact, ToolFacts } from "../proposal.ts";
@@ -290,5 +290,41 @@ describe("saying yes, again", () => {
     const undone = asking({}, { run_id: "run_fork" as RunId, origin: hire, state: "compensated" });
     const told = undone.when(starts("send"), approves("send"), starts("send"));
     expect(told.said("step.started").ledger).toEqual({ version: 6, generation: 2 });
+  });
+});
+
+describe("a later generation that came to nothing", () => {
+  const nothing = ["not_done", "absent"] as const;
+  const others = Object.entries(owners).filter(([owner]) => owner !== "the same step");
+  const free = others.flatMap(([owner, row]) =>
+    nothing.map((state) => ({ owner, row: { ...row, state, generation: 2 } })),
+  );
+
+  it.each(free)("is not free to anyone but who was told to repeat it ($owner, $row.state)", ({ row }) => {
+    const told = asking({}, row).when(starts("send"));
+    expect(told.said("gate.opened")).toMatchObject({
+      reason: expect.stringContaining("what came before it stands"),
+      duplicate_of: { run: row.run_id, generation: 2, certain: false, idle: true },
+    });
+    expect(told.when(approves("send"), starts("send")).said("step.started").ledger?.generation).toBe(3);
+  });
+
+  it("was shown as such: the yes is none to it once it is tried again and may have done something", () => {
+    const told = asking({}, { state: "not_done", generation: 2 }).when(starts("send"), approves("send"));
+    const doubtful = told.hearing(ledgerFact({ state: "in_doubt", generation: 2 })).when(starts("send"));
+    expect(doubtful.said("gate.opened").duplicate_of).toEqual({
+      run: order,
+      step: "send",
+      generation: 2,
+      certain: false,
+    });
+  });
+
+  it("is tried again by who was told, as long as the yes is good", () => {
+    const held = asking({}, {}).when(starts("send"), approves("send", undefined, { use_within_ms: 5000 }));
+    const failed = held.when(starts("send"), saysNotDone("send", "NETWORK_TIMEOUT"));
+    expect(answerOf(failed.when(pass(4000), starts("send")))).toBe("execute v8 g2");
+    const late = failed.when(pass(5001), starts("send"));
+    expect(late.said("gate.opened").duplicate_of).toMatchObject({ run: hire, generation: 2 });
   });
 });

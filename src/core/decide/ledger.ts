@@ -52,7 +52,7 @@ export function permit(asking: Asking, fact: LedgerFact | null): Permit {
   switch (row.state) {
     case "not_done":
     case "absent":
-      return execute;
+      return row.generation === 1 || (relation === "same step" && wasTold(asking)) ? execute : toldAnother(row);
     case "started":
       return { kind: "wait", row };
     case "in_doubt":
@@ -82,7 +82,17 @@ function saidAgain({ run, step, call, now }: Asking, row: LedgerRow): Duplicate 
   if (gate?.status !== "approved" || gate.duplicate_of === null || !isGood(gate, call, now)) return null;
   const shown = gate.duplicate_of;
   const same = shown.run === row.run_id && shown.step === row.step_id && shown.generation === row.generation;
-  return same ? shown : null;
+  return same && (!shown.idle || isIdle(row)) ? shown : null;
+}
+
+function isIdle({ state }: LedgerRow): boolean {
+  return state === "not_done" || state === "absent";
+}
+
+/** A person said yes to this very call, and that is still good: it covers every attempt. */
+function wasTold({ run, step, call, now }: Asking): boolean {
+  const gate = approvedGate(run, step);
+  return gate !== null && isGood(gate, call, now);
 }
 
 /** Whether its tool's promise, made when doubt arose, still covers sending the identical call once more. */
@@ -150,10 +160,16 @@ function duplicate(row: LedgerRow, code: FaultCode, certain: boolean): Permit {
   return held(row, fault(code, message), certain);
 }
 
-function held(row: LedgerRow, { code, message }: Fault, certain: boolean): Permit {
+function held(row: LedgerRow, { code, message }: Fault, certain: boolean, more: Pick<Duplicate, "idle"> = {}): Permit {
   const { run_id: run, step_id: step, generation } = row;
   const reason = `${code}: ${message}; approving means: yes, again`;
-  return { kind: "hold", reason, duplicate: { run, step, generation, certain } };
+  return { kind: "hold", reason, duplicate: { run, step, generation, certain, ...more } };
+}
+
+/** A later generation came to nothing. What was done before it, it would have repeated; one was told so, and nobody else. */
+function toldAnother(row: LedgerRow): Permit {
+  const message = `${row.tool} was to be repeated by run ${row.run_id}, step ${row.step_id}, which did nothing; what came before it stands`;
+  return held(row, fault("DUPLICATE_EFFECT", message), false, { idle: true });
 }
 
 function closed(row: LedgerRow): Permit {

@@ -186,10 +186,14 @@ describe("a call that was to be sent again", () => {
     expect(parked.when(recovers({ id: "send" }), starts("send")).states).toMatchObject({ send: "running" });
   });
 
-  it("asks a person when the row is someone else's by now", () => {
-    const taken = ledgerFact({ run_id: order, generation: 2, state: "committed" }, { version: 9 });
-    const told = again().hearing(taken).when(starts("send"));
-    expect(told.standing("send")).toMatchObject(asks);
+  it.each([
+    ["and it is done", "hold", "committed"],
+    ["and its receipt would do for others", "reuse", "committed"],
+    ["and it did nothing", "hold", "not_done"],
+  ] as const)("asks a person when the row is someone else's by now, %s", (_, onDuplicate, state) => {
+    const taken = ledgerFact({ run_id: order, generation: 2, state }, { version: 9 });
+    const sent = doubted({ ...promises, onDuplicate }).when(settles("send", null));
+    expect(sent.hearing(taken).when(starts("send")).standing("send")).toMatchObject(asks);
   });
 
   it("is not refused by a guard that throws, but asked about", () => {

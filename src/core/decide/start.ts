@@ -138,6 +138,8 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         duplicate: permitted.duplicate,
       });
     case "reuse": {
+      // A receipt of another act does not tell what became of this one.
+      if (step.act?.doubt) return ask(step, "another run has done it meanwhile; whether this one did is unknown", now);
       if (permitted.foreign && verdict.kind === "hold" && !mayBeMade(run, step, command, verdict))
         return hold(step, call, command, { ...verdict, duplicate: null });
       const reused = {
