@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+
+/**
+ * DESIGN 5 and 6 in small: one key, and everyone who asks to act under it. Each asker knows what became of its own act;
+ * the ledger's row is nothing but the act of whoever holds it, so a row that is lost leaves its act as it was.
+ */
+export type Fate = "started" | "committed" | "in_doubt" | "not_done" | "absent" | "given_up" | Undoing;
+type Undoing = "compensating" | "compensated" | "compensation_failed";
+
+/** What the tool declares. */
+export interface Terms {
+  readonly onDuplicate: "hold" | "reuse" | "refuse";
+  readonly confirm: "none" | "warn" | "gate" | "strict";
+  readonly errorsMean: "unknown" | "not_done";
+  readonly keyedBy: "identity" | "template";
+  readonly idempotentForMs: number | null;
+  readonly safeIfAbsent: boolean;
+}
+
+export const TIMEOUT_MS = 30_000;
+export const SETTLE_AFTER_MS = 60_000;
+/** How late a worker that is believed dead may still let its call go. */
+const CALL_WITHIN_MS = 10_000;
+const SECOND = 1000;
+const MINUTE = 60_000;
+
+export interface Asker {
+  readonly id: string;
+  readonly run: string;
+  readonly lineage: string;
+  readonly input: number;
+  state: string;
+  act: Act | null;
+  /** What it was shown when it was held, and what it was then allowed to repeat. */
+  shown: Shown | null;
+  again: Shown | null;
+  waits: { readonly since: number; readonly until: number } | null;
+  output: number | null;
+}
+
+export interface Act {
+  readonly generation: number;
+  readonly sentAt: number; // first, under this generation
+  readonly startedAt: number;
+  readonly isResend: boolean; // an earlier sending is still in doubt
+  readonly fate: Fate;
+  readonly output: number | null;
+  readonly usable: boolean;
+  readonly alive: boolean; // the handler may still be at it
+  readonly absentOnce: boolean;
+  readonly quietAt: number;
+}
+
+interface Shown {
+  readonly holder: string;
+  readonly generation: number;
+  readonly idle: boolean; // it had done nothing
+}
+
+/** The row as someone read it. */
+export interface View {
+  readonly version: number;
+  readonly holder: Asker;
+  readonly act: Act;
+}
+
+export type Sight = "seen" | "seen, misfit" | "seen, differs" | "absent" | "unclear";
+
+export class LedgerModel {
+  now = 0;
+  readonly views: View[] = [];
+  readonly askers = new Map<string, Asker>();
+  readonly cancelled = new Set<string>();
+  receiptLost = false;
+  readonly #terms: Terms;
+  /** Generations of which a call may have reached the world. */
+  readonly #loose = new Map<number, string>();
+
+  constructor(terms: Terms) {
+    this.#terms = terms;
+  }
+
+  add(id: string, run: string, lineage: string, input: number): void {
+    const fresh = { act: null, shown: null, again: null, waits: null, output: null };
+    this.askers.set(id, { id, run, lineage, input, state: "ready", ...fresh });
+  }
+
+  /** The row as it is. */
+  get view(): View | null {
+    return this.views.at(-1) ?? null;
+  }
+
+  start(asker: Asker, read: View | null, sight: Sight): void {
+    const isDue = asker.state === "waiting" && asker.waits !== null && this.now >= asker.waits.until;
+    if (asker.state !== "ready" && asker.state !== "failed_retryable" && !isDue) return;
+    const relies = ["execute", "again", "reuse"].includes(this.answer(asker, read, sight));
+    const seen = relies ? this.view : read; // If that is not what was read, the store says so, and it is asked again.
+    const answer = this.answer(asker, seen, sight);
+    const isResend = asker.act?.fate === "in_doubt"; // It is in doubt until it is answered, whatever comes in its way.
+    if (answer === "wait") this.#wait(asker);
+    else if (isResend && answer !== "execute") asker.state = "in_doubt";
+    else if (answer === "refuse") asker.state = "rejected";
+    else if (answer === "reuse") Object.assign(asker, { state: "succeeded", output: seen?.act.output });
+    else if (answer === "hold") this.#hold(asker, seen as View);
+    else this.#execute(asker, (seen?.act.generation ?? 1) + (answer === "again" ? 1 : 0), isResend);
+  }
+
+  /** The table of DESIGN 5. */
+  answer(asker: Asker, seen: View | null, sight: Sight): "execute" | "again" | "reuse" | "wait" | "hold" | "refuse" {
+    if (seen === null) return "execute";
+    const { act, holder } = seen;
+    const isOwn = holder.id === asker.id;
+    const isKin = holder.lineage === asker.lineage;
+    const isUnderWay = act.fate === "started" || act.fate === "compensating";
+    const isIdle = act.fate === "not_done" || act.fate === "absent";
+    const isShown = asker.again?.holder === holder.id && asker.again.generation === act.generation;
+    if (isShown && !isUnderWay && (isIdle || !asker.again?.idle)) return "again";
+    switch (act.fate) {
+      case "not_done":
+      case "absent":
+        return isOwn || act.generation === 1 ? "execute" : "hold"; // Only one was told "again".
+      case "started":
+        return "wait";
+      case "in_doubt":
+        if (isOwn) return this.now < this.#promisedUntil(act) ? "execute" : "refuse";
+        return isKin ? "wait" : "hold";
+      case "committed":
+        return this.#recorded(asker, seen, isKin, sight);
+      case "compensating":
+        return isOwn ? "refuse" : "wait";
+      default:
+        return isOwn ? "refuse" : "hold";
+    }
+  }
+
+  #recorded(asker: Asker, { act, holder }: View, isKin: boolean, sight: Sight): "reuse" | "hold" | "refuse" {
+    const { onDuplicate, confirm, keyedBy } = this.#terms;
+    if (!isKin && onDuplicate !== "reuse") return onDuplicate;
+    if (!act.usable) return "refuse";
+    if (this.receiptLost || (keyedBy === "template" && holder.input !== asker.input)) return "hold";
+    if (confirm === "none" || confirm === "warn" || sight === "seen" || sight === "seen, misfit") return "reuse";
+    return confirm === "gate" ? "hold" : "refuse";
+  }
+
+  #hold(asker: Asker, { holder, act }: View): void {
+    const idle = act.fate === "not_done" || act.fate === "absent";
+    const shown = { holder: holder.id, generation: act.generation, idle };
+    Object.assign(asker, { state: "waiting_approval", shown, again: null });
+  }
+
+  #wait(asker: Asker): void {
+    const since = asker.state === "waiting" ? (asker.waits?.since as number) : this.now;
+    const pause = Math.min(MINUTE, Math.max(SECOND, this.now - since));
+    Object.assign(asker, { state: "waiting", waits: { since, until: this.now + pause } });
+  }
+
+  #execute(asker: Asker, generation: number, isResend: boolean): void {
+    // DESIGN 12.1: no second time for one generation, but what its tool promised.
+    assert.ok(!this.#loose.has(generation) || (isResend && this.#loose.get(generation) === asker.id), "acts twice");
+    this.#loose.set(generation, asker.id);
+    const first = isResend ? (asker.act as Act).sentAt : this.now;
+    const unknown = { output: null, usable: true, alive: false, absentOnce: false, quietAt: 0 };
+    const act: Act = { generation, sentAt: first, startedAt: this.now, isResend, fate: "started", ...unknown };
+    Object.assign(asker, { state: "running", again: null });
+    this.#write(asker, act, true);
+  }
+
+  /** The last handler ended; what came of an earlier one is kept and changes nothing. */
+  end(asker: Asker, how: "value" | "misfit" | "not done" | "error" | "unheard", output: number): void {
+    const { act, state } = asker;
+    const isLate = state === "in_doubt";
+    if (act === null || (state !== "running" && !isLate)) return;
+    const isProof = how === "not done" || (how === "error" && this.#terms.errorsMean === "not_done");
+    if (how === "value" || how === "misfit") this.#happened(asker, output, how === "value");
+    else if (isLate && how !== "unheard")
+      return; // It says nothing about the time before.
+    else if (isProof && !act.isResend) this.#nothing(asker, "not_done", "failed_retryable");
+    else this.#doubt(asker, this.now, how === "unheard" && !isLate);
+  }
+
+  recover(asker: Asker, mark: "yes" | "no" | "unknown"): void {
+    const { act, state } = asker;
+    if (state === "in_doubt" && act?.alive) this.#doubt(asker, this.now, false);
+    else if (state !== "running") return;
+    else if (mark === "no" && !act?.isResend) this.#nothing(asker, "not_done", "ready");
+    else this.#doubt(asker, this.now + CALL_WITHIN_MS, false);
+  }
+
+  /** Settling without a person: what the world shows, then what the tool promised. */
+  settle(asker: Asker, sight: Sight | null, output: number): void {
+    const { act, state } = asker;
+    if (act === null || state !== "in_doubt") return;
+    asker.act = { ...act, absentOnce: sight === "absent" };
+    if (sight?.startsWith("seen")) this.#happened(asker, output, sight !== "seen, misfit");
+    else if (sight !== "absent") asker.state = this.#maySendAgain(asker, act) ? "ready" : "in_doubt";
+    else if (act.absentOnce && this.now >= act.quietAt) this.#nothing(asker, "absent", "ready");
+  }
+
+  /** At once, then ever more patiently. */
+  #maySendAgain({ run }: Asker, act: Act): boolean {
+    const waited = act.startedAt - act.sentAt;
+    const at = waited === 0 ? this.now : act.startedAt + Math.min(MINUTE, Math.max(SECOND, waited));
+    return at <= this.now && this.now < this.#promisedUntil(act) && !this.cancelled.has(run);
+  }
+
+  resolve(asker: Asker, as: "happened" | "absent" | "give_up", output: number): void {
+    const { act, state } = asker;
+    const isMisfit = state === "failed_final" && act?.fate === "committed" && !act.usable;
+    if (as === "happened" && (isMisfit || state === "in_doubt")) this.#happened(asker, output, true);
+    else if (state !== "in_doubt") return;
+    else if (as === "absent") this.#nothing(asker, "absent", "ready");
+    else this.#settled(asker, "given_up", "failed_final");
+  }
+
+  undo(asker: Asker): void {
+    const isDone = asker.act?.fate === "committed";
+    const isPossible =
+      isDone || asker.state === "compensation_failed" || (asker.state === "in_doubt" && this.#terms.safeIfAbsent);
+    if (isPossible) this.#settled(asker, "compensating", "compensating");
+  }
+
+  endUndo(asker: Asker, well: boolean): void {
+    if (asker.state !== "compensating") return;
+    const fate = well ? "compensated" : "compensation_failed";
+    this.#settled(asker, fate, fate);
+  }
+
+  decideGate(asker: Asker, yes: boolean): void {
+    if (asker.state !== "waiting_approval") return;
+    Object.assign(asker, yes ? { state: "ready", again: asker.shown } : { state: "rejected" });
+  }
+
+  /** An act that waits to be sent again is in doubt as before. */
+  cancel(run: string): void {
+    this.cancelled.add(run);
+    for (const asker of this.askers.values()) {
+      const isIdle = ["ready", "waiting", "waiting_approval", "failed_retryable"].includes(asker.state);
+      if (asker.run === run && isIdle) asker.state = asker.act?.fate === "in_doubt" ? "in_doubt" : "cancelled";
+    }
+  }
+
+  #promisedUntil({ sentAt }: Act): number {
+    const { idempotentForMs } = this.#terms;
+    return idempotentForMs === null ? Number.NEGATIVE_INFINITY : sentAt + idempotentForMs - TIMEOUT_MS;
+  }
+
+  #happened(asker: Asker, output: number, usable: boolean): void {
+    asker.output = output;
+    this.#settled(asker, "committed", usable ? "succeeded" : "failed_final", { output, usable });
+  }
+
+  #nothing(asker: Asker, fate: "not_done" | "absent", next: "ready" | "failed_retryable"): void {
+    this.#loose.delete(asker.act?.generation as number);
+    const instead = next === "ready" ? "cancelled" : "failed_final";
+    this.#settled(asker, fate, this.cancelled.has(asker.run) ? instead : next);
+  }
+
+  #doubt(asker: Asker, lastAlive: number, alive: boolean): void {
+    const quietAt = lastAlive + TIMEOUT_MS + SETTLE_AFTER_MS;
+    this.#settled(asker, "in_doubt", "in_doubt", { quietAt, alive, absentOnce: false });
+  }
+
+  #settled(asker: Asker, fate: Fate, state: string, more: Partial<Act> = {}): void {
+    asker.state = state;
+    this.#write(asker, { ...(asker.act as Act), fate, ...more });
+  }
+
+  /** The row changes with the act of its holder, and with nobody else's. */
+  #write(asker: Asker, act: Act, takes = false): void {
+    asker.act = act;
+    if (takes || this.view?.holder.id === asker.id)
+      this.views.push({ version: this.views.length + 1, holder: asker, act });
+  }
+}

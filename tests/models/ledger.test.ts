@@ -1,0 +1,342 @@
+import fc from "fast-check";
+import { describe, it } from "vitest";
+import type { Command, Ending, Grant, Resolution } from "../../src/core/command.ts";
+import type { Call } from "../../src/core/event.ts";
+import { fault } from "../../src/core/fault.ts";
+import type { GateId, Instant, StepId } from "../../src/core/id.ts";
+import type { LedgerFact, Proposal, ToolFacts } from "../../src/core/proposal.ts";
+import { findStep, type Step, stepOf } from "../../src/core/run.ts";
+import type { Sighting } from "../../src/core/tool.ts";
+import { ana, digestOf, keyOf, sendMail, step } from "../../src/testing/given/cast.ts";
+import { misshapen } from "../../src/testing/given/moves.ts";
+import { aimed, aims, seldom } from "./aim.ts";
+import { agree, effort, patience } from "./effort.ts";
+import { type Asker, LedgerModel, SETTLE_AFTER_MS, type Sight, type Terms, TIMEOUT_MS } from "./ledger-model.ts";
+import { OneLedger } from "./one-ledger.ts";
+
+const key = keyOf("pay");
+/** Two runs of one lineage, and a stranger. */
+const origins = { hire: "hire", fork: "hire", order: "order" } as const;
+const names = Object.keys(origins) as (keyof typeof origins)[];
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+const sights = fc.constantFrom<Sight[]>("seen", "seen", "seen, misfit", "seen, differs", "absent", "absent", "unclear");
+
+const terms: fc.Arbitrary<Terms> = fc.record({
+  onDuplicate: fc.constantFrom("hold", "hold", "reuse", "refuse"),
+  confirm: fc.constantFrom("none", "none", "warn", "gate", "strict"),
+  errorsMean: fc.constantFrom("unknown", "not_done"),
+  keyedBy: fc.constantFrom("identity", "template"),
+  idempotentForMs: fc.constantFrom(null, 5 * MINUTE),
+  safeIfAbsent: fc.boolean(),
+});
+
+const askers = fc.array(fc.record({ run: fc.constantFrom(...names), input: seldom.map(Number) }), {
+  minLength: 1,
+  maxLength: 5,
+});
+
+const about = fc.record({
+  ...aims({ start: 8, end: 6, gate: 4, recover: 1, settle: 5, resolve: 1, undo: 1, endUndo: 1 }),
+  sight: fc.option(sights),
+  stale: fc.oneof(fc.constant(0), fc.nat(3)),
+  end: fc.constantFrom("value", "value", "misfit", "not done", "not done", "error", "unheard", "unheard"),
+  yes: seldom.map((no) => !no),
+  mark: fc.constantFrom("yes", "no", "unknown"),
+  as: fc.constantFrom("happened", "absent", "give_up"),
+  early: seldom,
+  well: fc.boolean(),
+});
+type About = typeof about extends fc.Arbitrary<infer Made> ? Made : never;
+
+const passing = fc.constantFrom(SECOND, 30 * SECOND, MINUTE, 90 * SECOND, 100 * SECOND, 3 * MINUTE);
+const move = fc.oneof(
+  { weight: 40, arbitrary: about },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant("pass"), ms: passing }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("cancel"), run: fc.constantFrom(...names) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("lose receipts") }) },
+);
+type Move = typeof move extends fc.Arbitrary<infer Made> ? Made : never;
+
+/** The states in which a move means something. */
+const meant: Readonly<Record<About["do"], readonly string[]>> = {
+  start: ["ready", "failed_retryable", "waiting"],
+  end: ["running", "in_doubt"],
+  gate: ["waiting_approval"],
+  recover: ["running", "in_doubt"],
+  settle: ["in_doubt"],
+  resolve: ["in_doubt", "failed_final"],
+  undo: ["succeeded", "in_doubt", "failed_final", "compensation_failed"],
+  endUndo: ["compensating"],
+};
+
+/** Everyone who asks for the same act, as the law has it and as the model has it. */
+class Both {
+  readonly #model: LedgerModel;
+  readonly #real = new OneLedger(key, origins);
+  readonly #tool: ToolFacts;
+  readonly #keyedBy: Terms["keyedBy"];
+  readonly #grants = new Map<string, Grant>();
+  /** Up to where each asker has seen the row: nobody reads less later. */
+  readonly #known = new Map<string, number>();
+  readonly #story: unknown[] = [];
+  #outputs = 0;
+
+  constructor({ keyedBy, ...declared }: Terms) {
+    this.#model = new LedgerModel({ keyedBy, ...declared });
+    this.#keyedBy = keyedBy;
+    const times = { timeoutMs: TIMEOUT_MS, settleAfterMs: SETTLE_AFTER_MS };
+    this.#tool = { ...sendMail, ...declared, ...times, verifies: true, compensates: true };
+  }
+
+  join(run: keyof typeof origins, input: number): void {
+    const id = `s${this.#model.askers.size + 1}`;
+    this.#model.add(id, run, origins[run], input);
+    const wish = { tool: this.#tool, retries: 99, on_failure: "skip", on_rejected: "continue" } as const;
+    const made = step(id, { ...wish, payload: { to: input } });
+    this.#real.ask(run, { type: "propose", now: this.#real.now, pin: null, step: made });
+    this.#story.push([id, { run, input }]);
+  }
+
+  make(move: Move): void {
+    if ("nth" in move) this.#aim(move);
+    else this.#around(move);
+    this.#compare();
+  }
+
+  #aim(move: About): void {
+    const [deed, asker] = aimed(move, [...this.#model.askers.values()], meant) ?? [];
+    if (deed === undefined || asker === undefined) return;
+    this.#story.push([deed, asker.id, move]);
+    this.#about(asker, deed, move);
+    this.#known.set(asker.id, this.#model.views.length - 1);
+  }
+
+  #around(move: Exclude<Move, About>): void {
+    const { now } = this.#real;
+    this.#story.push(move);
+    if ("ms" in move) {
+      this.#model.now += move.ms;
+      this.#real.now = (now + move.ms) as Instant;
+    } else if ("run" in move) {
+      this.#model.cancel(move.run);
+      this.#real.ask(move.run, { type: "cancel", now, principal: ana, reason: "" });
+    } else this.#model.receiptLost = true;
+  }
+
+  #about(asker: Asker, deed: About["do"], move: About): void {
+    const { now } = this.#real;
+    const head = { now, step_id: asker.id as StepId, in_flight: [] } as const;
+    const output = ++this.#outputs;
+    switch (deed) {
+      case "start":
+        this.#start(asker, move);
+        break;
+      case "end":
+        this.#end(asker, move.end, output);
+        break;
+      case "gate": {
+        const { gate } = this.#step(asker);
+        if (asker.state !== "waiting_approval") break;
+        this.#model.decideGate(asker, move.yes);
+        const decided = { now, gate_id: gate as GateId, principal: ana, reason: "" };
+        this.#ask(asker, {
+          ...decided,
+          ...(move.yes ? { type: "approve", use_within_ms: 1e12 } : { type: "reject" }),
+        });
+        break;
+      }
+      case "recover":
+        this.#model.recover(asker, move.mark);
+        this.#ask(asker, { type: "recover", now, found: [{ ...head, mark: move.mark, tool: this.#tool }] });
+        break;
+      case "settle": {
+        this.#model.settle(asker, move.sight, output);
+        const flaw = move.sight === "seen, misfit" ? misshapen : null;
+        const sighting = move.sight === null ? null : sightingOf(move.sight, output);
+        this.#ask(asker, { type: "settle", ...head, sighting, flaw });
+        break;
+      }
+      case "resolve": {
+        const verdict = move.as === "happened" ? { as: move.as, output, flaw: null } : { as: move.as };
+        this.#say(asker, move, verdict, () => this.#model.resolve(asker, move.as, output));
+        break;
+      }
+      case "undo":
+        this.#say(asker, move, { as: "undo", tool: this.#tool }, () => this.#model.undo(asker));
+        break;
+      case "endUndo":
+        this.#endUndo(asker, move.well);
+        break;
+    }
+  }
+
+  /** A person speaks of the attempt they looked at; of an earlier one, in vain. */
+  #say(asker: Asker, { early }: About, verdict: Resolution, then: () => void): void {
+    const attempt = early ? this.#step(asker).attempts - 1 : null;
+    if (!early) then();
+    const said = { step_id: asker.id as StepId, principal: ana, reason: "", verdict, attempt };
+    this.#ask(asker, { type: "resolve", now: this.#real.now, ...said });
+  }
+
+  #ask({ run }: Asker, command: Command): void {
+    this.#real.ask(run, command);
+  }
+
+  #step({ run, id }: Asker): Step {
+    return stepOf(this.#real.run(run), { step_id: id as StepId });
+  }
+
+  /** Asked with the row as it was some versions ago; the store finds that out where it matters. */
+  #start(asker: Asker, { sight: given, stale }: About): void {
+    const sight = given ?? "unclear";
+    const { views } = this.#model;
+    const at = Math.max(this.#known.get(asker.id) ?? -1, views.length - 1 - stale);
+    const [view, fact] = [views[at] ?? null, this.#real.facts[at] ?? null];
+    this.#model.start(asker, view, sight);
+    this.#startReal(asker, fact, sight);
+  }
+
+  #startReal(asker: Asker, ledger: LedgerFact | null, sight: Sight): void {
+    const lost = this.#model.receiptLost && ledger !== null ? { ...ledger, receipt: null } : ledger;
+    const proposal = this.#proposal(asker, lost);
+    const command = {
+      type: "start",
+      now: this.#real.now,
+      step_id: asker.id as StepId,
+      proposal,
+      in_flight: [],
+    } as const;
+    const decision = this.#real.ask(asker.run, command);
+    if (decision === null) this.#startReal(asker, this.#fact(), sight);
+    else if (decision.need === "sighting")
+      this.#startReal(asker, { ...(ledger as LedgerFact), sighting: sightingOf(sight, 0) }, sight);
+    else if (decision.grant !== null) this.#grants.set(asker.id, decision.grant);
+  }
+
+  #fact(): LedgerFact | null {
+    return this.#real.facts.at(-1) ?? null;
+  }
+
+  #proposal({ id, input: to }: Asker, ledger: LedgerFact | null): Proposal {
+    const input = { to };
+    const call: Call = { input, digest: digestOf(input), key, keyed_by: this.#keyedBy };
+    const unset = {
+      derived: false,
+      flaw: null,
+      parked: null,
+      trusted: false,
+      reusable: null,
+      signal: null,
+      boot: "",
+    } as const;
+    const gate_id = `gate_${id}_${this.#outputs}` as GateId;
+    return { input, call, tool: this.#tool, ledger, gate_id, gate_ms: 1e12, ...unset };
+  }
+
+  #end(asker: Asker, how: About["end"], output: number): void {
+    const grant = this.#grants.get(asker.id);
+    if (grant === undefined) return;
+    this.#model.end(asker, how, output);
+    this.#ask(asker, this.#ending(grant, endingOf(how, output)));
+  }
+
+  #ending(grant: Grant, ending: Ending): Command {
+    const nothing = { cost: null, reuse: null, errands: [], notices: [], dice: 0, in_flight: [], confirmed: false };
+    return { type: "end", now: this.#real.now, grant, ending, tool: this.#tool, ...nothing };
+  }
+
+  /** The undo is an act of its own, under its own key: started and ended at once. */
+  #endUndo(asker: Asker, well: boolean): void {
+    if (asker.state !== "compensating") return;
+    this.#model.endUndo(asker, well);
+    const { standing } = this.#step(asker);
+    const step_id = (standing as Extract<Step["standing"], { state: "compensating" }>).undo;
+    const undo = stepOf(this.#real.run(asker.run), { step_id });
+    const call: Call = undo.call ?? {
+      input: 0,
+      digest: digestOf(0),
+      key: keyOf(`${asker.run} ${step_id}`),
+      keyed_by: "input",
+    };
+    const row = undo.act === null ? null : this.#undoFact(asker, undo, call);
+    const proposal = { ...this.#proposal(asker, row), call };
+    const decision = this.#real.ask(asker.run, {
+      type: "start",
+      now: this.#real.now,
+      step_id,
+      proposal,
+      in_flight: [],
+    });
+    const ending = endingOf(well ? "value" : "not done", 0);
+    const final = "fault" in ending ? { ...ending, fault: fault("INVALID_INPUT", "no") } : ending;
+    this.#ask(asker, this.#ending(decision?.grant as Grant, final));
+  }
+
+  #undoFact({ run }: Asker, { act, spec }: Step, call: Call): LedgerFact {
+    const { version, generation, state, attempt, receipt, usable } = act as NonNullable<Step["act"]>;
+    const { id, origin } = this.#real.run(run);
+    const row = {
+      key: call.key as LedgerFact["row"]["key"],
+      state,
+      generation,
+      tool: spec.name,
+      run_id: id,
+      origin,
+      step_id: spec.step_id,
+      attempt,
+      input_digest: call.digest,
+      receipt,
+      usable,
+    };
+    return { version, row, receipt: null, sighting: null };
+  }
+
+  #compare(): void {
+    const { view } = this.#model;
+    const fact = this.#fact();
+    const told = [...this.#model.askers.values()].map(({ id, run }) => {
+      const found = findStep(this.#real.run(run), id as StepId);
+      const { standing, act } = found as Step;
+      const output = standing.state === "succeeded" ? standing.output : null;
+      return [id, standing.state, act?.state ?? null, act?.generation ?? 0, output];
+    });
+    const expected = [...this.#model.askers.values()].map(({ id, state, act, output }) => [
+      id,
+      state,
+      act?.fate ?? null,
+      act?.generation ?? 0,
+      state === "succeeded" ? output : null,
+    ]);
+    const row = fact && [fact.version, fact.row.step_id, fact.row.state, fact.row.generation, fact.row.usable];
+    const held = view && [view.version, view.holder.id, view.act.fate, view.act.generation, view.act.usable];
+    agree(this.#story, [row, ...told], [held, ...expected]);
+  }
+}
+
+function sightingOf(sight: Sight, output: number): Sighting {
+  if (sight === "absent") return { saw: "absent" };
+  if (sight === "unclear") return { saw: "unknown", why: "no answer" };
+  return sight === "seen, differs" ? { saw: "happened", output, differs: "the amount" } : { saw: "happened", output };
+}
+
+function endingOf(how: About["end"], output: number): Ending {
+  const why = fault("NETWORK_TIMEOUT", "no answer");
+  if (how === "value" || how === "misfit") return { how: "value", output, flaw: how === "misfit" ? misshapen : null };
+  return { how: how === "not done" ? "not_done" : how, fault: why };
+}
+
+describe("the ledger", () => {
+  it("lets an act go as its model does, whoever asks, however stale what they read", patience, () => {
+    const stories = fc.array(move, { maxLength: 80, size: "max" });
+    fc.assert(
+      fc.property(terms, askers, stories, (declared, asking, moves) => {
+        const both = new Both(declared);
+        for (const { run, input } of asking) both.join(run, input);
+        for (const each of moves) both.make(each);
+      }),
+      effort(800),
+    );
+  });
+});

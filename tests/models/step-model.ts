@@ -1,0 +1,250 @@
+/**
+ * DESIGN 5 in small: the states of the steps of one run, and how one step's fate moves the others. It knows nothing of
+ * events, versions, digests or counters: what a step may do is read off the states of all, every time.
+ */
+export type State =
+  | ("pending" | "ready" | "waiting_approval" | "waiting" | "running" | "succeeded" | "failed_retryable")
+  | ("failed_final" | "in_doubt" | "rejected" | "skipped" | "cancelled")
+  | ("compensating" | "compensated" | "compensation_failed");
+
+type Row = null | "started" | "committed" | "in_doubt" | "not_done" | "absent" | "given_up" | Undoing;
+type Undoing = "compensating" | "compensated" | "compensation_failed";
+
+/** What a plan says of a step. */
+export interface Shape {
+  readonly kind: "acts" | "reads" | "wait";
+  readonly needs: readonly string[];
+  readonly gated: boolean;
+  readonly onFailure: "abort" | "skip";
+  readonly onRejected: "stop" | "continue";
+  readonly tries: number;
+  readonly undoable: boolean;
+  readonly safeIfAbsent: boolean;
+}
+
+export interface Node extends Shape {
+  readonly id: string;
+  readonly undoes: string | null;
+  state: State;
+  row: Row;
+  attempts: number;
+  forgiven: number;
+  flight: number; // the last attempt of which no start is on record
+  isDue: boolean; // the time it waits for has come
+  approved: boolean;
+  unusable: boolean; // it acted, and nobody may build on its answer
+}
+
+export interface Leave {
+  readonly attempt: number;
+  readonly recorded: boolean;
+}
+
+export type How = "value" | "misfit" | "not done" | "error" | "unheard";
+
+export class StepModel {
+  readonly nodes = new Map<string, Node>();
+  open = false;
+  cancelled = false;
+  stopped = false;
+
+  add(id: string, shape: Shape, undoes: string | null = null): void {
+    if (this.nodes.has(id)) return;
+    const fresh = { row: null, attempts: 0, forgiven: 0, flight: 0, isDue: true, approved: false, unusable: false };
+    const node: Node = { ...shape, ...fresh, id, undoes, state: "pending" };
+    this.nodes.set(id, node);
+    if (this.#stands(node.needs)) this.#reopen(node);
+  }
+
+  /** Whether the right to execute was given. */
+  start(node: Node, how: "well" | "no tool" | "bad input"): Leave | null {
+    if (!isStartable(node)) return null;
+    if (node.undoes === null && (this.stopped || !this.#stands(node.needs))) return this.#reject(node);
+    if (node.kind === "wait") return this.#wait(node);
+    if (how === "no tool") return Object.assign(node, { state: "waiting" }) && null;
+    if (how === "bad input") return this.#reject(node);
+    if (node.gated && !node.approved) return Object.assign(node, { state: "waiting_approval" }) && null;
+    const leave = { attempt: node.attempts + 1, recorded: node.kind === "acts" || node.gated };
+    if (leave.recorded) Object.assign(node, { state: "running", attempts: leave.attempt });
+    else node.flight = leave.attempt;
+    if (node.kind === "acts") node.row = "started";
+    return leave;
+  }
+
+  #wait(node: Node): null {
+    if (node.state === "waiting") this.#succeed(node);
+    else Object.assign(node, { state: "waiting", isDue: false });
+    return null;
+  }
+
+  /** DESIGN 5: what a handler's end means. */
+  end(node: Node, { attempt, recorded }: Leave, how: How, mayPass: boolean): void {
+    const isCurrent = recorded
+      ? node.state === "running" && node.attempts === attempt
+      : isStartable(node) && node.attempts + 1 === attempt;
+    const isAdopted = node.state === "in_doubt" && node.attempts === attempt && (how === "value" || how === "misfit");
+    if (!isCurrent && !isAdopted) return;
+    node.attempts = attempt;
+    if (node.kind !== "acts" && this.cancelled && how !== "value" && how !== "misfit") node.state = "cancelled";
+    else if (how === "value" || (how === "misfit" && node.undoes !== null)) this.#succeed(node);
+    else if (how === "misfit")
+      this.#fail(Object.assign(node, node.kind === "acts" && { row: "committed", unusable: true }), false);
+    else if (node.kind !== "acts") this.#fail(node, mayPass);
+    else if (how === "not done") this.#fail(Object.assign(node, { row: "not_done" }), mayPass);
+    else Object.assign(node, { state: "in_doubt", row: "in_doubt" });
+  }
+
+  /** Its worker died: what was under way is found as the send marker tells. */
+  recover(node: Node, mark: "yes" | "no" | "unknown"): void {
+    if (node.state === "waiting" && node.kind !== "wait") this.#reopen(node);
+    if (node.state !== "running") return;
+    if (node.kind === "acts" && mark !== "no") Object.assign(node, { state: "in_doubt", row: "in_doubt" });
+    else this.#reopen(Object.assign(node, node.kind === "acts" && { row: "not_done" }));
+  }
+
+  decideGate(node: Node, yes: boolean): void {
+    if (node.state !== "waiting_approval") return;
+    if (yes) Object.assign(node, { state: "ready", approved: true });
+    else this.#sink(node, "rejected", "outside");
+  }
+
+  resolve(node: Node, as: "happened" | "absent" | "give_up"): void {
+    if (as === "happened" && (node.state === "in_doubt" || (node.state === "failed_final" && node.unusable)))
+      this.#succeed(node);
+    if (node.state !== "in_doubt") return;
+    if (as === "absent") this.#reopen(Object.assign(node, { row: "absent" }));
+    if (as === "give_up") this.#sink(Object.assign(node, { row: "given_up" }), "failed_final", "outside");
+  }
+
+  undo(node: Node): void {
+    const id = `undo.${node.id}.1`;
+    const earlier = this.nodes.get(id);
+    const happened = node.row === "committed" || node.state === "compensation_failed";
+    const isPossible = happened || (node.state === "in_doubt" && node.safeIfAbsent);
+    if (node.undoes !== null || !node.undoable || !isPossible || earlier?.row === "given_up") return;
+    Object.assign(node, { state: "compensating", row: "compensating" });
+    if (earlier) Object.assign(earlier, { state: "ready", forgiven: earlier.attempts });
+    else
+      this.add(
+        id,
+        { ...node, kind: "acts", needs: [], gated: false, onFailure: "skip", onRejected: "continue" },
+        node.id,
+      );
+  }
+
+  cancel(): void {
+    if (this.cancelled || this.status !== null) return;
+    this.open = false;
+    this.cancelled = true;
+    for (const node of this.#idle()) node.state = "cancelled";
+  }
+
+  /** Takes back what did not succeed, unless it acted or may have, or needs what does not come back. */
+  resume(): void {
+    if (this.status !== "partial" && this.status !== "failed") return;
+    this.stopped = false;
+    const back = new Set<string>();
+    for (const node of this.nodes.values()) {
+      const mayRun = node.row === null || node.row === "not_done" || node.row === "absent";
+      const ended = ["failed_final", "rejected", "skipped"].includes(node.state) && node.undoes === null;
+      if (mayRun && ended && node.needs.every((id) => back.has(id) || this.#stands([id]))) back.add(node.id);
+    }
+    for (const id of back) {
+      const node = this.node(id);
+      Object.assign(node, { state: "pending", forgiven: node.attempts });
+      if (this.#stands(node.needs)) node.state = "ready";
+    }
+  }
+
+  /** An hour passes. */
+  pass(): void {
+    for (const node of this.nodes.values()) node.isDue = true;
+  }
+
+  /** How the run ended; null while someone or some time can still move it. */
+  get status(): "completed" | "partial" | "failed" | "cancelled" | null {
+    const all = [...this.nodes.values()];
+    if (this.open || all.some(({ state }) => !OVER.includes(state))) return null;
+    const asked = all.filter(({ undoes }) => undoes === null);
+    const done = asked.filter(({ state }) => state === "succeeded").length;
+    if (this.cancelled) return "cancelled";
+    return done === asked.length ? "completed" : done > 0 ? "partial" : "failed";
+  }
+
+  node(id: string): Node {
+    return this.nodes.get(id) as Node;
+  }
+
+  #stands(needs: readonly string[]): boolean {
+    return needs.every((id) => this.node(id).state === "succeeded");
+  }
+
+  #idle(): readonly Node[] {
+    return [...this.nodes.values()].filter(({ state, undoes }) => undoes === null && IDLE.includes(state));
+  }
+
+  #succeed(node: Node): void {
+    node.state = "succeeded";
+    node.unusable = false;
+    if (node.kind === "wait") node.attempts += 1;
+    if (node.kind === "acts") node.row = "committed";
+    if (node.undoes !== null) this.#sink(Object.assign(this.node(node.undoes), { row: "compensated" }), "compensated");
+    for (const other of this.nodes.values())
+      if (other.state === "pending" && this.#stands(other.needs)) other.state = "ready";
+  }
+
+  #fail(node: Node, mayPass: boolean): void {
+    const isBarred = node.undoes === null && (this.cancelled || this.stopped);
+    if (!mayPass || isBarred || node.attempts - node.forgiven >= node.tries) this.#sink(node, "failed_final");
+    else Object.assign(node, { state: "failed_retryable", isDue: false });
+  }
+
+  #reject(node: Node): null {
+    this.#sink(node, "rejected");
+    return null;
+  }
+
+  /** May run again, unless nothing does any more. */
+  #reopen(node: Node): void {
+    node.state = "ready";
+    if (node.undoes === null && this.stopped) node.state = "skipped";
+    if (node.undoes === null && this.cancelled) node.state = "cancelled";
+  }
+
+  /** It ended without success: everything ends with it, or only what is behind it. Outside, nobody knows of handlers. */
+  #sink(node: Node, state: State, from: "worker" | "outside" = "worker"): void {
+    node.state = state;
+    const { undoes, onFailure, onRejected } = node;
+    const stops = state === "failed_final" ? onFailure === "abort" : state === "rejected" && onRejected === "stop";
+    if (undoes !== null) {
+      this.#sink(Object.assign(this.node(undoes), { row: "compensation_failed" }), "compensation_failed");
+    } else if (stops) {
+      this.stopped ||= !this.open;
+      for (const idle of this.#idle()) if (from === "outside" || !this.isFlying(idle)) idle.state = "skipped";
+    }
+    this.#skipBehind(node);
+  }
+
+  #skipBehind({ id }: Node): void {
+    for (const other of this.nodes.values())
+      if (other.state === "pending" && other.needs.includes(id))
+        this.#skipBehind(Object.assign(other, { state: "skipped" }));
+  }
+
+  /** Its handler runs though nothing is on record: it comes to its own end. */
+  isFlying({ state, flight, attempts }: Node): boolean {
+    return IDLE.includes(state) && state !== "waiting_approval" && flight === attempts + 1;
+  }
+}
+
+const IDLE: readonly State[] = ["pending", "ready", "waiting_approval", "waiting", "failed_retryable"];
+const OVER: readonly State[] = [
+  ...(["succeeded", "failed_final", "rejected", "skipped", "cancelled"] as const),
+  ...(["compensated", "compensation_failed"] as const),
+];
+
+function isStartable({ state, isDue, kind }: Node): boolean {
+  return (
+    state === "ready" || (state === "failed_retryable" && isDue) || (state === "waiting" && (isDue || kind !== "wait"))
+  );
+}
