@@ -85,6 +85,7 @@ export type Command = { readonly now: Instant } & (
   /** Someone sent what a step waits for. */
   | {
       readonly type: "signal";
+      readonly signal_id: string;
       readonly step_id: StepId;
       readonly box: BoxVersion;
       readonly payload: Json;

@@ -215,6 +215,7 @@ export interface BoxVersion extends Omit<SignalRow, "run_id"> {
 
 /** A signal that a step took: out of the box, or straight from the hand of whoever sent it. */
 export interface Taken extends BoxVersion {
+  readonly signal_id: string;
   /** What whoever sent it calls it, so that sending it twice is sending it once; null where the box has seen to that. */
   readonly request: Request | null;
 }
@@ -223,6 +224,8 @@ export interface Taken extends BoxVersion {
 export interface SignalSent {
   readonly type: "signal.sent";
   readonly at: Instant;
+  /** No two are alike, though they say the same at the same moment. */
+  readonly signal_id: string;
   readonly box: BoxVersion;
   readonly payload: Json;
   readonly by: string;

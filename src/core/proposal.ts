@@ -59,7 +59,7 @@ export interface LedgerFact {
 /** A signal's row as it was read, and the oldest signal that nobody has taken. */
 export interface SignalFact {
   readonly box: BoxVersion;
-  readonly next: Pick<SignalSent, "payload" | "by" | "at"> | null;
+  readonly next: Pick<SignalSent, "signal_id" | "payload" | "by" | "at"> | null;
 }
 
 /** An earlier answer to an equal question, found safe to hand out. */

@@ -15,13 +15,14 @@ export async function keepIn(
   ports: Ports,
   tenant: Tenant,
   box: BoxVersion,
-  { payload, by, request }: Pick<SignalSent, "payload" | "by" | "request">,
+  { signal_id, payload, by, request }: Pick<SignalSent, "signal_id" | "payload" | "by" | "request">,
 ): Promise<void> {
   const run = journalOf(box.key);
   const head = await ports.store.head(tenant, run);
   const position = head?.position ?? 0;
   const after = { ...box, version: box.version + 1, sent: position + 1 };
-  const event: SignalSent = { type: "signal.sent", at: ports.clock.now(), box: after, payload, by, request };
+  const at = ports.clock.now();
+  const event: SignalSent = { type: "signal.sent", at, signal_id, box: after, payload, by, request };
   const sealed = new Journal(tenant, run).seal(event, position + 1, head?.hash ?? GENESIS);
   if (sealed.blob !== null) await ports.store.putBlob(tenant, sealed.blob.hash, sealed.blob.bytes);
   const entry: Entry = {

@@ -21,11 +21,12 @@ export interface Signal {
 
 /** Hands a signal to the first who waits for it, or keeps it in its box until someone does. Exactly one of the two. */
 export async function send(ports: Ports, holds: Holds, tenant: Tenant, signal: Signal): Promise<Reception> {
+  const signal_id = ports.newId("sig", ports.clock.now());
   const request = signal.id === null ? null : { key: signal.id, digest: digestOfJson(signal.payload) };
   for (;;) {
     if (request !== null && (await wasSent(ports, tenant, signal, request))) return "duplicate";
     try {
-      return await receive(ports, holds, tenant, { ...signal, request });
+      return await receive(ports, holds, tenant, { ...signal, signal_id, request });
     } catch (error) {
       // Someone else sent, waited or took in between: what is true now decides.
       if (!(error instanceof RowLost)) throw error;
@@ -33,7 +34,7 @@ export async function send(ports: Ports, holds: Holds, tenant: Tenant, signal: S
   }
 }
 
-type Sending = Signal & { readonly request: Request | null };
+type Sending = Signal & { readonly signal_id: string; readonly request: Request | null };
 
 async function wasSent({ store }: Ports, tenant: Tenant, { key }: Signal, request: Request): Promise<boolean> {
   const stored = await store.row(tenant, "request", signalRequestKey(key, request.key));
@@ -47,11 +48,11 @@ async function wasSent({ store }: Ports, tenant: Tenant, { key }: Signal, reques
 async function receive(ports: Ports, holds: Holds, tenant: Tenant, sending: Sending): Promise<Reception> {
   const box = await boxOf(ports, tenant, sending.key);
   for (const [index, { run_id, step_id }] of box.waiters.entries()) {
-    const { payload, by, request } = sending;
+    const { signal_id, payload, by, request } = sending;
     const rest = { ...box, waiters: box.waiters.slice(index + 1) };
     const now = ports.clock.now();
     const told = await holds
-      .command(tenant, run_id, () => ({ type: "signal", now, step_id, box: rest, payload, by, request }))
+      .command(tenant, run_id, () => ({ type: "signal", now, signal_id, step_id, box: rest, payload, by, request }))
       .catch(unlessGone);
     if (told !== null && told.events.length > 0) return "delivered";
   }

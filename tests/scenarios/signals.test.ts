@@ -146,6 +146,23 @@ describe.each(places)("a signal, on $name", ({ newStage }) => {
     expect((await engine.audit({ principal: ana })).broken).toEqual([]);
   });
 
+  it("is as many as were sent, though they say the same at the same moment", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [] });
+    const twice = () => [1, 2].map(() => engine.signal("invoice-42-paid", null, { principal: ana }));
+    await Promise.all(twice());
+    const runs = [];
+    for (let at = 0; at < 4; at += 1) {
+      const run = await engine.submit(waiting, { principal: bot });
+      await stage.rest(run);
+      runs.push(run);
+    }
+    await Promise.all(twice());
+    expect(await Promise.all(runs.map(async (run) => (await stage.rest(run)).status))).toEqual(
+      Array.from({ length: 4 }, () => "completed"),
+    );
+  });
+
   it("without a name, or for a wait that names none, is refused with the reason", async () => {
     const engine = await newStage().open({ tools: [] });
     expect((await faultOf(engine.signal("", null, { principal: ana }))).code).toBe("INVALID_INPUT");

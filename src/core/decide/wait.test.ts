@@ -13,7 +13,7 @@ const box = (said: Partial<BoxVersion> = {}): BoxVersion => ({
   waiters: [],
   ...said,
 });
-const next = { payload: { amount: 100 }, by: "ana", at: 7 as Instant };
+const next = { signal_id: "sig_1", payload: { amount: 100 }, by: "ana", at: 7 as Instant };
 const waiting = (payload = {}) =>
   given(accepts(plan(wait("w", { signal: "paid", ...payload }), step("a", { after: ["w"] }))));
 const me = { run_id: hire, step_id: "w" as StepId };
@@ -24,6 +24,7 @@ const sent =
   ({ now }) => ({
     type: "signal",
     now,
+    signal_id: "sig_2",
     step_id: "w" as StepId,
     box: box(said),
     payload: { amount: 100 },
@@ -36,7 +37,7 @@ describe("a wait for a signal", () => {
     const told = waiting().when(starts("w", { signal: { box: box({ sent: 3, taken: 1, waiters: [other] }), next } }));
     expect(told.said("step.succeeded")).toMatchObject({
       output: { signal: { amount: 100 }, by: "ana", sent_at: 7 },
-      signal: { version: 1, sent: 3, taken: 2, waiters: [other], request: null },
+      signal: { signal_id: "sig_1", version: 1, sent: 3, taken: 2, waiters: [other], request: null },
     });
     expect(told.standing("a")).toEqual({ state: "ready" });
   });
@@ -76,7 +77,7 @@ describe("a signal", () => {
     expect(told.said("step.succeeded")).toMatchObject({
       output: { signal: { amount: 100 }, by: "ana", sent_at: later(9) },
       world: "pure",
-      signal: { version: 2, sent: 0, taken: 0, waiters: [other], request },
+      signal: { signal_id: "sig_2", version: 2, sent: 0, taken: 0, waiters: [other], request },
     });
     expect(told.standing("a")).toEqual({ state: "ready" });
     const rows = [...told.rows]

@@ -47,12 +47,12 @@ export function waited(step: Step, now: Instant): Event {
 /** What a wait was for has come: it has a result, as if a tool had answered. */
 function signalled(
   step: Step,
-  { payload, by, at }: Pick<SignalSent, "payload" | "by" | "at">,
-  signal: Taken,
+  { signal_id, payload, by, at }: Pick<SignalSent, "signal_id" | "payload" | "by" | "at">,
+  box: Omit<Taken, "signal_id">,
   now: Instant,
 ): Event {
   const output = { signal: payload, by, sent_at: at };
-  return { ...attempted(step, now), type: "step.succeeded", output, world: "pure", signal };
+  return { ...attempted(step, now), type: "step.succeeded", output, world: "pure", signal: { signal_id, ...box } };
 }
 
 function after(box: BoxVersion): BoxVersion {
@@ -64,11 +64,11 @@ function took(box: BoxVersion): BoxVersion {
 }
 
 /** Someone sent what a step waits for. If it no longer waits, nothing happens here, and the signal goes into its box. */
-export function signal(run: Run, { step_id, box, payload, by, request, now }: Ask<"signal">): Ruling {
+export function signal(run: Run, { signal_id, step_id, box, payload, by, request, now }: Ask<"signal">): Ruling {
   const step = findStep(run, step_id);
   if (step?.standing.state !== "waiting" || step.standing.on.for !== "signal") return NOTHING;
   if (step.standing.on.box.key !== box.key) return NOTHING;
-  return { events: [signalled(step, { payload, by, at: now }, { ...after(box), request }, now)] };
+  return { events: [signalled(step, { signal_id, payload, by, at: now }, { ...after(box), request }, now)] };
 }
 
 export function parked(step: Step, on: Parking, at: Instant): Ruling {
