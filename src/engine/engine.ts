@@ -168,14 +168,16 @@ class WritEngine implements Engine {
   async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
     const principal = principalOf(options.principal);
     const run_id = runId as RunId;
-    const verdict = await this.#resolution(principal.tenant, run_id, stepId as StepId, options);
-    await this.#holds.command(principal.tenant, run_id, () => ({
+    const step_id = stepId as StepId;
+    const verdict = await this.#resolution(principal.tenant, run_id, step_id, options);
+    await this.#holds.command(principal.tenant, run_id, (run) => ({
       type: "resolve",
       now: this.#now(),
-      step_id: stepId as StepId,
+      step_id,
       principal,
       verdict,
-      attempt: options.attempt ?? null,
+      // Of the one that is there now, though the run may have moved on when this is decided.
+      attempt: options.attempt ?? findStep(run, step_id)?.act?.attempt ?? null,
       reason: options.reason ?? "",
     }));
   }

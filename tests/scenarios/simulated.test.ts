@@ -119,6 +119,29 @@ describe.each(places)("on $name", ({ newStage }) => {
     expect(mail.calls.length).toBeLessThan(15);
   });
 
+  it("what a person says is held against what they saw, though the run has moved on when it lands", async () => {
+    const stage = newStage();
+    const real = stage.store();
+    const [sent, late] = [promised<void>(), promised<void>()];
+    const append: Store["append"] = async (entries) => {
+      sent.keep();
+      await late.promise;
+      return real.append(entries);
+    };
+    const tools = [actor("send", throws("NETWORK_TIMEOUT")).tool];
+    const worker = await stage.open({ tools });
+    const run = await worker.submit({ steps: [send] }, { principal: bot });
+    await run.result();
+    const door = await stage.open({ tools, work: false, store: { ...real, append } });
+    const slow = faultOf(door.resolve(run.run_id, "send", { principal: ana, as: "absent", reason: "by post" }));
+    await sent.promise;
+    await worker.resolve(run.run_id, "send", { principal: ana, as: "absent" });
+    await run.result();
+    late.keep();
+    expect((await slow).code).toBe("NOT_POSSIBLE");
+    expect((await run.now()).steps.send).toMatchObject({ state: "in_doubt" });
+  });
+
   it("an approval is used up for good, also by a call that does not act: no power cut gives it back", async () => {
     const stage = newStage();
     const real = stage.store();
