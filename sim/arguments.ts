@@ -4,8 +4,6 @@ export interface Arguments {
   readonly json: boolean;
   /** So many steps at least, over as many seeds as that takes; null: one seed, to its end. */
   readonly steps: number | null;
-  /** For at most so long. */
-  readonly ms: number;
   /** Stop at the first violation. */
   readonly first: boolean;
   /** The first seed; null: one that nobody has chosen. */
@@ -27,7 +25,6 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
         json: { type: "boolean", default: false },
         first: { type: "boolean", default: false },
         steps: { type: "string" },
-        ms: { type: "string" },
         seed: { type: "string" },
         about: { type: "string" },
         planted: { type: "string", default: "all" },
@@ -36,12 +33,11 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
     const { json, first, about = null, planted } = values;
     const numbers = {
       steps: whole(values.steps),
-      ms: whole(values.ms),
       seed: whole(values.seed),
     };
     for (const [name, value] of Object.entries(numbers))
       if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
-    const { ms, seed, steps } = numbers;
+    const { seed, steps } = numbers;
     return {
       json,
       first,
@@ -49,7 +45,6 @@ export function readArguments(args: readonly string[]): Arguments | { readonly w
       planted,
       seed,
       steps: steps ?? (seed === null ? stepsDefault : null),
-      ms: ms ?? Number.POSITIVE_INFINITY,
     };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };

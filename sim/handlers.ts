@@ -126,14 +126,15 @@ function honest(tool: Tool, manner: Manner): Manner {
 
 /** When it lands: before its answer where that says so, else whenever the network likes; null for never. */
 function drawLanding({ rng }: Scene, manner: Manner, latency: number, longestMs: number): number | null {
+  const answered = Math.min(latency, longestMs);
   switch (manner) {
     case "not done":
     case "throw before":
       return null;
     case "throw after":
-      return rng.chance(0.6) ? rng.below(latency + 1) : rng.between(latency, Math.max(latency, longestMs));
+      return rng.chance(0.6) ? rng.below(answered + 1) : rng.between(answered, longestMs);
     default:
-      return rng.below(Math.min(latency, longestMs) + 1);
+      return rng.below(answered + 1);
   }
 }
 

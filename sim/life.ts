@@ -41,14 +41,24 @@ export class Life {
         timers: { after: (ms, work) => (this.alive ? agenda.after(ms, work, this.number) : () => {}) },
         dice: () => rng.float(),
         newId: (prefix) => newId(prefix),
-        failpoint: () => {
-          if (this.alive && rng.chance(this.#scene.rates.killedInside)) this.die("between two of its steps");
-        },
+        failpoint: () => this.#falter(),
         onNotice: (notice) =>
           this.#tell(notice.notice_id, `${notice.run_id} ${notice.topic} ${JSON.stringify(notice.payload)}`),
       });
     } catch {
       this.die("before it could begin");
+    }
+  }
+
+  /** Between two of its own steps it dies, or stands still: often for longer than its lease lasts. */
+  #falter(): void {
+    const { agenda, counts, rates, rng } = this.#scene;
+    if (!this.alive) return;
+    if (rng.chance(rates.killedInside)) {
+      this.die("between two of its steps");
+    } else if (rng.chance(rates.faints)) {
+      counts.sleeps += 1;
+      agenda.sleep(this.number, agenda.now() + rng.between(1000, 20_000));
     }
   }
 

@@ -1,15 +1,15 @@
 import { randomInt } from "node:crypto";
 import { type Arguments, readArguments } from "./arguments.ts";
-import { type Hunted, hunt } from "./hunt.ts";
-import { planted } from "./planted.ts";
+import { type Hunted, hunt } from "./planted/hunt.ts";
+import { planted } from "./planted/planted.ts";
 import { type Found, neverHappened, search } from "./search.ts";
 import { simulate } from "./simulation.ts";
 
 /** Stacks are for reading, and nobody reads those of a million simulated faults. */
 Error.stackTraceLimit = 0;
 
-/** So long is a planted wrong looked for. */
-const HUNT_MS = 120_000;
+/** So far is a planted wrong looked for; less far from where it was found before. */
+const HUNT_STEPS = { search: 3_000_000, known: 300_000 };
 
 /** Of how many broken laws the last lines are told. */
 const SHOWN = 5;
@@ -32,14 +32,13 @@ async function playOne(seed: number, { json, about }: Arguments): Promise<number
   return violations;
 }
 
-async function playMany(from: number, steps: number, { json, ms, first, planted: asked }: Arguments): Promise<number> {
+async function playMany(from: number, steps: number, { json, first, planted: asked }: Arguments): Promise<number> {
   const begun = performance.now();
-  const found = await search({ from, steps, ms, first });
+  const found = await search({ from, steps, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - begun));
   const never = neverHappened(found);
   report(found, never);
-  const bugs = planted.filter(({ name }) => asked === "all" || asked === "known" || name.includes(asked));
-  const hunted = await hunt(bugs, { from, ms: HUNT_MS, jobs: 2, known: asked === "known" }, json ? () => {} : tellOne);
+  const hunted = await huntAll(from, asked, json ? () => {} : tellOne);
   const escaped = hunted.filter((each) => each.found === null);
   for (const { name } of escaped) console.error(`escaped: ${name}`);
   const sum = {
@@ -52,6 +51,12 @@ async function playMany(from: number, steps: number, { json, ms, first, planted:
   if (json) say({ ...sum, from, per_second: perSecond, first: firstOf(found), counts: found.counts, hunted });
   else tell(sum, from, perSecond, found);
   return sum.violations + never.length + escaped.length === 0 ? 0 : 1;
+}
+
+function huntAll(from: number, asked: string, tell: (one: Hunted) => void): Promise<readonly Hunted[]> {
+  const known = asked === "known";
+  const bugs = planted.filter(({ name }) => known || asked === "all" || name.includes(asked));
+  return hunt(bugs, { from, steps: known ? HUNT_STEPS.known : HUNT_STEPS.search, jobs: 2, known }, tell);
 }
 
 function say(answer: object): void {
@@ -89,7 +94,7 @@ function tell(sum: Sum, from: number, perSecond: number, { counts }: Found): voi
   if (sum.planted > 0) console.log(`${sum.found} of ${sum.planted} planted wrongs found`);
 }
 
-function tellOne({ name, found, seeds, ms }: Hunted): void {
+function tellOne({ name, found, seeds, steps }: Hunted): void {
   const how = found === null ? "ESCAPED" : `found by seed ${found.seed}`;
-  console.log(`${how} after ${seeds} seeds, ${ms} ms: ${name}${found === null ? "" : ` (${found.law})`}`);
+  console.log(`${how} after ${seeds} seeds, ${steps} steps: ${name}${found === null ? "" : ` (${found.law})`}`);
 }

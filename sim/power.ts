@@ -15,7 +15,7 @@ export class Unsynced {
 
   /** The newest of it is gone, or all of it; never something in the middle. */
   lose(rng: Rng): number {
-    const lost = this.#undos.splice(rng.below(this.#undos.length + 1));
+    const lost = this.#undos.splice(rng.chance(0.5) ? 0 : rng.below(this.#undos.length + 1));
     for (const undo of lost.reverse()) undo();
     return lost.length;
   }

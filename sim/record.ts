@@ -12,6 +12,7 @@ import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
 import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
 import { judgeMoves } from "./laws/moves.ts";
+import { judgeStarts } from "./laws/starts.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
 
@@ -141,6 +142,7 @@ export class RunRecord {
     kept.run = after;
     const fact: Fact = { scene, kept, before, event, after };
     judgeMoves(fact);
+    judgeStarts(fact);
     judgeLife(fact);
     judgeGates(fact);
     judgeActs(fact);

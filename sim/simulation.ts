@@ -28,7 +28,7 @@ export interface Outcome {
 }
 
 /** So many steps after the weather has cleared, whoever has not come to rest is stuck. */
-const REST_STEPS = 30_000;
+const REST_STEPS = 12_000;
 
 /** Plays one seed: a storm, then calm until everything has come to rest. The same seed always plays the same. */
 export async function simulate(seed: number, about: string | null = null): Promise<Outcome> {
@@ -108,7 +108,10 @@ class Play {
       return false;
     }
     const pending = agenda.next();
-    if (pending === null) return false;
+    if (pending === null) {
+      this.violate(`I11: nothing can happen any more, and not all is at rest: ${this.#stuck()}`);
+      return false;
+    }
     this.#steps += 1;
     if (pending.name === "timer") counts.timers += 1;
     const how = pending.happen();

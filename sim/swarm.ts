@@ -13,6 +13,8 @@ export interface Rates {
   readonly killed: number;
   /** The worker dies between two of its own steps, with no I/O in sight. */
   readonly killedInside: number;
+  /** The worker stands still there for a while. */
+  readonly faints: number;
   /** What a dead worker had sent is done all the same. */
   readonly posthumous: number;
   /** The call reaches the store late, or its answer the worker; often later than the lease lasts. */
@@ -114,6 +116,7 @@ export const CALM: Rates = {
   unknown: 0,
   killed: 0,
   killedInside: 0,
+  faints: 0,
   posthumous: 0,
   delayed: 0,
   doubled: 0,
@@ -169,11 +172,12 @@ function drawRates(rng: Rng): Rates {
     unknown: rate(rng, 0.001, 0.03),
     killed: rate(rng, 0.0005, 0.02, 0.3),
     killedInside: rate(rng, 0.001, 0.05),
+    faints: rate(rng, 0.002, 0.05, 0.5),
     posthumous: rng.pick([0, 0.5, 1]),
     delayed: rate(rng, 0.001, 0.06),
     doubled: rate(rng, 0.001, 0.1),
     jump: rate(rng, 0.0005, 0.01, 0.4),
-    blackout: rate(rng, 0.005, 0.1, 0.6),
+    blackout: rate(rng, 0.01, 0.3, 0.6),
   };
 }
 

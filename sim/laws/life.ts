@@ -8,7 +8,6 @@ import type { Scene } from "../scene.ts";
 /** How a run lives: it ends once, waits only for what can come, tries as often as it may, pays for what it did. */
 export function judgeLife(fact: Fact): void {
   ending(fact);
-  nothingAfterCancel(fact);
   trying(fact);
   paying(fact);
   telling(fact);
@@ -49,13 +48,6 @@ function ending({ scene, before, event, after }: Fact): void {
     ].includes(state),
   );
   if (open !== undefined) scene.violate(`I11: ${before.id} ended (${event.status}) with a step ${open}`);
-}
-
-/** Once a run is cancelled nothing of it starts any more, but undoing. */
-function nothingAfterCancel({ scene, before, event }: Fact): void {
-  if (event.type !== "step.started" || before.cancel === null) return;
-  const step = before.steps.get(before.index.get(event.step_id) as number);
-  if (step.cause?.by !== "undo") scene.violate(`${before.id} ${event.step_id} was started after the run was cancelled`);
 }
 
 /** I8: whoever waits has someone or something that will wake it. */
@@ -121,14 +113,18 @@ function paying({ scene, kept, before, event }: Fact): void {
 
 /** What a handler said beside its answer is on record with it. */
 function hearing({ scene, before, event }: Fact): void {
-  if (event.type !== "step.succeeded" || event.reused !== undefined) return;
-  const { step_id, attempt, cost, notices = [] } = event;
+  if (event.type !== "step.succeeded" && event.type !== "step.failed") return;
+  if ("reused" in event) return;
+  const { step_id, attempt, cost } = event;
+  const notices = "notices" in event ? event.notices : undefined;
   const { standing, spec } = before.steps.get(before.index.get(step_id) as number);
   // What was said before a timeout was put on record with the doubt.
   if (spec.kind !== "operator" || standing.state === "in_doubt") return;
+  const said = scene.record.saidIn(before.id, step_id, attempt);
   const same = ({ usd_micros, notices: told }: Said) =>
-    usd_micros === (cost?.usd_micros ?? 0) && told === notices.length;
-  if (!scene.record.saidIn(before.id, step_id, attempt).some(same))
+    usd_micros === (cost?.usd_micros ?? 0) && (event.type === "step.failed" || told === (notices?.length ?? 0));
+  const silent = said.length === 0 && cost === undefined && notices === undefined;
+  if (!silent && !said.some(same))
     scene.violate(`I6: ${before.id} ${step_id}.${attempt} is not on record with what it cost and told`);
 }
 

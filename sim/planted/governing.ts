@@ -1,0 +1,209 @@
+import type { Planted } from "./plant.ts";
+
+const decide = "core/decide";
+
+/** People, gates, requests and the life of a run. */
+export const governing: readonly Planted[] = [
+  {
+    name: "an approval is not consumed",
+    file: `${decide}/start.js`,
+    find: 'gate === null || gate.status === "consumed" ? null :',
+    replace: "gate !== undefined ? null :",
+  },
+  {
+    name: "an approval is good for ever",
+    file: `${decide}/approval.js`,
+    find: "use_by !== null && now <= use_by",
+    replace: "use_by !== null",
+  },
+  {
+    name: "a gate is decided after it expired",
+    file: `${decide}/gate.js`,
+    find: "if (now >= gate.expires_at) {",
+    replace: "if (gate.expires_at < 0) {",
+  },
+  {
+    name: "an agent decides a gate",
+    file: `${decide}/gate.js`,
+    find: 'if (kind !== "person")',
+    replace: 'if (kind === "nobody")',
+  },
+  {
+    name: "whoever asks decides their own gate",
+    file: `${decide}/gate.js`,
+    find: "if (id === run.principal.id) {",
+    replace: 'if (id === "") {',
+  },
+  {
+    name: "a gate is decided twice",
+    file: `${decide}/gate.js`,
+    find: 'if (gate.status !== "open") {',
+    replace: 'if (gate.status === "consumed") {',
+  },
+  {
+    name: "an act is done without a person in a gated run",
+    file: "policy/mode-allows.js",
+    find: "if (proposal.trusted)",
+    replace: 'if (proposal.trusted || step.cause?.by === "errand")',
+  },
+  {
+    name: "the same request key with another plan gets the old run",
+    file: "engine/submit.js",
+    find: "if (row.digest === request.digest)",
+    replace: "if (row.run_id)",
+  },
+  {
+    name: "a request key is no condition",
+    file: "core/rows-of.js",
+    find: "requestKey(event.principal.id, event.request.key), null, row)",
+    replace: 'requestKey(event.principal.id, event.request.key), "any", row)',
+  },
+  {
+    name: "cancelling cancels an act in flight",
+    file: "core/place.js",
+    find: 'case "failed_retryable":\n            return true;',
+    replace: 'case "failed_retryable":\n        case "running":\n            return true;',
+  },
+  {
+    name: "an errand begins, and a doubt found absent runs again, in a cancelled run",
+    file: "core/place.js",
+    find: "if (run.cancel !== null && !isUndo(step))",
+    replace: "if (run.cancel === run)",
+  },
+  {
+    name: "a step begins before all it needs",
+    file: "core/evolve/step.js",
+    find: "if (nearer.missing === 0)",
+    replace: "if (nearer.missing <= 1)",
+    also: {
+      file: `${decide}/start.js`,
+      find: "const gone = step.cause === null &&",
+      replace: "const gone = step.cause === run &&",
+    },
+  },
+  {
+    name: "a retry does not count the tries before it",
+    file: `${decide}/retry.js`,
+    find: "const made = attempt - step.forgiven;",
+    replace: "const made = 1;",
+  },
+  {
+    name: "a notice is marked before it is delivered",
+    file: "engine/deliveries.js",
+    find: "await onNotice({ ...notice, run_id: this.#mailbox.run.id });",
+    replace:
+      'await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });\n await onNotice({ ...notice, run_id: this.#mailbox.run.id });\n return true;',
+  },
+  {
+    name: "a late value is dropped",
+    file: `${decide}/end.js`,
+    find: 'if (act !== null && ending.how === "value")',
+    replace: "if (act !== null && ending.how === null)",
+  },
+  {
+    name: "a cost is charged once to two tallies",
+    file: "core/tally.js",
+    find: '{ tally: tallyOf(unit, "tenant", "", month), amount },',
+    replace: "",
+  },
+  {
+    name: "a tally forgets what was charged twice in one entry",
+    file: "store/memory/tables.js",
+    find: "this.tallies.set([tenant, tally], this.used(tenant, tally) + amount);",
+    replace: "this.tallies.set([tenant, tally], amount);",
+  },
+  {
+    name: "a run that another worker had begun is taken up as it was",
+    file: "engine/holds.js",
+    find: "const fold = claim.epoch === 1 ? loaded : undefined;",
+    replace: "const fold = loaded;",
+  },
+  {
+    name: "a slot is given to a run that has gone",
+    file: "engine/slots.js",
+    find: "this.#queue.delete(next);\n            next();",
+    replace: "this.#queue.delete(next);\n            return next();",
+  },
+  {
+    name: "an act that was done again elsewhere cannot be settled",
+    file: "engine/mailbox.js",
+    find: "if (this.#superseded(batch, landing))",
+    replace: "if (batch === null)",
+  },
+  {
+    name: "a waiting run is not due",
+    file: "core/run.js",
+    find: "return run.paces.moving > 0",
+    replace: "return run.paces.retrying > 0 ? null : run.paces.moving > 0",
+  },
+  {
+    name: "the chain forgets its predecessor",
+    file: "engine/journal.js",
+    find: "bytes.set(previous, end);",
+    replace: "if (position < 4) bytes.set(previous, end);",
+  },
+  {
+    name: "a failed attempt costs nothing",
+    file: `${decide}/end.js`,
+    find: "function failed(run, step, command, why, ledger) {",
+    replace: "function failed(run, step, { ...command }, why, ledger) {\n    command.cost = null;",
+  },
+  {
+    name: "a wait is over before its time",
+    file: `${decide}/start.js`,
+    find: "now >= standing.on.until",
+    replace: "now > 0",
+    also: {
+      file: "engine/held-run.js",
+      find: "if (at <= this.#ports.clock.now())",
+      replace: "if (at > 0)",
+    },
+  },
+  {
+    name: "a secret is kept in full",
+    file: "engine/keep.js",
+    find: "for (const pointer of redact)",
+    replace: "for (const pointer of redact.slice(1))",
+  },
+  {
+    name: "an errand is forgotten",
+    file: "engine/walk.js",
+    find: "errands: succeeded ?",
+    replace: "errands: succeeded && ports === null ?",
+  },
+  {
+    name: "a deadline means nothing",
+    file: "policy/deadline.js",
+    find: "if (run.deadline_at === null ||",
+    replace: "if (run.deadline_at !== 0 ||",
+  },
+  {
+    name: "a draft acts",
+    file: "policy/mode-allows.js",
+    find: "switch (run.mode) {",
+    replace: 'switch (run.mode === "draft_only" ? "auto_exec" : run.mode) {',
+  },
+  {
+    name: "a precondition is not looked at",
+    file: "policy/preconditions.js",
+    find: "if (broken === undefined)",
+    replace: "if (step !== undefined)",
+  },
+  {
+    name: "what is claimed is held to be true",
+    file: `${decide}/start.js`,
+    find: "if (holds(claim, (id) => outputOf(run, id)))",
+    replace: "if (claim !== undefined)",
+  },
+  {
+    name: "a plan goes on after a step has ended it",
+    file: `${decide}/start.js`,
+    find: "if (run.stopped !== null)",
+    replace: "if (run.stopped === run)",
+    also: {
+      file: "core/place.js",
+      find: "if (run.stopped !== null && !isUndo(step))",
+      replace: "if (run.stopped === run)",
+    },
+  },
+];
