@@ -1,5 +1,5 @@
 import type { Mode } from "./effect.ts";
-import type { BoxVersion, Cause, Notice, Pin, Request, StepEvent } from "./event.ts";
+import type { BoxVersion, Cause, InFlight, Notice, Pin, Request, StepEvent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -63,6 +63,7 @@ export type Command = { readonly now: Instant } & (
       /** The attempt that was looked at; null: whichever it is now. */
       readonly attempt: number | null;
       readonly reason: string;
+      readonly in_flight: InFlight;
     }
   | {
       readonly type: "approve";
@@ -70,9 +71,16 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly reason: string;
       readonly use_within_ms: number;
+      readonly in_flight: InFlight;
     }
-  | { readonly type: "reject"; readonly gate_id: GateId; readonly principal: Principal; readonly reason: string }
-  | { readonly type: "expire"; readonly gate_id: GateId }
+  | {
+      readonly type: "reject";
+      readonly gate_id: GateId;
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly in_flight: InFlight;
+    }
+  | { readonly type: "expire"; readonly gate_id: GateId; readonly in_flight: InFlight }
   /** The ledger's row for an act of this run is another act's now. */
   | {
       readonly type: "supersede";

@@ -10,7 +10,7 @@ import type { EndStatus, Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
 import type { Guard } from "./guard.ts";
-import type { Instant } from "./id.ts";
+import type { GateId, Instant } from "./id.ts";
 import type { Need, Ruling } from "./ruling.ts";
 import { type Run, stepOf } from "./run.ts";
 import { isUndo } from "./step.ts";
@@ -35,15 +35,19 @@ export function decide(run: Run, command: Command, guards: readonly Guard[]): De
   const ruling = rule(run, command, guards);
   const events: Event[] = [];
   const fresh: number[] = [];
+  const deserted: GateId[] = [];
   let after = run;
   const happen = (event: Event) => {
     events.push(event);
     after = evolve(after, event);
     fresh.push(...after.fresh);
+    deserted.push(...after.deserted);
   };
   for (const event of ruling.events) happen(event);
   for (const event of undoesRefused(ruling.events, after, command.now)) happen(event);
-  if (events.length > 0) for (const event of gatesLeftOpen(run, after, command.now)) happen(event);
+  // A gate whose step no longer waits for it lets nobody through.
+  for (const gate_id of deserted)
+    happen({ type: "gate.closed", at: command.now, gate_id, reason: "the step no longer waits" });
   if (events.length > 0 && isOver(after)) happen({ type: "run.ended", at: command.now, status: endStatus(after) });
   return {
     events,
@@ -96,20 +100,6 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
     default:
       return unreachable(command);
   }
-}
-
-/** A gate whose step no longer waits for it lets nobody through. */
-function gatesLeftOpen(before: Run, after: Run, at: Instant): readonly Event[] {
-  if (before.waiting.size === 0 || before.waiting === after.waiting) return [];
-  const closed: Event[] = [];
-  for (const [id] of before.waiting) {
-    const step = before.steps.get(before.index.get(id) as number);
-    if (step.standing.state !== "waiting_approval" || after.waiting.has(id)) continue;
-    const gate = after.gates.get(step.standing.gate_id);
-    if (gate?.status === "open")
-      closed.push({ type: "gate.closed", at, gate_id: gate.gate_id, reason: "the step no longer waits" });
-  }
-  return closed;
 }
 
 /** An undo that was not let through leaves its act as it is: done, and not undone. */

@@ -100,7 +100,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly cost?: Cost;
       readonly charges?: readonly Charged[];
       readonly ledger?: LedgerVersion;
-      readonly sparing?: readonly StepId[];
+      readonly sparing?: InFlight;
     }
   | {
       readonly type: "step.cancelled";
@@ -132,14 +132,14 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly by: string;
       readonly reason: string;
       readonly ledger: LedgerVersion | null;
-      readonly sparing?: readonly StepId[];
+      readonly sparing?: InFlight;
     }
   | { readonly type: "step.readied"; readonly why: string }
   | {
       readonly type: "step.rejected";
       readonly rule: string;
       readonly fault: Fault;
-      readonly sparing?: readonly StepId[];
+      readonly sparing?: InFlight;
     }
   | { readonly type: "step.parked"; readonly on: Parking }
   | { readonly type: "step.compensating"; readonly by: string; readonly reason: string; readonly ledger: LedgerVersion }
@@ -151,7 +151,11 @@ export type StepEvent = { readonly step_id: StepId } & (
   | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
 );
 
-// `sparing` names steps that were in flight when this one ended the plan: they come to their own end.
+/**
+ * Steps under way of which nothing is on record yet. Whoever holds the run knows which they are; from outside nobody does.
+ * A fact that ends the plan is `sparing` them: they come to their own end.
+ */
+export type InFlight = readonly StepId[] | "unknown";
 
 /** Why a step is in a run that no plan put there. */
 export type Cause =
@@ -274,8 +278,8 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly duplicate_of: Duplicate | null;
     }
   | { readonly type: "gate.approved"; readonly by: Principal; readonly reason: string; readonly use_by: Instant }
-  | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string }
-  | { readonly type: "gate.expired" }
+  | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string; readonly sparing?: InFlight }
+  | { readonly type: "gate.expired"; readonly sparing?: InFlight }
   | { readonly type: "gate.closed"; readonly reason: string }
   /** Someone who may not decide tried to. */
   | { readonly type: "gate.contested"; readonly by: Principal; readonly fault: Fault }

@@ -13,7 +13,8 @@ import { Vector } from "./vector.ts";
 export function evolve(before: Run, event: Event): Run {
   const run: MutableRun = { ...before };
   run.position += 1;
-  run.fresh = NOTHING_FRESH;
+  run.fresh = NONE;
+  run.deserted = NONE;
   switch (event.type) {
     case "run.accepted":
       return born(run, event);
@@ -39,7 +40,7 @@ export function evolve(before: Run, event: Event): Run {
   }
 }
 
-const NOTHING_FRESH: readonly number[] = [];
+const NONE: readonly never[] = [];
 
 function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
   const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(full) };

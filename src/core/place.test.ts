@@ -107,7 +107,7 @@ describe("taking a step out of the run", () => {
 
 describe("a step that sinks", () => {
   it("takes along only what waits behind it, if it was neither failed nor refused", () => {
-    const sank = sunk(placed(draft(), a, { state: "cancelled" }), a);
+    const sank = sunk(placed(draft(), a, { state: "cancelled" }), a, { at: given().now });
     expect(sank.steps.get(1).standing).toMatchObject({ state: "skipped" });
     expect(sank.stopped).toBeNull();
   });

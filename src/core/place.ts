@@ -1,7 +1,8 @@
+import type { InFlight } from "./event.ts";
 import { type Fault, fault } from "./fault.ts";
-import type { StepId } from "./id.ts";
-import type { MutableRun, Run } from "./run.ts";
-import { isUndo, type Pace, pace, type Standing, type Step } from "./step.ts";
+import type { GateId, Instant, StepId } from "./id.ts";
+import type { Gate, MutableRun, Run } from "./run.ts";
+import { isUndo, type Pace, pace, type Standing, type Step, startable } from "./step.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: MutableRun, step: Step, standing: Standing): MutableRun {
@@ -15,7 +16,12 @@ export function placed(run: MutableRun, step: Step, standing: Standing): Mutable
   if (from !== to) run.paces = shifted(run.paces, from, to);
   if (waits !== waited) run.waiting = waits ? run.waiting.set(id, true) : run.waiting.delete(id);
   if (standing.state === "ready") run.fresh = [...run.fresh, step.index];
+  if (before.state === "waiting_approval") desert(run, before.gate_id);
   return run;
+}
+
+function desert(run: MutableRun, gate_id: GateId): void {
+  if ((run.gates.get(gate_id) as Gate).status === "open") run.deserted = [...run.deserted, gate_id];
 }
 
 function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
@@ -32,9 +38,15 @@ export function withStep(run: MutableRun, step: Step): MutableRun {
 }
 
 /** A step has ended without success: what follows for the others, as its plan said. */
-export function sunk(run: MutableRun, { index }: Step, sparing: readonly StepId[] = []): MutableRun {
+export function sunk(run: MutableRun, { index }: Step, how: Sinking): MutableRun {
   const step = run.steps.get(index);
-  return stopsAll(step) ? abort(run, step, sparing) : skipBehind(run, step);
+  return stopsAll(step) ? abort(run, step, how) : skipBehind(run, step);
+}
+
+/** The fact that made a step sink, as far as the others are concerned. */
+interface Sinking {
+  readonly at: Instant;
+  readonly sparing?: InFlight;
 }
 
 function stopsAll(step: Step): boolean {
@@ -45,10 +57,10 @@ function stopsAll(step: Step): boolean {
 }
 
 /** Nothing new starts; what runs or is in doubt comes to its own end. */
-function abort(run: MutableRun, { spec }: Step, sparing: readonly StepId[]): MutableRun {
+function abort(run: MutableRun, { spec }: Step, how: Sinking): MutableRun {
   if (!run.open) run.stopped ??= spec.step_id; // An agent goes on with what it proposes next.
   for (const step of run.steps) {
-    if (!isIdle(step) || isUndo(step) || (sparing.includes(step.spec.step_id) && isInFlight(step))) continue;
+    if (!isIdle(step) || isUndo(step) || isSpared(step, how)) continue;
     withdrawn(run, step, { state: "skipped", fault: aborted(spec.step_id) });
   }
   return run;
@@ -58,9 +70,16 @@ function aborted(by: StepId): Fault {
   return fault("ABORTED", `${by} ended the plan; resume the run once its cause is mended`);
 }
 
-/** A step at a gate has no handler, whoever says that it is on its way. */
-function isInFlight({ standing }: Step): boolean {
-  return standing.state !== "waiting_approval";
+/** Where nobody can tell what is in flight, whatever may be is left to whoever holds the run: it ends, or never starts. */
+function isSpared(step: Step, { sparing = [], at }: Sinking): boolean {
+  const { standing, spec } = step;
+  if (sparing === "unknown") return startable(step, at) && !isParkedForTool(standing);
+  // A step at a gate has no handler, whoever says that it is on its way.
+  return sparing.includes(spec.step_id) && standing.state !== "waiting_approval";
+}
+
+function isParkedForTool(standing: Standing): boolean {
+  return standing.state === "waiting" && standing.on.for === "tool";
 }
 
 /** Takes an idle step out of the run. An act that was to be sent again is in doubt as before, and only a person can tell. */

@@ -12,7 +12,7 @@ import type {
   Table,
   TimerRow,
 } from "./rows.ts";
-import { dueAt, type Run, statusOf, stepOf } from "./run.ts";
+import { dueAt, type Run, requesterOf, statusOf, stepOf } from "./run.ts";
 import type { Put } from "./store.ts";
 
 /** The rows that follow from events. Stores write them blindly; dropping every row and refolding gives the same bytes. */
@@ -114,14 +114,15 @@ function ledgerPut(after: Run, step_id: StepId, version: number): Put {
 function gatePut(after: Run, gate_id: GateId): Put {
   const gate = after.gates.get(gate_id);
   assert(gate !== undefined, "a gate row has a gate behind it");
+  const step = stepOf(after, gate);
   const row: GateRow = {
     gate_id,
     run_id: after.id,
     step_id: gate.step_id,
-    tool: stepOf(after, gate).spec.name,
+    tool: step.spec.name,
     status: gate.status,
     input_digest: gate.call.digest,
-    requester: after.principal.id,
+    requester: requesterOf(after, step),
     opened_at: gate.opened_at,
     expires_at: gate.expires_at,
   };

@@ -50,6 +50,8 @@ export interface Run {
   readonly notices: TrieMap<Notice>;
   /** Indices of the steps that the last event made ready. */
   readonly fresh: readonly number[];
+  /** Gates that nobody decided and whose step the last event took away from them. */
+  readonly deserted: readonly GateId[];
 }
 
 /**
@@ -112,6 +114,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     spent: NOTHING_SPENT,
     notices: TrieMap.empty(),
     fresh: [],
+    deserted: [],
   };
 }
 
@@ -125,6 +128,11 @@ export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
   const step = findStep(run, of.step_id);
   assert(step !== undefined, "a fact of a run is about one of its steps");
   return step;
+}
+
+/** Who asked for a step: its run's principal, but whoever wanted something undone for the undoing of it. */
+export function requesterOf(run: Run, { cause }: Step): string {
+  return cause?.by === "undo" ? cause.asked_by : run.principal.id;
 }
 
 /** One outcome per step that makes one. */

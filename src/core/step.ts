@@ -124,6 +124,20 @@ export function awaitsSignal({ spec: { kind, payload, bindings } }: Step): boole
   return kind === "wait" && ("signal" in payload || "/signal" in bindings);
 }
 
+/** What keeps a step from being started is not that it has begun, is over or has to wait. */
+export function startable({ standing }: Step, now: Instant): boolean {
+  switch (standing.state) {
+    case "ready":
+      return true;
+    case "failed_retryable":
+      return now >= standing.retry_at;
+    case "waiting":
+      return standing.on.for === "tool" || (standing.on.until !== null && now >= standing.on.until);
+    default:
+      return false;
+  }
+}
+
 export function isUndo({ cause }: Step): boolean {
   return cause?.by === "undo";
 }

@@ -1,3 +1,4 @@
+import { assert } from "../core/assert.ts";
 import { checkPlan } from "../core/check-plan.ts";
 import type { Resolution } from "../core/command.ts";
 import { FaultError, fault } from "../core/fault.ts";
@@ -30,7 +31,7 @@ import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
 import { load } from "./load.ts";
-import { costOf, gateRow, gateView, spentOver } from "./office.ts";
+import { costOf, gateRow, gateViews, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { retain } from "./retain.ts";
@@ -141,13 +142,14 @@ class WritEngine implements Engine {
     const use_within_ms = this.#ports.limits.useWithinMs;
     const reason = options.reason ?? "";
     this.#ports.failpoint("approve.before");
-    await this.#holds.command(principal.tenant, run_id, () => ({
+    await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
       type: "approve",
       now: this.#now(),
       gate_id,
       principal,
       reason,
       use_within_ms,
+      in_flight,
     }));
     this.#ports.failpoint("approve.after");
   }
@@ -156,12 +158,13 @@ class WritEngine implements Engine {
     const principal = principalOf(options.principal);
     const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
     const reason = options.reason ?? "";
-    await this.#holds.command(principal.tenant, run_id, () => ({
+    await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
       type: "reject",
       now: this.#now(),
       gate_id,
       principal,
       reason,
+      in_flight,
     }));
   }
 
@@ -170,7 +173,7 @@ class WritEngine implements Engine {
     const run_id = runId as RunId;
     const step_id = stepId as StepId;
     const verdict = await this.#resolution(principal.tenant, run_id, step_id, options);
-    await this.#holds.command(principal.tenant, run_id, (run) => ({
+    await this.#holds.command(principal.tenant, run_id, (in_flight, run) => ({
       type: "resolve",
       now: this.#now(),
       step_id,
@@ -179,6 +182,7 @@ class WritEngine implements Engine {
       // Of the one that is there now, though the run may have moved on when this is decided.
       attempt: options.attempt ?? findStep(run, step_id)?.act?.attempt ?? null,
       reason: options.reason ?? "",
+      in_flight,
     }));
   }
 
@@ -253,12 +257,18 @@ class WritEngine implements Engine {
       where,
       ...(after !== undefined && { after }),
     });
-    return Promise.all(rows.map(({ row }) => gateView(this.#ports, tenant, JSON.parse(row) as GateRow)));
+    return gateViews(
+      this.#ports,
+      tenant,
+      rows.map(({ row }) => JSON.parse(row) as GateRow),
+    );
   }
 
   async gate(gateId: string, { principal }: As): Promise<GateView> {
     const { tenant } = principalOf(principal);
-    return gateView(this.#ports, tenant, await this.#gate(tenant, gateId));
+    const [view] = await gateViews(this.#ports, tenant, [await this.#gate(tenant, gateId)]);
+    assert(view !== undefined, "a gate that is there can be seen");
+    return view;
   }
 
   cost(runId: string, { principal }: As): ReturnType<Engine["cost"]> {

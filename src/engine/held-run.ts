@@ -1,5 +1,6 @@
 import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
+import type { StepId } from "../core/id.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
 import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
@@ -82,6 +83,11 @@ export class HeldRun implements Listener {
 
   get run(): Run {
     return this.mailbox.run;
+  }
+
+  /** Steps in flight that no `started` fact stands for. */
+  inFlight(): readonly StepId[] {
+    return this.#walks.inFlight();
   }
 
   /** Takes the run up where it was left. */

@@ -1,5 +1,6 @@
 import type { Command } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
+import type { InFlight } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId, Tenant } from "../core/id.ts";
 import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run.ts";
@@ -9,6 +10,9 @@ import { load } from "./load.ts";
 import { Fenced, isStoreFault, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { Slots } from "./slots.ts";
+
+/** Makes a command for the run as it is, with what is in flight as far as can be told here. */
+type Make = (inFlight: InFlight, run: Run) => Command;
 
 /** The runs that this engine holds, and the way in for commands from outside, whether it holds the run or not. */
 export class Holds {
@@ -144,7 +148,7 @@ export class Holds {
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
-  async command(tenant: Tenant, run: RunId, make: (run: Run) => Command): Promise<Decision> {
+  async command(tenant: Tenant, run: RunId, make: Make): Promise<Decision> {
     this.assertOpen();
     const held = this.get(tenant, run);
     const decision = (held && (await askHeld(held, make))) ?? (await this.#askStore(tenant, run, make));
@@ -154,9 +158,9 @@ export class Holds {
     return decision;
   }
 
-  async #askStore(tenant: Tenant, run: RunId, make: (run: Run) => Command): Promise<Decision> {
+  async #askStore(tenant: Tenant, run: RunId, make: Make): Promise<Decision> {
     const mailbox = new Mailbox(this.#ports, await load(this.#ports.store, tenant, run), null);
-    return mailbox.ask(make(mailbox.run));
+    return mailbox.ask(make("unknown", mailbox.run));
   }
 
   #isDue(run: Run): boolean {
@@ -261,9 +265,9 @@ export class Holds {
  * Null: the run is not held here any more, as turns out now. A decision that appends nothing does not turn that out, so
  * the store is asked whether there is really nothing to do.
  */
-async function askHeld(held: HeldRun, make: (run: Run) => Command): Promise<Decision | null> {
+async function askHeld(held: HeldRun, make: Make): Promise<Decision | null> {
   try {
-    const decision = await held.mailbox.ask(make(held.run));
+    const decision = await held.mailbox.ask(make(held.inFlight(), held.run));
     return decision.events.length > 0 ? decision : null;
   } catch (error) {
     if (!(error instanceof Fenced)) throw error;

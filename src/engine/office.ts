@@ -2,6 +2,7 @@ import { FaultError, fault } from "../core/fault.ts";
 import type { GateId, RunId, Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { GateRow } from "../core/rows.ts";
+import type { Run } from "../core/run.ts";
 import { tallyOf } from "../core/tally.ts";
 import type { CostReport, GateView, SpentOver } from "./api.ts";
 import { Journal } from "./journal.ts";
@@ -20,9 +21,14 @@ export async function gateRow(ports: Ports, tenant: Tenant, gate: GateId): Promi
   return JSON.parse(stored.row) as GateRow;
 }
 
-/** The gate with the exact call it holds, which is only in the journal. */
-export async function gateView(ports: Ports, tenant: Tenant, row: GateRow): Promise<GateView> {
-  const { run } = await load(ports.store, tenant, row.run_id);
+/** Gates with the exact calls they hold, which are only in the journal. A run is read once, however many it has. */
+export async function gateViews(ports: Ports, tenant: Tenant, rows: readonly GateRow[]): Promise<readonly GateView[]> {
+  const runs = new Map<RunId, Run>();
+  for (const { run_id } of rows) if (!runs.has(run_id)) runs.set(run_id, (await load(ports.store, tenant, run_id)).run);
+  return rows.map((row) => viewOf(runs.get(row.run_id) as Run, row));
+}
+
+function viewOf(run: Run, row: GateRow): GateView {
   const gate = run.gates.get(row.gate_id);
   if (gate === undefined)
     throw new FaultError(

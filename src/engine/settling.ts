@@ -26,8 +26,9 @@ export class Settling {
 
   /** Nobody decided in time. */
   async expire(step_id: StepId, gate_id: GateId): Promise<void> {
-    const { ports, mailbox } = this.#hold.way;
-    await this.#while(step_id, () => mailbox.ask({ type: "expire", now: ports.clock.now(), gate_id }));
+    const { ports, mailbox, inFlight } = this.#hold.way;
+    const now = ports.clock.now();
+    await this.#while(step_id, () => mailbox.ask({ type: "expire", now, gate_id, in_flight: inFlight() }));
   }
 
   async #while(step_id: StepId, work: () => Promise<unknown>): Promise<void> {

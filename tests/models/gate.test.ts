@@ -117,7 +117,7 @@ class Both {
       case "decide": {
         const gate_id = this.#gate(move.nth);
         const refused = this.#model.decide(gate_id, move.person, move.yes);
-        const decided = { now, gate_id, principal: principalOf(move.person), reason: "" };
+        const decided = { now, gate_id, principal: principalOf(move.person), reason: "", in_flight: [] };
         this.#tell({
           ...decided,
           ...(move.yes ? { type: "approve", use_within_ms: USE_WITHIN_MS } : { type: "reject" }),
@@ -134,7 +134,7 @@ class Both {
       case "expire": {
         const gate_id = this.#gate(move.nth);
         this.#model.expire(gate_id);
-        this.#tell({ type: "expire", now, gate_id });
+        this.#tell({ type: "expire", now, gate_id, in_flight: [] });
         return null;
       }
       case "pass":

@@ -140,7 +140,7 @@ class Both {
         const { gate } = this.#step(asker);
         if (asker.state !== "waiting_approval") break;
         this.#model.decideGate(asker, move.yes);
-        const decided = { now, gate_id: gate as GateId, principal: ana, reason: "" };
+        const decided = { now, gate_id: gate as GateId, principal: ana, reason: "", in_flight: [] };
         this.#ask(asker, {
           ...decided,
           ...(move.yes ? { type: "approve", use_within_ms: 1e12 } : { type: "reject" }),
@@ -176,7 +176,7 @@ class Both {
   #say(asker: Asker, { early }: About, verdict: Resolution, then: () => void): void {
     const attempt = early ? this.#step(asker).attempts - 1 : null;
     if (!early) then();
-    const said = { step_id: asker.id as StepId, principal: ana, reason: "", verdict, attempt };
+    const said = { step_id: asker.id as StepId, principal: ana, reason: "", verdict, attempt, in_flight: [] };
     this.#ask(asker, { type: "resolve", now: this.#real.now, ...said });
   }
 

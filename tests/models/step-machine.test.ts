@@ -61,6 +61,8 @@ const meant: Readonly<Record<About["do"], readonly State[]>> = {
 
 const HOUR = 60 * 60_000;
 const LONG = 1_000 * HOUR * 24;
+/** Who decides in another process does not know what is in flight here. */
+const OUTSIDE = { in_flight: "unknown" } as const;
 
 /** One run, told by the law and by the model. */
 class Both {
@@ -125,7 +127,9 @@ class Both {
       case "gate":
         if (node.state !== "waiting_approval") break;
         model.decideGate(node, move.yes);
-        this.#tell(move.yes ? story.approves(id, undefined, { use_within_ms: LONG }) : story.rejects(id));
+        this.#tell(
+          move.yes ? story.approves(id, undefined, { use_within_ms: LONG }) : story.rejects(id, undefined, OUTSIDE),
+        );
         break;
       case "recover":
         model.recover(node, move.mark);
@@ -133,7 +137,9 @@ class Both {
         break;
       case "resolve":
         model.resolve(node, move.as);
-        this.#tell(story.resolves(id, move.as === "happened" ? story.happened(1) : { as: move.as }));
+        this.#tell(
+          story.resolves(id, move.as === "happened" ? story.happened(1) : { as: move.as }, undefined, OUTSIDE),
+        );
         break;
       case "undo":
         model.undo(node);

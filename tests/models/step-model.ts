@@ -59,7 +59,8 @@ export class StepModel {
   /** Whether the right to execute was given. */
   start(node: Node, how: "well" | "no tool" | "bad input"): Leave | null {
     if (!isStartable(node)) return null;
-    if (node.undoes === null && (this.stopped || !this.#stands(node.needs))) return this.#reject(node);
+    if (node.undoes === null && this.stopped) return Object.assign(node, { state: "skipped" }) && null;
+    if (node.undoes === null && !this.#stands(node.needs)) return this.#reject(node);
     if (node.kind === "wait") return this.#wait(node);
     if (how === "no tool") return Object.assign(node, { state: "waiting" }) && null;
     if (how === "bad input") return this.#reject(node);
@@ -211,7 +212,7 @@ export class StepModel {
     if (node.undoes === null && this.cancelled) node.state = "cancelled";
   }
 
-  /** It ended without success: everything ends with it, or only what is behind it. Outside, nobody knows of handlers. */
+  /** It ended without success: everything ends with it, or only what is behind it. Outside, nobody knows who is flying. */
   #sink(node: Node, state: State, from: "worker" | "outside" = "worker"): void {
     node.state = state;
     const { undoes, onFailure, onRejected } = node;
@@ -220,7 +221,8 @@ export class StepModel {
       this.#sink(Object.assign(this.node(undoes), { row: "compensation_failed" }), "compensation_failed");
     } else if (stops) {
       this.stopped ||= !this.open;
-      for (const idle of this.#idle()) if (from === "outside" || !this.isFlying(idle)) idle.state = "skipped";
+      for (const idle of this.#idle())
+        if (!(from === "outside" ? mayFly(idle) : this.isFlying(idle))) idle.state = "skipped";
     }
     this.#skipBehind(node);
   }
@@ -247,4 +249,9 @@ function isStartable({ state, isDue, kind }: Node): boolean {
   return (
     state === "ready" || (state === "failed_retryable" && isDue) || (state === "waiting" && (isDue || kind !== "wait"))
   );
+}
+
+function mayFly(node: Node): boolean {
+  const waitsForTool = node.state === "waiting" && node.kind !== "wait";
+  return isStartable(node) && !waitsForTool;
 }

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Guard } from "../../src/core/guard.ts";
+import type { Store } from "../../src/core/store.ts";
 import type { Engine, RunHandle } from "../../src/engine/api.ts";
 import { actor, eventsOf, faultOf } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
@@ -30,6 +32,25 @@ describe.each(places)("a gate, on $name", ({ newStage }) => {
       expires_at: stage.clock.now() + 7 * day,
     });
     expect(await engine.gates({ principal: ana })).toEqual([shown]);
+  });
+
+  it("is listed with the others of its run, which is read once for all of them", async () => {
+    const stage = newStage();
+    const store = stage.store();
+    const read: string[] = [];
+    const events: Store["events"] = (tenant, run, ...range) => {
+      read.push(run);
+      return store.events(tenant, run, ...range);
+    };
+    const engine = await stage.open({ tools: [sends().tool], tenants: {}, store: { ...store, events } });
+    const steps = ["a", "b", "c"].map((step_id) => ({ step_id, name: "send", payload: { to: step_id } }));
+    for (const plan of [{ steps }, one]) await (await engine.submit(plan, { principal: bot })).result();
+    await stage.pass(0);
+    read.length = 0;
+    const listed = (await engine.gates({ principal: ana })).map(({ step_id }) => step_id as string);
+    expect(listed.sort()).toEqual(["a", "b", "c", "send"]);
+    expect(read).toHaveLength(2);
+    expect(new Set(read).size).toBe(2);
   });
 
   it("lets exactly the call through that was shown, once", async () => {
@@ -210,6 +231,28 @@ describe.each(places)("a guard of one's own, on $name", ({ newStage }) => {
     const babbling = await judged(() => ({ kind: "sure" }));
     expect(babbling.result.steps.send).toMatchObject({ state: "rejected", fault: { code: "POLICY_DENIED" } });
     expect(send.calls).toHaveLength(0);
+  });
+
+  it("may hold an undo, which whoever asked for it cannot approve", async () => {
+    const undone: string[] = [];
+    const send = actor("send", () => ({ id: "m1" }), { compensate: async ({ key }) => void undone.push(key) });
+    const careful: Guard = {
+      id: "careful",
+      judge: ({ step: { cause } }) =>
+        cause?.by === "undo"
+          ? { kind: "hold", rule: "careful", reason: "four eyes", demand: { role: null } }
+          : { kind: "allow" },
+    };
+    const engine = await newStage().open({ tools: [send.tool], guards: [careful] });
+    const run = await engine.submit(one, { principal: bot });
+    await run.result();
+    await engine.resolve(run.run_id, "send", { principal: ana, as: "undo" });
+    const gate = (await run.result()).gates[0]?.gate_id as string;
+    expect(await engine.gate(gate, { principal: ana })).toMatchObject({ requester: "ana" });
+    expect((await faultOf(engine.approve(gate, { principal: ana }))).code).toBe("AUTH_FORBIDDEN");
+    await engine.approve(gate, { principal: { ...ana, id: "bob" } });
+    expect((await run.result()).steps.send).toMatchObject({ state: "compensated" });
+    expect(undone).toHaveLength(1);
   });
 
   it("may ask for a role, which the person must have", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { actor, eventsOf, says, throws } from "./cast.ts";
-import { bot, places } from "./stage.ts";
+import { actor, eventsOf, promised, says, throws } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
 
 const reads = (name: string, output: unknown = { name }) => actor(name, () => output, { effect: "reads" });
 
@@ -125,5 +125,60 @@ describe.each(places)("a partial result, on $name", ({ newStage }) => {
     expect(good.calls).toHaveLength(2);
     expect(await eventsOf(run, "run.resumed")).toMatchObject([{ by: "bot", reason: "mended" }]);
     expect(await eventsOf(run, "run.ended")).toMatchObject([{ status: "partial" }, { status: "completed" }]);
+  });
+});
+
+describe.each(places)("what is in flight when a plan is ended, on $name", ({ newStage }) => {
+  const steps = [
+    { step_id: "send", name: "send" },
+    { step_id: "look", name: "look" },
+    { step_id: "more", name: "look", payload: { n: 2 } },
+    { step_id: "after", name: "look", payload: { n: 3 }, depends_on: ["look"] },
+  ];
+
+  /** A run at a gate, with a read under way and another that has no room yet. */
+  async function busy() {
+    const stage = newStage();
+    const answer = promised<object>();
+    const look = actor("look", () => answer.promise, { effect: "reads" });
+    const send = actor("send", () => ({ id: 1 }));
+    const tools = [look.tool, send.tool];
+    const worker = await stage.open({ tools, tenants: {}, limits: { concurrency: 1 } });
+    const run = await worker.submit({ steps }, { principal: bot });
+    await stage.pass(0);
+    const [gate] = await worker.gates({ principal: ana });
+    return { stage, worker, run, look, answer, tools, gate: gate?.gate_id as string };
+  }
+
+  it.each([
+    ["here", true],
+    ["in another process", false],
+  ])("comes to its own end, and nothing else begins, when a person says no %s", async (_, here) => {
+    const { stage, worker, run, look, answer, tools, gate } = await busy();
+    const decides = here ? worker : await stage.open({ tools, work: false });
+    await decides.reject(gate, { principal: ana });
+    await stage.pass(2000);
+    expect((await run.now()).final).toBe(false);
+    answer.keep({ page: "birds" });
+    const result = await stage.rest(run);
+    expect(result).toMatchObject({ status: "partial", final: true });
+    expect(result.steps).toMatchObject({
+      send: { state: "rejected" },
+      look: { state: "succeeded", output: { page: "birds" } },
+      more: { state: "skipped", fault: { code: "ABORTED" } },
+      after: { state: "skipped" },
+    });
+    expect(look.calls).toHaveLength(1);
+  });
+
+  it("is left to the next worker when nobody holds the run, and then nothing begins any more", async () => {
+    const { stage, run, look, tools, gate } = await busy();
+    await stage.crash();
+    const office = await stage.open({ tools, work: false });
+    await office.reject(gate, { principal: ana });
+    const next = await stage.open({ tools });
+    const result = await stage.rest(await next.run(run.run_id, { principal: bot }));
+    expect(result).toMatchObject({ status: "failed", final: true, steps: { look: { state: "skipped" } } });
+    expect(look.calls).toHaveLength(1);
   });
 });

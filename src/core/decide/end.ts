@@ -9,10 +9,9 @@ import type { ToolFacts } from "../proposal.ts";
 import { provenanceOf } from "../provenance.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
-import { type Act, isUndo, type Step } from "../step.ts";
+import { type Act, isUndo, type Step, startable } from "../step.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";
-import { startable } from "./start.ts";
 
 type End = Ask<"end">;
 

@@ -8,9 +8,11 @@ import {
   later,
   ledgerFact,
   plan,
+  readPage,
   robin,
   sendMail,
   step,
+  wait,
 } from "../../testing/given/cast.ts";
 import {
   accepts,
@@ -27,13 +29,14 @@ import {
   saysNotDone,
   starts,
 } from "../../testing/given/moves.ts";
-import { given, pass } from "../../testing/given.ts";
+import { given, type Move, pass } from "../../testing/given.ts";
 import type { Demand } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { Guard } from "../guard.ts";
-import type { GateId } from "../id.ts";
+import type { GateId, StepId } from "../id.ts";
 
-const day = 24 * 60 * 60 * 1000;
+const hour = 60 * 60 * 1000;
+const day = 24 * hour;
 const send = step("send", { tool: sendMail });
 const asked = given(accepts(plan(send, step("b", { after: ["send"] })), { mode: "human_gated" }));
 const held = asked.when(starts("send"));
@@ -119,7 +122,7 @@ describe("approving", () => {
 
 describe("rejecting", () => {
   it("refuses the step, which is no failure of it", () => {
-    const told = held.when(rejects("send", ana, "too early"));
+    const told = held.when(rejects("send", ana, { reason: "too early" }));
     expect(told.standing("send")).toMatchObject({
       state: "rejected",
       rule: "gate",
@@ -127,7 +130,7 @@ describe("rejecting", () => {
     });
     expect(told.step("send")).toMatchObject({ world: "permanent_failure", attempts: 0 });
     expect(told.gate("send")).toMatchObject({ status: "rejected", decided_by: "ana" });
-    expect(held.when(rejects("send", ana, "")).standing("send")).toMatchObject({
+    expect(held.when(rejects("send", ana, { reason: "" })).standing("send")).toMatchObject({
       fault: { message: "ana said no to send: no reason given" },
     });
   });
@@ -141,6 +144,66 @@ describe("rejecting", () => {
     );
     const told = given(accepts(lax, { mode: "human_gated" })).when(starts("send"), rejects("send"));
     expect(told.states).toEqual({ send: "rejected", b: "skipped", c: "ready" });
+  });
+
+  const wide = plan(
+    send,
+    step("looking", { tool: readPage }),
+    step("queued", { tool: readPage }),
+    step("behind", { after: ["looking"] }),
+    step("retrying", { tool: readPage }),
+    step("parked", { tool: readPage }),
+    wait("paused", { ms: hour }),
+  );
+  const busy = given(accepts(wide, { mode: "human_gated" })).when(
+    starts("send"),
+    starts("looking"),
+    starts("parked", { parked: fault("TOOL_MISSING", "it is not here") }),
+    starts("paused"),
+    starts("retrying"),
+    fails("retrying", "RATE_LIMIT"),
+  );
+
+  it.each<[string, Move]>([
+    ["who holds the run", rejects("send", ana, { in_flight: ["looking" as StepId] })],
+    ["who lets it expire", [pass(day), expires("send", ["looking" as StepId])]],
+  ])("spares what is in flight, which %s knows", (_, ending) => {
+    const told = busy.when(ending);
+    const skipped = { queued: "skipped", behind: "skipped", retrying: "skipped", parked: "skipped", paused: "skipped" };
+    expect(told.states).toEqual({ send: "rejected", looking: "ready", ...skipped });
+    const over = told.when(answers("looking", { text: "x" }));
+    expect(over.states).toMatchObject({ looking: "succeeded", behind: "skipped" });
+    expect(over.run.ended?.status).toBe("partial");
+  });
+
+  it("leaves to whoever holds the run what may be in flight, where nobody here can tell", () => {
+    const told = busy.when(rejects("send", ana, { in_flight: "unknown" }));
+    expect(told.states).toEqual({
+      send: "rejected",
+      looking: "ready",
+      queued: "ready",
+      behind: "skipped",
+      retrying: "skipped",
+      parked: "skipped",
+      paused: "skipped",
+    });
+    const late = told.when(starts("queued"), answers("looking", { text: "x" }));
+    expect(late.standing("queued")).toMatchObject({ state: "skipped", fault: { code: "ABORTED" } });
+    expect(late.states).toMatchObject({ looking: "succeeded" });
+    expect(late.run.ended?.status).toBe("partial");
+  });
+
+  it("leaves what was due to be tried or to end its wait, too, and none of it begins any more", () => {
+    const due = busy.when(pass(2 * hour), rejects("send", ana, { in_flight: "unknown" }));
+    expect(due.states).toMatchObject({ retrying: "failed_retryable", paused: "waiting", parked: "skipped" });
+    const over = due.when(starts("retrying"), starts("paused"), starts("queued"), starts("looking"));
+    expect(over.states).toMatchObject({
+      retrying: "skipped",
+      paused: "skipped",
+      queued: "skipped",
+      looking: "skipped",
+    });
+    expect(over.run.ended?.status).toBe("failed");
   });
 
   it("can be asked again after a resume, at another gate", () => {
@@ -169,7 +232,7 @@ describe("expiring", () => {
   });
 
   it("knows no gate but those that were opened", () => {
-    const told = held.when({ type: "expire", now: later(day), gate_id: "gate_x" as GateId });
+    const told = held.when({ type: "expire", now: later(day), gate_id: "gate_x" as GateId, in_flight: [] });
     expect(told.news).toEqual([]);
   });
 });

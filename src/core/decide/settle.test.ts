@@ -16,6 +16,7 @@ import {
   absent,
   accepts,
   answers,
+  approves,
   cancels,
   does,
   fails,
@@ -193,15 +194,17 @@ describe("resolving", () => {
     const later = doubted.when(resolves("send", { as: "absent" }), starts("send"), goesUnheard("send"));
     expect(resultOf(later.run).steps.send).toMatchObject({ state: "in_doubt", attempt: 2 });
     for (const verdict of [{ as: "absent" }, { as: "give_up" }, happened(1), { as: "undo", tool: sendMail }] as const) {
-      const stale = later.when(resolves("send", verdict, ana, 1));
+      const stale = later.when(resolves("send", verdict, ana, { attempt: 1 }));
       expect(stale.decision.refusal).toMatchObject({
         code: "NOT_POSSIBLE",
         message: expect.stringContaining("attempt 1"),
       });
       expect(stale.news).toEqual([]);
     }
-    expect(later.when(resolves("send", { as: "absent" }, ana, 2)).states).toMatchObject({ send: "ready" });
-    expect(later.when(resolves("read", { as: "absent" }, ana, 2)).decision.refusal?.code).toBe("NOT_POSSIBLE");
+    expect(later.when(resolves("send", { as: "absent" }, ana, { attempt: 2 })).states).toMatchObject({ send: "ready" });
+    expect(later.when(resolves("read", { as: "absent" }, ana, { attempt: 2 })).decision.refusal?.code).toBe(
+      "NOT_POSSIBLE",
+    );
   });
 
   it("verify: has the world looked at once more, whoever asks, and settles nothing by itself", () => {
@@ -310,14 +313,7 @@ describe("recovering what the last holder left", () => {
 
   it("makes ready what did not act, and finds nothing about what was not under way", () => {
     const gated = given(accepts(plan(step("a", { gate: "human_confirm" }), step("b")))).when(starts("a"));
-    const told = gated.when(({ now }) => ({
-      type: "approve",
-      now,
-      gate_id: gated.gate("a").gate_id,
-      principal: ana,
-      reason: "",
-      use_within_ms: 1000,
-    }));
+    const told = gated.when(approves("a"));
     const left = told.when(starts("a"), recovers({ id: "a" }, { id: "b" }));
     expect(left.types).toEqual(["step.started", "step.readied"]);
     expect(left.states).toEqual({ a: "ready", b: "ready" });

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Ask, Found, Resolution } from "../command.ts";
-import type { Event, LedgerVersion, Settlement } from "../event.ts";
+import type { Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import { lean, type PlanStep } from "../plan.ts";
@@ -114,7 +114,7 @@ interface Settling {
   readonly reason: string;
   readonly at: Instant;
   /** Where this ends the plan: those that come to their own end. */
-  readonly sparing?: Ask<"settle">["in_flight"];
+  readonly sparing?: InFlight;
   /** For an undo: the world was looked at. */
   readonly confirmed: boolean;
 }
@@ -131,7 +131,8 @@ function settling(run: Run, step: Step, settled: Settlement, settling: Settling)
 }
 
 /** A person says how it is. */
-export function resolve(run: Run, { step_id, principal, verdict, attempt, reason, now }: Ask<"resolve">): Ruling {
+export function resolve(run: Run, command: Ask<"resolve">): Ruling {
+  const { step_id, principal, verdict, attempt, reason, in_flight, now } = command;
   const step = findStep(run, step_id);
   if (step === undefined) return no(fault("STEP_NOT_FOUND", `run ${run.id} has no step ${step_id}`));
   if (verdict.as === "verify") return lookAgain(step, principal.id, now);
@@ -148,7 +149,8 @@ export function resolve(run: Run, { step_id, principal, verdict, attempt, reason
     return no(fault("NOT_POSSIBLE", message));
   }
   if (verdict.as === "happened" && verdict.flaw !== null) return no(verdict.flaw);
-  return settling(run, step, settlementOf(verdict), { by: principal.id, reason, at: now, confirmed: false });
+  const ends = verdict.as === "give_up" ? { sparing: in_flight } : {};
+  return settling(run, step, settlementOf(verdict), { by: principal.id, reason, at: now, confirmed: false, ...ends });
 }
 
 /** Whoever asks for it: a look settles nothing that the world does not. */

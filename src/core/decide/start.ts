@@ -10,7 +10,7 @@ import type { Condition } from "../plan.ts";
 import type { LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
-import { isUndo, type Step } from "../step.ts";
+import { isUndo, type Step, startable } from "../step.ts";
 import { approval } from "./approval.ts";
 import { type Permit, permit } from "./ledger.ts";
 import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
@@ -43,19 +43,6 @@ function tooLate(run: Run, step: Step): Fault | null {
   if (run.stopped !== null) return fault("ABORTED", `${run.stopped} ended the plan before ${step.spec.step_id} began`);
   const gone = step.cause === null && step.spec.depends_on.find((id) => outputOf(run, id) === undefined);
   return gone ? fault("DEPENDENCY_FAILED", `${step.spec.step_id} needs ${gone}, which no longer stands`) : null;
-}
-
-export function startable({ standing }: Step, now: Instant): boolean {
-  switch (standing.state) {
-    case "ready":
-      return true;
-    case "failed_retryable":
-      return now >= standing.retry_at;
-    case "waiting":
-      return standing.on.for === "tool" || (standing.on.until !== null && now >= standing.on.until);
-    default:
-      return false;
-  }
 }
 
 /** A step that calls nothing. There is no call to show to a person, so nobody can be asked about it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cron, keyOf, later, plan, robin, sendMail, step } from "../../testing/given/cast.ts";
+import { ana, bob, cron, keyOf, later, plan, robin, sendMail, step } from "../../testing/given/cast.ts";
 import {
   absent,
   accepts,
@@ -25,6 +25,7 @@ import { fault } from "../fault.ts";
 import type { Guard } from "../guard.ts";
 import type { StepId } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
+import { requesterOf } from "../run.ts";
 
 const undoable: ToolFacts = { ...sendMail, compensates: true };
 const undo = "undo.send.1";
@@ -160,6 +161,15 @@ describe("an undo that went through", () => {
   });
 });
 
+/** Wants a person to agree to whatever is undone. */
+const careful: Guard = {
+  id: "careful",
+  judge: ({ step: { cause } }) =>
+    cause?.by === "undo"
+      ? { kind: "hold", rule: "careful", reason: "undoing is an act, too", demand: { role: null } }
+      : { kind: "allow" },
+};
+
 describe("an undo that did not go through", () => {
   const failed = undoing(starts(undo), saysNotDone(undo, "AUTH_FORBIDDEN"));
 
@@ -186,21 +196,26 @@ describe("an undo that did not go through", () => {
   });
 
   it.each([
-    ["a person says no to it", rejects(undo)],
-    ["nobody decides in time", [pass(999_999_999), (told: Told) => approves(undo)(told)] as Move],
+    ["a person says no to it", rejects(undo, bob)],
+    ["nobody decides in time", [pass(999_999_999), (told: Told) => approves(undo, bob)(told)] as Move],
   ])("leaves its act standing when %s", (_, move) => {
-    const careful: Guard = {
-      id: "careful",
-      judge: ({ step: { cause } }) =>
-        cause?.by === "undo"
-          ? { kind: "hold", rule: "careful", reason: "undoing is an act, too", demand: { role: null } }
-          : { kind: "allow" },
-    };
     const held = done().under(careful).when(undoes("send"), starts(undo));
     expect(held.states).toMatchObject({ send: "compensating", [undo]: "waiting_approval" });
     const told = held.when(move);
     expect(told.states).toMatchObject({ send: "compensation_failed", [undo]: "rejected" });
-    expect(held.when(approves(undo), starts(undo)).states).toMatchObject({ [undo]: "running" });
+    expect(held.when(approves(undo, bob), starts(undo)).states).toMatchObject({ [undo]: "running" });
+  });
+
+  it("is decided by anyone but whoever asked for it, and whoever asks again has asked", () => {
+    const held = done()
+      .under(careful)
+      .when(undoes("send", undefined, ana), starts(undo));
+    expect(held.when(approves(undo, ana)).decision.refusal?.code).toBe("AUTH_FORBIDDEN");
+    expect(requesterOf(held.run, held.step(undo))).toBe("ana");
+    const again = held.when(rejects(undo, bob), undoes("send", undefined, bob), starts(undo));
+    expect(requesterOf(again.run, again.step(undo))).toBe("bob");
+    expect(again.when(approves(undo, bob)).decision.refusal?.code).toBe("AUTH_FORBIDDEN");
+    expect(again.when(approves(undo, ana), starts(undo)).states).toMatchObject({ [undo]: "running" });
   });
 
   it("is not in the way of what was never behind it, and skips what was", () => {

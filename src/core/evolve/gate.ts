@@ -22,6 +22,7 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
         stepOf(run, gate),
         "GATE_REJECTED",
         `${event.by.id} said no to ${gate.step_id}: ${event.reason || "no reason given"}`,
+        event,
       );
     }
     case "gate.expired":
@@ -30,6 +31,7 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
         stepOf(run, gate),
         "GATE_EXPIRED",
         `nobody decided ${gate.step_id} in time; resume the run to ask again`,
+        event,
       );
     case "gate.closed":
       return withGate(run, { ...gate, status: "closed" });
@@ -53,7 +55,13 @@ export function withGate(run: MutableRun, gate: Gate): MutableRun {
   return run;
 }
 
-function refused(run: MutableRun, step: Step, code: "GATE_REJECTED" | "GATE_EXPIRED", message: string): MutableRun {
+function refused(
+  run: MutableRun,
+  step: Step,
+  code: "GATE_REJECTED" | "GATE_EXPIRED",
+  message: string,
+  event: Extract<Event, { type: "gate.rejected" | "gate.expired" }>,
+): MutableRun {
   const over = { ...step, world: "permanent_failure" as const };
-  return sunk(placed(run, over, { state: "rejected", rule: "gate", fault: fault(code, message) }), step);
+  return sunk(placed(run, over, { state: "rejected", rule: "gate", fault: fault(code, message) }), step, event);
 }

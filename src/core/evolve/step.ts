@@ -1,10 +1,11 @@
 import { assert, unreachable } from "../assert.ts";
 import type { Call, Event, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
+import type { StepId } from "../id.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { provenanceOf } from "../provenance.ts";
-import { type MutableRun, stepOf } from "../run.ts";
+import { findStep, type MutableRun, stepOf } from "../run.ts";
 import { type Act, isUndo, pace, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
 import { withGate } from "./gate.ts";
@@ -31,8 +32,9 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
     case "step.readied":
       return reopened(run, pace(step.standing) === "done" ? { ...step, forgiven: step.attempts } : step);
     case "step.rejected": {
+      if (event.fault.code === "ABORTED") return placed(run, step, { state: "skipped", fault: event.fault });
       const over = { ...step, world: "permanent_failure" as const };
-      return sunk(placed(run, over, { state: "rejected", fault: event.fault, rule: event.rule }), step, event.sparing);
+      return sunk(placed(run, over, { state: "rejected", fault: event.fault, rule: event.rule }), step, event);
     }
     case "step.parked":
       return placed(run, step, { state: "waiting", on: event.on });
@@ -42,7 +44,7 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
       return compensated(run, step, event);
     case "step.uncompensated": {
       const act = ledgered(step, event.ledger, "compensation_failed");
-      return sunk(placed(run, { ...step, act }, { state: "compensation_failed", fault: event.fault }), step);
+      return sunk(placed(run, { ...step, act }, { state: "compensation_failed", fault: event.fault }), step, event);
     }
     case "step.superseded":
       return withStep(run, { ...step, act: { ...actOf(step), superseded: true } });
@@ -145,7 +147,7 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });
   }
-  return sunk(placed(after, over, { state: "failed_final", fault: event.fault }), step, event.sparing);
+  return sunk(placed(after, over, { state: "failed_final", fault: event.fault }), step, event);
 }
 
 function doubted(run: MutableRun, step: Step, event: Of<"step.doubted">): MutableRun {
@@ -185,7 +187,7 @@ function settled(run: MutableRun, step: Step, event: Of<"step.settled">): Mutabl
     };
     if (how.fault !== null) {
       const bad = { ...step, act, world: "compensatable_failure" as const };
-      return sunk(placed(run, bad, { state: "failed_final", fault: how.fault }), step, event.sparing);
+      return sunk(placed(run, bad, { state: "failed_final", fault: how.fault }), step, event);
     }
     const good = { ...step, act, world: "side_effect_committed" as const };
     const after = placed(run, good, {
@@ -203,7 +205,7 @@ function settled(run: MutableRun, step: Step, event: Of<"step.settled">): Mutabl
       `${event.by} gave up on ${step.spec.step_id}: ${event.reason || "no reason given"}`,
     );
     const over = { ...step, act: ledgered(step, ledger, "given_up"), world: "permanent_failure" as const };
-    return sunk(placed(run, over, { state: "failed_final", fault: lost }), step, event.sparing);
+    return sunk(placed(run, over, { state: "failed_final", fault: lost }), step, event);
   }
   return reopened(run, { ...step, act: ledgered(step, ledger, how.as), world: null });
 }
@@ -220,7 +222,14 @@ function compensating(run: MutableRun, step: Step, event: Of<"step.compensating"
   const act = ledgered(step, event.ledger, "compensating");
   const undo = undoId(step, act.generation);
   const counted = step.standing.state === "succeeded" ? withheld(run, step) : run;
+  askedAgain(counted, undo, event.by);
   return placed(counted, { ...step, act }, { state: "compensating", undo });
+}
+
+/** An undo that is wanted once more is the wish of whoever wants it now. */
+function askedAgain(run: MutableRun, undo: StepId, asked_by: string): void {
+  const step = findStep(run, undo);
+  if (step?.cause?.by === "undo") withStep(run, { ...step, cause: { ...step.cause, asked_by } });
 }
 
 /** It no longer stands: everyone who still waits has it to wait for again. */
@@ -238,6 +247,7 @@ function compensated(run: MutableRun, step: Step, event: Of<"step.compensated">)
   return sunk(
     placed(run, { ...step, act, world: "compensated" }, { state: "compensated", confirmed: event.confirmed }),
     step,
+    event,
   );
 }
 
@@ -259,7 +269,7 @@ function dropped(run: MutableRun, step: Step, event: Of<"step.cancelled">): Muta
   const over = { ...step, attempts: event.attempt };
   const after = tried(run, step, event);
   if (step.standing.state === "skipped" || step.standing.state === "cancelled") return withStep(after, over);
-  return sunk(placed(after, over, { state: "cancelled" }), step);
+  return sunk(placed(after, over, { state: "cancelled" }), step, event);
 }
 
 /** An attempt counts once: when its start is recorded, or else when its end is. What it cost counts whenever it is told. */

@@ -1,6 +1,6 @@
 import type { Ask, Command, Ending, Found, Resolution } from "../../core/command.ts";
 import { worst } from "../../core/effect.ts";
-import type { Call } from "../../core/event.ts";
+import type { Call, InFlight } from "../../core/event.ts";
 import { type Fault, type FaultCode, fault } from "../../core/fault.ts";
 import type { GateId, StepId } from "../../core/id.ts";
 import type { Json } from "../../core/json.ts";
@@ -173,9 +173,9 @@ export function resolves(
   id: string,
   verdict: Resolution,
   principal: Principal = ana,
-  attempt: number | null = null,
+  { attempt = null, in_flight = [] }: Partial<Pick<Ask<"resolve">, "attempt" | "in_flight">> = {},
 ): Telling {
-  const said = { principal, verdict, attempt, reason: "I looked" };
+  const said = { principal, verdict, attempt, reason: "I looked", in_flight };
   return ({ now }) => ({ type: "resolve", now, step_id: id as StepId, ...said });
 }
 
@@ -194,16 +194,18 @@ export function approves(id: string, principal: Principal = ana, wish: Partial<A
     principal,
     reason: "looks right",
     use_within_ms: 24 * hour,
+    in_flight: [],
     ...wish,
   });
 }
 
-export function rejects(id: string, principal: Principal = ana, reason = "not now"): Telling {
-  return (told) => ({ type: "reject", now: told.now, gate_id: told.gate(id).gate_id, principal, reason });
+export function rejects(id: string, principal: Principal = ana, wish: Partial<Ask<"reject">> = {}): Telling {
+  const said = { principal, reason: "not now", in_flight: [], ...wish };
+  return (told) => ({ type: "reject", now: told.now, gate_id: told.gate(id).gate_id, ...said });
 }
 
-export function expires(id: string): Telling {
-  return (told) => ({ type: "expire", now: told.now, gate_id: told.gate(id).gate_id });
+export function expires(id: string, in_flight: InFlight = []): Telling {
+  return (told) => ({ type: "expire", now: told.now, gate_id: told.gate(id).gate_id, in_flight });
 }
 
 /** Another run was told "yes, again": the ledger's row for this step's act is that run's now. */

@@ -1,4 +1,5 @@
 import type { Errand, Resolution } from "../../core/command.ts";
+import type { InFlight } from "../../core/event.ts";
 import { fault } from "../../core/fault.ts";
 import type { StepId } from "../../core/id.ts";
 import type { Plan, PlanStep } from "../../core/plan.ts";
@@ -112,7 +113,7 @@ function* movesOf(told: Told, id: string, how: number): Iterable<Move> {
       break;
     case "waiting_approval":
       yield* [story.approves(id), story.approves(id, picked([ana, bob, robin], how))];
-      if (how % 3 === 0) yield picked([story.rejects(id), story.expires(id)], how);
+      if (how % 3 === 0) yield aRefusal(told, id, how);
       break;
     case "running":
       yield* [anEnding(told, id, how), anEnding(told, id, how + 7)];
@@ -120,14 +121,14 @@ function* movesOf(told: Told, id: string, how: number): Iterable<Move> {
       break;
     case "in_doubt":
       yield* [aSighting(told, id, how), aSighting(told, id, how + 1), story.undoes(id)];
-      if (how % 3 === 0) yield aResolution(id, how);
+      if (how % 3 === 0) yield aResolution(told, id, how);
       break;
     case "succeeded":
     case "compensation_failed":
       if (how % 3 === 0) yield story.undoes(id);
       break;
     case "failed_final":
-      yield* [aResolution(id, how), story.undoes(id)];
+      yield* [aResolution(told, id, how), story.undoes(id)];
       break;
   }
 }
@@ -164,14 +165,24 @@ function aSighting(told: Told, id: string, how: number): Move {
   return story.settles(id, picked(sightings, how >> 3), { flaw, in_flight: flying(told) as readonly StepId[] });
 }
 
-function aResolution(id: string, how: number): Move {
+/** What is in flight, as whoever holds the run knows it, or nobody from outside. */
+function inFlight(told: Told, how: number): InFlight {
+  return how % 2 === 0 ? (flying(told) as readonly StepId[]) : "unknown";
+}
+
+function aRefusal(told: Told, id: string, how: number): Move {
+  const in_flight = inFlight(told, how);
+  return picked([story.rejects(id, ana, { in_flight }), story.expires(id, in_flight)], how);
+}
+
+function aResolution(told: Told, id: string, how: number): Move {
   const verdicts: readonly Resolution[] = [
     story.happened({ id: how }),
     { as: "absent" },
     { as: "give_up" },
     { as: "verify" },
   ];
-  return story.resolves(id, picked(verdicts, how >> 3));
+  return story.resolves(id, picked(verdicts, how >> 3), ana, { in_flight: inFlight(told, how) });
 }
 
 function errandOf(of: string): Errand {
