@@ -84,7 +84,17 @@ export const rooms: readonly Room[] = [
   {
     name: "cli",
     about: "the window: look, approve, settle",
-    rooms: ["core", "policy", "schema", "store/memory", "store/rehearsal", "store/sqlite", "engine", "verifiers"],
+    rooms: [
+      "core",
+      "policy",
+      "schema",
+      "store/memory",
+      "store/rehearsal",
+      "store/sqlite",
+      "store/postgres",
+      "engine",
+      "verifiers",
+    ],
     packages: ["commander", "picocolors"],
     node: "any",
   },

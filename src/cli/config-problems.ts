@@ -5,7 +5,11 @@ import { defaultLimits } from "../engine/ports.ts";
 
 /** What each field of a config must be, in words; null when it is. */
 const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
-  store: (value) => when(isText(value) || has(value, "append"), `a path like "writ.db", or a store`),
+  store: (value) =>
+    when(
+      isText(value) || has(value, "append") || has(value, "then"),
+      `a path like "writ.db", a Postgres URL, or a store`,
+    ),
   tools: toolsProblem,
   principal: principalProblem,
   tenants: tenantsProblem,

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
@@ -9,14 +9,15 @@ import type { Tool } from "../core/tool.ts";
 import type { EngineOptions, PrincipalInput } from "../engine/api.ts";
 import { configProblems } from "./config-problems.ts";
 import { faultIn } from "./foreign-fault.ts";
+import { storeAddress } from "./store-address.ts";
 
 export const configName = "writ.config.mjs";
 
 /** What `writ.config.mjs` exports by default: what `createEngine` takes, with the store as a path if you like. */
 interface Config
   extends Pick<EngineOptions, "tenants" | "guards" | "strictPlans" | "durability" | "limits" | "onNotice"> {
-  /** A path, from where the config is, or an open store. */
-  readonly store?: string | Store;
+  /** A path, from where the config is; a Postgres URL; or an open store, or the promise of one. */
+  readonly store?: string | Store | Promise<Store>;
   readonly tools?: readonly Tool[];
   /** Who proposes what `writ run` runs. */
   readonly principal?: PrincipalInput;
@@ -38,7 +39,7 @@ export async function loadConfig(path: string): Promise<LoadedConfig> {
   }
   const config = exported as Config;
   return typeof config.store === "string"
-    ? { ...config, path, store: resolve(dirname(path), config.store) }
+    ? { ...config, path, store: storeAddress(config.store, dirname(path)) }
     : { ...config, path };
 }
 

@@ -6,6 +6,7 @@ import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
+import { postgres } from "../store/postgres/postgres-store.ts";
 import { sqlite } from "../store/sqlite/sqlite-store.ts";
 import { hasWorker } from "../store/sqlite/worker-lock.ts";
 import { configName, type LoadedConfig, loadConfig, unusable } from "./config.ts";
@@ -13,6 +14,7 @@ import type { ExitCode } from "./exit-code.ts";
 import { isFault } from "./foreign-fault.ts";
 import { type Host, quoted } from "./host.ts";
 import type { GlobalOptions, Invocation } from "./invocation.ts";
+import { isPostgres, shownAddress, storeAddress } from "./store-address.ts";
 
 const storeName = "writ.db";
 const tenantName = "default";
@@ -61,7 +63,7 @@ export async function opened(
 
 async function open({ host }: Invocation, options: GlobalOptions, opening: Opening): Promise<Opened> {
   const config = await configFor(options, host.cwd, opening.needs);
-  const { store, isExecuted } = storeFor(options, host.cwd, config, opening);
+  const { store, isExecuted } = await storeFor(options, host.cwd, config, opening);
   const proposer = proposerOf(options, config);
   return {
     ...(await engineOn(store, config, opening)),
@@ -98,15 +100,22 @@ export async function configWithTools(
   return { ...config, tools };
 }
 
-function storeFor(
+/** The address that was asked for, or null where the config opens its store itself. */
+export async function addressFor(options: GlobalOptions, cwd: string): Promise<string | null> {
+  const named = options.store ?? (await configFor(options, cwd, "store"))?.store ?? storeName;
+  return typeof named === "string" ? storeAddress(named, cwd) : null;
+}
+
+async function storeFor(
   options: GlobalOptions,
   cwd: string,
   config: LoadedConfig | null,
   opening: Opening,
-): Pick<Opened, "store" | "isExecuted"> {
-  const named = options.store === undefined ? config?.store : resolve(cwd, options.store);
-  if (named !== undefined && typeof named !== "string") return { store: named, isExecuted: () => null };
+): Promise<Pick<Opened, "store" | "isExecuted">> {
+  const named = options.store === undefined ? config?.store : storeAddress(options.store, cwd);
+  if (named !== undefined && typeof named !== "string") return { store: await named, isExecuted: () => null };
   const path = named ?? resolve(cwd, storeName);
+  if (isPostgres(path)) return { store: await postgres(path), isExecuted: () => null };
   if (opening.work === "yes" || opening.keeps || existsSync(path))
     return { store: sqlite(path), isExecuted: () => hasWorker(path) };
   // What is about the tools, and about a record only if there is one, finds an empty one.
@@ -139,7 +148,8 @@ async function engineOn(
 
 /** What to type to do something else to the same store and tenant. */
 export function commandLineOf({ self }: Host, { config, store, tenant }: GlobalOptions): Opened["commandLine"] {
-  const repeated = Object.entries({ config, store, tenant }).flatMap(([name, value]) =>
+  const shown = store === undefined ? undefined : shownAddress(store);
+  const repeated = Object.entries({ config, store: shown, tenant }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
   return (...words) => [self, ...[...words, ...repeated].map(quoted)].join(" ");

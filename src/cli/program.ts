@@ -9,6 +9,7 @@ import { gatesCommand } from "./commands/gates.ts";
 import { initCommand } from "./commands/init.ts";
 import { cancelCommand, resumeCommand } from "./commands/life.ts";
 import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
@@ -60,6 +61,7 @@ const commands = [
   auditCommand,
   costCommand,
   retainCommand,
+  migrateCommand,
   initCommand,
   demoCommand,
 ];
@@ -72,7 +74,7 @@ export function programOf(invocation: Invocation): Command {
     .version(version())
     .option("--json", "answer with one JSON document on stdout")
     .option("--config <path>", "the config (default: writ.config.mjs here)")
-    .option("--store <path>", "the store (default: what the config says, else writ.db)")
+    .option("--store <path>", "the store, or its Postgres URL (default: what the config says, else writ.db)")
     .option("--as <id>", "who you are (default: your user name); run acts as the config's principal")
     .option("--tenant <tenant>", "the tenant (default: the one of the config's principal, else default)")
     .option("--debug", "show where an error came from")

@@ -60,6 +60,8 @@ export class Mailbox {
   readonly #journal: Journal;
   readonly #listener: Listener | null;
   readonly #letters: Letter[] = [];
+  /** What the store cannot have lost: what was there when the run was claimed, and everything up to the last hard append. */
+  #synced: number;
   #busy = false;
   #stopped = false;
 
@@ -67,6 +69,7 @@ export class Mailbox {
     this.#ports = ports;
     this.#run = state.run;
     this.#head = state.head;
+    this.#synced = state.run.position;
     this.#epoch = epoch;
     this.#listener = listener;
     this.#journal = new Journal(state.run.tenant, state.run.id);
@@ -152,6 +155,7 @@ export class Mailbox {
       const { entry, head, blobs } = this.#entry(batch);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
       const landing = await appendOnce(this.#ports, entry);
+      if (landing.landed && entry.flush === "hard") this.#synced = batch.after.position;
       if (landing.landed) this.#landed(batch, head);
       else await this.#lost(batch, landing);
     } catch (error) {
@@ -207,6 +211,9 @@ export class Mailbox {
       case "epoch":
         throw new Fenced("the run is held by another worker now");
       case "position":
+        // What was not synced is gone, and the store with what it knows is right: as after a crash, only that we live.
+        if (landing.position < this.#run.position && landing.position >= this.#synced)
+          throw new Fenced("the store has lost what it had not synced");
         if (!(await this.#catchUp())) throw this.#journal.broken(landing.position);
         this.#letters.unshift(...batch.letters);
         return;
@@ -250,6 +257,7 @@ export class Mailbox {
     }
     assert(this.#run.position === before.position + events.length, "every event was folded");
     this.#head = last.hash;
+    this.#synced = this.#run.position; // Commands from outside are hard, and take all before them to the disk.
     this.#listener?.landed(events, { after: this.#run, fresh });
     return true;
   }

@@ -73,6 +73,52 @@ describe.each(places)("a store that fails with an outcome in hand, on $name", ({
   });
 });
 
+/** A store that has lost the last event of the run, once; that it is there after all only spares us to take it away. */
+function forgetting(store: Store): { readonly store: Store; loses: boolean } {
+  const disk = {
+    loses: false,
+    store: {
+      ...store,
+      append: async (entries: Parameters<Store["append"]>[0]): ReturnType<Store["append"]> => {
+        const [position = 0] = entries.map(({ expect }) => expect.position);
+        if (!disk.loses) return store.append(entries);
+        disk.loses = false;
+        return [{ landed: false, why: "position", position: position - 1, hash: null }];
+      },
+    },
+  };
+  return disk;
+}
+
+describe.each(places)("a store that crashed under a living worker, on $name", ({ newStage }) => {
+  const steps = [
+    { step_id: "a", name: "look" },
+    { step_id: "b", name: "note", depends_on: ["a"] },
+  ];
+
+  it("has lost what was not synced, and the run goes on from what is there", async () => {
+    const stage = newStage();
+    const disk = forgetting(stage.store());
+    const look = actor("look", () => 1, { effect: "reads" });
+    const note = actor("note", [() => (disk.loses = true), () => 2], { effect: "reads" });
+    const engine = await stage.open({ tools: [look.tool, note.tool], store: disk.store });
+    const run = await engine.submit({ steps }, { principal: bot });
+    await stage.pass(60_000);
+    expect((await run.result()).status).toBe("completed");
+    expect(note.calls).toHaveLength(2);
+  });
+
+  it("has not lost what was synced: then the journal is broken, and nothing goes on", async () => {
+    const stage = newStage();
+    const disk = forgetting(stage.store());
+    const send = actor("send", () => (disk.loses = true));
+    const engine = await stage.open({ tools: [send.tool], store: disk.store });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await expect(run.result()).rejects.toMatchObject({ fault: { code: "CHAIN_BROKEN" } });
+    expect(send.calls).toHaveLength(1);
+  });
+});
+
 describe.each(places)("following a run, on $name", ({ newStage }) => {
   it("ends at once when it has ended, wherever one begins to read", async () => {
     const stage = newStage();

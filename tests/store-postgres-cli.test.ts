@@ -1,0 +1,44 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { told } from "./cli-host.ts";
+import { workplace } from "./cli-workplace.ts";
+import { unmigrated } from "./postgres/database.ts";
+
+describe("the command line on Postgres", () => {
+  const made = unmigrated();
+  const cwd = workplace();
+  afterAll(() => rmSync(cwd, { recursive: true }));
+  const asked = async (...args: readonly string[]) => {
+    const { exit, out } = await told(cwd, ...args, "--json");
+    return { exit, ...JSON.parse(out) };
+  };
+
+  it("says that a store has to be migrated, migrates it, and then has nothing to do", async () => {
+    expect(await asked("runs", "--store", made.ownerUrl)).toMatchObject({ exit: 6, fault: { code: "STORE_OLDER" } });
+    const migrate = () => asked("migrate", "--store", made.ownerUrl, "--grant", "writ_test_app");
+    const first = await migrate();
+    expect(first).toMatchObject({ exit: 0, version: first.applied.length });
+    expect(first.applied.length).toBeGreaterThan(0);
+    expect(await migrate()).toEqual({ ...first, applied: [] });
+    expect(await asked("runs", "--store", made.url)).toMatchObject({ exit: 0, runs: [] });
+
+    const held = await asked("run", "plan.json", "--store", made.url);
+    expect(held).toMatchObject({ exit: 3, gates: [{ tool: "note.send" }] });
+    const approved = await asked("approve", held.gates[0].gate_id, "--store", made.url);
+    expect(approved.exit).toBe(0);
+    expect(await asked("resume", held.run_id, "--store", made.url)).toMatchObject({ exit: 0, status: "completed" });
+    expect(readFileSync(join(cwd, "witness.txt"), "utf8")).toBe("note\n");
+  });
+
+  it("shows no password in what it tells people to type", async () => {
+    const url = made.url.replace("writ_test_app:writ_test_app@", "writ_test_app:hush@");
+    const { err, out } = await told(cwd, "show", "run_nope", "--store", url);
+    expect(err + out).not.toContain("hush");
+  });
+
+  it("migrates no file", async () => {
+    expect(await asked("migrate", "--store", "writ.db")).toMatchObject({ exit: 2, fault: { code: "INVALID_INPUT" } });
+    expect(await asked("migrate")).toMatchObject({ exit: 2, fault: { code: "INVALID_INPUT" } });
+  });
+});
