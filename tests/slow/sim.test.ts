@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+interface Figures {
+  readonly steps: number;
+  readonly seeds: number;
+  readonly violations: number;
+  readonly planted: number;
+  readonly found: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly trace?: string;
+  readonly hunted?: readonly { readonly name: string; readonly found: object | null }[];
+}
+
+/** Runs a program of the repository and answers with what it says. */
+function run(...args: readonly string[]): Promise<{ readonly said: string; readonly complained: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const heard = { said: "", complained: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      heard.said += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      heard.complained += text;
+    });
+    child.on("error", reject);
+    child.on("close", () => resolve(heard));
+  });
+}
+
+async function sim(...args: readonly string[]): Promise<Figures & { readonly complained: string }> {
+  const { said, complained } = await run(join("dist-sim", "sim", "main.js"), "--json", ...args);
+  if (said === "") throw new Error(complained);
+  return { ...(JSON.parse(said) as Figures), complained };
+}
+
+beforeAll(async () => {
+  const { complained } = await run(join("scripts", "build.js"), "--sim");
+  expect(complained).toBe("");
+});
+
+describe("the simulator", () => {
+  it("plays the same seed the same, to the last step", async () => {
+    const [once, again] = await Promise.all([sim("--seed", "7"), sim("--seed", "7")]);
+    expect(once.trace).toMatch(/^[0-9a-f]{8}$/);
+    expect(again).toEqual(once);
+    expect((await sim("--seed", "8")).trace).not.toBe(once.trace);
+  });
+
+  it("finds no broken law in a million steps, in which everything has happened", { timeout: 600_000 }, async () => {
+    const { steps, violations, complained, counts } = await sim(
+      "--planted",
+      "none",
+      "--steps",
+      "1000000",
+      "--seed",
+      "1",
+    );
+    expect(complained).toBe("");
+    expect(violations).toBe(0);
+    expect(steps).toBeGreaterThanOrEqual(1_000_000);
+    expect(Object.keys(counts)).toEqual(expect.arrayContaining(["kills", "fenced", "lost", "doubts", "powerCuts"]));
+    expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
+  });
+
+  it("finds every wrong that is planted in a copy of the engine", { timeout: 600_000 }, async () => {
+    const { planted, found, hunted } = await sim("--planted", "known", "--steps", "0", "--seed", "1");
+    expect(hunted?.filter((bug) => bug.found === null).map(({ name }) => name)).toEqual([]);
+    expect(planted).toBeGreaterThanOrEqual(20);
+    expect(found).toBe(planted);
+  });
+});
