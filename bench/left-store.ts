@@ -55,7 +55,7 @@ function leftBy(make: (file: string) => Promise<void>): LeftStore {
 
 /**
  * Reads journals without doing anything with them: the select that the engine reads a run with, every column of every row
- * made a value of JavaScript by the driver, and the blobs that bodies were moved to.
+ * made a value of JavaScript by the driver, the blobs that bodies were moved to, and every byte of it looked at once.
  */
 export function rawReader(file: string): { readonly events: () => number; readonly close: () => void } {
   const db = connect(file);
@@ -68,12 +68,28 @@ function readAll(db: Database): number {
     `select position, type, v, at, body, hash, body_hash from event
      where tenant = ? and run = ? and position > ? order by position limit ?`,
   );
-  events.setReturnArrays(true);
   const blobs = db.prepare("select bytes from blob where tenant = ?");
+  for (const statement of [runs, events, blobs]) statement.setReturnArrays(true);
+  const { tenant } = principal;
   let count = 0;
-  for (const { run } of runs.all(principal.tenant) as readonly { readonly run: string }[]) {
-    count += events.all(principal.tenant, run, 0, -1).length;
+  for (const [run] of runs.all(tenant) as readonly [string][]) {
+    const rows = events.all(tenant, run, 0, -1) as readonly Row[];
+    for (const row of rows) touch(row);
+    count += rows.length;
   }
-  blobs.all(principal.tenant);
+  for (const row of blobs.all(tenant) as readonly Row[]) touch(row);
   return count;
+}
+
+type Row = readonly (string | number | Uint8Array | null)[];
+
+/** What is not used need not be read; the sum is what it is used for. */
+let sum = 0;
+
+function touch(row: Row): void {
+  for (const value of row) {
+    if (typeof value === "string") for (let at = 0; at < value.length; at += 1) sum ^= value.charCodeAt(at);
+    else if (typeof value === "number") sum ^= value;
+    else if (value !== null) for (const byte of value) sum ^= byte;
+  }
 }

@@ -7,7 +7,7 @@ import { limitOf } from "./limit.ts";
 import { type Goal, type Measurement, rateSideBySide, type Traffic } from "./measurement.ts";
 import { bytesOf, withScratch } from "./scratch.ts";
 import { splitOf, type TimeSplit } from "./time-split.ts";
-import { collectGarbage, timed } from "./timed.ts";
+import { collectLeftovers, timed } from "./timed.ts";
 import { openEngine, type Workload, work } from "./workload.ts";
 
 /** How many steps a second, beside the limit. */
@@ -51,7 +51,7 @@ async function fromReady(file: string, workload: Workload): Promise<number> {
   const engine = await openEngine({ ...store, append }, workload.durability);
   let spent = 0;
   for (let count = 0; count < workload.runs; count += 1) {
-    collectGarbage();
+    collectLeftovers();
     await work(engine, { ...workload, runs: 1 });
     spent += performance.now() - ready;
   }
