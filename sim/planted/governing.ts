@@ -31,7 +31,7 @@ export const governing: readonly Planted[] = [
   {
     name: "whoever asks decides their own gate",
     file: `${decide}/gate.js`,
-    find: "if (id === run.principal.id) {",
+    find: "if (id === requesterOf(run, stepOf(run, gate))) {",
     replace: 'if (id === "") {',
   },
   {
@@ -150,7 +150,7 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "a wait is over before its time",
-    file: `${decide}/start.js`,
+    file: "core/step.js",
     find: "now >= standing.on.until",
     replace: "now > 0",
     also: {

@@ -84,10 +84,19 @@ export type ResolveOptions = Reasoned & {
     | { readonly as: "verify" }
   );
 
+/** A result before the run has come to rest. */
+export interface RunNow extends RunResult {
+  readonly running: boolean;
+  /** False: some of it survives the process but, as far as is known here, not yet the machine. */
+  readonly durable: boolean;
+}
+
 /** One event with its place in the journal. */
 export interface RecordedEvent {
   readonly position: number;
   readonly event: Event;
+  /** False: as far as is known here, it survives the process but not yet the machine. */
+  readonly durable: boolean;
 }
 
 export interface RunHandle {
@@ -99,7 +108,7 @@ export interface RunHandle {
   /** Returns when the run has ended for good. */
   finished(): Promise<RunResult>;
   /** What is known now, without waiting. */
-  now(): Promise<RunResult & { readonly running: boolean }>;
+  now(): Promise<RunNow>;
   /** The journal so far; with `follow`, what is still to come until the run has ended. */
   events(options?: {
     readonly after?: number;

@@ -3,7 +3,8 @@ import type { Principal } from "../core/principal.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
 import type { RunRow } from "../core/rows.ts";
 import { statusOf } from "../core/run.ts";
-import type { RecordedEvent, RunHandle } from "./api.ts";
+import type { RecordedEvent, RunHandle, RunNow } from "./api.ts";
+import { hardTo } from "./flush.ts";
 import type { Holds } from "./holds.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import { load, noRun } from "./load.ts";
@@ -49,10 +50,13 @@ export class Handle implements RunHandle {
     }
   }
 
-  async now(): Promise<RunResult & { readonly running: boolean }> {
+  async now(): Promise<RunNow> {
     const { tenant } = this.#principal;
-    const run = this.#holds.get(tenant, this.run_id)?.run ?? (await load(this.#ports.store, tenant, this.run_id)).run;
-    return { ...resultOf(run), running: statusOf(run) === "running" };
+    const held = this.#holds.get(tenant, this.run_id);
+    const run = held?.run ?? (await load(this.#ports.store, tenant, this.run_id)).run;
+    const running = statusOf(run) === "running";
+    const synced = !running || held?.mailbox.onDisk === run.position; // What a run at rest has to show is on disk.
+    return { ...resultOf(run), running, durable: synced && this.#ports.durability !== "process" };
   }
 
   async *events({
@@ -71,22 +75,33 @@ export class Handle implements RunHandle {
     if (after === 0) previous = GENESIS;
     for (;;) {
       const changed = this.#holds.progress(signal);
-      const ended = await this.#hasEnded();
+      const { ended, rested, synced } = await this.#reached();
       const news = await this.#ports.store.events(tenant, this.run_id, position);
       journal.assertIntact(news, previous, position);
+      const durable = this.#ports.durability === "process" ? 0 : Math.max(synced, hardTo(news, rested));
       for (const stored of news) {
         position = stored.position;
         previous = stored.hash;
-        yield { position, event: await journal.open(stored, this.#ports.store) };
+        yield { position, event: await journal.open(stored, this.#ports.store), durable: position <= durable };
       }
       if (!follow || ended || signal?.aborted) return;
       await changed;
     }
   }
 
-  async #hasEnded(): Promise<boolean> {
-    const stored = await this.#ports.store.row(this.#principal.tenant, "run", this.run_id);
-    return stored !== null && (JSON.parse(stored.row) as RunRow).final;
+  /** How far the run is; read before its events, so that these are at least as far. */
+  async #reached(): Promise<{ readonly ended: boolean; readonly rested: number; readonly synced: number }> {
+    const { tenant } = this.#principal;
+    const { store, durability } = this.#ports;
+    const held = this.#holds.get(tenant, this.run_id)?.mailbox.onDisk ?? 0;
+    const head = await store.head(tenant, this.run_id);
+    const stored = await store.row(tenant, "run", this.run_id);
+    const row = stored === null ? null : (JSON.parse(stored.row) as RunRow);
+    return {
+      ended: row?.final ?? false,
+      rested: row === null || row.status === "running" ? 0 : (head?.position ?? 0),
+      synced: durability === "every" ? Number.POSITIVE_INFINITY : held,
+    };
   }
 
   async cancel({ reason = "" }: { readonly reason?: string } = {}): Promise<void> {

@@ -59,10 +59,10 @@ export class Handlers {
   }
 
   /** Acts in doubt that could be settled if their handler were not still running here. */
-  overdueDoubts(): number {
+  overdueDoubts(run: Run): number {
     const doubts = new Set<StepId>();
     for (const [{ step_id }, { overdue }] of this.#running) {
-      const standing = overdue ? findStep(this.#run, step_id)?.standing : undefined;
+      const standing = overdue ? findStep(run, step_id)?.standing : undefined;
       if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") doubts.add(step_id);
     }
     return doubts.size;

@@ -158,6 +158,11 @@ export class HeldRun implements Listener {
     queueMicrotask(() => this.#restIfDone());
   }
 
+  tells(after: Run): boolean {
+    const { moving, retrying } = after.paces;
+    return retrying === 0 && moving <= this.#handlers.size && moving === this.#handlers.overdueDoubts(after);
+  }
+
   /** What an event asks of whoever holds the run, beyond what is ready. */
   #follow(event: Event): void {
     switch (event.type) {
@@ -210,9 +215,7 @@ export class HeldRun implements Listener {
   #isAtRest(): boolean {
     if (!this.#begun) return false; // What the last holder left may be about to move.
     if (this.#underWay() > 0) return false;
-    if (statusOf(this.run) !== "running") return true;
-    const { moving, retrying } = this.run.paces;
-    return retrying === 0 && moving === this.#handlers.overdueDoubts();
+    return statusOf(this.run) !== "running" || this.tells(this.run);
   }
 
   #restIfDone(): void {

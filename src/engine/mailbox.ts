@@ -9,6 +9,7 @@ import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { findStep, type Run, statusOf } from "../core/run.ts";
 import type { Charge, Check, Entry, Landing, SealedEvent } from "../core/store.ts";
+import { isHard, isUnseen } from "./flush.ts";
 import { type Blob, Journal } from "./journal.ts";
 import type { Ports } from "./ports.ts";
 
@@ -38,6 +39,8 @@ export interface Listener {
   landed(events: readonly Event[], decision: Pick<Decision, "after" | "fresh">): void;
   /** The store failed while an outcome was in hand. It is offered again; whoever waits for it should know. */
   stalled(error: unknown): void;
+  /** Whether results would be told of the run as it is then, though it is not at rest by itself. */
+  tells(after: Run): boolean;
 }
 
 interface Letter {
@@ -62,6 +65,8 @@ export class Mailbox {
   readonly #letters: Letter[] = [];
   /** What the store cannot have lost: what was there when the run was claimed, and everything up to the last hard append. */
   #synced: number;
+  /** Up to where a hard append was seen to land. What was there before may yet be lost, though only with this process. */
+  #onDisk = 0;
   #busy = false;
   #stopped = false;
 
@@ -77,6 +82,10 @@ export class Mailbox {
 
   get run(): Run {
     return this.#run;
+  }
+
+  get onDisk(): number {
+    return this.#onDisk;
   }
 
   /** The run and its head, for whoever takes it up next. */
@@ -155,8 +164,7 @@ export class Mailbox {
       const { entry, head, blobs } = this.#entry(batch);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
       const landing = await appendOnce(this.#ports, entry);
-      if (landing.landed && entry.flush === "hard") this.#synced = batch.after.position;
-      if (landing.landed) this.#landed(batch, head);
+      if (landing.landed) this.#landed(batch, head, entry.flush);
       else await this.#lost(batch, landing);
     } catch (error) {
       this.#failed(batch, error);
@@ -189,15 +197,20 @@ export class Mailbox {
     return { entry, head, blobs };
   }
 
-  #flush({ events, before, after }: Batch): "hard" | "soft" {
+  #flush({ events, after }: Batch): "hard" | "soft" {
     const { durability } = this.#ports;
     if (durability !== "power") return durability === "every" ? "hard" : "soft";
-    const rests = statusOf(after) !== "running" && statusOf(before) === "running";
+    const told = statusOf(after) !== "running" || this.#listener?.tells(after) === true;
+    const rests = told && !events.every(isUnseen);
     return rests || this.#epoch === null || events.some(isHard) ? "hard" : "soft";
   }
 
-  #landed(batch: Batch, head: Uint8Array): void {
+  #landed(batch: Batch, head: Uint8Array, flush: Entry["flush"]): void {
     this.#run = batch.after;
+    if (flush === "hard") {
+      this.#onDisk = batch.after.position;
+      this.#synced = this.#onDisk;
+    }
     this.#head = head;
     for (const [index, decision] of batch.decisions.entries()) {
       this.#listener?.landed(decision.events, decision);
@@ -345,16 +358,6 @@ function sharesGate(earlier: readonly Event[], more: readonly Event[]): boolean 
 function gateOf(event: Event): readonly GateId[] {
   if ("gate_id" in event) return [event.gate_id];
   return event.type === "step.started" && event.gate !== null ? [event.gate.gate_id] : [];
-}
-
-function isHard(event: Event): boolean {
-  return (
-    ("ledger" in event && event.ledger !== null) ||
-    "gate_id" in event ||
-    event.type === "run.accepted" ||
-    event.type === "step.started" || // It acts, or it uses up an approval.
-    ("notices" in event && event.notices !== undefined)
-  );
 }
 
 function chargesOf(events: readonly Event[]): readonly Charge[] {
