@@ -16,7 +16,7 @@ export interface Chance {
 }
 
 /** What has not come to its end by then never will. */
-export const stuckMs = 30_000;
+export const stuckMs = 60_000;
 
 /** Waits for a process to end; kills it when its chance comes, or when it hangs. */
 export async function ended(child: ChildProcess, within = stuckMs, chance: Chance | null = null): Promise<Ended> {

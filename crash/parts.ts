@@ -3,7 +3,7 @@ import { failpoints } from "../src/engine/failpoint.ts";
 import { nameOf } from "./cell.ts";
 import { type StoryName, stories } from "./commands.ts";
 import { failOnce } from "./fail-once.ts";
-import { inTurns } from "./in-turns.ts";
+import { inTurns, withAllHands } from "./in-turns.ts";
 import type { Kill } from "./killer.ts";
 import { type Choice, goThrough } from "./matrix.ts";
 import { replay } from "./replay.ts";
@@ -107,10 +107,9 @@ async function chances({ stage, wanted, kills, seed, tally, say }: Asked): Promi
   };
   if (wanted?.name != null) return one(Number(wanted.name));
   let next = 0;
-  const hand = async () => {
+  await withAllHands(async () => {
     while (tally.kills < kills) await one(next++);
-  };
-  await inTurns([1, 2, 3], hand);
+  });
 }
 
 async function processes({ stage, wanted, tally, say }: Asked): Promise<void> {
