@@ -67,6 +67,8 @@ export class Mailbox {
   #synced: number;
   /** Up to where a hard append was seen to land. What was there before may yet be lost, though only with this process. */
   #onDisk = 0;
+  /** Outcomes that wait for the store to come back. */
+  readonly #kept: Letter[] = [];
   #busy = false;
   #stopped = false;
 
@@ -95,7 +97,9 @@ export class Mailbox {
 
   ask(command: Command): Promise<Decision> {
     return new Promise((answer, refuse) => {
-      this.#letters.push({ command, keep: command.type === "end", answer, refuse });
+      const keep = command.type === "end";
+      // An outcome does not get ahead of one that waits for the store: both may be of the same call.
+      (keep && this.#kept.length > 0 ? this.#kept : this.#letters).push({ command, keep, answer, refuse });
       this.#work();
     });
   }
@@ -282,14 +286,21 @@ export class Mailbox {
     if (error instanceof Fenced) for (const letter of this.#letters.splice(0)) letter.refuse(error);
     if (kept.length === 0) return;
     this.#listener?.stalled(error);
-    this.#ports.timers.after(STORE_RETRY_MS, () => {
-      if (this.#stopped) {
-        for (const letter of kept) letter.refuse(new Fenced("the run was let go before the store came back"));
-        return;
-      }
-      this.#letters.unshift(...kept);
-      this.#work();
-    });
+    const first = this.#kept.length === 0;
+    const waiting = this.#letters.splice(0);
+    this.#letters.push(...waiting.filter(({ keep }) => !keep));
+    this.#kept.push(...kept, ...waiting.filter(({ keep }) => keep));
+    if (first) this.#ports.timers.after(STORE_RETRY_MS, () => this.#offerAgain());
+  }
+
+  #offerAgain(): void {
+    const kept = this.#kept.splice(0);
+    if (this.#stopped) {
+      for (const letter of kept) letter.refuse(new Fenced("the run was let go before the store came back"));
+      return;
+    }
+    this.#letters.unshift(...kept);
+    this.#work();
   }
 }
 

@@ -216,6 +216,35 @@ describe("a store that fails while a timeout is to be recorded", () => {
   });
 });
 
+describe("a store that fails while a timeout is to be recorded, and a late value comes before it is back", () => {
+  it("gets both in order: what the call had cost until then is not lost", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    const answer = promised<object>();
+    let failures = 1;
+    const store: Store = {
+      ...real,
+      append: async (entries) => {
+        const doubts = entries.some(({ events }) => events.some(({ type }) => type === "step.doubted"));
+        if (!doubts || failures-- <= 0) return real.append(entries);
+        answer.keep({ id: 1 });
+        throw new FaultError(fault("STORE_FAILED", "no room"));
+      },
+    };
+    const costly: Deed = ({ context }) => {
+      context.cost({ usd_micros: 5 });
+      return answer.promise;
+    };
+    const tool = actor("send", costly, { timeoutMs: 1000 }).tool;
+    const tenants = { acme: { mode: "auto_exec" } } as const;
+    const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [tool], tenants });
+    const run = await engine.submit({ steps: [send] }, { principal: bot });
+    await timers.pass(minute);
+    expect(await run.now()).toMatchObject({ status: "completed", spent: { usd_micros: 5 } });
+  });
+});
+
 describe("a worker that slept longer than its lease", () => {
   it("keeps what it holds, though renewing fails at first", async () => {
     const clock = fakeClock();
