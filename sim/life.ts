@@ -58,7 +58,7 @@ export class Life {
       this.die("between two of its steps");
     } else if (rng.chance(rates.faints)) {
       counts.sleeps += 1;
-      agenda.sleep(this.number, agenda.now() + rng.between(1000, 20_000));
+      agenda.sleep(this.number, agenda.now() + rng.between(1000, 14_000));
     }
   }
 

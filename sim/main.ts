@@ -9,7 +9,7 @@ import { simulate } from "./simulation.ts";
 Error.stackTraceLimit = 0;
 
 /** So far is a planted wrong looked for; less far from where it was found before. */
-const HUNT_STEPS = { search: 3_000_000, known: 300_000 };
+const HUNT_STEPS = { search: 3_000_000, known: 600_000 };
 
 /** Of how many broken laws the last lines are told. */
 const SHOWN = 5;

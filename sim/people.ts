@@ -225,6 +225,10 @@ export class People {
         return "cannot tell yet";
       }
       const principal = person(kept, "ana");
+      if (!this.#calm && rng.chance(0.1)) {
+        this.#lookAt(kept, step_id);
+        return this.#resolve(kept, step_id, { principal, as: "verify" });
+      }
       if (rng.chance(0.1)) return this.#resolve(kept, step_id, { principal, as: "give_up" });
       if (rng.chance(swarm.folk.undoes) && canUndo(step) && safeToUndo(step))
         return this.#resolve(kept, step_id, { principal, as: "undo" });

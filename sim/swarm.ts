@@ -172,7 +172,7 @@ function drawRates(rng: Rng): Rates {
     unknown: rate(rng, 0.001, 0.03),
     killed: rate(rng, 0.0005, 0.02, 0.3),
     killedInside: rate(rng, 0.001, 0.05),
-    faints: rate(rng, 0.002, 0.05, 0.5),
+    faints: rate(rng, 0.005, 0.2, 0.4),
     posthumous: rng.pick([0, 0.5, 1]),
     delayed: rate(rng, 0.001, 0.06),
     doubled: rate(rng, 0.001, 0.1),
