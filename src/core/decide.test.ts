@@ -169,7 +169,8 @@ function plainly(run: Run): object {
   const { steps, index, gates, waiting, notices, fresh: _fresh, ...rest } = run;
   const sorted = <Value>(map: Iterable<readonly [string, Value]>) =>
     [...map].sort(([left], [right]) => (left < right ? -1 : 1));
-  const maps = { index: sorted(index), gates: sorted(gates), waiting: sorted(waiting), notices: sorted(notices) };
+  const places = [...steps].map(({ spec }) => index.get(spec.step_id));
+  const maps = { places, gates: sorted(gates), waiting: sorted(waiting), notices: sorted(notices) };
   return { ...rest, ...maps, steps: [...steps] };
 }
 

@@ -6,12 +6,23 @@ import { full } from "./plan.ts";
 import { dependents } from "./plan-graph.ts";
 import type { MutableRun, Run } from "./run.ts";
 import { isUndo, type Step } from "./step.ts";
-import { TrieMap } from "./trie-map.ts";
+import { StepIndex } from "./step-index.ts";
 import { Vector } from "./vector.ts";
 
 /** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
 export function evolve(before: Run, event: Event): Run {
+  return happened({ ...before }, event);
+}
+
+/** Folds a whole history. Nobody sees the runs in between, so that one copy is enough for all of it. */
+export function fold(before: Run, events: readonly Event[]): Run {
   const run: MutableRun = { ...before };
+  for (const event of events) happened(run, event);
+
+  return run;
+}
+
+function happened(run: MutableRun, event: Event): MutableRun {
   run.position += 1;
   run.fresh = NONE;
   run.deserted = NONE;
@@ -62,8 +73,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
   const { type: _type, at, run_id: id, ...given } = event;
-  let index = TrieMap.empty<number>();
-  for (const step of steps) index = index.set(step.spec.step_id, step.index);
+  const index = StepIndex.of(plan?.steps ?? []);
   return Object.assign(run, given, {
     id,
     accepted_at: at,
@@ -71,7 +81,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
     open: plan === null,
     steps: Vector.from(steps),
     index,
-    dependents: plan === null ? [] : dependents(plan),
+    dependents: plan === null ? [] : dependents(plan, index),
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
   });
@@ -82,9 +92,4 @@ function cancelled(run: MutableRun): MutableRun {
     if (isIdle(step) && !isUndo(step)) withdrawn(run, step, { state: "cancelled" });
   }
   return run;
-}
-
-/** Folds a whole history. */
-export function fold(run: Run, events: readonly Event[]): Run {
-  return events.reduce(evolve, run);
 }

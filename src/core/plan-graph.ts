@@ -1,8 +1,11 @@
 import type { Plan } from "./plan.ts";
+import { StepIndex } from "./step-index.ts";
 
 /** For each step by its index, the indices of the steps that wait for it. */
-export function dependents({ steps }: Pick<Plan, "steps">): readonly (readonly number[])[] {
-  const index = new Map(steps.map((step, at) => [step.step_id, at]));
+export function dependents(
+  { steps }: Pick<Plan, "steps">,
+  index = StepIndex.of(steps),
+): readonly (readonly number[])[] {
   return reversed(steps.map((step) => step.depends_on.map((needed) => index.get(needed) as number)));
 }
 

@@ -68,11 +68,27 @@ export function lean(step: PlanStep): LeanStep {
   return said as LeanStep;
 }
 
-/** Every field is there before the step's own are laid over it: an object that grows by a spread is fifty times slower. */
-const blank: PlanStep = { step_id: "" as StepId, name: "", effect: "acts", ...unsaid };
-
+/** Field by field: laying one object over another takes three times as long, and a plan may have ten thousand steps. */
 export function full(step: LeanStep): PlanStep {
-  return { ...blank, ...step };
+  return {
+    step_id: step.step_id,
+    kind: step.kind ?? unsaid.kind,
+    name: step.name,
+    payload: step.payload ?? unsaid.payload,
+    effect: step.effect,
+    policy_tags: step.policy_tags ?? unsaid.policy_tags,
+    gate: step.gate ?? unsaid.gate,
+    cache_policy: step.cache_policy ?? unsaid.cache_policy,
+    idempotency_template: step.idempotency_template ?? unsaid.idempotency_template,
+    depends_on: step.depends_on ?? unsaid.depends_on,
+    bindings: step.bindings ?? unsaid.bindings,
+    on_failure: step.on_failure ?? unsaid.on_failure,
+    on_rejected: step.on_rejected ?? unsaid.on_rejected,
+    retries: step.retries ?? unsaid.retries,
+    timeout_ms: step.timeout_ms ?? unsaid.timeout_ms,
+    preconditions: step.preconditions ?? unsaid.preconditions,
+    outcome: step.outcome ?? unsaid.outcome,
+  };
 }
 
 /** What sender and waiter call the signal between them. */

@@ -6,6 +6,7 @@ import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Pace, Step } from "./step.ts";
+import { StepIndex } from "./step-index.ts";
 import type { Cost } from "./tool.ts";
 import { TrieMap } from "./trie-map.ts";
 import { emptyVector, type Vector } from "./vector.ts";
@@ -32,7 +33,7 @@ export interface Run {
   /** Steps may still be proposed. */
   readonly open: boolean;
   readonly steps: Vector<Step>;
-  readonly index: TrieMap<number>;
+  readonly index: StepIndex;
   /** By step index: who waits for it. Only steps of the plan are waited for. */
   readonly dependents: readonly (readonly number[])[];
   readonly gates: TrieMap<Gate>;
@@ -102,7 +103,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     position: 0,
     open: false,
     steps: emptyVector(),
-    index: TrieMap.empty(),
+    index: StepIndex.of([]),
     dependents: [],
     gates: TrieMap.empty(),
     waiting: TrieMap.empty(),
