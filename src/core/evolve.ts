@@ -18,7 +18,6 @@ export function evolve(before: Run, event: Event): Run {
 export function fold(before: Run, events: readonly Event[]): Run {
   const run: MutableRun = { ...before };
   for (const event of events) happened(run, event);
-
   return run;
 }
 

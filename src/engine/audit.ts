@@ -81,7 +81,7 @@ async function opened(
 ): Promise<readonly Recorded[]> {
   const journal = new Journal(tenant, run);
   const events: Recorded[] = [];
-  for (const event of stored) events.push(await journal.open(event, store));
+  for (const event of stored) events.push(journal.opened<Recorded>(event) ?? (await journal.open(event, store)));
   return events;
 }
 

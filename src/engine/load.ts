@@ -16,7 +16,7 @@ export async function load(store: Store, tenant: Tenant, id: RunId): Promise<Loa
   for await (const page of pages(store, tenant, id)) {
     journal.assertIntact(page, head, run.position);
     const events: Event[] = [];
-    for (const stored of page) events.push(await journal.open(stored, store));
+    for (const stored of page) events.push(journal.opened(stored) ?? (await journal.open(stored, store)));
     run = fold(run, events);
     head = (page.at(-1) as StoredEvent).hash;
   }
