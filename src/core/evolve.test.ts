@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { countedWork } from "../../tests/counted-work.ts";
 import {
   acme,
   addUp,
@@ -130,6 +131,22 @@ describe("what cannot have happened", () => {
   it("is that something happens to a gate that nobody has heard of", () => {
     const { run } = given(accepts(plan(step("do", { gate: "human_confirm" })))).when(starts("do"));
     const event = { type: "gate.dreamed", at: noon, gate_id: [...run.gates][0]?.[0] } as unknown as Event;
-    expect(() => evolveGate(run, event as Parameters<typeof evolveGate>[1])).toThrow("unhandled variant");
+    expect(() => evolveGate({ ...run, fresh: [] }, event as Parameters<typeof evolveGate>[1])).toThrow(
+      "unhandled variant",
+    );
+  });
+});
+
+describe("a step that many have waited for", () => {
+  const released = (count: number) => {
+    const waiting = Array.from({ length: count }, (_, at) => step(`then-${at}`, { after: ["first"] }));
+    const { run, past } = given(accepts(plan(step("first"), ...waiting))).when(starts("first"), answers("first"));
+    return { after: run, work: countedWork(() => fold(unbornRun(hire, acme), past)) };
+  };
+
+  it("makes all of them ready at once, with work that grows as they do", () => {
+    const [few, many] = [released(100), released(1000)];
+    expect(many.after.fresh).toEqual(Array.from({ length: 1000 }, (_, at) => at + 1));
+    expect(many.work / few.work).toBeLessThan(30); // The nodes of a vector fill up on the way; a square is beyond fifty.
   });
 });

@@ -11,19 +11,19 @@ import { Vector } from "./vector.ts";
 
 /** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
 export function evolve(before: Run, event: Event): Run {
-  return happened({ ...before }, event);
+  return happened({ ...before, fresh: [] }, event);
 }
 
 /** Folds a whole history. Nobody sees the runs in between, so that one copy is enough for all of it. */
 export function fold(before: Run, events: readonly Event[]): Run {
-  const run: MutableRun = { ...before };
+  const run: MutableRun = { ...before, fresh: [] };
   for (const event of events) happened(run, event);
   return run;
 }
 
 function happened(run: MutableRun, event: Event): MutableRun {
   run.position += 1;
-  run.fresh = NONE;
+  run.fresh = [];
   run.deserted = NONE;
   switch (event.type) {
     case "run.accepted":

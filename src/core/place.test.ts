@@ -21,7 +21,7 @@ const { run } = given(accepts(plan(step("a"), step("b", { after: ["a"] }))));
 const a = run.steps.get(0);
 const b = run.steps.get(1);
 /** The run while a fact is written into it. */
-const draft = (over: Partial<MutableRun> = {}): MutableRun => ({ ...run, ...over });
+const draft = (over: Partial<MutableRun> = {}): MutableRun => ({ ...run, fresh: [], ...over });
 const why = fault("TOOL_FAILED", "it failed");
 const retrying: Standing = { state: "failed_retryable", fault: why, retry_at: later(5) };
 
@@ -41,7 +41,7 @@ describe("putting a step into a state", () => {
   });
 
   it("names what became ready, and reopens a run that had ended", () => {
-    const ended = { fresh: [], ended: { status: "failed", at: noon } as const };
+    const ended = { ended: { status: "failed", at: noon } as const };
     expect(placed(draft(ended), b, { state: "ready" })).toMatchObject({ fresh: [1], ended: null });
     expect(placed(draft(ended), b, { state: "cancelled" }).fresh).toEqual([]);
   });
@@ -86,7 +86,7 @@ describe("a step that may run again", () => {
 
   it("is ready in any run, if it undoes something", () => {
     for (const over of [{ cancel }, { stopped: undo.spec.step_id }])
-      expect(reopened({ ...undoing.run, ...over }, undo).steps.get(undo.index).standing.state).toBe("ready");
+      expect(reopened({ ...undoing.run, fresh: [], ...over }, undo).steps.get(undo.index).standing.state).toBe("ready");
   });
 });
 
@@ -99,7 +99,7 @@ describe("taking a step out of the run", () => {
       settles("send", null),
     );
     const out = (id: string, standing: Standing) =>
-      withdrawn({ ...told.run }, told.step(id), standing).steps.get(0).standing;
+      withdrawn({ ...told.run, fresh: [] }, told.step(id), standing).steps.get(0).standing;
     expect(out("send", { state: "cancelled" })).toMatchObject({ state: "in_doubt", doubt: { next: { do: "ask" } } });
     expect(withdrawn(draft(), a, { state: "cancelled" }).steps.get(0).standing).toEqual({ state: "cancelled" });
   });

@@ -15,7 +15,7 @@ export function placed(run: MutableRun, step: Step, standing: Standing): Mutable
   run.steps = run.steps.set(step.index, { ...step, standing });
   if (from !== to) run.paces = shifted(run.paces, from, to);
   if (waits !== waited) run.waiting = waits ? run.waiting.set(id, true) : run.waiting.delete(id);
-  if (standing.state === "ready") run.fresh = [...run.fresh, step.index];
+  if (standing.state === "ready") run.fresh.push(step.index);
   if (before.state === "waiting_approval") desert(run, before.gate_id);
   return run;
 }

@@ -59,7 +59,7 @@ export interface Run {
  * A run while one fact is written into it: the copy that `evolve` makes, which nobody else has seen. Whoever takes a draft
  * changes it and hands it back. A copy for every change would be most of what a step costs.
  */
-export type MutableRun = { -readonly [Field in keyof Run]: Run[Field] };
+export type MutableRun = { -readonly [Field in keyof Run]: Run[Field] } & { fresh: number[] };
 
 /** A held call. What was shown is what was hashed; what was hashed is what runs. */
 export interface Gate {
