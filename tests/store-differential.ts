@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Epoch, RunId, StepId, Tenant, WorkerId } from "../src/core/id.ts";
 import { indexed, type Table, tables } from "../src/core/rows.ts";
-import type { Check, Claim, Entry, Put, Query, Store } from "../src/core/store.ts";
+import type { Check, Claim, Entry, Erasure, Put, Query, Store } from "../src/core/store.ts";
 import type { MemoryStore } from "../src/store/memory/memory-store.ts";
 import type { Dump } from "../src/store/memory/tables.ts";
 import type { FakeClock } from "../src/testing/clock.ts";
@@ -31,7 +31,20 @@ const rowText = fc
   })
   .map((fields) => JSON.stringify(fields));
 
-const wish = fc.record({
+/** An entry, as far as it does not depend on what the store holds. */
+interface Wish {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  readonly offset: number;
+  readonly epoch: string;
+  readonly events: number;
+  readonly puts: readonly { readonly table: Table; readonly key: string; readonly was: unknown }[];
+  readonly checks: Wish["puts"];
+  readonly charges: Entry["charges"];
+  readonly flush: Entry["flush"];
+}
+
+const wish: fc.Arbitrary<Wish> = fc.record({
   tenant: tenants,
   run: runs,
   offset,
@@ -52,9 +65,8 @@ const wish = fc.record({
     }),
     { maxLength: 3 },
   ),
-  flush: fc.constantFrom("hard" as const, "soft" as const),
+  flush: fc.constantFrom("hard", "soft"),
 });
-type Wish = typeof wish extends fc.Arbitrary<infer Wished> ? Wished : never;
 
 const indexes = tables.flatMap((table) => (indexed[table] ?? []).map((field) => ({ table, field })));
 const whereOf = fc
@@ -64,40 +76,50 @@ const query = fc
   .tuple(
     fc.oneof(fc.record({ table: anyTable }), whereOf),
     fc.record({ after: keys }, { requiredKeys: [] }),
-    fc.record({ order: fc.constantFrom("oldest" as const, "newest" as const), limit: fc.integer({ min: 0, max: 4 }) }),
+    fc.record({ order: fc.constantFrom("oldest", "newest"), limit: fc.integer({ min: 0, max: 4 }) }),
   )
   .map(([which, from, shape]): Query => ({ ...which, ...from, ...shape }));
 
-const act = fc.oneof(
+type Act =
+  | { readonly do: "append"; readonly wishes: readonly Wish[] }
+  | { readonly do: "claim"; readonly worker: WorkerId; readonly tenant: Tenant; readonly run: RunId }
+  | { readonly do: "claimDue"; readonly worker: WorkerId; readonly limit: number }
+  | { readonly do: "renew" }
+  | { readonly do: "release"; readonly nth: number }
+  | { readonly do: "mark"; readonly nth: number; readonly attempt: number }
+  | ({ readonly do: "erase"; readonly offset: number } & Pick<Erasure, "tenant" | "run" | "keep">)
+  | { readonly do: "putBlob"; readonly tenant: Tenant; readonly bytes: Uint8Array };
+
+const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constant("append" as const),
+      do: fc.constant("append"),
       wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
     }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant("claim" as const), worker: workers, tenant: tenants, run: runs }),
+    arbitrary: fc.record({ do: fc.constant("claim"), worker: workers, tenant: tenants, run: runs }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant("claimDue" as const),
+      do: fc.constant("claimDue"),
       worker: workers,
       limit: fc.integer({ min: 0, max: 3 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("renew" as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant("release" as const), nth: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("renew") }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("release"), nth: fc.nat(5) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("mark" as const), nth: fc.nat(5), attempt: fc.integer({ min: 1, max: 3 }) }),
+    arbitrary: fc.record({ do: fc.constant("mark"), nth: fc.nat(5), attempt: fc.integer({ min: 1, max: 3 }) }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant("erase" as const),
+      do: fc.constant("erase"),
       tenant: tenants,
       run: runs,
       offset,
@@ -107,21 +129,25 @@ const act = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      do: fc.constant("putBlob" as const),
+      do: fc.constant("putBlob"),
       tenant: tenants,
       bytes: fc.uint8Array({ maxLength: 9 }),
     }),
   },
 );
-type Act = typeof act extends fc.Arbitrary<infer Acted> ? Acted : never;
 
 /** What is done in one turn of the event loop, what is asked after it, and how much time passes then. */
-const turn = fc.record({
+export interface Turn {
+  readonly acts: readonly Act[];
+  readonly asks: readonly { readonly tenant: Tenant; readonly query: Query }[];
+  readonly passesMs: number;
+}
+
+export const turn: fc.Arbitrary<Turn> = fc.record({
   acts: fc.array(act, { minLength: 1, maxLength: 4 }),
   asks: fc.array(fc.record({ tenant: tenants, query }), { maxLength: 2 }),
   passesMs: fc.constantFrom(0, 1, 5, 30),
 });
-type Turn = typeof turn extends fc.Arbitrary<infer Taken> ? Taken : never;
 
 /** Whether a store answers and holds the same as memory, to the last byte, whatever is done to both. */
 export async function assertAlike(numRuns: number, open: () => Promise<Pair>): Promise<void> {
@@ -169,23 +195,18 @@ async function compare({ memory, other, clock, dump, acts: how }: Pair, turns: r
   }
 }
 
-async function answersOf(
-  store: Store,
-  acts: readonly ((store: Store) => Promise<unknown>)[],
-  how: Pair["acts"],
-): Promise<readonly unknown[]> {
+async function answersOf(store: Store, acts: readonly Asked[], how: Pair["acts"]): Promise<readonly unknown[]> {
   if (how === "at once") return Promise.all(acts.map((act) => act(store)));
   const answers: unknown[] = [];
   for (const act of acts) answers.push(await act(store));
   return answers;
 }
 
+/** Something that is asked of a store, and may be asked of several. */
+export type Asked = (store: Store) => Promise<unknown>;
+
 /** An act with everything looked up, so that both stores are asked for exactly the same. */
-async function prepared(
-  memory: Store,
-  claims: readonly Claim[],
-  one: Act,
-): Promise<(store: Store) => Promise<unknown>> {
+export async function prepared(memory: Store, claims: readonly Claim[], one: Act): Promise<Asked> {
   switch (one.do) {
     case "append": {
       const entries = await entriesOf(memory, claims, one.wishes);
@@ -195,18 +216,18 @@ async function prepared(
       return (store) => store.claim(one.worker, one.tenant, one.run);
     case "claimDue":
       return (store) => store.claimDue(one.worker, one.limit);
-    case "renew":
-      return (store) => store.renew(claims);
-    case "release":
-      return async (store) => {
-        const claim = claims.at(-one.nth - 1);
-        return claim && store.release(claim);
-      };
-    case "mark":
-      return async (store) => {
-        const claim = claims.at(-one.nth - 1);
-        return claim && store.mark(claim, "send" as StepId, one.attempt);
-      };
+    case "renew": {
+      const all = [...claims];
+      return (store) => store.renew(all);
+    }
+    case "release": {
+      const claim = claims.at(-one.nth - 1);
+      return async (store) => claim && store.release(claim);
+    }
+    case "mark": {
+      const claim = claims.at(-one.nth - 1);
+      return async (store) => claim && store.mark(claim, "send" as StepId, one.attempt);
+    }
     case "erase": {
       const { tenant, run, offset, keep } = one;
       const position = Math.max(0, ((await memory.head(tenant, run))?.position ?? 0) + offset);
@@ -248,12 +269,12 @@ async function asItIs(memory: Store, tenant: Tenant, wanted: { table: Table; key
   return { ...wanted, was: (await memory.row(tenant, wanted.table, wanted.key))?.version ?? null };
 }
 
-function isClaim(answer: unknown): answer is Claim {
+export function isClaim(answer: unknown): answer is Claim {
   return typeof answer === "object" && answer !== null && "epoch" in answer;
 }
 
 /** Without the differences that are none: prototypes, and which class the bytes come in. */
-function normal(answer: unknown): unknown {
+export function normal(answer: unknown): unknown {
   if (answer instanceof Uint8Array) return Buffer.from(answer).toString("hex");
   if (Array.isArray(answer)) return answer.map(normal);
   if (typeof answer !== "object" || answer === null) return answer ?? null;

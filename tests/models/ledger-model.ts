@@ -190,10 +190,10 @@ export class LedgerModel {
   settle(asker: Asker, sight: Sight | null, output: number): void {
     const { act, state } = asker;
     if (act === null || state !== "in_doubt") return;
-    asker.act = { ...act, absentOnce: sight === "absent" };
     if (sight?.startsWith("seen")) this.#happened(asker, output, sight !== "seen, misfit");
-    else if (sight !== "absent") asker.state = this.#maySendAgain(asker, act) ? "ready" : "in_doubt";
-    else if (act.absentOnce && this.now >= act.quietAt) this.#nothing(asker, "absent", "ready");
+    else if (sight !== "absent" && this.#maySendAgain(asker, act)) asker.state = "ready";
+    else if (sight === "absent" && act.absentOnce && this.now >= act.quietAt) this.#nothing(asker, "absent", "ready");
+    else asker.act = { ...act, absentOnce: sight === "absent" };
   }
 
   /** At once, then ever more patiently. */
