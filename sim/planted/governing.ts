@@ -139,8 +139,8 @@ export const governing: readonly Planted[] = [
   {
     name: "the chain forgets its predecessor",
     file: "engine/journal.js",
-    find: "bytes.set(previous, end);",
-    replace: "if (position < 4) bytes.set(previous, end);",
+    find: "bytes.set(previous, start + 8);",
+    replace: "bytes.set(position < 4 ? previous : GENESIS, start + 8);",
   },
   {
     name: "a failed attempt costs nothing",
