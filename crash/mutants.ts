@@ -174,19 +174,6 @@ export const darkMutants: readonly Mutant[] = [
     found: "twice",
   },
   {
-    bug: "a person is told that the gate is decided before that is synced",
-    patches: [
-      {
-        file: "engine/mailbox.js",
-        from: "rests || this.#epoch === null || events.some(isHard)",
-        to: "events.some(isHard)",
-      },
-      { file: "engine/mailbox.js", from: `"gate_id" in event ||`, to: "" },
-    ],
-    cell: darkAt("gated", "told", 2),
-    found: "lost",
-  },
-  {
     bug: "a request is told to be accepted before that is synced",
     patches: [
       {
@@ -194,7 +181,7 @@ export const darkMutants: readonly Mutant[] = [
         from: "rests || this.#epoch === null || events.some(isHard)",
         to: "events.some(isHard)",
       },
-      { file: "engine/mailbox.js", from: `event.type === "run.accepted" ||`, to: "" },
+      { file: "engine/flush.js", from: `"run.accepted",`, to: "" },
     ],
     cell: darkAt("reads", "told"),
     found: "lost",

@@ -40,8 +40,7 @@ describe.each(places)("a request, on $name", ({ newStage }) => {
       engine.submit(plan("ana"), { ...welcome, context: { a: 1 } }),
       engine.submit(plan("ana"), { ...welcome, mode: "draft_only" }),
     ];
-    for (const other of others) {
-      const fault = await faultOf(other);
+    for (const fault of await Promise.all(others.map(faultOf))) {
       expect(fault).toMatchObject({ code: "REQUEST_KEY_REUSED", detail: { run_id: run.run_id } });
       expect(fault.message).toContain(run.run_id);
     }

@@ -56,19 +56,22 @@ export function callsOn(pool: Pool, where: string): Calls {
   };
 
   return async <Row extends readonly unknown[]>(call: Call, refused = (_: string) => false) => {
-    try {
-      return (await attempt(call, refused)) as readonly Row[];
-    } catch (error) {
-      const isPooled = error instanceof Refusal && isPoolers(error.sqlState) && isPreparing;
-      if (!isPooled && !(error instanceof Lost)) throw error;
-      // A pooler that changes servers between two transactions knows no statements by name.
-      if (isPooled) isPreparing = false;
-      return (await attempt(call, refused).catch((again: unknown) => {
-        throw again instanceof Lost ? failed(again.cause, where) : again;
-      })) as readonly Row[];
+    for (let left = MOST_LOST; ; left -= 1) {
+      try {
+        return (await attempt(call, refused)) as readonly Row[];
+      } catch (error) {
+        const isPooled = error instanceof Refusal && isPoolers(error.sqlState) && isPreparing;
+        if (!isPooled && !(error instanceof Lost)) throw error;
+        // A pooler that changes servers between two transactions knows no statements by name.
+        if (isPooled) isPreparing = false;
+        else if (left === 0) throw failed(error.cause, where);
+      }
     }
   };
 }
+
+/** A server that ends connections ends all that a pool has idle, and each is noticed when it is used. */
+const MOST_LOST = 10;
 
 /** The connection broke, and asking again does no harm. The server may have ended it long ago. */
 class Lost extends Error {
