@@ -76,6 +76,7 @@ function limitsPage(): string {
     useWithinMs: "milliseconds a decided approval is good for; then the gate opens anew",
     errandsPerStep: "errands one step may leave",
     noticesPerStep: "notices one step may leave",
+    noticeMs: "milliseconds `onNotice` may take for one; then it is tried again, and the next goes out",
   });
   return [
     "# Limits\n",

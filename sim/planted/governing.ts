@@ -90,9 +90,9 @@ export const governing: readonly Planted[] = [
   {
     name: "a notice is marked before it is delivered",
     file: "engine/deliveries.js",
-    find: "await onNotice({ ...notice, run_id: this.#mailbox.run.id });",
+    find: "if (!(await this.#isTaken(delivery.notice, onNotice)))",
     replace:
-      'await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });\n await onNotice({ ...notice, run_id: this.#mailbox.run.id });\n return true;',
+      'await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });\n await this.#isTaken(delivery.notice, onNotice);\n if (this.#stopped)',
   },
   {
     name: "a late value is dropped",

@@ -1,68 +1,113 @@
 import type { Notice } from "../core/event.ts";
-import type { Mailbox } from "./mailbox.ts";
+import type { Hold } from "./hold.ts";
+import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 
-/** Carries out the notices of a run after they were committed: at least once each, under the id they were committed with. */
-export class Deliveries {
-  readonly #ports: Ports;
-  readonly #mailbox: Mailbox;
-  readonly #idle: () => void;
-  #running = false;
-  #stopped = false;
-  #failures = 0;
-  #disarm: () => void = () => {};
+type OnNotice = NonNullable<Ports["onNotice"]>;
 
-  constructor(ports: Ports, mailbox: Mailbox, idle: () => void) {
-    this.#ports = ports;
-    this.#mailbox = mailbox;
-    this.#idle = idle;
+/** A notice on its way, and how often nobody took it. */
+interface Delivery {
+  readonly notice: Notice;
+  failures: number;
+  disarm: () => void;
+}
+
+/**
+ * Carries out the notices of a run after they were committed: at least once each, under the id they were committed with. One
+ * after the other, in the order they were given; one that nobody takes is tried again by itself, and holds up no other.
+ */
+export class Deliveries {
+  readonly #hold: Hold;
+  readonly #onNotice: OnNotice | null;
+  readonly #open = new Map<string, Delivery>();
+  readonly #due: Delivery[] = [];
+  #working = false;
+  #stopped = false;
+
+  constructor(hold: Hold) {
+    this.#hold = hold;
+    this.#onNotice = hold.way.ports.onNotice;
   }
 
   /** While true, the run is not let go. */
   get busy(): boolean {
-    return this.#running;
+    return this.#open.size > 0;
   }
 
-  deliver(): void {
-    if (this.#running || this.#stopped || this.#ports.onNotice === null || this.#mailbox.run.notices.size === 0) return;
-    this.#running = true;
-    void this.#drain(this.#ports.onNotice);
+  /** Takes on those that were just committed; by default, all that the run has. */
+  deliver(notices: readonly Notice[] = inOrder(this.#hold.way.mailbox.run.notices)): void {
+    if (this.#onNotice === null || this.#stopped) return;
+    for (const notice of notices) {
+      if (this.#open.has(notice.notice_id)) continue;
+      const delivery = { notice, failures: 0, disarm: () => {} };
+      this.#open.set(notice.notice_id, delivery);
+      this.#due.push(delivery);
+    }
+    void this.#work(this.#onNotice);
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#disarm();
+    for (const { disarm } of this.#open.values()) disarm();
   }
 
-  async #drain(onNotice: NonNullable<Ports["onNotice"]>): Promise<void> {
-    for (const notice of inOrder(this.#mailbox.run.notices)) {
-      if (this.#stopped || !(await this.#deliverOne(notice, onNotice))) break;
+  async #work(onNotice: OnNotice): Promise<void> {
+    if (this.#working) return;
+    this.#working = true;
+    for (let next = this.#due.shift(); next !== undefined && !this.#stopped; next = this.#due.shift())
+      await this.#hold.keep(this.#deliverOne(next, onNotice));
+    this.#working = false;
+    if (!this.busy) this.#hold.restIfDone();
+  }
+
+  /** What the taker does wrong is tried again; what the journal says to it is the holder's to judge. */
+  async #deliverOne(delivery: Delivery, onNotice: OnNotice): Promise<void> {
+    const { ports, mailbox } = this.#hold.way;
+    const { notice_id } = delivery.notice;
+    if (!(await this.#isTaken(delivery.notice, onNotice))) return this.#tryLater(delivery, onNotice);
+    try {
+      await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
+      this.#open.delete(notice_id);
+    } catch (error) {
+      if (!isStoreFault(error)) throw error;
+      this.#tryLater(delivery, onNotice);
     }
-    this.#running = false;
-    const left = this.#mailbox.run.notices.size > 0 && !this.#stopped;
-    if (!left) return this.#idle();
-    this.#running = true;
-    this.#disarm = this.#ports.timers.after(Math.min(60_000, 1000 * 2 ** Math.min(this.#failures, 6)), () => {
-      this.#running = false;
-      this.deliver();
+  }
+
+  async #isTaken(notice: Notice, onNotice: OnNotice): Promise<boolean> {
+    const { ports, mailbox } = this.#hold.way;
+    let disarm = () => {};
+    const late = new Promise<false>((resolve) => {
+      disarm = ports.timers.after(ports.limits.noticeMs, () => resolve(false));
+    });
+    const take = async () => {
+      await onNotice({ ...notice, run_id: mailbox.run.id });
+      return true;
+    };
+    try {
+      ports.failpoint("notice.before");
+      const taken = await Promise.race([take(), late]);
+      if (taken) ports.failpoint("notice.after");
+      return taken;
+    } catch {
+      return false;
+    } finally {
+      disarm();
+    }
+  }
+
+  #tryLater(delivery: Delivery, onNotice: OnNotice): void {
+    if (this.#stopped) return;
+    const pauseMs = Math.min(RETRY_MS.most, RETRY_MS.least * 2 ** delivery.failures);
+    delivery.failures += 1;
+    delivery.disarm = this.#hold.way.ports.timers.after(pauseMs, () => {
+      this.#due.push(delivery);
+      void this.#work(onNotice);
     });
   }
-
-  /** One that fails stays, and is tried again. */
-  async #deliverOne(notice: Notice, onNotice: NonNullable<Ports["onNotice"]>): Promise<boolean> {
-    try {
-      this.#ports.failpoint("notice.before");
-      await onNotice({ ...notice, run_id: this.#mailbox.run.id });
-      this.#ports.failpoint("notice.after");
-      await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });
-      this.#failures = 0;
-      return true;
-    } catch {
-      this.#failures += 1;
-      return false;
-    }
-  }
 }
+
+const RETRY_MS = { least: 1000, most: 60_000 } as const;
 
 /** Those of one step in the order it gave them; their ids end in their number. */
 function inOrder(notices: Iterable<readonly [string, Notice]>): readonly Notice[] {

@@ -58,7 +58,7 @@ export class HeldRun implements Listener {
     this.#handlers = new Handlers(hold);
     this.#settling = new Settling(hold, (step) => this.#handlers.isOverdue(step));
     this.#alarms = new Alarms(ports);
-    this.#deliveries = new Deliveries(ports, this.mailbox, () => this.#restIfDone());
+    this.#deliveries = new Deliveries(hold);
   }
 
   #hold(): Hold {
@@ -176,7 +176,7 @@ export class HeldRun implements Listener {
         break;
       }
       case "step.succeeded":
-        if (event.notices !== undefined) this.#deliveries.deliver();
+        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         break;
       case "cancel.requested":
         this.#handlers.abortAll((step_id) =>

@@ -40,6 +40,8 @@ export interface Limits {
   readonly useWithinMs: number;
   readonly errandsPerStep: number;
   readonly noticesPerStep: number;
+  /** How long whoever takes a notice may be silent before it is tried again. */
+  readonly noticeMs: number;
 }
 
 export const defaultLimits: Limits = {
@@ -49,4 +51,5 @@ export const defaultLimits: Limits = {
   useWithinMs: 24 * 60 * 60 * 1000,
   errandsPerStep: 100,
   noticesPerStep: 100,
+  noticeMs: 60_000,
 };
