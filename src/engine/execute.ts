@@ -1,10 +1,11 @@
 import type { Ending } from "../core/command.ts";
 import type { Notice } from "../core/event.ts";
-import { type Fault, FaultError, fault, NotDoneError } from "../core/fault.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Cost, Tool, ToolContext } from "../core/tool.ts";
 import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
+import { thrown } from "./thrown.ts";
 
 /** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
 export interface Execution {
@@ -169,13 +170,6 @@ function refusalIn({ success, isError, error, message, content }: JsonObject): s
   const said = error ?? message ?? (isObject(first) ? first.text : undefined);
   const what = success === false ? "success: false" : "isError";
   return typeof said === "string" ? `${what}, ${said.slice(0, 2000)}` : what;
-}
-
-function thrown(error: unknown): Ending {
-  if (error instanceof NotDoneError) return { how: "not_done", fault: error.fault };
-  if (error instanceof FaultError) return { how: "error", fault: error.fault };
-  const message = error instanceof Error ? error.message : String(error);
-  return { how: "error", fault: fault("TOOL_FAILED", message.slice(0, 2000) || "the tool threw without a message") };
 }
 
 /** What a handler reports while it runs. */

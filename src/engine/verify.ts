@@ -6,6 +6,7 @@ import type { Sighting, Tool } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
 import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
+import { textOf } from "./thrown.ts";
 
 export interface Seen {
   readonly sighting: Sighting;
@@ -49,7 +50,7 @@ export async function ask(ports: Ports, tool: Tool, asked: Asked): Promise<Seen>
     const sighting = await Promise.race([tool.verify({ ...asked, signal: controller.signal }), late]);
     return seen(tool, sighting);
   } catch (error) {
-    return { sighting: { saw: "unknown", why: error instanceof Error ? error.message : String(error) }, flaw: null };
+    return { sighting: { saw: "unknown", why: textOf(error) }, flaw: null };
   } finally {
     disarm();
   }
@@ -70,11 +71,17 @@ function timeout(
   return { promise, disarm };
 }
 
+/** What it saw comes from outside: whatever is not plainly seen is unknown. */
 function seen(tool: Tool, sighting: Sighting): Seen {
-  if (sighting.saw !== "happened") return { sighting, flaw: null };
+  if (sighting.saw === "absent") return { sighting: { saw: "absent" }, flaw: null };
+  if (sighting.saw !== "happened") return { sighting: { saw: "unknown", ...said(sighting.why) }, flaw: null };
   const parsed = tool.output.parse(sighting.output);
   if (parsed.ok) return { sighting: { ...sighting, output: redacted(parsed.value, tool) }, flaw: null };
   const message = `${tool.name}: what its verifier saw does not fit the output schema: ${parsed.fault.message}`;
   const kept = redacted(storable(sighting.output), tool);
   return { sighting: { ...sighting, output: kept }, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+}
+
+function said(why: unknown): { readonly why?: string } {
+  return why === undefined ? {} : { why: textOf(why) };
 }

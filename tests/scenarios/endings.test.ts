@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { actor, eventsOf, faultOf, journalOf, says } from "./cast.ts";
+import { type FaultCode, FaultError } from "../../src/core/fault.ts";
+import { actor, type Deed, eventsOf, faultOf, journalOf, says, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
@@ -30,6 +31,37 @@ describe.each(places)("what a handler answers, on $name", ({ newStage }) => {
     const run = await engine.submit(one("sure"), { principal: bot });
     expect((await run.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
     expect(await eventsOf(run, "step.doubted")).toEqual([]);
+  });
+
+  it.each<[string, Deed, string]>([
+    ["a code that is not in the table of faults", throws("NOT_A_CODE" as FaultCode), "NOT_A_CODE"],
+    ["the name of what every object has", throws("constructor" as FaultCode), "constructor"],
+    ["no code at all", throws(undefined as unknown as FaultCode), "undefined"],
+    ["something that has no words", () => Promise.reject(Object.create(null)), "no words"],
+  ])("is a failure on record when it throws %s", async (_, deed, named) => {
+    const look = actor("look", deed, { effect: "reads" });
+    const send = actor("send", deed);
+    const engine = await newStage().open({ tools: [look.tool, send.tool] });
+    const { steps } = await (await engine.submit(one("look"), { principal: bot })).result();
+    expect(steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+    expect(JSON.stringify(steps.a)).toContain(named);
+    const doubted = await (await engine.submit(one("send"), { principal: bot })).result();
+    expect(doubted.steps.a).toMatchObject({ state: "in_doubt", fault: { detail: { code: "TOOL_FAILED" } } });
+  });
+
+  it("keeps the word that nothing was done, whatever its tool calls the fault", async () => {
+    const send = actor("send", says("NOT_A_CODE" as FaultCode));
+    const engine = await newStage().open({ tools: [send.tool] });
+    const { steps } = await (await engine.submit(one("send"), { principal: bot })).result();
+    expect(steps.a).toMatchObject({ state: "failed_final", fault: { code: "TOOL_FAILED" } });
+  });
+
+  it("is kept as far as the journal can hold it when a fault has a detail that is not JSON", async () => {
+    const deed = () => Promise.reject(new FaultError({ code: "POLICY_DENIED", message: "no", detail: 7n as never }));
+    const look = actor("look", deed, { effect: "reads" });
+    const engine = await newStage().open({ tools: [look.tool] });
+    const { steps } = await (await engine.submit(one("look"), { principal: bot })).result();
+    expect(steps.a).toMatchObject({ state: "failed_final", fault: { code: "POLICY_DENIED", detail: null } });
   });
 
   it("fails a step whose answer is not what it promised, and drops it", async () => {

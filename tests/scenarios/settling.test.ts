@@ -109,6 +109,8 @@ describe.each(places)("an act in doubt with a verifier, on $name", ({ newStage }
     ["does not answer in time", () => new Promise(() => {})],
     ["answers nonsense", { saw: "perhaps" } as unknown as Sighting],
     ["answers nothing", undefined as unknown as Sighting],
+    ["says why in what is not JSON", { saw: "unknown", why: 7n } as unknown as Sighting],
+    ["throws what has no words", () => Promise.reject(Object.create(null))],
   ])("waits for a person when the verifier %s", async (_, sighting) => {
     const stage = newStage();
     const { verifying } = looking(sighting);
