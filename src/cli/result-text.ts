@@ -1,6 +1,7 @@
 import type { Instant } from "../core/id.ts";
 import type { Blocked, OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { Spent } from "../core/run.ts";
+import type { HiddenGate } from "../engine/api.ts";
 import { glance, jsonLines, type Line, line, tableLines } from "./line.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -65,6 +66,16 @@ export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
     line`  held: ${gate.reason}; until ${timeText(gate.expires_at)}`,
     line`  approve:  ${tell("approve", gate.gate_id)}`,
     line`  reject:   ${tell("reject", gate.gate_id)}`,
+  ];
+}
+
+/** A call that is held and cannot be shown, so that nobody should decide it. */
+export function hiddenLines({ step_id, tool, run_id, fault }: HiddenGate, tell: CommandLine): readonly Line[] {
+  return [
+    line``,
+    line`${step_id} wants to call ${tool}, and what with cannot be read`,
+    line`  ${fault.code}: ${fault.message}`,
+    line`  look into it:  ${tell("audit", run_id)}`,
   ];
 }
 

@@ -135,6 +135,11 @@ export interface GateView extends OpenGate {
   readonly requester: string;
 }
 
+/** A gate whose call cannot be shown, because the journal of its run cannot be read. */
+export interface HiddenGate extends Omit<GateView, "input" | "reason"> {
+  readonly fault: Fault;
+}
+
 export interface CostReport {
   readonly run_id: RunId;
   readonly spent: Spent;
@@ -210,7 +215,8 @@ export interface Engine {
   resume(runId: string, options: Reasoned): Promise<RunHandle>;
 
   runs(options: As & Page & { readonly status?: string }): Promise<readonly RunRow[]>;
-  gates(options: As & Page): Promise<readonly GateView[]>;
+  /** Oldest first. A run that cannot be read hides its own calls, and nobody else's. */
+  gates(options: As & Page): Promise<readonly (GateView | HiddenGate)[]>;
   gate(gateId: string, options: As): Promise<GateView>;
   cost(runId: string, options: As): Promise<CostReport>;
   /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant in a month (YYYY-MM). */

@@ -247,7 +247,7 @@ class WritEngine implements Engine {
     return rows.map(({ row }) => JSON.parse(row) as RunRow);
   }
 
-  async gates({ principal, limit = 50, after }: As & Page): Promise<readonly GateView[]> {
+  async gates({ principal, limit = 50, after }: As & Page): ReturnType<Engine["gates"]> {
     const { tenant } = principalOf(principal);
     const where = { field: "status", equals: "open" };
     const rows = await this.#ports.store.list(tenant, {
@@ -267,7 +267,8 @@ class WritEngine implements Engine {
   async gate(gateId: string, { principal }: As): Promise<GateView> {
     const { tenant } = principalOf(principal);
     const [view] = await gateViews(this.#ports, tenant, [await this.#gate(tenant, gateId)]);
-    assert(view !== undefined, "a gate that is there can be seen");
+    assert(view !== undefined, "a gate that is there is listed");
+    if ("fault" in view) throw new FaultError(view.fault);
     return view;
   }
 

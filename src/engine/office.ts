@@ -1,14 +1,16 @@
-import { FaultError, fault } from "../core/fault.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { GateId, RunId, Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { GateRow } from "../core/rows.ts";
 import type { Run } from "../core/run.ts";
 import { tallyOf } from "../core/tally.ts";
-import type { CostReport, GateView, SpentOver } from "./api.ts";
+import type { CostReport, GateView, HiddenGate, SpentOver } from "./api.ts";
 import { Journal } from "./journal.ts";
 import { load } from "./load.ts";
+import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
+import { textOf } from "./thrown.ts";
 
 /** Looking things up: nothing here changes a run. */
 
@@ -21,32 +23,39 @@ export async function gateRow(ports: Ports, tenant: Tenant, gate: GateId): Promi
   return JSON.parse(stored.row) as GateRow;
 }
 
-/** Gates with the exact calls they hold, which are only in the journal. A run is read once, however many it has. */
-export async function gateViews(ports: Ports, tenant: Tenant, rows: readonly GateRow[]): Promise<readonly GateView[]> {
-  const runs = new Map<RunId, Run>();
-  for (const { run_id } of rows) if (!runs.has(run_id)) runs.set(run_id, (await load(ports.store, tenant, run_id)).run);
-  return rows.map((row) => viewOf(runs.get(row.run_id) as Run, row));
+/**
+ * Gates with the exact calls they hold, which are only in the journal. A run is read once, however many it has; one that
+ * cannot be read is named with each of its gates.
+ */
+export async function gateViews(
+  ports: Ports,
+  tenant: Tenant,
+  rows: readonly GateRow[],
+): Promise<readonly (GateView | HiddenGate)[]> {
+  const runs = new Map<RunId, Run | Fault>();
+  for (const { run_id } of rows) if (!runs.has(run_id)) runs.set(run_id, await readable(ports, tenant, run_id));
+  return rows.map((row) => viewOf(runs.get(row.run_id) as Run | Fault, row));
 }
 
-function viewOf(run: Run, row: GateRow): GateView {
-  const gate = run.gates.get(row.gate_id);
-  if (gate === undefined)
-    throw new FaultError(
-      fault("GATE_NOT_FOUND", `gate ${row.gate_id} is not in the journal of run ${row.run_id}; audit the run`),
-    );
-  const { gate_id, run_id, step_id, tool, status, requester, expires_at } = row;
-  return {
-    gate_id,
-    run_id,
-    step_id,
-    tool,
-    status,
-    requester,
-    expires_at,
-    input: gate.call.input,
-    digest: gate.call.digest,
-    reason: gate.reason,
-  };
+/** The run, or why it cannot be read. A store that is away is no matter of this run's. */
+async function readable({ store }: Ports, tenant: Tenant, id: RunId): Promise<Run | Fault> {
+  try {
+    return (await load(store, tenant, id)).run;
+  } catch (error) {
+    if (isStoreFault(error)) throw error;
+    if (error instanceof FaultError) return error.fault;
+    return fault("CHAIN_BROKEN", `run ${id} cannot be read: ${textOf(error)}; audit it`);
+  }
+}
+
+function viewOf(run: Run | Fault, row: GateRow): GateView | HiddenGate {
+  const { gate_id, run_id, step_id, tool, status, requester, expires_at, input_digest: digest } = row;
+  const known = { gate_id, run_id, step_id, tool, status, requester, expires_at, digest };
+  if ("code" in run) return { ...known, fault: run };
+  const gate = run.gates.get(gate_id);
+  if (gate !== undefined) return { ...known, input: gate.call.input, digest: gate.call.digest, reason: gate.reason };
+  const message = `gate ${gate_id} is not in the journal of run ${run_id}; audit the run`;
+  return { ...known, fault: fault("GATE_NOT_FOUND", message) };
 }
 
 export async function costOf(ports: Ports, tenant: Tenant, id: RunId): Promise<CostReport> {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Guard } from "../../src/core/guard.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { Engine, RunHandle } from "../../src/engine/api.ts";
@@ -51,6 +52,29 @@ describe.each(places)("a gate, on $name", ({ newStage }) => {
     expect(listed.sort()).toEqual(["a", "b", "c", "send"]);
     expect(read).toHaveLength(2);
     expect(new Set(read).size).toBe(2);
+  });
+
+  it.each<[string, () => Promise<never>]>([
+    ["was tampered with", () => Promise.reject(new FaultError(fault("CHAIN_BROKEN", "changed")))],
+    ["makes no sense", () => Promise.reject(new SyntaxError("not JSON"))],
+  ])("is listed beside those of a run that %s, which is named", async (_, reading) => {
+    const stage = newStage();
+    const store = stage.store();
+    let lost = "";
+    const events: Store["events"] = (tenant, run, ...range) =>
+      run === lost ? reading() : store.events(tenant, run, ...range);
+    const engine = await stage.open({ tools: [sends().tool], tenants: {}, store: { ...store, events } });
+    const [first, second] = [await held(engine), await held(engine)];
+    await stage.pass(0);
+    lost = first.run.run_id;
+    const listed = await engine.gates({ principal: ana });
+    expect(listed).toHaveLength(2);
+    const code = "CHAIN_BROKEN";
+    expect(listed).toContainEqual(expect.objectContaining({ gate_id: second.gate, input: { to: "ana" } }));
+    expect(listed).toContainEqual(
+      expect.objectContaining({ gate_id: first.gate, run_id: lost, fault: expect.objectContaining({ code }) }),
+    );
+    expect(await faultOf(engine.gate(first.gate, { principal: ana }))).toMatchObject({ code });
   });
 
   it("lets exactly the call through that was shown, once", async () => {

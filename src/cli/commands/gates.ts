@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { example, type Invocation, positiveNumber } from "../invocation.ts";
 import { line } from "../line.ts";
 import { opened } from "../opening.ts";
-import { gateLines } from "../result-text.ts";
+import { gateLines, hiddenLines } from "../result-text.ts";
 
 export function gatesCommand(invocation: Invocation): Command {
   const command = new Command("gates")
@@ -15,7 +15,7 @@ export function gatesCommand(invocation: Invocation): Command {
       invocation.terminal.answer({ gates }, () => {
         if (gates.length === 0) return [line`nothing waits for a person in tenant ${person.tenant}`];
         return gates.flatMap((gate) => [
-          ...gateLines(gate, commandLine),
+          ...("fault" in gate ? hiddenLines(gate, commandLine) : gateLines(gate, commandLine)),
           line`  asked by ${gate.requester} in ${gate.run_id}`,
         ]);
       });
