@@ -7,8 +7,9 @@ import { anyPlan, type Choice, wander } from "../testing/given/wander.ts";
 import { given, type Told } from "../testing/given.ts";
 import type { Event } from "./event.ts";
 import { evolve, fold } from "./evolve.ts";
+import type { Instant } from "./id.ts";
 import { resultOf } from "./result.ts";
-import { dueAt, type Run, stepOf, unbornRun } from "./run.ts";
+import { dueAt, nextWake, parkedForTools, type Run, stepOf, unbornRun, wakeAt } from "./run.ts";
 import { isUndo, pace, type State, type Step } from "./step.ts";
 
 /** Every way from one state to another: DESIGN 5, with what a step that appends once passes inside its one event. */
@@ -190,12 +191,16 @@ function* changes(before: Run, after: Run): Iterable<readonly [State, State]> {
   }
 }
 
-function counted({ paces, succeeded, waiting, steps }: Run): object {
+function counted(run: Run): object {
+  const { paces, succeeded, waiting, steps } = run;
   const missing = Array.from(steps, (step) => (step.standing.state === "pending" ? step.missing : null));
-  return { paces, succeeded, waiting: Array.from(waiting, ([id]) => id).sort(), missing };
+  const unserved = parkedForTools(run).map(({ spec }) => spec.step_id);
+  const ids = { waiting: Array.from(waiting, ([id]) => id).sort(), unserved: unserved.sort() };
+  return { paces, succeeded, ...ids, missing, wake: nextWake(run) };
 }
 
-function recounted({ steps, index }: Run): object {
+function recounted(run: Run): object {
+  const { steps, index } = run;
   const all = [...steps];
   const at = (wanted: string) => all.filter(({ standing }) => pace(standing) === wanted);
   const hasSucceeded = ({ standing }: Step) => standing.state === "succeeded";
@@ -208,6 +213,16 @@ function recounted({ steps, index }: Run): object {
     paces: Object.fromEntries(paces),
     succeeded: all.filter((step) => hasSucceeded(step) && !isUndo(step)).length,
     waiting: [...at("waiting"), ...at("retrying")].map(({ spec }) => spec.step_id).sort(),
+    unserved: all
+      .filter(({ standing }) => standing.state === "waiting" && standing.on.for === "tool")
+      .map(({ spec }) => spec.step_id)
+      .sort(),
     missing,
+    wake: all.reduce<Instant | null>((first, step) => earlier(first, wakeAt(run, step)), null),
   };
+}
+
+function earlier(one: Instant | null, other: Instant | null): Instant | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? one : other;
 }

@@ -1,23 +1,50 @@
+import type { Appointment } from "./calendar.ts";
 import type { InFlight } from "./event.ts";
 import { type Fault, fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
-import type { Gate, MutableRun, Run } from "./run.ts";
+import { type Gate, type MutableRun, type Run, wakeAt } from "./run.ts";
 import { isUndo, type Pace, pace, type Standing, type Step, startable } from "./step.ts";
+import type { TrieMap } from "./trie-map.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: MutableRun, step: Step, standing: Standing): MutableRun {
   const before = run.steps.get(step.index).standing;
   const [from, to] = [pace(before), pace(standing)];
-  const id = step.spec.step_id;
-  const waits = to === "waiting" || to === "retrying";
-  const waited = from === "waiting" || from === "retrying";
   run.ended = null; // Whoever moves a step of an ended run has to say again how it ended.
   run.steps = run.steps.set(step.index, { ...step, standing });
   if (from !== to) run.paces = shifted(run.paces, from, to);
-  if (waits !== waited) run.waiting = waits ? run.waiting.set(id, true) : run.waiting.delete(id);
+  if (isPatient(from) || isPatient(to)) rescheduled(run, step.index, before);
   if (standing.state === "ready") run.fresh.push(step.index);
   if (before.state === "waiting_approval") desert(run, before.gate_id);
   return run;
+}
+
+/** Keeps the lists of those that wait. What one change costs does not depend on how many do. */
+function rescheduled(run: MutableRun, index: number, before: Standing): void {
+  const step = run.steps.get(index);
+  const { standing, spec } = step;
+  const waits = isPatient(pace(standing));
+  if (waits !== isPatient(pace(before))) run.waiting = listed(run.waiting, spec.step_id, waits);
+  const unserved = isParkedForTool(standing);
+  if (unserved !== isParkedForTool(before)) run.unserved = listed(run.unserved, spec.step_id, unserved);
+  const at = wakeAt(run, step);
+  if (at !== null) run.calendar = run.calendar.with(at, index);
+  let { calendar } = run;
+  for (let { first } = calendar; first !== null && isGone(run, first); first = calendar.first)
+    calendar = calendar.withoutFirst();
+  run.calendar = calendar;
+}
+
+function isPatient(how: Pace): boolean {
+  return how === "waiting" || how === "retrying";
+}
+
+function listed(list: TrieMap<true>, id: StepId, on: boolean): TrieMap<true> {
+  return on ? list.set(id, true) : list.delete(id);
+}
+
+function isGone(run: Run, { at, index }: Appointment): boolean {
+  return wakeAt(run, run.steps.get(index)) !== at;
 }
 
 function desert(run: MutableRun, gate_id: GateId): void {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { countedWork } from "../../tests/counted-work.ts";
+import { standingGuards } from "../policy/guards.ts";
 import {
   acme,
   ana,
@@ -30,15 +32,34 @@ import {
 } from "../testing/given/moves.ts";
 import { anyPlan, type Choice, wander } from "../testing/given/wander.ts";
 import { entryOf, given, type Shelf, shelfKey, type Told, written } from "../testing/given.ts";
+import { decide } from "./decide.ts";
 import { evolve } from "./evolve.ts";
 import type { Table } from "./rows.ts";
-import { requestKey } from "./rows-of.ts";
+import { requestKey, rowsOf } from "./rows-of.ts";
 import { unbornRun } from "./run.ts";
 
 const row = ({ rows }: Told, table: Table, key: string): unknown => {
   const stored = rows.get(shelfKey(table, key));
   return stored === undefined ? null : { version: stored.version, ...JSON.parse(stored.row) };
 };
+
+describe("deciding one of many that wait", () => {
+  const work = (count: number) => {
+    const ids = Array.from({ length: count }, (_, at) => `send-${at}`);
+    const steps = ids.map((id) => step(id, { tool: sendMail }));
+    const told = given(accepts(plan(...steps), { mode: "human_gated" })).when(...ids.map((id) => starts(id)));
+    const command = approves("send-7")(told);
+    return countedWork(() => {
+      const { events, after } = decide(told.run, command, standingGuards);
+      rowsOf(told.run, events, after);
+    });
+  };
+
+  it("takes no more work for those that go on waiting", () => {
+    const [few, many] = [work(100), work(1000)];
+    expect(many / few).toBeLessThan(2); // Ways down grow by a step or two; whoever walks past all of them is beyond eight.
+  });
+});
 
 describe("the rows of a run", () => {
   const send = step("send", { tool: sendMail });

@@ -1,4 +1,5 @@
 import { assert } from "./assert.ts";
+import { Calendar } from "./calendar.ts";
 import type { Mode } from "./effect.ts";
 import type { Call, Demand, Duplicate, EndStatus, Notice, Pin, Request } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
@@ -39,6 +40,10 @@ export interface Run {
   readonly gates: TrieMap<Gate>;
   /** Ids of the steps that wait for someone or some time, retries included. */
   readonly waiting: TrieMap<true>;
+  /** Ids of the steps whose tool was not there, or not the one they were accepted with. */
+  readonly unserved: TrieMap<true>;
+  /** When waiting steps have something to do again. The first is true; one that has gone on is taken out when it comes first. */
+  readonly calendar: Calendar;
   readonly paces: Readonly<Record<Pace, number>>;
   /** How many steps have succeeded. Undoing something is no success of what was asked for. */
   readonly succeeded: number;
@@ -107,6 +112,8 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     dependents: [],
     gates: TrieMap.empty(),
     waiting: TrieMap.empty(),
+    unserved: TrieMap.empty(),
+    calendar: Calendar.empty,
     paces: { moving: 0, retrying: 0, waiting: 0, blocked: 0, done: 0 },
     succeeded: 0,
     cancel: null,
@@ -155,23 +162,17 @@ export function statusOf(run: Run): Status {
 export function dueAt(run: Run): Instant | null {
   if (run.notices.size > 0) return run.accepted_at;
   if (run.ended !== null) return null;
-  return run.paces.moving > 0 || parkedForTools(run).length > 0 ? run.accepted_at : nextWake(run);
+  return run.paces.moving > 0 || run.unserved.size > 0 ? run.accepted_at : nextWake(run);
 }
 
 /** The earliest timer of the run. */
 export function nextWake(run: Run): Instant | null {
-  let next: Instant | null = null;
-  for (const [id] of run.waiting) {
-    const at = wakeAt(run, run.steps.get(run.index.get(id) as number));
-    if (at !== null && (next === null || at < next)) next = at;
-  }
-  return next;
+  return run.calendar.first?.at ?? null;
 }
 
 /** Steps whose tool was not there, or not the one they were accepted with. */
 export function parkedForTools(run: Run): readonly Step[] {
-  const steps = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number));
-  return steps.filter(({ standing }) => standing.state === "waiting" && standing.on.for === "tool");
+  return Array.from(run.unserved, ([id]) => run.steps.get(run.index.get(id) as number));
 }
 
 /** When a waiting step has something to do again. */
