@@ -23,6 +23,7 @@ export function faultyStore(scene: Scene, life: Life): Store {
   const at = reach(scene, life);
   return {
     clock: scene.agenda,
+    leaseMs: store.leaseMs,
     boot,
     append: (entries) =>
       at(

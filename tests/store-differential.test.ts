@@ -17,10 +17,10 @@ describe("SQLite beside memory", () => {
     await assertAlike(120, async () => {
       const file = join(folder, `${files++}.db`);
       const clock = fakeClock(start);
-      const other = sqlite(file, { clock, leaseMs: 20 });
+      const other = sqlite(file, { clock, leaseMs: 2000 });
       const dump = dumping(file);
       return {
-        memory: memoryStore({ clock, leaseMs: 20 }),
+        memory: memoryStore({ clock, leaseMs: 2000 }),
         other,
         clock,
         dump: dump.now,

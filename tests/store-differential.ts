@@ -25,7 +25,7 @@ const rowText = fc
   .record({
     status: fc.constantFrom("open", "closed"),
     run_id: runs,
-    due_at: fc.integer({ min: start, max: start + 20 }),
+    due_at: fc.integer({ min: 0, max: 20 }).map((tenths) => start + tenths * 100),
     reuse_key: fc.constantFrom(null, "same", "other"),
     text: fc.string({ unit: "binary", maxLength: 8 }),
   })
@@ -146,7 +146,7 @@ export interface Turn {
 export const turn: fc.Arbitrary<Turn> = fc.record({
   acts: fc.array(act, { minLength: 1, maxLength: 4 }),
   asks: fc.array(fc.record({ tenant: tenants, query }), { maxLength: 2 }),
-  passesMs: fc.constantFrom(0, 1, 5, 30),
+  passesMs: fc.constantFrom(0, 100, 500, 3000),
 });
 
 /** Whether a store answers and holds the same as memory, to the last byte, whatever is done to both. */

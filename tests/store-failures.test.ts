@@ -14,7 +14,7 @@ import { type Asked, isClaim, normal, prepared, start, type Turn, turn } from ".
 
 const folder = mkdtempSync(join(tmpdir(), "writ-failures-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-const leaseMs = 20;
+const leaseMs = 2000;
 
 const trouble: fc.Arbitrary<Trouble> = fc.record({
   at: fc.constantFrom("begin", "write", "write", "commit"),

@@ -11,11 +11,11 @@ describe("Postgres beside memory", () => {
 
   it("answers the same and holds the same, to the last byte, after every turn", { timeout: 120_000 }, async () => {
     let clock = fakeClock(start);
-    const other = await postgres(made.url, { clock: { now: () => clock.now() }, leaseMs: 20 });
+    const other = await postgres(made.url, { clock: { now: () => clock.now() }, leaseMs: 2000 });
     await assertAlike(40, async () => {
       await made.empty();
       clock = fakeClock(start);
-      const memory = memoryStore({ clock, leaseMs: 20 });
+      const memory = memoryStore({ clock, leaseMs: 2000 });
       return { memory, other, clock, dump: () => dumpOf(made), acts: "one by one", close: async () => {} };
     });
     await other.close();

@@ -111,16 +111,16 @@ describe("processes that share a Postgres", () => {
     async (first) => {
       await made.empty();
       const clock = fakeClock();
-      const store = await opened({ clock, leaseMs: 10 });
+      const store = await opened({ clock, leaseMs: 1000 });
       const late = await claimed(store, ana);
-      clock.advance(10);
+      clock.advance(1000);
       const mark = () => store.mark(late, send, 1);
       const claim = () => store.claim(bob, acme, hire);
       const session = await made.session();
       onTestFinished(() => session.end());
       await session.query(
         first === "claim"
-          ? `begin; select writ.claim('${acme}', '${hire}', '${bob}', 10, ${clock.now()})`
+          ? `begin; select writ.claim('${acme}', '${hire}', '${bob}', 1000, ${clock.now()})`
           : `begin; select writ.mark('${acme}', '${hire}', ${late.epoch}, '${send}', 1)`,
       );
       const second = first === "claim" ? mark() : claim();

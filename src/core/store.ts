@@ -11,6 +11,8 @@ import type { Table } from "./rows.ts";
 export interface Store {
   /** The time that leases, expiries and timers are judged by. */
   readonly clock: Clock;
+  /** How long a claim holds without being renewed. */
+  readonly leaseMs: number;
 
   /** In order. A failed entry writes nothing and fails the later entries of its run. Rejects with a STORE_* fault if nothing was written. */
   append(entries: readonly Entry[]): Promise<readonly Landing[]>;

@@ -5,8 +5,8 @@ import type { Ports } from "./ports.ts";
 /** How often the store is swept though nothing hints at work: notify is a hint, the sweep is the truth. */
 const SWEEP_MS = 1000;
 
-/** Leases last 30 s; a third of that leaves room for two lost renewals. */
-const RENEW_MS = 10_000;
+/** Leases are renewed so many times while they last, which leaves room for two lost renewals. */
+const RENEWALS = 3;
 
 /** How many runs one sweep takes. */
 const CLAIM_MOST = 100;
@@ -18,6 +18,7 @@ export class DueRuns {
   readonly #stops: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
   #stopped = false;
+  readonly #renewMs: number;
   #renewAt = 0;
   #sweepAt = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
@@ -25,6 +26,7 @@ export class DueRuns {
   constructor(ports: Ports, holds: Holds) {
     this.#ports = ports;
     this.#holds = holds;
+    this.#renewMs = Math.floor(ports.store.leaseMs / RENEWALS);
     holds.onRest((until) => this.#hurry(until));
   }
 
@@ -83,14 +85,14 @@ export class DueRuns {
   async #pause(): Promise<number> {
     const due = this.#holds.works ? await this.#ports.store.nextDue().catch(() => null) : null;
     const untilDue = due === null ? SWEEP_MS : Math.max(1, due - this.#ports.clock.now());
-    return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), untilDue);
+    return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), this.#renewMs, untilDue);
   }
 
   async #renew(): Promise<void> {
     const now = this.#ports.clock.now();
     if (now < this.#renewAt) return;
     const lost = await this.#ports.store.renew(this.#holds.claims());
-    this.#renewAt = now + RENEW_MS; // Not before it was done: claiming comes next, and would fence what ran out here.
+    this.#renewAt = now + this.#renewMs; // Not before it was done: claiming comes next, and would fence what ran out here.
     for (const claim of lost) this.#holds.get(claim.tenant, claim.run)?.fence();
   }
 }

@@ -113,7 +113,7 @@ function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
   };
 }
 
-const LEASE_MS = 30_000;
+const LEASE_MS = 15_000;
 
 /** No story rests longer than this on its way to its end. */
 const MOST_MS = 30 * 60_000;

@@ -26,7 +26,7 @@ describe.each(places)("waiting, on $name", ({ newStage }) => {
       final: false,
       blocked_on: [{ step_id: "pause", reason_code: "WAITING_FOR_TIME", until: began + 120_000 }],
     });
-    await stage.pass(80_000);
+    await stage.pass(100_000);
     expect(look.calls).toHaveLength(0);
     await stage.pass(15_000);
     expect((await run.finished()).status).toBe("completed");

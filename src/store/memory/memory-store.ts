@@ -2,6 +2,7 @@ import { assert } from "../../core/assert.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertSound, judge, landInOrder } from "../../core/judge.ts";
+import { leaseOf } from "../../core/lease.ts";
 import { indexed } from "../../core/rows.ts";
 import type { Claim, Entry, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
 import { comparePaths } from "./shelf.ts";
@@ -23,9 +24,11 @@ export interface MemoryStoreOptions {
 const systemClock: Clock = { now: () => Date.now() as Instant };
 
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const { clock = systemClock, leaseMs = 30_000, tables = new Tables() } = options;
+  const { clock = systemClock, tables = new Tables() } = options;
+  const leaseMs = leaseOf(options.leaseMs);
   return {
     clock,
+    leaseMs,
     boot: "memory",
     ...journal(tables),
     ...reads(tables),

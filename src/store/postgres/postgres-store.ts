@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock, Timers } from "../../core/clock.ts";
 import { FaultError, fault } from "../../core/fault.ts";
+import { leaseOf } from "../../core/lease.ts";
 import type { Store } from "../../core/store.ts";
 import { appends } from "./appends.ts";
 import { type Calls, callsOn } from "./calls.ts";
@@ -92,7 +93,8 @@ function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions
 }
 
 async function storeOn(pools: Pools, where: string, options: PostgresOptions): Promise<Store> {
-  const { clock, leaseMs = 30_000, timers = systemTimers } = options;
+  const { clock, timers = systemTimers } = options;
+  const leaseMs = leaseOf(options.leaseMs);
   let isOpen = true;
   const whileOpen =
     (calls: Calls): Calls =>
@@ -107,6 +109,7 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
   await nextDue(); // Tells the time.
   return {
     clock: clock ?? server,
+    leaseMs,
     get boot() {
       return boot;
     },

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Clock, Timers } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
 import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
+import { leaseOf } from "../../core/lease.ts";
 import type { Erasure, Store, StoredEvent } from "../../core/store.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./driver.ts";
@@ -34,7 +35,8 @@ export function sqlite(path: string, options: SqliteOptions = {}): Store {
 }
 
 export function sqliteStore(db: Database, file: string, options: SqliteOptions = {}): Store {
-  const { clock = systemClock, leaseMs = 30_000, timers = systemTimers } = options;
+  const { clock = systemClock, timers = systemTimers } = options;
+  const leaseMs = leaseOf(options.leaseMs);
   const statements = prepareAll(db);
   const group = groupCommit(db, file);
   const lock = workerLock(file);
@@ -51,6 +53,7 @@ export function sqliteStore(db: Database, file: string, options: SqliteOptions =
   const { watch, stop } = watching(timers, () => read(() => statements.dataVersion.get()?.data_version));
   return {
     clock,
+    leaseMs,
     ...journal(context),
     ...rowReads(context),
     ...blobs(context),

@@ -6,6 +6,10 @@ import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs
 
 export const claiming: readonly Law[] = [
   {
+    title: "says how long a claim holds without being renewed",
+    holds: async (store) => assert.equal(store.leaseMs, leaseMs),
+  },
+  {
     title: "gives every claim a greater epoch, also to the same worker and after a release",
     holds: async (store) => {
       const first = await claimed(store, ana);
