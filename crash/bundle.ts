@@ -22,7 +22,18 @@ export type Program = (typeof programs)[number];
  * Puts each program and the built package under it into one file: a process that is to be killed soon should not spend
  * its life reading two hundred modules.
  */
-export async function bundle(built: string, out: string): Promise<void> {
+export function bundle(built: string, out: string): Promise<void> {
+  const input = Object.fromEntries(programs.map((name) => [name, join(root, "crash", `${name}.ts`)]));
+  return bundleOf(input, "sqlite", built, out);
+}
+
+/** The same for any programs and the store they use. */
+export async function bundleOf(
+  input: Readonly<Record<string, string>>,
+  store: "sqlite" | "postgres",
+  built: string,
+  out: string,
+): Promise<void> {
   if (!existsSync(join(built, "index.js"))) throw new Error(`there is no package in ${built}; run npm run build`);
   await build({
     root,
@@ -36,13 +47,13 @@ export async function bundle(built: string, out: string): Promise<void> {
       minify: false,
       outDir: out,
       rolldownOptions: {
-        input: Object.fromEntries(programs.map((name) => [name, join(root, "crash", `${name}.ts`)])),
+        input: { ...input },
         external: ["@photostructure/sqlite"],
         output: { format: "es", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
       },
     },
   });
-  cpSync(join(built, "store/sqlite/migrations"), join(out, "migrations"), { recursive: true });
+  cpSync(join(built, `store/${store}/migrations`), join(out, "migrations"), { recursive: true });
 }
 
 /** What our programs import from the source is taken from the built package instead. */

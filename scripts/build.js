@@ -1,4 +1,4 @@
-// Compiles src to dist, or with --bench src and bench to dist-bench (--sim and --crash likewise), and puts the .sql files
+// Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise), and puts the .sql files
 // beside the code that reads them. Everything it says goes to stderr: stdout belongs to whoever runs next.
 import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const beside = ["bench", "sim", "crash"].find((name) => process.argv.includes(`--${name}`));
+const beside = ["bench", "sim", "crash", "chaos"].find((name) => process.argv.includes(`--${name}`));
 const project = join(root, `tsconfig.${beside ?? "build"}.json`);
 const out = join(root, beside === undefined ? "dist" : `dist-${beside}`);
 const src = join(root, "src");

@@ -197,7 +197,7 @@ describe("the pages", () => {
   });
 
   it.each(pages)("%s names only source files that exist", (page) => {
-    const named = [...read(page).matchAll(/`((?:src|tests|docs|bench|sim|crash|scripts)\/[\w./-]+)`/g)].map(
+    const named = [...read(page).matchAll(/`((?:src|tests|docs|bench|sim|crash|chaos|scripts)\/[\w./-]+)`/g)].map(
       ([, path]) => path as string,
     );
     const rooms = [

@@ -6,7 +6,8 @@ import { createEngine } from "../src/engine/engine.ts";
 import { type PostgresOptions, postgres } from "../src/store/postgres/postgres-store.ts";
 import { acme, ana, claimed, entry, event, hire, land, landed, order } from "../src/testing/store-contract/law.ts";
 import { database } from "./postgres/database.ts";
-import { type Passage, proxyTo } from "./postgres/proxy.ts";
+import type { Passage } from "./postgres/passage.ts";
+import { proxyTo } from "./postgres/proxy.ts";
 import { actor } from "./scenarios/cast.ts";
 
 const made = database();

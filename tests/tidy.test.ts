@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type File, filesBelow, isCode, isNode, isTest, type Node, type Place, parse, textOf } from "./source.ts";
 
 const everything = filesBelow(".");
-const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|crash|scripts|examples)\//.test(path));
+const ours = everything.filter(({ path }) => /^(src|tests|bench|sim|crash|chaos|scripts|examples)\//.test(path));
 const code = ours.filter(({ path }) => isCode(path));
 // Once, before the time of any test begins: on a busy machine it takes longer than one test may.
 code.forEach(parse);

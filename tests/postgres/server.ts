@@ -16,22 +16,33 @@ export interface Server {
 const ids = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<Server> {
+  const cluster = await newCluster(settings);
+  return { url: cluster.url, folder: cluster.folder, stop: await running(cluster) };
+}
+
+/** A database server that is not running: its folder, and the command that starts it, as whom and where. */
+export interface Cluster extends Pick<Server, "url" | "folder"> {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly as: { readonly uid?: number; readonly gid?: number; readonly env: typeof env; readonly cwd: string };
+}
+
+/** Whoever asks for it removes its folder. */
+export async function newCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "writ-postgres-"));
   chmodSync(folder, 0o755);
   give(folder);
   const native = await binaries(folder);
   const data = initialised(native, folder);
   const port = await freePort();
-  const all = { ...defaults, ...settings };
-  const args = [
-    "-D",
-    data,
-    "-p",
-    String(port),
-    ...Object.entries(all).flatMap(([name, to]) => ["-c", `${name}=${to}`]),
-  ];
-  const stop = await running(join(native, "bin", "postgres"), args, folder);
-  return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, folder, stop };
+  const all = Object.entries({ ...defaults, ...settings });
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    folder,
+    command: join(native, "bin", "postgres"),
+    args: ["-D", data, "-p", String(port), ...all.flatMap(([name, to]) => ["-c", `${name}=${to}`])],
+    as: { ...ids, env, cwd: folder },
+  };
 }
 
 const defaults: Readonly<Record<string, string>> = {
@@ -112,11 +123,9 @@ function freePort(): Promise<number> {
 const watchdog =
   'folder=$1; shift; "$@" 1>&2 </dev/null & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; rm -rf "$folder"';
 
-async function running(postgres: string, args: readonly string[], folder: string): Promise<() => Promise<void>> {
-  const shell = spawn("sh", ["-c", watchdog, "sh", folder, postgres, ...args], {
-    ...ids,
-    env,
-    cwd: folder,
+async function running({ command, args, folder, as }: Cluster): Promise<() => Promise<void>> {
+  const shell = spawn("sh", ["-c", watchdog, "sh", folder, command, ...args], {
+    ...as,
     stdio: ["pipe", "ignore", "pipe"],
   });
   const over = new Promise<void>((ended) => shell.once("exit", () => ended()));

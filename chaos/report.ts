@@ -1,0 +1,32 @@
+import type { Wreckage } from "./storm.ts";
+
+/** The figures that a script reads. */
+export function figuresOf({ runs, blows, sums, in_doubt, findings, violations }: Wreckage) {
+  const count = (kind: string): number => findings.filter((finding) => finding.kind === kind).length;
+  return {
+    runs,
+    ...blows,
+    ...sums,
+    in_doubt,
+    duplicates: count("duplicate"),
+    lost: count("lost"),
+    stuck: count("stuck"),
+    violations: violations.length,
+  };
+}
+
+/** What must have happened at least once, or nothing was shown. */
+const wanted = [
+  ...(["worker_kills", "zombies", "server_faults", "terminated", "takeovers", "fenced"] as const),
+  ...(["unknown_landed", "unknown_not_landed", "in_doubt"] as const),
+];
+
+/** Why the proof does not hold, or proves too little. */
+export function complaints(wreckage: Wreckage): readonly string[] {
+  const figures = figuresOf(wreckage);
+  return [
+    ...wreckage.findings.map(({ kind, what }) => `${kind}: ${what}`),
+    ...wreckage.violations.map((what) => `not linearizable: ${what}`),
+    ...wanted.filter((name) => figures[name] === 0).map((name) => `${name} is 0: nothing was shown about it`),
+  ];
+}
