@@ -21,6 +21,8 @@ export type CheckedJson =
       readonly reasons: readonly Reason[];
       /** Whether a limit is among the reasons. */
       readonly tooLarge: boolean;
+      /** What was read of it, with null for what was refused: for whoever wants to find more that is wrong, and nobody else. */
+      readonly rest: Json;
     };
 
 /** Reads a value of the host language as JSON: a copy, or every reason why it would not survive the store unchanged. */
@@ -113,10 +115,11 @@ class Copy {
   of(value: unknown): CheckedJson {
     const copy = this.#value(value);
     const { reasons, full, tooDeep } = this.#meter;
-    return reasons.none ? { ok: true, value: copy } : { ok: false, reasons: reasons.list, tooLarge: full || tooDeep };
+    if (reasons.none) return { ok: true, value: copy };
+    return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: copy };
   }
 
-  /** Null stands in for what was refused; the copy is not handed out then. */
+  /** Null stands in for what was refused. */
   #value(value: unknown): Json {
     switch (typeof value) {
       case "string":
@@ -173,8 +176,8 @@ class Copy {
     // By index and not by iterator: a hole must be seen, and an iterator can be anyone's code.
     for (let index = 0; index < value.length && !this.#meter.full; index += 1) {
       this.#meter.place.push(index);
-      if (Object.hasOwn(value, index)) copy.push(this.#value(value[index]));
-      else this.#meter.fault("an array has no holes in JSON; put null there");
+      if (!Object.hasOwn(value, index)) this.#meter.fault("an array has no holes in JSON; put null there");
+      copy.push(Object.hasOwn(value, index) ? this.#value(value[index]) : null);
       this.#meter.count(0, 1);
       this.#meter.place.pop();
     }

@@ -53,6 +53,43 @@ const exampleTools = toolsNamed([
   stageTool("Gmail.SendEmail", { effect: "acts" }),
 ]);
 
+describe("a plan that is no JSON", () => {
+  const steps = (more: object) => [
+    { step_id: "a", name: "ask", payload: { at: new Date(0) }, depends_on: ["nobody"] },
+    { step_id: "b", name: "ask", ...more },
+  ];
+
+  it("is refused for that and for every rule that the rest of it breaks, at once", () => {
+    expect(reasonsFor({ steps: steps({ gate: "moat" }), colour: "red" })).toEqual([
+      expect.stringContaining("/steps/0/payload/at: only plain objects are JSON"),
+      expect.stringContaining("/colour"),
+      expect.stringContaining("/steps/0/depends_on/0"),
+      expect.stringContaining("/steps/1/gate"),
+    ]);
+  });
+
+  it("is not refused for what stands where something was that is no JSON", () => {
+    const reasons = reasonsFor({ steps: steps({ name: () => 1 }) });
+    expect(reasons.filter((reason) => reason.startsWith("/steps/1/name"))).toEqual([
+      expect.stringContaining("function is not JSON"),
+    ]);
+  });
+
+  it.each<[string, unknown]>([
+    ["a step", [() => 1, { step_id: "b", name: "ask", depends_on: ["a"] }]],
+    [
+      "the name of a step",
+      [
+        { step_id: Symbol("a"), name: "ask" },
+        { step_id: "b", name: "ask", depends_on: ["a"] },
+      ],
+    ],
+    ["the list of its steps", new Set()],
+  ])("is refused for that alone, if nobody can tell what refers to %s", (_, steps) => {
+    expect(reasonsFor({ steps, colour: "red" })).toHaveLength(1);
+  });
+});
+
 describe("a plan", () => {
   it("is refused if nothing gives its placeholders a value, and they are all named", () => {
     expect(reasonsFor(example, { tools: exampleTools })).toEqual([

@@ -32,10 +32,30 @@ const idRule = {
  */
 export function checkPlan(raw: unknown, rules: PlanRules): CheckedPlan {
   const json = checkJson(raw, planLimits);
-  if (!json.ok) return { ok: false, reasons: json.reasons };
-  if (!isObject(json.value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
+  if (json.ok) return readWhole(json.value, rules);
+  const rest = json.tooLarge || json.reasons.some(hidesSteps) ? null : readWhole(json.rest, rules);
+  return { ok: false, reasons: rest === null ? json.reasons : alsoWrong(json.reasons, rest) };
+}
+
+/** A step whose own place or name cannot be read: those that refer to it are not to blame. */
+function hidesSteps({ path }: Reason): boolean {
+  return /^(\/steps(\/\d+(\/step_id)?)?)?$/.test(path);
+}
+
+/** What is wrong with the rest of a plan, beside what is no JSON; about that, the stand-in for it says nothing. */
+function alsoWrong(refused: readonly Reason[], rest: CheckedPlan): readonly Reason[] {
+  const places = refused.map(({ path }) => path);
   const reasons = new Reasons();
-  const fields = new Fields(json.value, "", reasons);
+  for (const { path, message } of refused) reasons.add(path, message);
+  for (const { path, message } of rest.ok ? [] : rest.reasons)
+    if (!places.some((place) => `${path}/`.startsWith(`${place}/`))) reasons.add(path, message);
+  return reasons.list;
+}
+
+function readWhole(value: Json, rules: PlanRules): CheckedPlan {
+  if (!isObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
+  const reasons = new Reasons();
+  const fields = new Fields(value, "", reasons);
   fields.onlyKnown(["plan_id", "schema_version", "intent_id", "steps"]);
   const raws = readSteps(fields);
   const warnings = new Reasons();

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hire, plan, sendMail, step } from "../testing/given/cast.ts";
-import { accepts, starts } from "../testing/given/moves.ts";
+import { ana, hire, noon, plan, sendMail, step } from "../testing/given/cast.ts";
+import { accepts, approves, rejects, resolves, starts } from "../testing/given/moves.ts";
 import { anyPlan, type Choice, wander } from "../testing/given/wander.ts";
-import { given, type Told } from "../testing/given.ts";
+import { given, type Move, type Told } from "../testing/given.ts";
 import type { Event } from "./event.ts";
 import { evolve, fold } from "./evolve.ts";
-import type { Instant } from "./id.ts";
+import type { Instant, Tenant } from "./id.ts";
 import { resultOf } from "./result.ts";
 import { dueAt, nextWake, parkedForTools, type Run, stepOf, unbornRun, wakeAt } from "./run.ts";
 import { isUndo, pace, type State, type Step } from "./step.ts";
@@ -126,8 +126,21 @@ describe("a run under any commands", () => {
 });
 
 describe("asking for the impossible", () => {
+  const stranger = { ...ana, tenant: "globex" as Tenant };
+
   it("is a bug of whoever asks, for a run that was never accepted", () => {
     expect(() => given().when({ type: "close", now: given().now })).toThrow("only an accepted run");
+  });
+
+  it.each<[string, Move]>([
+    ["approve", approves("send", stranger)],
+    ["reject", rejects("send", stranger)],
+    ["resolve", resolves("send", { as: "absent" }, stranger)],
+    ["cancel", { type: "cancel", now: noon, principal: stranger, reason: "" }],
+    ["resume", { type: "resume", now: noon, principal: stranger, reason: "" }],
+  ])("is a bug of whoever asks, to %s in the name of another tenant", (_, move) => {
+    const told = given(accepts(plan(step("send", { tool: sendMail })), { mode: "human_gated" })).when(starts("send"));
+    expect(() => told.when(move)).toThrow("a run is commanded by its own tenant");
   });
 
   it.each(["start", "end", "settle", "recover"])("is a bug of whoever asks, to %s a step that is not there", (verb) => {

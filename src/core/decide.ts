@@ -64,6 +64,8 @@ const NO_CHECKS: readonly Check[] = [];
 
 function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
   assert(command.type === "accept" || run.position > 0, "only an accepted run is asked for anything");
+  // The store looks a run up by the tenant of whoever asks, so that nobody finds another's; this is what it rests on.
+  assert(!("principal" in command) || command.principal.tenant === run.tenant, "a run is commanded by its own tenant");
   switch (command.type) {
     case "accept":
       return accept(run, command);

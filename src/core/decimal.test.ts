@@ -23,6 +23,7 @@ describe("a JSON number", () => {
     "0.1000000000000000055511151231257827",
     "5e-324",
     "1.7976931348623157e308",
+    `1${"0".repeat(150)}`,
   ])("%s survives", (token) => {
     expect(numberProblem(token)).toBeNull();
   });

@@ -12,7 +12,7 @@ export function parseStrict(text: string, limits: JsonLimits): CheckedJson {
   const scan = new Scan(text, limits);
   scan.whole();
   const { reasons, full, tooDeep } = scan.meter;
-  if (!reasons.none) return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep };
+  if (!reasons.none) return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: null };
   // Every rule was checked, and about the rest the platform's reader and ours cannot differ.
   return { ok: true, value: JSON.parse(text) as Json };
 }

@@ -141,7 +141,7 @@ describe("a tool is refused", () => {
     ["confirmation without a verifier", { confirm: "strict" }, "confirm needs verify"],
     ["safeIfAbsent without an undo", { safeIfAbsent: true }, "safeIfAbsent needs compensate"],
     ["an odd promise", { idempotent: true }, "idempotent must be { forMs }"],
-    ["a promise that is too short", { idempotent: { forMs: 30_000 } }, "longer than timeoutMs"],
+    ["a promise that is too short", { idempotent: { forMs: 90_000 } }, "longer than timeoutMs and settleAfter"],
     ["a near miss", { timeoutMS: 5 }, "timeoutMS is not a field; did you mean timeoutMs?"],
     ["an unknown field", { colour: "red" }, "colour is not a field of a tool"],
   ])("for %s", (_, more, problem) => {

@@ -143,12 +143,13 @@ function contradictions(given: Given): readonly string[] {
 }
 
 /** The same bytes are sent again only while a whole attempt still fits into the promise. */
-function idempotence({ idempotent, timeoutMs = 30_000 }: Given): readonly string[] {
+function idempotence({ idempotent, timeoutMs = 30_000, settleAfter = 60_000 }: Given): readonly string[] {
   if (idempotent === undefined) return [];
   const forMs = isPlainObject(idempotent) ? idempotent.forMs : undefined;
   if (!within(forMs, { min: 1, max: 366 * dayMs }))
     return ["idempotent must be { forMs } with a whole number of milliseconds"];
-  return unless(forMs > Number(timeoutMs), "idempotent.forMs must be longer than timeoutMs, or it never helps");
+  const helps = forMs > Number(timeoutMs) + Number(settleAfter);
+  return unless(helps, "idempotent.forMs must be longer than timeoutMs and settleAfter together, or it never helps");
 }
 
 function unless(right: boolean, problem: string): readonly string[] {

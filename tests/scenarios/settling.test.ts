@@ -189,7 +189,7 @@ describe.each(places)("an act in doubt that is idempotent, on $name", ({ newStag
 
   it("is left to a person when the promise is too old", async () => {
     const stage = newStage();
-    const send = actor("send", hang, { idempotent: { forMs: 3000 }, timeoutMs: 2000 });
+    const send = actor("send", hang, { idempotent: { forMs: 3000 }, timeoutMs: 2000, settleAfter: 0 });
     const tools = [send.tool, follow().tool];
     const first = await stage.open({ tools });
     const { run_id } = await first.submit(plan, { principal: bot });

@@ -150,7 +150,7 @@ describe("ending an act", () => {
     const after = told(tool, pass(1000), goesUnheard("do"));
     expect(after.said("step.doubted").exits).toEqual({
       verify: true,
-      resend_until: later(600_000 - 30_000),
+      resend_until: later(600_000 - 30_000 - 60_000),
       quiet_at: later(1000 + 30_000 + 60_000),
     });
   });
@@ -159,7 +159,7 @@ describe("ending an act", () => {
     const tool = { ...sendMail, idempotentForMs: 600_000 };
     const slow = given(accepts(plan(step("do", { tool, timeout_ms: 100_000 })))).when(starts("do"), goesUnheard("do"));
     expect(slow.said("step.doubted").exits).toMatchObject({
-      resend_until: later(600_000 - 100_000),
+      resend_until: later(600_000 - 100_000 - 60_000),
       quiet_at: later(100_000 + 60_000),
     });
   });

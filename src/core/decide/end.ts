@@ -178,11 +178,12 @@ export function unknown({ spec }: Step, cause: Fault): Fault {
 export function exitsOf({ spec }: Step, tool: ToolFacts | null, sentAt: Instant, lastAlive: Instant): Exits {
   if (tool === null) return { verify: false, resend_until: null, quiet_at: lastAlive };
   const { idempotentForMs, settleAfterMs, verifies } = tool;
-  const timeoutMs = spec.timeout_ms ?? tool.timeoutMs;
+  // A call can be this long on its way, and a copy that arrives after the promise has run out is a second act.
+  const underWayMs = (spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;
   return {
     verify: verifies,
-    resend_until: idempotentForMs === null ? null : ((sentAt + idempotentForMs - timeoutMs) as Instant),
-    quiet_at: (lastAlive + timeoutMs + settleAfterMs) as Instant,
+    resend_until: idempotentForMs === null ? null : ((sentAt + idempotentForMs - underWayMs) as Instant),
+    quiet_at: (lastAlive + underWayMs) as Instant,
   };
 }
 
