@@ -14,10 +14,17 @@ export function evolve(before: Run, event: Event): Run {
   return happened({ ...before, fresh: [] }, event);
 }
 
-/** Folds a whole history. Nobody sees the runs in between, so that one copy is enough for all of it. */
-export function fold(before: Run, events: readonly Event[]): Run {
+/** Folds a whole history. Nobody keeps the runs in between, so that one copy is enough for all of it; `seen` may look at them. */
+export function fold(
+  before: Run,
+  events: readonly Event[],
+  seen: ((event: Event, after: Run) => void) | null = null,
+): Run {
   const run: MutableRun = { ...before, fresh: [] };
-  for (const event of events) happened(run, event);
+  for (const event of events) {
+    happened(run, event);
+    seen?.(event, run);
+  }
   return run;
 }
 

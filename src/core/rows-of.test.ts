@@ -34,9 +34,11 @@ import { anyPlan, type Choice, wander } from "../testing/given/wander.ts";
 import { entryOf, given, type Shelf, shelfKey, type Told, written } from "../testing/given.ts";
 import { decide } from "./decide.ts";
 import { evolve } from "./evolve.ts";
+import { versionAfter } from "./judge.ts";
 import type { Table } from "./rows.ts";
-import { requestKey, rowsOf } from "./rows-of.ts";
+import { requestKey, rowsOf, rowsOfHistory } from "./rows-of.ts";
 import { unbornRun } from "./run.ts";
+import type { Put, StoredRow } from "./store.ts";
 
 const row = ({ rows }: Told, table: Table, key: string): unknown => {
   const stored = rows.get(shelfKey(table, key));
@@ -184,7 +186,7 @@ describe("the rows of a run", () => {
     expect(row(plain, "outcome", "out_hire_send")).toBeNull();
   });
 
-  it("are the same to the last byte whether they follow event by event or decision by decision", () => {
+  it("are the same to the last byte whether they follow event by event, decision by decision or from all of it", () => {
     const choices = (minLength: number, maxLength: number): fc.Arbitrary<readonly Choice[]> =>
       fc.array(fc.tuple(fc.nat(9999), fc.nat(9999)), { minLength, maxLength, size: "max" });
     fc.assert(
@@ -198,10 +200,22 @@ describe("the rows of a run", () => {
           run = after;
         }
         assert.deepEqual(sorted(shelf), sorted(rows));
+        assert.deepEqual(sorted(left(rowsOfHistory(unbornRun(hire, acme), past))), sorted(rows));
       }),
       { numRuns: 40 },
     );
   });
 });
+
+/** What is there after one put after the other. */
+const left = (puts: readonly Put[]): Shelf => {
+  const shelf = new Map<string, StoredRow>();
+  for (const put of puts) {
+    const { table, key, row } = put;
+    if (row === null) shelf.delete(shelfKey(table, key));
+    else shelf.set(shelfKey(table, key), { key, version: versionAfter(put), row });
+  }
+  return shelf;
+};
 
 const sorted = (shelf: Shelf) => [...shelf].sort(([left], [right]) => (left < right ? -1 : 1));

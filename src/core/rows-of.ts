@@ -1,6 +1,7 @@
 import { assert } from "./assert.ts";
 import type { BoxVersion, Event, Provenance, Request } from "./event.ts";
-import type { GateId, RunId, StepId } from "./id.ts";
+import { fold } from "./evolve.ts";
+import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type {
   GateRow,
   LedgerRow,
@@ -24,6 +25,14 @@ export function rowsOf(before: Run, events: readonly Event[], after: Run): reado
     rowsOfEvent(event, position, after, puts);
   }
   readModel(before, after, puts);
+  return puts;
+}
+
+/** The rows that a whole history has left, each as it was put last. */
+export function rowsOfHistory(unborn: Run, events: readonly Event[]): readonly Put[] {
+  const puts: Put[] = [];
+  const run = fold(unborn, events, (event, after) => rowsOfEvent(event, after.position, after, puts));
+  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, dueAt(run)));
   return puts;
 }
 
@@ -147,9 +156,12 @@ function readModel(before: Run, after: Run, puts: Put[]): void {
   const moved = statusOf(before) !== statusOf(after) || before.ended?.at !== after.ended?.at;
   if (born || moved) puts.push(put("run", after.id, "any", runRow(after)));
   const due = dueAt(after);
-  if (!born && due === dueAt(before)) return;
-  if (due !== null) puts.push(put("timer", after.id, "any", { due_at: due } satisfies TimerRow));
-  else if (!born) puts.push({ table: "timer", key: after.id, was: "any", row: null });
+  if (born ? due !== null : due !== dueAt(before)) puts.push(timerPut(after.id, due));
+}
+
+function timerPut(run: RunId, due_at: Instant | null): Put {
+  if (due_at === null) return { table: "timer", key: run, was: "any", row: null };
+  return put("timer", run, "any", { due_at } satisfies TimerRow);
 }
 
 function runRow(run: Run): RunRow {

@@ -1,14 +1,13 @@
-import type { Charged } from "../core/event.ts";
-import { evolve } from "../core/evolve.ts";
-import type { RunId, Tenant } from "../core/id.ts";
+import type { Charged, Event, SignalSent } from "../core/event.ts";
+import type { Digest, RunId, Tenant } from "../core/id.ts";
 import { versionAfter } from "../core/judge.ts";
 import type { LedgerRow, SignalRow } from "../core/rows.ts";
-import { rowsOf, signalPuts } from "../core/rows-of.ts";
-import { type Run, unbornRun } from "../core/run.ts";
+import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
+import { unbornRun } from "../core/run.ts";
 import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
-import { rowsIn, runsIn } from "./listing.ts";
+import { PART, rowsIn, runsIn } from "./listing.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
 interface Verdict {
@@ -44,10 +43,17 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
 /** Every run that left a trace: those of the journal, whatever the rows say, and those that nothing but a row speaks of. */
 async function* tracedRuns(store: Store, tenant: Tenant): AsyncIterable<RunId> {
   yield* runsIn(store, tenant);
+  let last = "";
+  let told: ReadonlySet<string> = new Set(); // Both lists have one order, so that a part of the one answers for many of the other.
   for await (const { key } of rowsIn(store, tenant, "run")) {
-    const run = key as RunId;
-    if ((await store.head(tenant, run)) === null && (await store.events(tenant, run, 0, 1)).length === 0) yield run;
+    if (!told.has(key)) told = new Set(await store.runs(tenant, last, PART));
+    if (!told.has(key) && !(await isTold(store, tenant, key as RunId))) yield key as RunId;
+    last = key;
   }
+}
+
+async function isTold(store: Store, tenant: Tenant, run: RunId): Promise<boolean> {
+  return (await store.head(tenant, run)) !== null || (await store.events(tenant, run, 0, 1)).length > 0;
 }
 
 async function verdictOn(store: Store, tenant: Tenant, run: RunId): Promise<Verdict> {
@@ -65,21 +71,16 @@ async function judged(store: Store, tenant: Tenant, run: RunId, stored: readonly
   const readable = stored.filter((event) => event.body !== null);
   const erased = stored.length - readable.length;
   const counts = { events: stored.length, erased };
-  const unchained = await brokenChain(store, tenant, run, stored);
+  const journal = new Journal(tenant, run);
+  const unchained = await brokenChain(store, tenant, run, journal, stored);
   if (unchained !== null) return { ...counts, broken: unchained, charges: [] };
-  const events = await opened(store, tenant, run, readable);
+  const events = await opened(store, journal, readable);
   const broken =
     erased > 0 ? await missingRow(store, tenant, run, stored.length) : await brokenRows(store, tenant, run, events);
   return { ...counts, broken, charges: events.flatMap((event) => ("charges" in event && event.charges) || []) };
 }
 
-async function opened(
-  store: Store,
-  tenant: Tenant,
-  run: RunId,
-  stored: readonly StoredEvent[],
-): Promise<readonly Recorded[]> {
-  const journal = new Journal(tenant, run);
+async function opened(store: Store, journal: Journal, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> {
   const events: Recorded[] = [];
   for (const event of stored) events.push(journal.opened<Recorded>(event) ?? (await journal.open(event, store)));
   return events;
@@ -94,9 +95,9 @@ async function brokenChain(
   store: Store,
   tenant: Tenant,
   run: RunId,
+  journal: Journal,
   stored: readonly StoredEvent[],
 ): Promise<Verdict["broken"]> {
-  const journal = new Journal(tenant, run);
   let previous: Uint8Array = GENESIS;
   if (stored.length === 0) return { position: 0, what: "its journal is gone; a row or a head is all that is left" };
   for (const [index, event] of stored.entries()) {
@@ -106,8 +107,9 @@ async function brokenChain(
       return { position, what: "its body is gone and no hash of it was kept" };
     if (!journal.isIntact(event, previous))
       return { position, what: "it is not what was written: its hash does not match" };
-    const blob = await brokenBlob(store, tenant, journal, event);
-    if (blob !== null) return { position, what: blob };
+    const blob = event.body === null ? null : blobIn(event.body);
+    const flaw = blob === null ? null : await brokenBlob(store, tenant, journal, blob);
+    if (flaw !== null) return { position, what: flaw };
     previous = event.hash;
   }
   const head = await store.head(tenant, run);
@@ -120,14 +122,7 @@ async function brokenChain(
   return null;
 }
 
-async function brokenBlob(
-  store: Store,
-  tenant: Tenant,
-  journal: Journal,
-  { body }: StoredEvent,
-): Promise<string | null> {
-  const name = body === null ? null : blobIn(body);
-  if (name === null) return null;
+async function brokenBlob(store: Store, tenant: Tenant, journal: Journal, name: Digest): Promise<string | null> {
   const bytes = await store.blob(tenant, name);
   if (bytes === null) return `its blob ${name} is gone`;
   return journal.blobName(bytes) === name ? null : `its blob ${name} was changed`;
@@ -166,22 +161,25 @@ async function hasNewOwner(
   const owner = (JSON.parse(found.row) as LedgerRow | SignalRow).run_id;
   const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
   if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
-  const made = refold(tenant, owner, await opened(store, tenant, owner, theirs)).get(`${put.table} ${put.key}`);
+  const made = refold(tenant, owner, await opened(store, new Journal(tenant, owner), theirs)).get(
+    `${put.table} ${put.key}`,
+  );
   return made !== undefined && isSame(made, found);
 }
 
 /** The rows that a run's events add up to, by table and key. */
 function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): ReadonlyMap<string, Put> {
   const rows = new Map<string, Put>();
-  let before: Run = unbornRun(run, tenant);
-  for (const event of events) {
-    const after = event.type === "signal.sent" ? before : evolve(before, event);
-    const puts =
-      event.type === "signal.sent" ? signalPuts(event.box, run, event.request) : rowsOf(before, [event], after);
-    for (const put of puts) rows.set(`${put.table} ${put.key}`, put);
-    before = after;
-  }
+  const puts = isBox(events)
+    ? events.flatMap(({ box, request }) => signalPuts(box, run, request))
+    : rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
+  for (const put of puts) rows.set(`${put.table} ${put.key}`, put);
   return rows;
+}
+
+/** The journal of a signal holds nothing else. */
+function isBox(events: readonly Recorded[]): events is readonly SignalSent[] {
+  return events[0]?.type === "signal.sent";
 }
 
 function same(left: Uint8Array, right: Uint8Array): boolean {

@@ -22,7 +22,8 @@ export function talliesIn(store: Store, tenant: Tenant): AsyncIterable<Tally> {
   );
 }
 
-const PART = 500;
+/** How much is asked for at a time. */
+export const PART = 500;
 
 async function* parts<Item>(
   read: (after: string) => Promise<readonly Item[]>,

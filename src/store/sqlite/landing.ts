@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import { judge, judgeBeyond, type View, versionAfter } from "../../core/judge.ts";
 import type { Entry, Landing, SealedEvent } from "../../core/store.ts";
-import { plain, type Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 
 const yes: Landing = { landed: true };
 
@@ -64,9 +64,9 @@ function write(statements: Statements, { tenant, run, events, puts, charges }: E
 function viewOf(statements: Statements): View {
   return {
     epoch: (tenant, run) => statements.epoch.get(tenant, run)?.epoch ?? null,
-    position: (tenant, run) => statements.head.get(tenant, run)?.position ?? 0,
+    position: (tenant, run) => statements.head.get(tenant, run)?.[0] ?? 0,
     hash: (tenant, run, position) => statements.eventHash.get(tenant, run, position)?.hash ?? null,
-    row: (tenant, table, key) => plain(statements.row[table].get(tenant, key)),
+    row: (tenant, table, key) => statements.findRow(tenant, table, key),
     used: (tenant, tally) => statements.used.get(tenant, tally)?.used ?? 0,
   };
 }

@@ -11,7 +11,7 @@ import { landing } from "./landing.ts";
 import { leases } from "./leases.ts";
 import { openDatabase } from "./open.ts";
 import { asFault, asOpeningFault } from "./sqlite-fault.ts";
-import { plain, prepareAll, type Statements } from "./statements.ts";
+import { prepareAll, type Statements, storedRow } from "./statements.ts";
 import { watching } from "./watch.ts";
 import { workerLock } from "./worker-lock.ts";
 
@@ -111,7 +111,7 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
     head: async (tenant, run) => {
       assertNames(tenant, run);
       const head = read(() => statements.head.get(tenant, run));
-      return head === undefined ? null : { position: head.position, hash: head.hash };
+      return head === undefined ? null : { position: head[0], hash: head[1] };
     },
   };
 }
@@ -120,17 +120,13 @@ function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "
   return {
     row: async (tenant, table, key) => {
       assertNames(tenant, key);
-      return plain(read(() => statements.row[table].get(tenant, key)));
+      return read(() => statements.findRow(tenant, table, key));
     },
     list: async (tenant, query) => {
       const { where, after, limit } = query;
       assertNames(tenant, after ?? "");
       const values = [tenant, ...(where === undefined ? [] : [where.equals]), ...(after === undefined ? [] : [after])];
-      return read(() => statements.list(query).all(...values, limit)).map(({ key, version, row }) => ({
-        key,
-        version,
-        row,
-      }));
+      return read(() => statements.list(query).all(...values, limit)).map(storedRow);
     },
     used: async (tenant, tally) => {
       assertNames(tenant, tally);
@@ -165,7 +161,7 @@ function erase(
   { tenant, run, position, keep, blobs }: Erasure,
   hashOf: (body: string) => Uint8Array,
 ): number | null {
-  if ((statements.head.get(tenant, run)?.position ?? 0) !== position) return null;
+  if ((statements.head.get(tenant, run)?.[0] ?? 0) !== position) return null;
   for (const hash of blobs) statements.dropBlob.run(tenant, hash);
   const kept = new Set(keep);
   let erased = 0;
@@ -188,7 +184,15 @@ interface Range {
 function eventsOf(statements: Statements, tenant: string, run: string, { after, most }: Range): readonly StoredEvent[] {
   return statements.events
     .all(tenant, run, after, most)
-    .map(([position, type, v, at, body, hash, body_hash]) => ({ position, type, v, at, body, hash, body_hash }));
+    .map(({ 0: position, 1: type, 2: v, 3: at, 4: body, 5: hash, 6: body_hash }) => ({
+      position,
+      type,
+      v,
+      at,
+      body,
+      hash,
+      body_hash,
+    }));
 }
 
 const systemClock: Clock = { now: () => Date.now() as Instant };

@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Head, Query, StoredRow, Tally } from "../../core/store.ts";
+import type { Query, StoredRow, Tally } from "../../core/store.ts";
 import type { Database, Statement } from "./driver.ts";
 
 /** Every statement of the store, prepared once. */
@@ -13,6 +13,14 @@ export function prepareAll(db: Database) {
 }
 
 type Prepare = <Row>(sql: string) => Statement<Row>;
+
+/** Rows come as arrays, because whole stores are read with them and objects from the driver cost half as much again. */
+const asArrays = <Row>(statement: Statement<Row>): Statement<Row> => {
+  statement.setReturnArrays(true);
+  return statement;
+};
+
+type RowColumns = readonly [key: string, version: number, row: string];
 
 type EventColumns = readonly [
   position: number,
@@ -27,21 +35,24 @@ type EventColumns = readonly [
 const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
 
 function journal(prepare: Prepare) {
-  // As arrays, because whole runs are read with it and objects from the driver cost a third more.
-  const events = prepare<EventColumns>(
-    `select position, type, v, at, body, hash, body_hash from event
-     where tenant = ? and run = ? and position > ? order by position limit ?`,
-  );
-  events.setReturnArrays(true);
   return {
-    events,
+    events: asArrays(
+      prepare<EventColumns>(
+        `select position, type, v, at, body, hash, body_hash from event
+         where tenant = ? and run = ? and position > ? order by position limit ?`,
+      ),
+    ),
     insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
     advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
     advanceFencedHead: prepare(
       `update head set position = ?1, hash = ?2
        where tenant = ?3 and run = ?4 and position = ?5 and ${currentEpoch} = ?6`,
     ),
-    head: prepare<Head>("select position, hash from head where tenant = ? and run = ?"),
+    head: asArrays(
+      prepare<readonly [position: number, hash: Uint8Array]>(
+        "select position, hash from head where tenant = ? and run = ?",
+      ),
+    ),
     insertEvent: prepare(
       "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
     ),
@@ -114,8 +125,13 @@ function kept(prepare: Prepare) {
 function rows(prepare: Prepare) {
   const each = <Row>(sql: (table: Table) => string) =>
     Object.fromEntries(tables.map((table) => [table, prepare(sql(table))])) as Record<Table, Statement<Row>>;
+  const row = each<RowColumns>((table) => `select key, version, row from ${table} where tenant = ? and key = ?`);
+  for (const table of tables) asArrays(row[table]);
   return {
-    row: each<StoredRow>((table) => `select key, version, row from ${table} where tenant = ? and key = ?`),
+    findRow: (tenant: Tenant, table: Table, key: string): StoredRow | null => {
+      const found = row[table].get(tenant, key);
+      return found === undefined ? null : storedRow(found);
+    },
     putRow: each(
       (table) =>
         `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?)
@@ -126,11 +142,11 @@ function rows(prepare: Prepare) {
 }
 
 /** The statement for a query's shape, prepared when that shape is first asked for. */
-function lists(prepare: Prepare): (query: Query) => Statement<StoredRow> {
-  const known = new Map<string, Statement<StoredRow>>();
+function lists(prepare: Prepare): (query: Query) => Statement<RowColumns> {
+  const known = new Map<string, Statement<RowColumns>>();
   return (query) => {
     const sql = listSql(query);
-    const statement = known.get(sql) ?? prepare<StoredRow>(sql);
+    const statement = known.get(sql) ?? asArrays(prepare<RowColumns>(sql));
     known.set(sql, statement);
     return statement;
   };
@@ -147,7 +163,6 @@ function listSql({ table, where, after, order }: Query): string {
   return `select key, version, row from ${table}${by} where tenant = ?${equal}${beyond} order by key ${direction} limit ?`;
 }
 
-/** What leaves the store has a prototype again. Written out, because spreading an object of the driver is slow. */
-export function plain(found: StoredRow | undefined): StoredRow | null {
-  return found === undefined ? null : { key: found.key, version: found.version, row: found.row };
+export function storedRow({ 0: key, 1: version, 2: row }: RowColumns): StoredRow {
+  return { key, version, row };
 }
