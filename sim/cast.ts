@@ -66,7 +66,7 @@ export const cast: readonly Tool[] = [
   }),
   tool("file", { effect: "acts", timeoutMs: 5000, ...seen, confirm: "gate", identity: ["to"], onDuplicate: "reuse" }),
   // The world knows the key.
-  tool("save", { effect: "acts", timeoutMs: 4000, settleAfter: 3000, idempotent: { forMs: 30_000 } }),
+  tool("save", { effect: "acts", timeoutMs: 4000, settleAfter: 9000, idempotent: { forMs: 30_000 } }),
   tool("sync", {
     effect: "acts",
     identity: ["to"],

@@ -75,8 +75,14 @@ export const acting: readonly Planted[] = [
   {
     name: "a plan's longer timeout does not delay the proof of absence",
     file: `${decide}/end.js`,
-    find: "const timeoutMs = spec.timeout_ms ?? tool.timeoutMs;",
-    replace: "const { timeoutMs } = tool;",
+    find: "const underWayMs = (spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;",
+    replace: "const underWayMs = tool.timeoutMs + settleAfterMs;",
+  },
+  {
+    name: "a copy is sent that may arrive after the promise ran out",
+    file: `${decide}/end.js`,
+    find: "(sentAt + idempotentForMs - underWayMs)",
+    replace: "(sentAt + idempotentForMs - (spec.timeout_ms ?? tool.timeoutMs))",
   },
   {
     name: "an act of another run is not held but done again",
