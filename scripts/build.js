@@ -1,5 +1,5 @@
 // Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise), and puts the .sql files
-// beside the code that reads them. Everything it says goes to stderr: stdout belongs to whoever runs next.
+// beside the code that reads them, as well as what a thread begins with. Everything it says goes to stderr: stdout belongs to whoever runs next.
 import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -19,7 +19,7 @@ const compiled = spawnSync(process.execPath, [tsc, "--project", project], { stdi
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 
 for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
-  if (file.endsWith(".sql")) cpSync(join(src, file), join(out, beside === undefined ? "" : "src", file));
+  if (/\.(?:sql|js)$/.test(file)) cpSync(join(src, file), join(out, beside === undefined ? "" : "src", file));
 }
 
 // The compiler rewrites `.ts` to `.js` in code but not in declarations, where it would point users to files we do not ship.

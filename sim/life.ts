@@ -38,6 +38,7 @@ export class Life {
         work: this.works,
         tenants: Object.fromEntries(swarm.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
         limits: { gateMs: swarm.gateMs, useWithinMs: swarm.useWithinMs, concurrency: swarm.concurrency },
+        stopwatch: () => agenda.now(),
         timers: { after: (ms, work) => (this.alive ? agenda.after(ms, work, this.number) : () => {}) },
         dice: () => rng.float(),
         newId: (prefix) => newId(prefix),

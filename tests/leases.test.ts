@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Timers } from "../src/core/clock.ts";
+import { FaultError, fault } from "../src/core/fault.ts";
+import type { RunId, Tenant, WorkerId } from "../src/core/id.ts";
 import type { Store } from "../src/core/store.ts";
 import { createEngine } from "../src/engine/engine.ts";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
@@ -72,5 +74,112 @@ describe.each([1000, 15_000])("runs under a lease of %s ms", (leaseMs) => {
     const { timers, calls } = await setting("alive");
     await timers.pass(leaseMs * 10);
     expect(calls).toHaveLength(1);
+  });
+});
+
+describe("a worker that stood still for more than half of its lease", () => {
+  const leaseMs = 15_000;
+
+  /** Two steps set out together; while the first is called, nothing else in the process moves, for so long. */
+  const stall = async (stillMs: number, meanwhile: (store: Store, run: RunId) => void, effect: "reads" | "acts") => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const told: string[] = [];
+    const memory = memoryStore({ clock, leaseMs });
+    const store: Store = {
+      ...memory,
+      renew: async (claims) => {
+        if (claims.length > 0) told.push("renewed");
+        return refused.length > 0 ? Promise.reject(refused.shift()) : memory.renew(claims);
+      },
+    };
+    const refused: unknown[] = [];
+    const still = actor(
+      "still",
+      ({ context }) => {
+        told.push("still");
+        clock.advance(stillMs);
+        meanwhile(store, context.run_id);
+        return new Promise((_, reject) => context.signal.addEventListener("abort", () => reject(new Error("aborted"))));
+      },
+      { effect: "reads", timeoutMs: 3_600_000 },
+    );
+    const next = actor("next", () => void told.push("next"), { effect });
+    const tools = [still.tool, next.tool];
+    const stopwatch = () => clock.now();
+    const tenants = { acme: { mode: "auto_exec" } } as const;
+    const engine = await createEngine({ store, timers, stopwatch, dice: () => 0.5, tools, tenants });
+    const steps = [
+      { step_id: "a", name: "still" },
+      { step_id: "b", name: "next" },
+    ];
+    return { engine, steps, timers, told, refused, still, memory };
+  };
+  const take = (store: Store, run: RunId) => void store.claim("other" as WorkerId, "acme" as Tenant, run);
+  const nothing = () => {};
+
+  it.each(["reads", "acts"] as const)(
+    "calls no tool that %s when another has the run, and aborts those it called",
+    async (effect) => {
+      const { engine, steps, timers, told, still } = await stall(leaseMs, take, effect);
+      await engine.submit({ steps }, { principal: bot });
+      await timers.pass(1000);
+      expect(told.filter((word) => word !== "renewed")).toEqual(["still"]);
+      expect(still.calls[0]?.context.signal.aborted).toBe(true);
+    },
+  );
+
+  it("writes nothing more under its epoch", async () => {
+    const { engine, steps, timers, memory } = await stall(leaseMs, take, "reads");
+    const { run_id } = await engine.submit({ steps }, { principal: bot });
+    await timers.pass(10_000);
+    expect((await memory.events("acme" as Tenant, run_id, 0)).map(({ type }) => type)).toEqual(["run.accepted"]);
+  });
+
+  it("renews before it calls a tool, if nobody has the run", async () => {
+    const { engine, steps, timers, told } = await stall(leaseMs / 2 + 1, nothing, "reads");
+    await engine.submit({ steps }, { principal: bot });
+    await timers.pass(100);
+    expect(told).toEqual(["still", "renewed", "next"]);
+  });
+
+  it("calls at once after a shorter while", async () => {
+    const { engine, steps, timers, told } = await stall(leaseMs / 2, nothing, "reads");
+    await engine.submit({ steps }, { principal: bot });
+    await timers.pass(0);
+    expect(told.slice(0, 2)).toEqual(["still", "next"]);
+  });
+
+  it("calls no tool while the store cannot say whose the run is, and tries it later", async () => {
+    const { engine, steps, timers, told, refused } = await stall(leaseMs, nothing, "acts");
+    refused.push(new FaultError(fault("STORE_FAILED", "gone fishing")));
+    await engine.submit({ steps }, { principal: bot });
+    await timers.pass(60_000);
+    expect(told.slice(0, 2)).toEqual(["still", "renewed"]);
+    expect(told.filter((word) => word === "next")).toHaveLength(1);
+  });
+});
+
+describe("a wall clock that is set", () => {
+  it("neither loses a run on Postgres nor ends one early", async () => {
+    const days = [-1, 1, -20_000, 20_000, 0].map((day) => day * 86_400_000);
+    const now = vi.spyOn(Date, "now").mockImplementation(() => {
+      const day = days.shift() ?? 0;
+      days.push(day);
+      return 1_700_000_000_000 + day;
+    });
+    onTestFinished(() => now.mockRestore());
+    const look = actor("look", () => ({}), { effect: "reads" });
+    const open = () => createEngine({ store: postgres(made.url, { leaseMs: 1000 }), tools: [look.tool] });
+    const [one, two] = [await open(), await open()];
+    onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));
+    const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const steps = ids.flatMap((step_id, index) => [
+      { step_id, kind: "wait", payload: { ms: 200 }, depends_on: index === 0 ? [] : [`${ids[index - 1]}2`] },
+      { step_id: `${step_id}2`, name: "look", depends_on: [step_id] },
+    ]);
+    const run = await one.submit({ steps }, { principal: bot });
+    expect((await run.finished()).status).toBe("completed");
+    expect(look.calls).toHaveLength(ids.length);
   });
 });

@@ -1,4 +1,4 @@
-import type { Clock, Dice, Timers } from "../core/clock.ts";
+import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Mode } from "../core/effect.ts";
 import type { Event, Notice } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
@@ -43,6 +43,8 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>;
   readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;
   readonly clock?: Clock;
+  /** What tells that this process stood still. */
+  readonly stopwatch?: Stopwatch;
   readonly timers?: Timers;
   readonly dice?: Dice;
   readonly newId?: NewId;

@@ -1,12 +1,10 @@
 import type { Instant } from "../core/id.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import type { Holds } from "./holds.ts";
 import type { Ports } from "./ports.ts";
 
 /** How often the store is swept though nothing hints at work: notify is a hint, the sweep is the truth. */
 const SWEEP_MS = 1000;
-
-/** Leases are renewed so many times while they last, which leaves room for two lost renewals. */
-const RENEWALS = 3;
 
 /** How many runs one sweep takes. */
 const CLAIM_MOST = 100;
@@ -15,31 +13,36 @@ const CLAIM_MOST = 100;
 export class DueRuns {
   readonly #ports: Ports;
   readonly #holds: Holds;
+  readonly #heartbeat: Heartbeat;
   readonly #stops: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
   #stopped = false;
-  readonly #renewMs: number;
-  #renewAt = 0;
   #sweepAt = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
 
   constructor(ports: Ports, holds: Holds) {
     this.#ports = ports;
     this.#holds = holds;
-    this.#renewMs = Math.floor(ports.store.leaseMs / RENEWALS);
+    this.#heartbeat = new Heartbeat(ports, holds);
     holds.onRest((until) => this.#hurry(until));
   }
 
   async start(): Promise<void> {
     this.#stops.push(this.#ports.store.watch(() => void this.sweep()));
+    if (this.#holds.works) this.#heartbeat.start();
     await this.sweep();
   }
 
+  /** Claims nothing more. What is held is kept until `end`. */
   stop(): Promise<void> {
     this.#stopped = true;
     this.#disarm();
     for (const stop of this.#stops.splice(0)) stop();
     return this.#sweeping ?? Promise.resolve();
+  }
+
+  end(): void {
+    this.#heartbeat.stop();
   }
 
   sweep(): Promise<void> {
@@ -53,7 +56,7 @@ export class DueRuns {
   async #sweepOnce(): Promise<void> {
     this.#disarm();
     try {
-      if (this.#holds.works) await this.#renew(); // First: a lease must not depend on what can be read.
+      if (this.#holds.works) await this.#heartbeat.ifDue(); // First: claiming would fence what ran out here.
       await this.#holds.refresh();
       if (this.#holds.works) await this.#claim();
     } catch {
@@ -77,7 +80,7 @@ export class DueRuns {
   /** One batch of what is due; more only while all of it turned out to need nothing. */
   async #claim(): Promise<void> {
     for (;;) {
-      const claims = await this.#ports.store.claimDue(this.#ports.worker, CLAIM_MOST);
+      const claims = await this.#ports.leases.claimDue(CLAIM_MOST);
       if ((await this.#holds.holdDue(claims)) || claims.length < CLAIM_MOST) return;
     }
   }
@@ -85,14 +88,6 @@ export class DueRuns {
   async #pause(): Promise<number> {
     const due = this.#holds.works ? await this.#ports.store.nextDue().catch(() => null) : null;
     const untilDue = due === null ? SWEEP_MS : Math.max(1, due - this.#ports.clock.now());
-    return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), this.#renewMs, untilDue);
-  }
-
-  async #renew(): Promise<void> {
-    const now = this.#ports.clock.now();
-    if (now < this.#renewAt) return;
-    const lost = await this.#ports.store.renew(this.#holds.claims());
-    this.#renewAt = now + this.#renewMs; // Not before it was done: claiming comes next, and would fence what ran out here.
-    for (const claim of lost) this.#holds.get(claim.tenant, claim.run)?.fence();
+    return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), untilDue);
   }
 }

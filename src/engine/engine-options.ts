@@ -7,7 +7,7 @@ import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
   ..."store tools tenants guards work strictPlans durability limits onNotice".split(" "),
-  ..."clock timers dice newId failpoint".split(" "),
+  ..."clock stopwatch timers dice newId failpoint".split(" "),
 ];
 const durabilities = ["every", "power", "process"];
 

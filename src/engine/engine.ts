@@ -30,6 +30,7 @@ import { assertOptions } from "./engine-options.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
+import { Leases } from "./leases.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateViews, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
@@ -39,7 +40,7 @@ import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
-import { systemDice, systemIds, systemTimers } from "./system.ts";
+import { systemDice, systemIds, systemStopwatch, systemTimers } from "./system.ts";
 import { Tenants } from "./tenants.ts";
 import { Toolbox } from "./toolbox.ts";
 
@@ -57,13 +58,15 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
 
 function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
+  const worker = newId("wrk", clock.now()) as WorkerId;
   return {
     store,
     clock,
     timers,
     dice,
     newId,
-    worker: newId("wrk", clock.now()) as WorkerId,
+    worker,
+    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch),
     toolbox: new Toolbox(options.tools),
     tenants: new Tenants(options.tenants ?? {}),
     guards: [...standingGuards, ...(options.guards ?? [])],
@@ -294,6 +297,7 @@ class WritEngine implements Engine {
   async close(): Promise<void> {
     await this.#due.stop();
     await this.#holds.drain();
+    this.#due.end();
     await this.#ports.store.close();
   }
 

@@ -76,7 +76,7 @@ export class Holds {
 
   async #claim(name: string, tenant: Tenant, run: RunId, loaded?: Loaded): Promise<HeldRun | null> {
     try {
-      const claim = await this.#ports.store.claim(this.#ports.worker, tenant, run);
+      const claim = await this.#ports.leases.claim(tenant, run);
       if (claim === null) return null;
       // What was loaded before may have been overtaken by whoever held the run meanwhile.
       const fold = claim.epoch === 1 ? loaded : undefined;
@@ -84,6 +84,14 @@ export class Holds {
     } finally {
       this.#taking.delete(name);
     }
+  }
+
+  /** Another worker has the run, as the store says. */
+  lost(claim: Claim): void {
+    const name = nameOf(claim.tenant, claim.run);
+    const held = this.#held.get(name);
+    if (held?.claim === claim) held.fence();
+    if (this.#idle.get(name)?.claim === claim) this.#idle.delete(name);
   }
 
   /** Takes up a run whose claim is in hand. */

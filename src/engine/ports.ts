@@ -4,6 +4,7 @@ import type { Guard } from "../core/guard.ts";
 import type { RunId, WorkerId } from "../core/id.ts";
 import type { Store } from "../core/store.ts";
 import type { Failpoints } from "./failpoint.ts";
+import type { Leases } from "./leases.ts";
 import type { NewId } from "./system.ts";
 import type { Tenants } from "./tenants.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -16,6 +17,7 @@ export interface Ports {
   readonly dice: Dice;
   readonly newId: NewId;
   readonly worker: WorkerId;
+  readonly leases: Leases;
   readonly toolbox: Toolbox;
   readonly tenants: Tenants;
   readonly guards: readonly Guard[];

@@ -34,6 +34,7 @@ export async function simulate(
   const ports: Ports = {
     ...real,
     store,
+    leases: real.leases.on(store),
     toolbox: new Toolbox(tools),
     tenants: real.tenants.rehearsing(),
     onNotice: null,

@@ -63,8 +63,7 @@ export async function submit(
     trace_id: options.traceId ?? id,
   });
   // Nobody else knows the id yet, so the claim can share the transaction that accepts the run.
-  const claiming =
-    holds.works && request === null ? ports.store.claim(ports.worker, principal.tenant, id).catch(() => null) : null;
+  const claiming = holds.works && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
   const attached = await attachment(ports, principal, request, accepting);
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");

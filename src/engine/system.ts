@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import type { Dice, Timers } from "../core/clock.ts";
+import type { Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
 
 /** The world's own timers, dice and ids: what an engine gets when nobody passes others in. */
@@ -12,6 +12,8 @@ export const systemTimers: Timers = {
 
 /** Node runs a longer timer at once; whoever waits longer looks again when this one fires. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemStopwatch: Stopwatch = () => performance.now();
 
 export const systemDice: Dice = () => Math.random();
 

@@ -15,7 +15,7 @@ import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
-import { Fenced, type Mailbox, RowLost } from "./mailbox.ts";
+import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { propose } from "./propose.ts";
 import { ask, look } from "./verify.ts";
@@ -122,8 +122,9 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
     if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))
       throw new Fenced("the run was claimed again before the call");
     ports.failpoint("mark.after");
-    if (isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
   }
+  if (!ports.leases.isProven(claim) && !(await isHeld(way))) return end(way, step, grant, UNCALLED);
+  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
   const work = workOf(ports, mailbox.run, step, grant, tool);
   const running = execute(ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
@@ -132,6 +133,17 @@ async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
   if (acts) ports.failpoint("tool.after");
   await end(way, step, grant, execution);
   if (acts) ports.failpoint("end.after");
+}
+
+/** This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is. */
+async function isHeld({ ports, claim }: Way): Promise<boolean> {
+  try {
+    if (await ports.leases.holds(claim)) return true;
+  } catch (error) {
+    if (isStoreFault(error)) return false;
+    throw error;
+  }
+  throw new Fenced("the run was claimed again while this process stood still");
 }
 
 /** The store took so long that a call could no longer be told from one that never was, or outlives its promise. */

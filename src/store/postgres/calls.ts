@@ -84,7 +84,7 @@ class Lost extends Error {
 
 const texts = new Map<string, string>();
 
-function textOf(name: string, values: number): string {
+export function textOf(name: string, values: number): string {
   const known = texts.get(name);
   if (known !== undefined) return known;
   const text = `select * from writ.${name}(${Array.from({ length: values }, (_, index) => `$${index + 1}`).join(", ")})`;
@@ -114,11 +114,15 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   20: Number,
   23: Number,
   701: Number,
-  1016: (text) => text.slice(1, -1).split(",").filter(Boolean).map(Number),
+  1016: longList,
   3802: (text) => JSON.parse(text),
 };
 
 const types = { getTypeParser: (oid: number) => parsers[oid] ?? asText };
+
+export function longList(text: string): readonly number[] {
+  return text.slice(1, -1).split(",").filter(Boolean).map(Number);
+}
 
 function asText(text: string): string {
   return text;

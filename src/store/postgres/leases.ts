@@ -4,6 +4,8 @@ import { assertNames } from "../../core/judge.ts";
 import type { Claim, Store } from "../../core/store.ts";
 import { longs, texts } from "./binary-array.ts";
 import type { Calls } from "./calls.ts";
+import type { Value } from "./driver.ts";
+import type { Renewals } from "./renewals.ts";
 import type { ServerClock } from "./server-clock.ts";
 
 type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "release" | "nextDue">;
@@ -14,10 +16,16 @@ export interface LeaseSetting {
   /** The server judges by its own time, unless it is given another. */
   givenNow(): number | null;
   readonly serverClock: ServerClock;
+  /** Where there is a thread for it, it renews; it also has to hear that there is nothing left to renew. */
+  readonly renewals: Pick<Renewals, "renew">;
 }
 
 /** Who holds which run, by the server's time alone. */
-export function claims({ calls, leaseMs, givenNow, serverClock }: LeaseSetting): Claims {
+export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: LeaseSetting): Claims {
+  const renewHere = async (values: readonly Value[]): Promise<readonly number[]> => {
+    const [answer] = await calls<readonly [readonly number[]]>({ name: "renew", values });
+    return answer?.[0] ?? [];
+  };
   return {
     claim: async (worker, tenant, run) => {
       assertNames(worker, tenant, run);
@@ -33,11 +41,11 @@ export function claims({ calls, leaseMs, givenNow, serverClock }: LeaseSetting):
       return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
     },
     renew: async (all) => {
-      if (all.length === 0) return [];
+      if (all.length === 0 && renewals.renew === null) return [];
       const sorted = all.toSorted((left, right) => compare(left.tenant, right.tenant) || compare(left.run, right.run));
       const values = [...claimValues(sorted), leaseMs, givenNow()];
-      const [answer] = await calls<readonly [readonly number[]]>({ name: "renew", values });
-      const lost = new Set(answer?.[0].map((number) => sorted[number - 1]));
+      const numbers = (await renewals.renew?.(values)) ?? (await renewHere(values));
+      const lost = new Set(numbers.map((number) => sorted[number - 1]));
       return all.filter((claim) => lost.has(claim));
     },
     release: async ({ tenant, run, worker, epoch }) => {

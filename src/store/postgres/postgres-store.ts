@@ -10,6 +10,7 @@ import { claims, markers } from "./leases.ts";
 import { assertUsable } from "./migrate.ts";
 import { failed, placeOf } from "./postgres-fault.ts";
 import { blobs, journalReads, rowReads } from "./reads.ts";
+import { renewals } from "./renewals.ts";
 import { serverClock } from "./server-clock.ts";
 import { watching } from "./watch.ts";
 
@@ -61,6 +62,7 @@ async function inspected(pool: Pool, where: string): Promise<void> {
 }
 
 interface Pools {
+  readonly settings: Settings;
   readonly appends: Pool;
   readonly others: Pool;
   listener(): InstanceType<Driver["Client"]>;
@@ -85,6 +87,7 @@ function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions
   const appends = pool(LANES, 0);
   const others = pool(Math.max(1, connections - LANES), 60_000);
   return {
+    settings,
     appends,
     others,
     listener: () => new Client(settings),
@@ -104,7 +107,9 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
   const server = serverClock();
   const { watch, tell, stop } = watching(pools.listener, calls, timers, randomUUID());
   const { idle, append } = appends({ calls: callsOn(pools.appends, where), lanes: LANES, where, landed: tell });
-  const { nextDue, ...leases } = claims({ calls, leaseMs, givenNow: () => clock?.now() ?? null, serverClock: server });
+  const thread = renewals({ settings: pools.settings, leaseMs, where });
+  const givenNow = () => clock?.now() ?? null;
+  const { nextDue, ...leases } = claims({ calls, leaseMs, givenNow, serverClock: server, renewals: thread });
   let boot = await bootOf(calls);
   await nextDue(); // Tells the time.
   return {
@@ -123,11 +128,12 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
       boot = heard;
     }),
     watch,
-    lockWorker: async () => {}, // As many as like; each run has one.
+    // As many as like; each run has one.
+    lockWorker: async () => thread.start(),
     close: async () => {
       if (!isOpen) return;
       isOpen = false;
-      await Promise.all([idle(), stop()]);
+      await Promise.all([idle(), stop(), thread.stop()]);
       await pools.end();
     },
   };

@@ -1,0 +1,59 @@
+import type { Stopwatch } from "../core/clock.ts";
+import type { RunId, Tenant, WorkerId } from "../core/id.ts";
+import type { Claim, Store } from "../core/store.ts";
+
+/**
+ * The claims of this worker, and how long ago the store last said that they are its own. By the stopwatch alone, from when
+ * the store was asked: a process that stood still may hear an old answer and cannot tell by the time of day.
+ */
+export class Leases {
+  readonly #store: Store;
+  readonly #worker: WorkerId;
+  readonly #stopwatch: Stopwatch;
+  readonly #provenAt = new WeakMap<Claim, number>();
+
+  constructor(store: Store, worker: WorkerId, stopwatch: Stopwatch) {
+    this.#store = store;
+    this.#worker = worker;
+    this.#stopwatch = stopwatch;
+  }
+
+  /** The same worker's on another store. */
+  on(store: Store): Leases {
+    return new Leases(store, this.#worker, this.#stopwatch);
+  }
+
+  async claim(tenant: Tenant, run: RunId): Promise<Claim | null> {
+    const asked = this.#stopwatch();
+    const claim = await this.#store.claim(this.#worker, tenant, run);
+    if (claim !== null) this.#provenAt.set(claim, asked);
+    return claim;
+  }
+
+  async claimDue(most: number): Promise<readonly Claim[]> {
+    const asked = this.#stopwatch();
+    const claims = await this.#store.claimDue(this.#worker, most);
+    for (const claim of claims) this.#provenAt.set(claim, asked);
+    return claims;
+  }
+
+  /** Answers with those that are lost. */
+  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    const asked = this.#stopwatch();
+    const lost = await this.#store.renew(claims);
+    for (const claim of claims) this.#provenAt.set(claim, asked);
+    for (const claim of lost) this.#provenAt.delete(claim);
+    return lost;
+  }
+
+  /** Whether the run was seen to be held here within the last half of a lease. */
+  isProven(claim: Claim): boolean {
+    return this.#stopwatch() - (this.#provenAt.get(claim) ?? Number.NEGATIVE_INFINITY) <= this.#store.leaseMs / 2;
+  }
+
+  /** Whether it is held here still. Nobody is called on a lease that may have run out while this process stood still. */
+  async holds(claim: Claim): Promise<boolean> {
+    while (!this.isProven(claim)) if ((await this.renew([claim])).length > 0) return false;
+    return true;
+  }
+}
