@@ -13,6 +13,7 @@ import { migrateCommand } from "./commands/migrate.ts";
 import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
+import { scheduleCommand, schedulesCommand } from "./commands/schedule.ts";
 import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { toolsCommand } from "./commands/tools.ts";
@@ -54,6 +55,8 @@ const commands = [
   resumeCommand,
   cancelCommand,
   signalCommand,
+  scheduleCommand,
+  schedulesCommand,
   checkCommand,
   simulateCommand,
   toolsCommand,

@@ -65,6 +65,7 @@ export const faults = {
   // Nothing by that name, or no longer possible.
   RUN_NOT_FOUND: { tries: 1, exit: 5, about: "no run has that id" },
   GATE_NOT_FOUND: { tries: 1, exit: 5, about: "no gate has that id" },
+  SCHEDULE_NOT_FOUND: { tries: 1, exit: 5, about: "no schedule has that name" },
   STEP_NOT_FOUND: { tries: 1, exit: 5, about: "the run has no such step" },
   GATE_DECIDED: { tries: 1, exit: 2, about: "the gate was already decided, expired or closed" },
   NOT_POSSIBLE: { tries: 1, exit: 2, about: "the run or step is not in a state that allows this" },

@@ -1,4 +1,5 @@
 import type { Mode } from "./effect.ts";
+import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId } from "./id.ts";
 
 /** Every table beside the journal. All of them can be dropped and refolded from it. */
@@ -99,6 +100,20 @@ export interface SignalRow {
   readonly taken: number;
   /** The next signal is for the first of them. Who has gone on without is still here: its run says so when it is told. */
   readonly waiters: readonly { readonly run_id: RunId; readonly step_id: StepId }[];
+}
+
+/** A standing order as it is now. Key: its journal. */
+export interface ScheduleRow {
+  readonly schedule: string;
+  readonly status: "on" | "paused";
+  readonly cron: string;
+  readonly zone: string;
+  readonly catch_up: "all" | "latest" | "none";
+  /** Position of the event that says what is to be submitted, and as whom. */
+  readonly order: number;
+  /** Null: it is paused, or what it is for comes no more. */
+  readonly next_at: Instant | null;
+  readonly last: { readonly due_at: Instant; readonly run_id: RunId | null; readonly fault: Fault | null } | null;
 }
 
 /** A message that waits to be delivered. Key: its stable id. Removed when delivered. */

@@ -6,7 +6,7 @@ import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
-import type { GateRow, RunRow } from "../core/rows.ts";
+import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
@@ -65,6 +65,26 @@ export interface SubmitOptions extends As {
 export interface SignalOptions extends As {
   /** What the sender calls this signal: sent again under the same id, it is the same one. */
   readonly id?: string;
+}
+
+export interface ScheduleOptions extends Omit<SubmitOptions, "requestKey" | "correlationId" | "traceId"> {
+  /** Minute, hour, day of the month, month and weekday. */
+  readonly cron: string;
+  /** Whose clocks they are of, by IANA name. Default: UTC. */
+  readonly zone?: string;
+  /** What is made up for when nobody was there: all of the last week, the latest (default), or none. */
+  readonly catchUp?: ScheduleRow["catch_up"];
+}
+
+/** Standing orders of a tenant, by name. What was submitted is not called back by pausing or removing its schedule. */
+export interface Schedules {
+  /** Submits the plan as this principal whenever it is time, from now on, whatever the schedule said before. */
+  set(schedule: string, plan: unknown, options: ScheduleOptions): Promise<ScheduleRow>;
+  pause(schedule: string, options: As): Promise<void>;
+  /** Goes on with what comes next; nothing is made up for. */
+  resume(schedule: string, options: As): Promise<void>;
+  remove(schedule: string, options: As): Promise<void>;
+  list(options: As): Promise<readonly ScheduleRow[]>;
 }
 
 /** What became of a signal: someone waited for it, it waits for someone, or it had been sent before. */
@@ -210,6 +230,9 @@ export interface Engine {
 
   /** Sends what a step waits for. If none does yet, it is kept for the first that will. */
   signal(key: string, payload: Json, options: SignalOptions): Promise<Reception>;
+
+  /** Plans that are submitted again and again. */
+  readonly schedules: Schedules;
 
   approve(gateId: string, options: Reasoned): Promise<void>;
   reject(gateId: string, options: Reasoned): Promise<void>;

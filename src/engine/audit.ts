@@ -4,10 +4,12 @@ import { versionAfter } from "../core/judge.ts";
 import type { LedgerRow, SignalRow } from "../core/rows.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
+import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
 import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { PART, rowsIn, runsIn } from "./listing.ts";
+import { isSchedule } from "./schedules.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
 interface Verdict {
@@ -170,11 +172,14 @@ async function hasNewOwner(
 /** The rows that a run's events add up to, by table and key. */
 function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): ReadonlyMap<string, Put> {
   const rows = new Map<string, Put>();
-  const puts = isBox(events)
-    ? events.flatMap(({ box, request }) => signalPuts(box, run, request))
-    : rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
-  for (const put of puts) rows.set(`${put.table} ${put.key}`, put);
+  for (const put of putsOf(tenant, run, events)) rows.set(`${put.table} ${put.key}`, put);
   return rows;
+}
+
+function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readonly Put[] {
+  if (isBox(events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
+  if (isSchedule(run)) return schedulePuts(run, scheduleOf(events as readonly ScheduleEvent[]));
+  return rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
 }
 
 /** The journal of a signal holds nothing else. */

@@ -2,6 +2,7 @@ import type { Instant } from "../core/id.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Holds } from "./holds.ts";
 import type { Ports } from "./ports.ts";
+import { isSchedule, type StandingOrders } from "./schedules.ts";
 
 /** How often the store is swept though nothing hints at work: notify is a hint, the sweep is the truth. */
 const SWEEP_MS = 1000;
@@ -14,16 +15,18 @@ export class DueRuns {
   readonly #ports: Ports;
   readonly #holds: Holds;
   readonly #heartbeat: Heartbeat;
+  readonly #schedules: StandingOrders;
   readonly #stops: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
   #stopped = false;
   #sweepAt = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => {};
 
-  constructor(ports: Ports, holds: Holds) {
+  constructor(ports: Ports, holds: Holds, schedules: StandingOrders) {
     this.#ports = ports;
     this.#holds = holds;
     this.#heartbeat = new Heartbeat(ports, holds);
+    this.#schedules = schedules;
     holds.onRest((until) => this.#hurry(until));
   }
 
@@ -81,7 +84,10 @@ export class DueRuns {
   async #claim(): Promise<void> {
     for (;;) {
       const claims = await this.#ports.leases.claimDue(CLAIM_MOST);
-      if ((await this.#holds.holdDue(claims)) || claims.length < CLAIM_MOST) return;
+      const orders = claims.filter(({ run }) => isSchedule(run));
+      for (const order of orders) await this.#schedules.fire(order);
+      const taken = await this.#holds.holdDue(claims.filter((claim) => !orders.includes(claim)));
+      if (taken || claims.length < CLAIM_MOST) return;
     }
   }
 

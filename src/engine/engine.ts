@@ -36,6 +36,7 @@ import { costOf, gateRow, gateViews, spentOver } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { retain } from "./retain.ts";
+import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
 import { readPlan, submit } from "./submit.ts";
@@ -82,11 +83,13 @@ class WritEngine implements Engine {
   readonly #holds: Holds;
   readonly #due: DueRuns;
   readonly #strict: boolean;
+  readonly schedules: StandingOrders;
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
     this.#holds = new Holds(ports, works);
-    this.#due = new DueRuns(ports, this.#holds);
+    this.schedules = new StandingOrders(ports, this.#holds, strict);
+    this.#due = new DueRuns(ports, this.#holds, this.schedules);
     this.#strict = strict;
   }
 

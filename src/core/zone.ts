@@ -1,0 +1,60 @@
+import { DAY_MS, dayNumber } from "./day.ts";
+
+/** A time zone by its IANA name. */
+export class Zone {
+  readonly #format: Intl.DateTimeFormat;
+
+  private constructor(format: Intl.DateTimeFormat) {
+    this.#format = format;
+  }
+
+  /** Null: there is no zone of that name. */
+  static of(name: string): Zone | null {
+    try {
+      return new Zone(
+        new Intl.DateTimeFormat("en-u-ca-iso8601-nu-latn", {
+          timeZone: name,
+          hourCycle: "h23",
+          year: "numeric",
+          month: "numeric",
+          day: "numeric",
+          hour: "numeric",
+          minute: "numeric",
+          second: "numeric",
+        }),
+      );
+    } catch {
+      return null;
+    }
+  }
+
+  /** The number of the day that the calendar on the wall shows. */
+  dayAt(at: number): number {
+    return Math.floor((at + this.#offset(at)) / DAY_MS);
+  }
+
+  /**
+   * The moments at which the clocks show a minute of this day: one as a rule, two where they are put back. A time that they
+   * skip when they are put forward is as much later as they were put.
+   */
+  onDay(day: number): (minute: number) => readonly number[] {
+    const start = day * DAY_MS;
+    const before = this.#offset(start - DAY_MS);
+    const after = this.#offset(start + 2 * DAY_MS);
+    return (minute) => {
+      const shown = start + minute * 60_000;
+      if (before === after) return [shown - before]; // Nothing is put anywhere: asking for every minute takes long.
+      const moments = [shown - before, shown - after].filter((at) => at + this.#offset(at) === shown);
+      return moments.length > 0 ? moments.toSorted((left, right) => left - right) : [shown - before];
+    };
+  }
+
+  /** How far the clocks are ahead of UTC, in milliseconds. */
+  #offset(at: number): number {
+    const parts: Record<string, number> = {};
+    for (const { type, value } of this.#format.formatToParts(at)) parts[type] = Number(value);
+    const { year, month, day, hour, minute, second } = parts as Record<"year" | "month" | "day", number> & typeof parts;
+    const seconds = ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000;
+    return dayNumber({ year, month, day }) * DAY_MS + seconds - Math.floor(at / 1000) * 1000;
+  }
+}

@@ -1,0 +1,207 @@
+import { checkJson } from "../core/check-json.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { RunId, Tenant } from "../core/id.ts";
+import type { Json } from "../core/json.ts";
+import { planLimits } from "../core/plan.ts";
+import type { ScheduleRow } from "../core/rows.ts";
+import {
+  decideSchedule,
+  evolveSchedule,
+  type Firing,
+  firingAt,
+  flawIn,
+  type Order,
+  type Outcome,
+  type ScheduleCommand,
+  type ScheduleEvent,
+  schedulePuts,
+} from "../core/schedule.ts";
+import type { Claim, Entry } from "../core/store.ts";
+import type { As, ScheduleOptions, Schedules } from "./api.ts";
+import { digestOf } from "./digest.ts";
+import type { Holds } from "./holds.ts";
+import { GENESIS, Journal } from "./journal.ts";
+import { rowsIn } from "./listing.ts";
+import { appendOnce, isStoreFault } from "./mailbox.ts";
+import type { Ports } from "./ports.ts";
+import { isName, principalOf } from "./principal.ts";
+import { readPlan, submit } from "./submit.ts";
+import { readOptions } from "./submit-options.ts";
+
+/** So many times are made up for in a row before others have their turn. */
+const IN_A_ROW = 100;
+
+/** Standing orders: each has a journal of its own and a timer like a run's, and is claimed like one when it is due. */
+export class StandingOrders implements Schedules {
+  readonly #ports: Ports;
+  readonly #holds: Holds;
+  readonly #strict: boolean;
+
+  constructor(ports: Ports, holds: Holds, strict: boolean) {
+    this.#ports = ports;
+    this.#holds = holds;
+    this.#strict = strict;
+  }
+
+  async set(schedule: string, plan: unknown, given: ScheduleOptions): Promise<ScheduleRow> {
+    const { cron, zone = "UTC", catchUp = "latest", ...options } = given;
+    const principal = principalOf(options.principal);
+    const { context, mode = null, deadlineMs = null } = readOptions(options);
+    const terms = { cron, zone, catch_up: catchUp };
+    const flaw = isName(schedule)
+      ? flawIn(terms, this.#ports.clock.now())
+      : "its name must be 1 to 200 printable characters";
+    if (flaw !== null) throw new FaultError(fault("INVALID_INPUT", `the schedule was not set: ${flaw}`));
+    readPlan(this.#ports, plan, context, this.#strict);
+    const order: Order = { plan: asJson(plan), principal, context, mode, deadline_ms: deadlineMs };
+    const row = await this.#command(principal.tenant, schedule, { type: "set", schedule, terms, order });
+    this.#holds.changed();
+    return row as ScheduleRow;
+  }
+
+  async pause(schedule: string, { principal }: As): Promise<void> {
+    const { tenant, id: by } = principalOf(principal);
+    await this.#command(tenant, schedule, { type: "pause", by });
+  }
+
+  async resume(schedule: string, { principal }: As): Promise<void> {
+    const { tenant, id: by } = principalOf(principal);
+    await this.#command(tenant, schedule, { type: "resume", by });
+  }
+
+  async remove(schedule: string, { principal }: As): Promise<void> {
+    const { tenant, id: by } = principalOf(principal);
+    await this.#command(tenant, schedule, { type: "remove", by });
+  }
+
+  async list({ principal }: As): Promise<readonly ScheduleRow[]> {
+    const { tenant } = principalOf(principal);
+    const found: ScheduleRow[] = [];
+    for await (const { row } of rowsIn(this.#ports.store, tenant, "setting"))
+      found.push(JSON.parse(row) as ScheduleRow);
+    return found.toSorted((left, right) => (left.schedule < right.schedule ? -1 : 1));
+  }
+
+  async #command(tenant: Tenant, schedule: string, wish: Wish): Promise<ScheduleRow | null> {
+    this.#holds.assertOpen();
+    const command = { ...wish, now: this.#ports.clock.now() };
+    const made = await this.#record(tenant, journalOf(schedule), command, null);
+    if (made !== null && "code" in made) {
+      const message = `there is no schedule ${schedule}; see: writ schedules`;
+      throw new FaultError(made.code === "SCHEDULE_NOT_FOUND" ? fault(made.code, message) : made);
+    }
+    return made;
+  }
+
+  /** Submits what a schedule is due for. Whoever is killed in between submits the same request again, which is the same run. */
+  async fire(claim: Claim): Promise<void> {
+    try {
+      for (let times = 0; times < IN_A_ROW && (await this.#fireOnce(claim)); times += 1);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error; // Whatever is in the way may have gone when it is looked at again.
+    }
+    await this.#ports.store.release(claim);
+  }
+
+  /** False: it is due for nothing. */
+  async #fireOnce(claim: Claim): Promise<boolean> {
+    const { tenant, run } = claim;
+    const stored = await this.#ports.store.row(tenant, "setting", run);
+    const row = stored && (JSON.parse(stored.row) as ScheduleRow);
+    const now = this.#ports.clock.now();
+    const firing = row && firingAt(row, now);
+    if (row === null || firing === null) return false;
+    const { late, ...about } = firing;
+    const outcome: Outcome = late ? { became: "nothing" } : await this.#submitted(tenant, run, row, about);
+    const made = await this.#record(tenant, run, { type: "fire", now, firing: about, outcome }, claim);
+    return made !== null && !("code" in made);
+  }
+
+  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, { due_at }: Firing): Promise<Outcome> {
+    const { plan, principal, context, mode, deadline_ms } = await this.#order(tenant, run, row.order);
+    const options = {
+      principal,
+      context,
+      requestKey: `${run}:${row.order}:${due_at}`,
+      correlationId: run,
+      ...(mode !== null && { mode }),
+      ...(deadline_ms !== null && { deadlineMs: deadline_ms }),
+    };
+    try {
+      const checked = readPlan(this.#ports, plan, context, this.#strict);
+      const { id } = await submit(this.#ports, this.#holds, checked, principal, options);
+      return { became: "run", run_id: id };
+    } catch (error) {
+      if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
+      return { became: "refusal", fault: error.fault };
+    }
+  }
+
+  async #order(tenant: Tenant, run: RunId, position: number): Promise<Order> {
+    const { store } = this.#ports;
+    const journal = new Journal(tenant, run);
+    const found = await store.events(tenant, run, Math.max(0, position - 2), position === 1 ? 1 : 2);
+    const stored = found.at(-1);
+    if (stored?.position !== position) throw journal.broken(position);
+    journal.assertIntact([stored], position === 1 ? GENESIS : (found[0]?.hash ?? GENESIS), position - 1);
+    const event = await journal.open<ScheduleEvent>(stored, store);
+    if (event.type !== "schedule.set") throw journal.broken(position);
+    return event.order;
+  }
+
+  /** Appends what a command becomes, judged by the schedule as it is; whoever loses judges anew. */
+  async #record(
+    tenant: Tenant,
+    run: RunId,
+    command: ScheduleCommand,
+    claim: Claim | null,
+  ): Promise<ScheduleRow | Fault | null> {
+    for (;;) {
+      const head = await this.#ports.store.head(tenant, run);
+      const stored = await this.#ports.store.row(tenant, "setting", run);
+      const before = stored && (JSON.parse(stored.row) as ScheduleRow);
+      const event = decideSchedule(before, command);
+      if (event === null || "code" in event) return event ?? before;
+      const position = (head?.position ?? 0) + 1;
+      const sealed = new Journal(tenant, run).seal(event, position, head?.hash ?? GENESIS);
+      if (sealed.blob !== null) await this.#ports.store.putBlob(tenant, sealed.blob.hash, sealed.blob.bytes);
+      const after = evolveSchedule(before, event, position);
+      const entry: Entry = {
+        tenant,
+        run,
+        expect: { position: position - 1, epoch: claim?.epoch ?? null },
+        events: [sealed.event],
+        puts: schedulePuts(run, after),
+        charges: [],
+        checks: [],
+        flush: "hard",
+      };
+      const landing = await appendOnce(this.#ports, entry);
+      if (landing.landed) return after;
+      if (landing.why !== "position") return null; // Someone else has claimed it, and goes on from here.
+    }
+  }
+}
+
+type Wish =
+  Exclude<ScheduleCommand, { type: "fire" }> extends infer Each
+    ? Each extends object
+      ? Omit<Each, "now">
+      : never
+    : never;
+
+/** Read by then, so it is JSON: nothing is lost by saying so. */
+function asJson(plan: unknown): Json {
+  const checked = checkJson(plan, planLimits);
+  if (!checked.ok) throw new FaultError(fault("PLAN_INVALID", "the plan is not JSON"));
+  return checked.value;
+}
+
+/** A schedule is a journal of its own, which is claimed like a run. */
+function journalOf(schedule: string): RunId {
+  return `sch_${digestOf("writ/schedule/v1", schedule).slice(0, 32)}` as RunId;
+}
+
+export function isSchedule(journal: RunId): boolean {
+  return journal.startsWith("sch_");
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/engine/api.ts";
+import { actor, faultOf } from "./cast.ts";
+import { ana, bot, places, type Stage } from "./stage.ts";
+
+const MINUTE = 60_000;
+const plan = { steps: [{ step_id: "greet", name: "greet", payload: { to: "ana" } }] };
+const hourly = { principal: bot, cron: "0 * * * *" };
+const HOUR = 60 * MINUTE;
+
+const greeter = () => actor("greet", ({ input }) => input, { effect: "acts" });
+
+/** How far it is to the next full hour. */
+const toTheHour = ({ clock }: Stage): number => HOUR - (clock.now() % HOUR);
+
+/** Shortly after the next full hour; what it is time for then takes a few turns. */
+async function anHour(stage: Stage): Promise<void> {
+  stage.clock.advance(toTheHour(stage)); // At once: nobody has to look round every second of it.
+  for (let second = 0; second < 5; second += 1) await stage.pass(1000);
+}
+
+const only = async (engine: Engine) => (await engine.schedules.list({ principal: bot }))[0];
+
+const runsOf = async (engine: Engine) => (await engine.runs({ principal: bot })).length;
+
+describe.each(places)("a schedule, on $name", ({ newStage }) => {
+  it("submits its plan as who set it, whenever it is time, and says what came of it", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    const set = await engine.schedules.set("hello", plan, hourly);
+    expect(set).toMatchObject({ schedule: "hello", status: "on", zone: "UTC", catch_up: "latest", last: null });
+    const due_at = stage.clock.now() + toTheHour(stage);
+    expect(set.next_at).toBe(due_at);
+    stage.clock.advance(toTheHour(stage) - 1500);
+    await stage.pass(1000);
+    expect(greet.calls).toHaveLength(0);
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(1);
+    const row = await only(engine);
+    expect(row).toMatchObject({ next_at: due_at + HOUR, last: { due_at, fault: null } });
+    const run = await engine.run(row?.last?.run_id ?? "", { principal: bot });
+    expect((await run.now()).status).toBe("completed");
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(2);
+    expect((await engine.audit({ principal: bot })).broken).toEqual([]);
+  });
+
+  it("is one thing, whoever is killed when it was submitted and not yet said so", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    let dies = true;
+    const first = await stage.open({
+      tools: [greet.tool],
+      failpoint: (point) => {
+        if (point === "accept.after" && dies) throw new Error("killed");
+      },
+    });
+    await first.schedules.set("hello", plan, hourly);
+    stage.clock.advance(toTheHour(stage));
+    await stage.pass(2000).catch(() => {});
+    dies = false;
+    await stage.crash();
+    const next = await stage.open({ tools: [greet.tool] });
+    await stage.pass(30_000);
+    expect(await runsOf(next)).toBe(1);
+    expect(greet.calls).toHaveLength(1);
+    expect((await only(next))?.last).toMatchObject({ fault: null });
+  });
+
+  it.each([
+    ["all", 3, 3],
+    ["latest", 1, 1],
+    ["none", 0, 0],
+  ] as const)("makes up for %s of what nobody was there for", async (catchUp, made, greeted) => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    await engine.schedules.set("hello", plan, { ...hourly, catchUp });
+    await stage.crash();
+    stage.clock.advance(toTheHour(stage) + 2 * HOUR + 10 * MINUTE);
+    const next = await stage.open({ tools: [greet.tool] });
+    await stage.pass(5000);
+    expect([await runsOf(next), greet.calls.length]).toEqual([made, greeted]);
+    const row = await only(next);
+    expect(row?.next_at).toBe(stage.clock.now() + toTheHour(stage));
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(greeted + 1);
+  });
+
+  it("that is paused submits nothing, and goes on with what comes next", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    await engine.schedules.set("hello", plan, hourly);
+    await engine.schedules.pause("hello", { principal: ana });
+    await engine.schedules.pause("hello", { principal: ana });
+    expect(await only(engine)).toMatchObject({ status: "paused", next_at: null });
+    for (let hour = 0; hour < 3; hour += 1) await anHour(stage);
+    await engine.schedules.resume("hello", { principal: ana });
+    expect(await only(engine)).toMatchObject({ status: "on", next_at: stage.clock.now() + toTheHour(stage) });
+    await stage.pass(5000);
+    expect(greet.calls).toHaveLength(0);
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(1);
+  });
+
+  it("that is set anew goes by what is said now; that is removed is gone, and can be set again", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    await engine.schedules.set("hello", plan, hourly);
+    await engine.schedules.set("hello", plan, { ...hourly, cron: "0 0 1 1 *", zone: "Asia/Tokyo" });
+    for (let hour = 0; hour < 2; hour += 1) await anHour(stage);
+    expect(greet.calls).toHaveLength(0);
+    await engine.schedules.remove("hello", { principal: ana });
+    expect(await only(engine)).toBeUndefined();
+    expect(await faultOf(engine.schedules.pause("hello", { principal: ana }))).toMatchObject({
+      code: "SCHEDULE_NOT_FOUND",
+    });
+    await engine.schedules.set("hello", plan, hourly);
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(1);
+    expect((await engine.audit({ principal: bot })).broken).toEqual([]);
+  });
+
+  it("whose plan cannot be run any more says so, and tries again next time", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    await engine.schedules.set("hello", plan, hourly);
+    await stage.crash();
+    const without = await stage.open({ tools: [] });
+    await anHour(stage);
+    expect((await only(without))?.last).toMatchObject({ run_id: null, fault: { code: "PLAN_INVALID" } });
+    await stage.crash();
+    await stage.open({ tools: [greet.tool] });
+    await anHour(stage);
+    expect(greet.calls).toHaveLength(1);
+  });
+
+  it("is its tenant's alone", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greeter().tool] });
+    await engine.schedules.set("hello", plan, hourly);
+    const stranger = { ...bot, tenant: "globex" };
+    expect(await engine.schedules.list({ principal: stranger })).toEqual([]);
+    expect(await faultOf(engine.schedules.remove("hello", { principal: stranger }))).toMatchObject({
+      code: "SCHEDULE_NOT_FOUND",
+    });
+  });
+});
+
+describe("a schedule that makes no sense", () => {
+  it.each([
+    ["hello", { cron: "61 * * * *" }, "INVALID_INPUT", "61 is no minute"],
+    ["hello", { cron: "0 0 31 2 *" }, "INVALID_INPUT", "never comes"],
+    ["hello", { zone: "Mars/Olympus" }, "INVALID_INPUT", "no time zone Mars/Olympus"],
+    ["hello", { catchUp: "some" }, "INVALID_INPUT", "all, latest or none"],
+    ["hello", { requestKey: "x".repeat(300) }, "INVALID_INPUT", "requestKey"],
+    ["a\u0000b", {}, "INVALID_INPUT", "its name"],
+    ["hello", { principal: { id: "", kind: "agent", tenant: "acme" } }, "AUTH_FORBIDDEN", "id must be"],
+  ])("%j with %j is refused", async (name, wrong, code, message) => {
+    const [memory] = places;
+    const engine = await (memory as (typeof places)[number]).newStage().open({ tools: [greeter().tool] });
+    const setting = engine.schedules.set(name, plan, { ...hourly, ...wrong } as typeof hourly);
+    expect(await faultOf(setting)).toMatchObject({ code, message: expect.stringContaining(message) });
+    expect(await engine.schedules.list({ principal: bot })).toEqual([]);
+  });
+});
