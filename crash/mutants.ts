@@ -70,13 +70,13 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: "engine/walk.js",
-        from: "if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))",
+        from: "if (!(await ports.store.mark(claim, step_id, attempt)))",
         to: "if (false)",
       },
       {
         file: "engine/walk.js",
-        from: "const execution = await running.over;",
-        to: "const execution = await running.over;\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
+        from: "const execution = await perform(way, step, grant);",
+        to: "const execution = await perform(way, step, grant);\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
       },
     ],
     cell: opaqueAt("tool.sent"),

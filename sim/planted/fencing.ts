@@ -17,8 +17,8 @@ export const fencing: readonly Planted[] = [
   {
     name: "the tool is called without a marker",
     file: "engine/walk.js",
-    find: "if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))",
-    replace: "if (grant.attempt < 0)",
+    find: "if (!(await ports.store.mark(claim, step_id, attempt)))",
+    replace: "if (attempt < 0)",
   },
   {
     name: "the marker ignores the fence",

@@ -105,7 +105,8 @@ const plainText = /^[ !#-[\]-~]*$/;
 class Copy {
   readonly #meter: Meter;
   readonly #tidy: boolean;
-  readonly #around = new Set<object>();
+  /** The containers around this place; never more than may lie within each other. */
+  readonly #around: object[] = [];
 
   constructor(limits: JsonLimits, tidy: boolean) {
     this.#meter = new Meter(limits);
@@ -160,14 +161,14 @@ class Copy {
 
   #container(value: object): Json {
     this.#meter.count(1, 2);
-    if (this.#around.has(value)) {
+    if (this.#around.includes(value)) {
       this.#meter.fault("a value cannot contain itself; send the part that is meant");
       return null;
     }
     if (!this.#meter.deeper()) return null;
-    this.#around.add(value);
+    this.#around.push(value);
     const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
-    this.#around.delete(value);
+    this.#around.pop();
     return copy;
   }
 

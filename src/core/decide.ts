@@ -33,6 +33,23 @@ export interface Decision {
  */
 export function decide(run: Run, command: Command, guards: readonly Guard[]): Decision {
   const ruling = rule(run, command, guards);
+  const { events, after, fresh } =
+    ruling.events.length === 0 ? { events: NONE, after: run, fresh: NONE } : following(run, ruling.events, command.now);
+  return {
+    events,
+    after,
+    fresh,
+    checks: ruling.checks ?? NONE,
+    grant: ruling.grant ?? null,
+    refusal: ruling.refusal ?? null,
+    need: ruling.need ?? null,
+  };
+}
+
+const NONE: readonly never[] = [];
+
+/** What was ruled, and what follows from it at once. */
+function following(run: Run, ruled: readonly Event[], at: Instant): Pick<Decision, "events" | "after" | "fresh"> {
   const events: Event[] = [];
   const fresh: number[] = [];
   const deserted: GateId[] = [];
@@ -43,24 +60,13 @@ export function decide(run: Run, command: Command, guards: readonly Guard[]): De
     fresh.push(...after.fresh);
     deserted.push(...after.deserted);
   };
-  for (const event of ruling.events) happen(event);
-  for (const event of undoesRefused(ruling.events, after, command.now)) happen(event);
+  for (const event of ruled) happen(event);
+  for (const event of undoesRefused(ruled, after, at)) happen(event);
   // A gate whose step no longer waits for it lets nobody through.
-  for (const gate_id of deserted)
-    happen({ type: "gate.closed", at: command.now, gate_id, reason: "the step no longer waits" });
-  if (events.length > 0 && isOver(after)) happen({ type: "run.ended", at: command.now, status: endStatus(after) });
-  return {
-    events,
-    after,
-    fresh,
-    checks: ruling.checks ?? NO_CHECKS,
-    grant: ruling.grant ?? null,
-    refusal: ruling.refusal ?? null,
-    need: ruling.need ?? null,
-  };
+  for (const gate_id of deserted) happen({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
+  if (isOver(after)) happen({ type: "run.ended", at, status: endStatus(after) });
+  return { events, after, fresh };
 }
-
-const NO_CHECKS: readonly Check[] = [];
 
 function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
   assert(command.type === "accept" || run.position > 0, "only an accepted run is asked for anything");

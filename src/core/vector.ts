@@ -44,7 +44,7 @@ export class Vector<Item> implements Iterable<Item> {
   }
 
   *[Symbol.iterator](): Iterator<Item> {
-    for (let index = 0; index < this.length; index += width) yield* this.#leafAt(index);
+    for (let index = 0; index < this.length; index += width) for (const item of this.#leafAt(index)) yield item;
   }
 
   #has(index: number): boolean {

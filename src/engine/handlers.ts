@@ -29,11 +29,16 @@ export class Handlers {
   }
 
   /** The handler itself has left; `late` is what it said when its attempt was over. */
-  async leaves(grant: Grant, late: Execution | null): Promise<void> {
+  leaves(grant: Grant, late: Execution | null): void {
+    if (late === null)
+      this.#running.delete(grant); // It was heard; what follows, follows from the event.
+    else void this.#leavesLate(grant, late);
+  }
+
+  async #leavesLate(grant: Grant, late: Execution): Promise<void> {
     const hold = this.#hold;
-    if (late !== null && !hold.isGone()) await hold.keep(this.#adopt(grant, late));
+    if (!hold.isGone()) await hold.keep(this.#adopt(grant, late));
     this.#running.delete(grant); // Not before its value is recorded: until then the run is not let go.
-    if (late === null) return; // It was heard; what follows, follows from the event.
     const step = findStep(this.#run, grant.step_id);
     if (step?.standing.state === "in_doubt" && !hold.isGone()) hold.attend(step);
     hold.restIfDone();

@@ -70,7 +70,7 @@ export class HeldRun implements Listener {
       inFlight: (first) => this.#walks.inFlight(first),
       began: (grant, running) => this.#handlers.began(grant, running),
       over: (grant) => this.#handlers.over(grant),
-      gone: (grant, late) => void this.#handlers.leaves(grant, late),
+      gone: (grant, late) => this.#handlers.leaves(grant, late),
     };
     return {
       way,
@@ -149,7 +149,7 @@ export class HeldRun implements Listener {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  landed(events: readonly Event[], { fresh }: { readonly fresh: readonly number[] }): void {
+  landed(events: readonly Event[], fresh: readonly number[]): void {
     this.#stalled = null;
     for (const index of fresh) this.#walks.ready(index);
     for (const event of events) this.#follow(event);
@@ -219,7 +219,7 @@ export class HeldRun implements Listener {
   }
 
   #restIfDone(): void {
-    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#idle.length > 0) for (const resolve of this.#idle.splice(0)) resolve();
     if (this.#gone || !this.#isAtRest()) return;
     const waiters = this.#waiters.splice(0);
     if (waiters.length > 0) {
@@ -232,12 +232,8 @@ export class HeldRun implements Listener {
     this.#keeper.over({ kind: "rested" });
   }
 
-  async #keep(work: Promise<unknown>): Promise<void> {
-    try {
-      await work;
-    } catch (error) {
-      this.#lose(error);
-    }
+  #keep(work: Promise<unknown>): Promise<unknown> {
+    return work.catch((error) => this.#lose(error));
   }
 
   /** Fenced: abort the tools, forget the run, write nothing more. Otherwise whoever waits is told. */

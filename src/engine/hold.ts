@@ -9,7 +9,7 @@ export interface Hold {
   /** Sees to it that a step's next move happens when it can. */
   attend(step: Step): void;
   /** Waits for work that the run cannot do without: if it fails, the run is lost here. */
-  keep(work: Promise<unknown>): Promise<void>;
+  keep(work: Promise<unknown>): Promise<unknown>;
   /** Something is over, so the run may have come to rest. */
   restIfDone(): void;
 }

@@ -36,7 +36,8 @@ export function isStoreFault(error: unknown): boolean {
 
 /** What the holder of a run wants to know. */
 export interface Listener {
-  landed(events: readonly Event[], decision: Pick<Decision, "after" | "fresh">): void;
+  /** `fresh`: indices of the steps that these events made ready. */
+  landed(events: readonly Event[], fresh: readonly number[]): void;
   /** The store failed while an outcome was in hand. It is offered again; whoever waits for it should know. */
   stalled(error: unknown): void;
   /** Whether results would be told of the run as it is then, though it is not at rest by itself. */
@@ -216,10 +217,11 @@ export class Mailbox {
       this.#synced = this.#onDisk;
     }
     this.#head = head;
-    for (const [index, decision] of batch.decisions.entries()) {
-      this.#listener?.landed(decision.events, decision);
-      batch.letters[index]?.answer(decision);
-    }
+    this.#listener?.landed(
+      batch.events,
+      batch.decisions.flatMap(({ fresh }) => fresh),
+    );
+    for (const [index, letter] of batch.letters.entries()) letter.answer(batch.decisions[index] as Decision);
   }
 
   /** A failed condition is the next command. */
@@ -275,7 +277,7 @@ export class Mailbox {
     assert(this.#run.position === before.position + events.length, "every event was folded");
     this.#head = last.hash;
     this.#synced = this.#run.position; // Commands from outside are hard, and take all before them to the disk.
-    this.#listener?.landed(events, { after: this.#run, fresh });
+    this.#listener?.landed(events, fresh);
     return true;
   }
 
@@ -310,8 +312,8 @@ const UNKNOWN_RETRY_MS = 100;
 /** How long an outcome waits before it is offered again to a store that failed. */
 const STORE_RETRY_MS = 1000;
 
-/** So that one append stays small however much has piled up. */
-const MOST_EVENTS = 256;
+/** So that one append stays small however much has piled up, and a thousand steps that end together still share a sync. */
+const MOST_EVENTS = 1024;
 
 interface Batch {
   readonly letters: Letter[];

@@ -39,23 +39,30 @@ export interface Way {
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
 export async function walk(way: Way, step: Step): Promise<void> {
-  const { ports, mailbox } = way;
-  const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
-  let proposal = propose(ports, mailbox.run, step, { call: wanted });
-  if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
-  const decision = await admit(way, step, proposal);
-  if (decision.grant === null) {
-    if (decision.events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
+  const { ports, mailbox, claim } = way;
+  const { grant, events } = await admit(way, step);
+  if (grant === null) {
+    if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
     return;
   }
-  await perform(way, step, decision.grant);
+  const acts = grant.generation > 0;
+  if (acts) await mark(way, grant);
+  if (!ports.leases.isProven(claim) && !(await isHeld(way))) return end(way, step, grant, UNCALLED);
+  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
+  const execution = await perform(way, step, grant);
+  way.over(grant);
+  if (acts) ports.failpoint("tool.after");
+  await end(way, step, grant, execution);
+  if (acts) ports.failpoint("end.after");
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
-async function admit(way: Way, step: Step, first: Proposal): Promise<Decision> {
+async function admit(way: Way, step: Step): Promise<Decision> {
   const { ports, mailbox } = way;
   const { step_id } = step.spec;
-  let proposal = first;
+  const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
+  let proposal = propose(ports, mailbox.run, step, { call: wanted });
+  if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
   for (;;) {
     if (proposal.call?.key != null) ports.failpoint("start.before");
     try {
@@ -112,27 +119,22 @@ async function sighted(ports: Ports, step: Step, proposal: Proposal): Promise<Pr
   return { ...proposal, ledger: { ...ledger, sighting } };
 }
 
-async function perform(way: Way, step: Step, grant: Grant): Promise<void> {
-  const { ports, mailbox, claim } = way;
+/** An act is about to be called. */
+async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise<void> {
+  ports.failpoint("start.after");
+  if (!(await ports.store.mark(claim, step_id, attempt))) throw new Fenced("the run was claimed again before the call");
+  ports.failpoint("mark.after");
+}
+
+/** Calls the handler. Resolves when its attempt is over. */
+function perform(way: Way, step: Step, grant: Grant): Promise<Execution> {
+  const { ports, mailbox } = way;
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const acts = grant.generation > 0;
-  if (acts) {
-    ports.failpoint("start.after");
-    if (!(await ports.store.mark(claim, grant.step_id, grant.attempt)))
-      throw new Fenced("the run was claimed again before the call");
-    ports.failpoint("mark.after");
-  }
-  if (!ports.leases.isProven(claim) && !(await isHeld(way))) return end(way, step, grant, UNCALLED);
-  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
   const work = workOf(ports, mailbox.run, step, grant, tool);
   const running = execute(ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
-  const execution = await running.over;
-  way.over(grant);
-  if (acts) ports.failpoint("tool.after");
-  await end(way, step, grant, execution);
-  if (acts) ports.failpoint("end.after");
+  return running.over;
 }
 
 /** This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is. */
