@@ -1,17 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { Failpoint } from "../src/engine/failpoint.ts";
 import type { Guard } from "./guard.ts";
-import { READY, type Task } from "./task.ts";
+import { FAINTS, type Order, READY, type Task } from "./task.ts";
 
 /** One worker process. */
 interface Hand {
   readonly by: string;
-  readonly child: ChildProcess;
-  /** It is at work. */
-  isReady: boolean;
-  isAsleep: boolean;
-  /** It was meant to end. */
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly gone: Promise<void>;
+  /** It is at work, and nobody has anything in mind with it. */
+  isFree: boolean;
+  /** It is meant to end. */
   isDismissed: boolean;
+  faints: () => void;
 }
+
+/** Whom of so many. */
+export type Choice = (count: number) => number;
+
+/** Whoever has not passed the place by then is struck where it is. */
+const waitForPlaceMs = 1_000;
 
 /** The workers: as many as wanted, each replaced at once when it was killed. */
 export class Crew {
@@ -20,7 +28,7 @@ export class Crew {
   readonly #guard: Guard;
   readonly #hands = new Set<Hand>();
   #hired = 0;
-  /** Workers that ended though nobody had killed them, with what they said. */
+  /** Workers that ended though nobody had killed them, or not as they should, with what they said. */
   readonly fallen: string[] = [];
 
   constructor(program: string, task: Omit<Task, "by">, guard: Guard) {
@@ -34,66 +42,83 @@ export class Crew {
     const by = `w${this.#hired}`;
     const env = { ...process.env, WRIT_CHAOS_TASK: JSON.stringify({ ...this.#task, by } satisfies Task) };
     const child = this.#guard.keep(spawn(process.execPath, [this.#program], { env, stdio: "pipe" }));
-    const hand: Hand = { by, child, isReady: false, isAsleep: false, isDismissed: false };
+    const gone = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    const hand: Hand = { by, child, gone, isFree: false, isDismissed: false, faints: () => {} };
     this.#hands.add(hand);
-    let said = "";
+    child.stdin.on("error", () => {}); // It died before it could be told.
     child.stdout.on("data", (text: Buffer) => {
-      if (`${text}`.includes(READY)) hand.isReady = true;
+      if (`${text}`.includes(READY)) hand.isFree = true;
+      if (`${text}`.includes(FAINTS)) hand.faints();
     });
+    let said = "";
     child.stderr.on("data", (text: Buffer) => {
       said = `${said}${text}`.slice(-2_000);
     });
-    child.once("close", (code, signal) => {
-      this.#hands.delete(hand);
-      if (!hand.isDismissed) this.fallen.push(`${by} ended with ${signal ?? code}: ${said}`);
-      else if (code !== 0 && signal !== "SIGKILL") this.fallen.push(`${by} did not end well: ${code} ${said}`);
-    });
+    child.once("close", (code, signal) => this.#closed(hand, signal ?? code, said));
   }
 
-  /** Those who are at work and not asleep. */
-  #awake(): readonly Hand[] {
-    return [...this.#hands].filter(({ isReady, isAsleep, isDismissed }) => isReady && !isAsleep && !isDismissed);
+  #closed(hand: Hand, how: number | string | null, said: string): void {
+    this.#hands.delete(hand);
+    const isMeant = hand.isDismissed && (how === 0 || how === "SIGKILL");
+    if (!isMeant) this.fallen.push(`${hand.by} ended with ${how}: ${said}`);
   }
 
-  /** Kills one of those at work, and hires another. False: nobody was at work. */
-  kill(choose: (count: number) => number): boolean {
-    const awake = this.#awake();
-    const hand = awake[choose(awake.length)];
+  #choose(choose: Choice): Hand | undefined {
+    const free = [...this.#hands].filter(({ isFree }) => isFree);
+    const hand = free[choose(free.length)];
+    if (hand !== undefined) hand.isFree = false;
+    return hand;
+  }
+
+  /** Kills one of those at work, at a place on its road or wherever it is, and hires another. False: nobody was at work. */
+  async kill(choose: Choice, at: Failpoint | null): Promise<boolean> {
+    const hand = this.#choose(choose);
     if (hand === undefined) return false;
     hand.isDismissed = true;
+    if (at !== null) await Promise.race([hand.gone, order(hand, { do: "die", at })]);
     hand.child.kill("SIGKILL");
     this.hire();
     return true;
   }
 
   /** Stops one of those at work, and lets it go on after a while, as if nothing had been. */
-  async sleep(choose: (count: number) => number, ms: number): Promise<boolean> {
-    const awake = this.#awake();
-    const hand = awake[choose(awake.length)];
+  async sleep(choose: Choice, ms: number, at: Failpoint | null): Promise<boolean> {
+    const hand = this.#choose(choose);
     if (hand === undefined) return false;
-    hand.isAsleep = true;
+    const faints = new Promise<void>((resolve) => {
+      hand.faints = resolve;
+    });
+    if (at !== null) await Promise.race([faints, order(hand, { do: "faint", at })]);
     hand.child.kill("SIGSTOP");
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await pause(ms);
     hand.child.kill("SIGCONT");
-    hand.isAsleep = false;
+    hand.isFree = true;
     return true;
   }
 
   /** Asks everyone to finish and go; whoever is still there after this time is killed and named. */
   async dismiss(withinMs: number): Promise<readonly string[]> {
     const hands = [...this.#hands];
-    const gone = Promise.all(
-      hands.map(({ child }) => new Promise<void>((resolve) => child.once("close", () => resolve()))),
-    );
     for (const hand of hands) {
       hand.isDismissed = true;
       hand.child.kill("SIGTERM");
     }
-    const patience = new Promise<void>((resolve) => setTimeout(resolve, withinMs).unref());
-    await Promise.race([gone, patience]);
+    const gone = Promise.all(hands.map((hand) => hand.gone));
+    await Promise.race([gone, pause(withinMs)]);
     const late = [...this.#hands];
     for (const { child } of late) child.kill("SIGKILL");
     await gone;
     return late.map(({ by }) => `${by} did not come to its end`);
   }
+}
+
+/** Tells it, and waits so long that it can have been done. */
+function order({ child }: Hand, told: Omit<Order, "until">): Promise<void> {
+  const until = Date.now() + waitForPlaceMs;
+  child.stdin.write(`${JSON.stringify({ ...told, until } satisfies Order)}\n`);
+  return pause(waitForPlaceMs);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -1,4 +1,5 @@
 import type { Rng } from "../sim/rng.ts";
+import { type Failpoint, failpoints } from "../src/engine/failpoint.ts";
 import type { Cut, Passage } from "../tests/postgres/passage.ts";
 import type { Crew } from "./crew.ts";
 import type { Pen } from "./recorder.ts";
@@ -31,12 +32,16 @@ interface Field {
   readonly rng: Rng;
 }
 
+/** Those that a worker passes; the others are for whoever asks and approves. */
+const places = failpoints.filter((point) => !/^(accept|approve)\./.test(point));
+
 /** Strikes in all ways at once, each at its own rate, until it is told to stop. */
 export class Nemesis {
   readonly blows: Blows = { worker_kills: 0, zombies: 0, server_faults: 0, terminated: 0, cuts: 0 };
   readonly #field: Field;
   readonly #stop = new AbortController();
   #work: Promise<unknown> = Promise.resolve();
+  #isDown = false;
 
   constructor(field: Field) {
     this.#field = field;
@@ -58,32 +63,45 @@ export class Nemesis {
     await this.#work;
   }
 
+  /** One does not wait for the other to be over. */
   async #every(ms: number, strike: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
+    const strikes = new Set<Promise<void>>();
     for (;;) {
       await pause(ms * (0.5 + this.#field.rng.float()), signal);
-      if (signal.aborted) return;
-      await strike();
+      if (signal.aborted) break;
+      const under = strike().finally(() => strikes.delete(under));
+      strikes.add(under);
     }
+    await Promise.all(strikes);
   }
 
   readonly #choose = (count: number): number => this.#field.rng.below(Math.max(1, count));
 
+  /** Every other time at a place on the road, else at a moment that nobody has chosen. */
+  #place(): Failpoint | null {
+    const { rng } = this.#field;
+    return rng.below(2) === 0 ? null : (places[rng.below(places.length)] ?? null);
+  }
+
   async #kill(): Promise<void> {
-    if (this.#field.crew.kill(this.#choose)) this.blows.worker_kills += 1;
+    if (await this.#field.crew.kill(this.#choose, this.#place())) this.blows.worker_kills += 1;
   }
 
   async #sleep(leastMs: number): Promise<void> {
-    if (await this.#field.crew.sleep(this.#choose, leastMs * (1 + this.#field.rng.float() / 2)))
-      this.blows.zombies += 1;
+    const ms = leastMs * (1 + this.#field.rng.float() / 2);
+    if (await this.#field.crew.sleep(this.#choose, ms, this.#place())) this.blows.zombies += 1;
   }
 
   async #fall(): Promise<void> {
     const { server, pen } = this.#field;
+    if (this.#isDown) return;
+    this.#isDown = true;
     pen.write({ server: "dies" });
     await server.fall(falls[this.blows.server_faults % falls.length] ?? "killed");
     pen.write({ server: "is back" });
     this.blows.server_faults += 1;
+    this.#isDown = false;
   }
 
   async #terminate(): Promise<void> {

@@ -1,9 +1,12 @@
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
 import type { Store } from "../src/core/store.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import type { Failpoint } from "../src/engine/failpoint.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { tenants } from "./plans.ts";
 import { Pen, recorded } from "./recorder.ts";
-import { READY, type Task } from "./task.ts";
+import { FAINTS, type Order, READY, type Task } from "./task.ts";
 import { toolsOf } from "./tools.ts";
 import { Witness } from "./witness.ts";
 
@@ -13,7 +16,7 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMostMs));
 }
 
-/** A server that is away when a worker starts comes back, and the worker is started again by whoever looks after it. */
+/** A server that is away when a worker starts comes back. */
 async function opened({ url, leaseMs }: Task): Promise<Store> {
   for (;;) {
     try {
@@ -24,10 +27,27 @@ async function opened({ url, leaseMs }: Task): Promise<Store> {
   }
 }
 
+/** Does as it is told by whoever started it, and ends when they are gone: nobody would look at what it does. */
+function obeying(): (point: Failpoint) => void {
+  let order: Order | null = null;
+  const orders = createInterface({ input: process.stdin });
+  orders.on("line", (line) => {
+    order = JSON.parse(line) as Order;
+  });
+  orders.on("close", () => process.exit(3));
+  return (point) => {
+    if (order?.at !== point || order.until < Date.now()) return;
+    const told = order;
+    order = null;
+    if (told.do === "die") process.kill(process.pid, "SIGKILL");
+    writeSync(1, FAINTS);
+    process.kill(process.pid, "SIGSTOP");
+  };
+}
+
 async function main(task: Task): Promise<void> {
   const { by } = task;
-  // Whoever started it is gone: nobody would ever look at what it does.
-  process.stdin.on("end", () => process.exit(3)).resume();
+  const failpoint = obeying();
   const witness = new Witness(task.world, by);
   const store = recorded(await opened(task), new Pen(task.history), by);
   const engine = await createEngine({
@@ -35,9 +55,10 @@ async function main(task: Task): Promise<void> {
     tools: toolsOf(witness, { pause, now: Date.now }),
     tenants: Object.fromEntries(tenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
     onNotice: async ({ notice_id }) => void witness.act("notice", notice_id, ""),
+    failpoint,
   });
   process.once("SIGTERM", () => void engine.close().then(() => process.exit(0)));
-  process.stdout.write(READY);
+  writeSync(1, READY);
 }
 
 await main(JSON.parse(process.env.WRIT_CHAOS_TASK ?? "{}") as Task);
