@@ -8,6 +8,8 @@ export interface Arguments {
   readonly workers: number;
   /** Where chance begins. */
   readonly seed: number;
+  /** A folder for the history of the ledger and for what the world saw. */
+  readonly keep: string | null;
 }
 
 /** Long enough for a thousand kills and a hundred falls of the server. */
@@ -23,6 +25,7 @@ export function readArguments(args: readonly string[], anySeed: number): Argumen
         seconds: { type: "string" },
         workers: { type: "string" },
         seed: { type: "string" },
+        keep: { type: "string" },
       },
     });
     const seconds = whole(values.seconds, secondsDefault);
@@ -30,7 +33,7 @@ export function readArguments(args: readonly string[], anySeed: number): Argumen
     const seed = whole(values.seed, anySeed);
     if (seconds === null || workers === null || seed === null || seconds * workers === 0)
       return { wrong: "--seconds, --workers and --seed must be whole numbers, the first two from 1" };
-    return { json: values.json, seconds, workers, seed };
+    return { json: values.json, seconds, workers, seed, keep: values.keep ?? null };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

@@ -11,6 +11,7 @@ export function figuresOf({ runs, blows, sums, in_doubt, findings, violations }:
     duplicates: count("duplicate"),
     lost: count("lost"),
     stuck: count("stuck"),
+    untrue: count("untrue"),
     violations: violations.length,
   };
 }
@@ -21,12 +22,16 @@ const wanted = [
   ...(["unknown_landed", "unknown_not_landed", "in_doubt"] as const),
 ];
 
+/** What has not happened yet. */
+export function unseen(figures: Readonly<Record<(typeof wanted)[number], number>>): readonly string[] {
+  return wanted.filter((name) => figures[name] === 0);
+}
+
 /** Why the proof does not hold, or proves too little. */
 export function complaints(wreckage: Wreckage): readonly string[] {
-  const figures = figuresOf(wreckage);
   return [
     ...wreckage.findings.map(({ kind, what }) => `${kind}: ${what}`),
     ...wreckage.violations.map((what) => `not linearizable: ${what}`),
-    ...wanted.filter((name) => figures[name] === 0).map((name) => `${name} is 0: nothing was shown about it`),
+    ...unseen(figuresOf(wreckage)).map((name) => `${name} is 0: nothing was shown about it`),
   ];
 }

@@ -1,26 +1,25 @@
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundleOf, dist, root } from "../crash/bundle.ts";
 import { Rng } from "../sim/rng.ts";
+import type { Engine } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";
-import { migrate } from "../src/store/postgres/migrate.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { openPassage } from "../tests/postgres/passage.ts";
-import { check, type Journals } from "./checker.ts";
+import { type Remains, soFar, type Verdict, verdictOn } from "./aftermath.ts";
 import { Crew } from "./crew.ts";
-import { Driver, type Errand, isAtRest, tell } from "./driver.ts";
-import { grouped, push } from "./grouped.ts";
+import { Driver } from "./driver.ts";
 import { type Guard, guardOf } from "./guard.ts";
-import { historyOf, type Line, linesIn } from "./history.ts";
-import { type Finding, judge } from "./judge.ts";
+import type { Finding } from "./judge.ts";
 import { type Blows, Nemesis, type Rates } from "./nemesis.ts";
 import { jobOf, tenants } from "./plans.ts";
-import { hex, Pen, recorded } from "./recorder.ts";
+import { Pen, recorded } from "./recorder.ts";
+import { unseen } from "./report.ts";
 import { Server } from "./server.ts";
-import { type Sums, sumsOf } from "./sums.ts";
 import { toolsOf } from "./tools.ts";
-import { deedsIn, Witness } from "./witness.ts";
+import { Witness } from "./witness.ts";
 
 export interface Weather {
   readonly seconds: number;
@@ -30,27 +29,25 @@ export interface Weather {
   readonly leaseMs: number;
   readonly rates: Rates;
   readonly seed: number;
+  /** How long whatever is still under way when the faults stop may take to come to its end. */
+  readonly settleMs: number;
+  /** Where the history and the world are kept afterwards. */
+  readonly keep?: string | null;
   /** The built package under the workers. */
   readonly dist?: string;
   say(line: string): void;
 }
 
 /** What came of it. */
-export interface Wreckage {
-  readonly runs: number;
+export interface Wreckage extends Verdict {
   readonly blows: Blows;
-  readonly sums: Sums;
-  /** Acts that were in doubt, for good or for a while. */
-  readonly in_doubt: number;
-  readonly findings: readonly Finding[];
-  /** Why the history of the ledger cannot have been. */
-  readonly violations: readonly string[];
 }
 
 const role = "writ_chaos_app";
+const stepSeconds = 5;
 
-/** How long whatever is still under way when the faults stop may take to come to rest. */
-const settleMs = 60_000;
+/** After the last blow, until nobody can still be at something that they began before they were stopped. */
+const lullMs = 3_000;
 
 /** Workers, a server and those who strike at both, for some time; then peace, and judgement. */
 export async function storm(weather: Weather): Promise<Wreckage> {
@@ -72,6 +69,7 @@ class Storm {
   readonly #server: Server;
   readonly #guard: Guard;
   readonly #rng: Rng;
+  readonly #dist: string;
 
   constructor(weather: Weather, folder: string, server: Server, guard: Guard) {
     this.#weather = weather;
@@ -79,49 +77,69 @@ class Storm {
     this.#server = server;
     this.#guard = guard;
     this.#rng = new Rng(weather.seed);
-  }
-
-  get #world(): string {
-    return join(this.#folder, "world");
-  }
-
-  get #history(): string {
-    return join(this.#folder, "history");
+    this.#dist = weather.dist ?? dist;
   }
 
   async rage(): Promise<Wreckage> {
-    const { workers, clients, leaseMs, rates, seconds, say } = this.#weather;
+    const { workers, clients, leaseMs, rates, settleMs, say } = this.#weather;
     const url = await this.#prepared();
-    const program = await this.#program();
     const passage = await openPassage(url);
-    const pen = new Pen(this.#history);
-    const shared = { url: passage.url, leaseMs, world: this.#world, history: this.#history };
-    const crew = new Crew(program, shared, this.#guard);
-    const engine = await this.#engine(passage.url, "driver", pen);
+    const world = join(this.#folder, "world");
+    const history = join(this.#folder, "history");
+    const pen = new Pen(history);
+    const crew = new Crew(await this.#program(), { url: passage.url, leaseMs, world, history }, this.#guard);
+    const engine = await this.#onlooker(passage.url, "driver", pen);
     const driver = new Driver(engine, this.#jobs());
     const nemesis = new Nemesis({ crew, server: this.#server, passage, pen, rng: this.#rng });
     for (let count = 0; count < workers; count += 1) crew.hire();
     driver.begin(clients);
     nemesis.begin(rates);
-    for (let left = seconds; left > 0; left -= 10) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(10, left) * 1000));
-      say(`${left} s left: ${driver.errands.length} runs, ${JSON.stringify(nemesis.blows)}`);
-    }
+    await this.#wait(history, nemesis, () => driver.errands.length);
     await nemesis.stop();
     say("peace");
-    await driver.finish(settleMs);
-    const late = await crew.dismiss(20_000);
+    await new Promise((resolve) => setTimeout(resolve, lullMs));
+    const witness = new Witness(world, "witness");
+    await driver.finish(settleMs, (did, to) => witness.find(did, to));
+    const late = await crew.dismiss(settleMs);
     await engine.close();
     passage.end();
-    pen.close();
+    this.#keep([world, history]);
+    const verdict = await this.#judged({ errands: driver.errands, server: this.#server, world, history }, url);
     const stuck = [...late, ...crew.fallen].map((what): Finding => ({ kind: "stuck", what }));
-    const judged = await this.#judged(driver.errands, url);
-    return { ...judged, blows: nemesis.blows, findings: [...judged.findings, ...stuck] };
+    return { ...verdict, blows: nemesis.blows, findings: [...verdict.findings, ...stuck] };
   }
 
-  /** Tables, and a role that owns none of them. */
+  #keep(files: readonly string[]): void {
+    const { keep = null } = this.#weather;
+    if (keep === null) return;
+    mkdirSync(keep, { recursive: true });
+    for (const file of files) cpSync(file, join(keep, basename(file)));
+  }
+
+  /** For as long as it was asked for, and then until everything has happened once, if that does not take as long again. */
+  async #wait(history: string, nemesis: Nemesis, runs: () => number): Promise<void> {
+    const { seconds, say } = this.#weather;
+    for (let past = 0; past < 2 * seconds; past += stepSeconds) {
+      if (past >= seconds && (await this.#missing(history, nemesis)).length === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, stepSeconds * 1000));
+      say(`${past + stepSeconds} s: ${runs()} runs, ${JSON.stringify(nemesis.blows)}`);
+    }
+  }
+
+  async #missing(history: string, { blows }: Nemesis): Promise<readonly string[]> {
+    try {
+      const { sums, doubts } = await soFar({ history, server: this.#server });
+      return unseen({ ...blows, ...sums, in_doubt: doubts.length });
+    } catch {
+      return ["the server"]; // It is away.
+    }
+  }
+
+  /** Tables as the built package makes them, and a role that owns none of them. */
   async #prepared(): Promise<string> {
     await this.#server.ask(`create role ${role} login`);
+    const door = pathToFileURL(join(this.#dist, "postgres.js")).href;
+    const { migrate } = (await import(door)) as typeof import("../src/postgres.ts");
     await migrate(this.#server.url, { grant: role });
     const url = new URL(this.#server.url);
     url.username = role;
@@ -132,7 +150,7 @@ class Storm {
     writeFileSync(join(this.#folder, "package.json"), `{ "type": "module" }\n`);
     symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
     const out = join(this.#folder, "programs");
-    await bundleOf({ worker: join(root, "chaos", "worker.ts") }, "postgres", this.#weather.dist ?? dist, out);
+    await bundleOf({ worker: join(root, "chaos", "worker.ts") }, "postgres", this.#dist, out);
     return join(out, "worker.js");
   }
 
@@ -142,63 +160,23 @@ class Storm {
   }
 
   /** Looks and decides; whoever executes is in a process of its own. */
-  async #engine(url: string, by: string, pen: Pen) {
+  async #onlooker(url: string, by: string, pen: Pen): Promise<Engine> {
     const store = await postgres(url, { leaseMs: this.#weather.leaseMs });
     const idle = { pause: async () => {}, now: () => 0 };
     return createEngine({
       store: recorded(store, pen, by),
-      tools: toolsOf(new Witness(this.#world, by), idle),
+      tools: toolsOf(new Witness(join(this.#folder, "nowhere"), by), idle),
       tenants: Object.fromEntries(tenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
       work: false,
     });
   }
 
-  async #judged(errands: readonly Errand[], url: string): Promise<Omit<Wreckage, "blows">> {
-    const pen = new Pen(join(this.#folder, "afterwards"));
-    const engine = await this.#engine(url, "judge", pen);
-    const deeds = grouped(deedsIn(this.#world), ({ to }) => nameIn(to));
-    const findings: Finding[] = [];
-    for (const errand of errands) {
-      const { job, run_id } = errand;
-      if (run_id === null) continue;
-      const handle = await engine.run(run_id, { principal: { id: "ana", kind: "person", tenant: job.tenant } });
-      const now = await handle.now();
-      for (const [step, result] of Object.entries(now.steps))
-        if (errand.told.has(step)) tell(errand, step, result.state === "succeeded" ? result.output : result.state);
-      if (errand.told.has("the end")) tell(errand, "the end", now.status);
-      findings.push(...errand.changed.map((what): Finding => ({ kind: "lost", what })));
-      findings.push(...judge(job, now, deeds.get(job.name) ?? []));
-      if (!isAtRest(now)) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)}` });
+  async #judged(remains: Omit<Remains, "engine">, url: string): Promise<Verdict> {
+    const engine = await this.#onlooker(url, "judge", new Pen(join(this.#folder, "afterwards")));
+    try {
+      return await verdictOn({ ...remains, engine });
+    } finally {
+      await engine.close();
     }
-    for (const tenant of tenants) {
-      const { broken } = await engine.audit({ principal: { id: "ana", kind: "person", tenant } });
-      for (const { run_id, what } of broken) findings.push({ kind: "lost", what: `${run_id}: ${what}` });
-    }
-    await engine.close();
-    const history = historyOf(linesIn<Line>(readFileSync(this.#history, "utf8")));
-    const { journals, doubts } = await this.#journals();
-    return {
-      runs: errands.length,
-      sums: sumsOf(history, journals),
-      in_doubt: doubts,
-      findings,
-      violations: check(history, journals),
-    };
   }
-
-  async #journals(): Promise<{ readonly journals: Journals; readonly doubts: number }> {
-    const journals = new Map<string, string[]>();
-    let doubts = 0;
-    const text = "select run, type, hash from writ.event order by tenant, run, position";
-    for (const [run, type, hash] of await this.#server.rows<readonly [string, string, Uint8Array]>(text)) {
-      push(journals, run, hex(hash));
-      if (type === "step.doubted") doubts += 1;
-    }
-    return { journals, doubts };
-  }
-}
-
-/** "job 17 act" is of "job 17". */
-function nameIn(to: string): string {
-  return to.split(" ").slice(0, 2).join(" ");
 }

@@ -18,8 +18,8 @@ export interface Pace {
 }
 
 /** How long a call can be under way at most; what stays longer is lost on the way. Zombies sleep less than this in sum. */
-const timeoutMs = 2_000;
-const settleAfterMs = 8_000;
+const timeoutMs = 1_500;
+const settleAfterMs = 5_000;
 
 /** The tools of all workers. Their names say what the world promises about them. */
 export function toolsOf(witness: Witness, { pause, now }: Pace): readonly Tool[] {

@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import type { Engine } from "../src/engine/api.ts";
+import { check, type Journals } from "./checker.ts";
+import { type Errand, listen } from "./driver.ts";
+import { grouped, push } from "./grouped.ts";
+import { type History, historyOf, type Line, linesIn } from "./history.ts";
+import { type Finding, judge } from "./judge.ts";
+import { tenants } from "./plans.ts";
+import { hex } from "./recorder.ts";
+import type { Server } from "./server.ts";
+import { type Sums, sumsOf } from "./sums.ts";
+import { deedsIn } from "./witness.ts";
+
+/** What is left when all is over. */
+export interface Remains {
+  readonly errands: readonly Errand[];
+  readonly server: Server;
+  /** Only looks. */
+  readonly engine: Engine;
+  readonly world: string;
+  readonly history: string;
+}
+
+/** What there is to say about it. */
+export interface Verdict {
+  readonly runs: number;
+  readonly sums: Sums;
+  /** Acts that were in doubt, for good or for a while. */
+  readonly in_doubt: number;
+  readonly findings: readonly Finding[];
+  /** Why the history of the ledger cannot have been. */
+  readonly violations: readonly string[];
+}
+
+/** What can be counted while it is not over. */
+export async function soFar({ server, history }: Pick<Remains, "server" | "history">) {
+  const told = historyOf(linesIn<Line>(readFileSync(history, "utf8")));
+  const events = await eventsIn(server);
+  const journals = journalsOf(events);
+  const doubts = events.filter(({ type }) => type === "step.doubted");
+  return { told, journals, doubts, sums: sumsOf(told, journals) };
+}
+
+export async function verdictOn(remains: Remains): Promise<Verdict> {
+  const { errands, server } = remains;
+  const { told: history, journals, doubts, sums } = await soFar(remains);
+  return {
+    runs: errands.length,
+    sums,
+    in_doubt: doubts.length,
+    findings: [
+      ...(await onErrands(remains)),
+      ...(await onRecord(remains.engine)),
+      ...(await onLeftovers(server)),
+      ...doubts.filter((doubt) => !isHonest(doubt, history)).map(falseDoubt),
+    ],
+    violations: check(history, journals),
+  };
+}
+
+async function onErrands({ errands, engine, world }: Remains): Promise<readonly Finding[]> {
+  const deeds = grouped(deedsIn(world), ({ to }) => nameIn(to));
+  const findings: Finding[] = [];
+  for (const errand of errands) {
+    const { job, run_id, failed } = errand;
+    if (failed !== null) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${failed}` });
+    if (run_id === null) continue;
+    const handle = await engine.run(run_id, { principal: { id: "ana", kind: "person", tenant: job.tenant } });
+    const now = await handle.now();
+    listen(errand, now);
+    findings.push(...errand.changed.map((what): Finding => ({ kind: "lost", what })));
+    findings.push(...judge(job, now, deeds.get(job.name) ?? []));
+    if (!now.final) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)}` });
+  }
+  return findings;
+}
+
+/** "job 17 act" is of "job 17". */
+function nameIn(to: string): string {
+  return to.split(" ").slice(0, 2).join(" ");
+}
+
+/** Every hash and every row is what the events add up to. */
+async function onRecord(engine: Engine): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const tenant of tenants) {
+    const { broken, tallies } = await engine.audit({ principal: { id: "ana", kind: "person", tenant } });
+    for (const { run_id, what } of broken) findings.push({ kind: "lost", what: `${run_id}: ${what}` });
+    for (const { tally } of tallies) findings.push({ kind: "lost", what: `the tally ${tally} does not add up` });
+  }
+  return findings;
+}
+
+/** Whoever goes gives back what they hold, and every message was delivered. */
+async function onLeftovers(server: Server): Promise<readonly Finding[]> {
+  const leases = await server.rows<readonly [string]>("select run from writ.lease where until > writ.now_ms()");
+  const notices = await server.rows<readonly [string]>("select key from writ.rows where kind = 'notice'");
+  return [
+    ...leases.map(([run]): Finding => ({ kind: "stuck", what: `${run} is held by someone who is gone` })),
+    ...notices.map(([notice]): Finding => ({ kind: "stuck", what: `${notice} was not delivered` })),
+  ];
+}
+
+interface Stored {
+  readonly run: string;
+  readonly type: string;
+  readonly hash: string;
+  readonly body: string;
+}
+
+async function eventsIn(server: Server): Promise<readonly Stored[]> {
+  const text = "select run, type, hash, body from writ.event order by tenant, run, position";
+  const rows = await server.rows<readonly [string, string, Uint8Array, string]>(text);
+  return rows.map(([run, type, hash, body]) => ({ run, type, hash: hex(hash), body }));
+}
+
+function journalsOf(events: readonly Stored[]): Journals {
+  const journals = new Map<string, string[]>();
+  for (const { run, hash } of events) push(journals, run, hash);
+  return journals;
+}
+
+/**
+ * In doubt is only what nobody can know: the tool may have been called, since its marker may have been written; or the server
+ * fell, and a marker that is not there proves nothing.
+ */
+function isHonest({ run, hash, body }: Stored, { calls, outages }: History): boolean {
+  const { step_id, attempt } = JSON.parse(body) as { readonly step_id: string; readonly attempt: number };
+  const ofRun = calls.filter(({ asked }) => runOf(asked) === run);
+  // Also where it was refused: it was asked for again, perhaps, because the answer to the first time was lost.
+  const isMarked = ofRun.some(
+    ({ asked }) => asked.do === "mark" && asked.step === step_id && asked.attempt === attempt,
+  );
+  if (isMarked) return true;
+  const begun = ofRun[0]?.from ?? 0;
+  const doubted = ofRun.find(({ asked }) => asked.do === "append" && asked.hashes.includes(hash))?.to ?? 0;
+  return outages.some(({ from, to }) => from < doubted && to > begun);
+}
+
+function runOf(asked: History["calls"][number]["asked"]): string | null {
+  if (asked.do === "mark") return asked.right[0];
+  return asked.do === "append" ? asked.run : null;
+}
+
+function falseDoubt({ run, body }: Stored): Finding {
+  return { kind: "untrue", what: `${run} doubts what it could know: ${body}` };
+}
