@@ -111,6 +111,11 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
   const givenNow = () => clock?.now() ?? null;
   const { nextDue, ...leases } = claims({ calls, leaseMs, givenNow, serverClock: server, renewals: thread });
   let boot = await bootOf(calls);
+  const heard = (name: string): void => {
+    boot = name;
+  };
+  // The server may have crashed since the last connection was made: what is started from now on is to name its boot of now.
+  pools.others.on("connect", () => void bootOf(calls).then(heard, () => {}));
   await nextDue(); // Tells the time.
   return {
     clock: clock ?? server,
@@ -124,9 +129,7 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
     ...blobs(calls),
     ...leases,
     nextDue,
-    ...markers(calls, (heard) => {
-      boot = heard;
-    }),
+    ...markers(calls, heard),
     watch,
     // As many as like; each run has one.
     lockWorker: async () => thread.start(),
