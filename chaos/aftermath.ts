@@ -27,6 +27,8 @@ export interface Verdict {
   readonly sums: Sums;
   /** Acts that were in doubt, for good or for a while. */
   readonly in_doubt: number;
+  /** Of them, those that could have been known. */
+  readonly needless: number;
   readonly findings: readonly Finding[];
   /** Why the history of the ledger cannot have been. */
   readonly violations: readonly string[];
@@ -48,12 +50,8 @@ export async function verdictOn(remains: Remains): Promise<Verdict> {
     runs: errands.length,
     sums,
     in_doubt: doubts.length,
-    findings: [
-      ...(await onErrands(remains)),
-      ...(await onRecord(remains.engine)),
-      ...(await onLeftovers(server)),
-      ...doubts.filter((doubt) => !isHonest(doubt, history)).map(falseDoubt),
-    ],
+    needless: doubts.filter((doubt) => !isNeeded(doubt, history)).length,
+    findings: [...(await onErrands(remains)), ...(await onRecord(remains.engine)), ...(await onLeftovers(server))],
     violations: check(history, journals),
   };
 }
@@ -124,7 +122,7 @@ function journalsOf(events: readonly Stored[]): Journals {
  * In doubt is only what nobody can know: the tool may have been called, since its marker may have been written; or the server
  * fell, and a marker that is not there proves nothing.
  */
-function isHonest({ run, hash, body }: Stored, { calls, outages }: History): boolean {
+function isNeeded({ run, hash, body }: Stored, { calls, outages }: History): boolean {
   const { step_id, attempt } = JSON.parse(body) as { readonly step_id: string; readonly attempt: number };
   const ofRun = calls.filter(({ asked }) => runOf(asked) === run);
   // Also where it was refused: it was asked for again, perhaps, because the answer to the first time was lost.
@@ -140,8 +138,4 @@ function isHonest({ run, hash, body }: Stored, { calls, outages }: History): boo
 function runOf(asked: History["calls"][number]["asked"]): string | null {
   if (asked.do === "mark") return asked.right[0];
   return asked.do === "append" ? asked.run : null;
-}
-
-function falseDoubt({ run, body }: Stored): Finding {
-  return { kind: "untrue", what: `${run} doubts what it could know: ${body}` };
 }

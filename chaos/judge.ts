@@ -5,7 +5,7 @@ import type { Deed } from "./witness.ts";
 
 /** What must not be. */
 export interface Finding {
-  readonly kind: "duplicate" | "lost" | "stuck" | "untrue";
+  readonly kind: "duplicate" | "lost" | "stuck";
   readonly what: string;
 }
 

@@ -150,7 +150,8 @@ class Storm {
     writeFileSync(join(this.#folder, "package.json"), `{ "type": "module" }\n`);
     symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
     const out = join(this.#folder, "programs");
-    await bundleOf({ worker: join(root, "chaos", "worker.ts") }, "postgres", this.#dist, out);
+    const beside = ["migrations", "renewal-thread.js"].map((name) => `store/postgres/${name}`);
+    await bundleOf({ worker: join(root, "chaos", "worker.ts") }, beside, this.#dist, out);
     return join(out, "worker.js");
   }
 

@@ -1,5 +1,5 @@
 import { cpSync, existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
@@ -24,13 +24,13 @@ export type Program = (typeof programs)[number];
  */
 export function bundle(built: string, out: string): Promise<void> {
   const input = Object.fromEntries(programs.map((name) => [name, join(root, "crash", `${name}.ts`)]));
-  return bundleOf(input, "sqlite", built, out);
+  return bundleOf(input, ["store/sqlite/migrations"], built, out);
 }
 
-/** The same for any programs and the store they use. */
+/** The same for any programs, with what the package looks for beside its own files. */
 export async function bundleOf(
   input: Readonly<Record<string, string>>,
-  store: "sqlite" | "postgres",
+  beside: readonly string[],
   built: string,
   out: string,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function bundleOf(
       },
     },
   });
-  cpSync(join(built, `store/${store}/migrations`), join(out, "migrations"), { recursive: true });
+  for (const path of beside) cpSync(join(built, path), join(out, basename(path)), { recursive: true });
 }
 
 /** What our programs import from the source is taken from the built package instead. */

@@ -268,6 +268,7 @@ describe("the figures of chaos", () => {
     blows: { worker_kills: 3, zombies: 1, server_faults: 1, terminated: 1, cuts: 4 },
     sums: { takeovers: 2, fenced: 1, unknown_commits: 2, unknown_landed: 1, unknown_not_landed: 1 },
     in_doubt: 1,
+    needless: 0,
     findings: [],
     violations: [],
   };
@@ -288,6 +289,8 @@ describe("the figures of chaos", () => {
     expect(complaints({ ...calm, findings: [{ kind: "lost", what: "it" }] })).toEqual(["lost: it"]);
     expect(complaints({ ...calm, violations: ["it"] })).toHaveLength(1);
     expect(complaints({ ...calm, in_doubt: 0 })).toHaveLength(1);
+    expect(complaints({ ...calm, in_doubt: 40, needless: 3 })).toEqual([]);
+    expect(complaints({ ...calm, in_doubt: 40, needless: 4 })).toHaveLength(1);
     expect(complaints({ ...calm, sums: { ...calm.sums, fenced: 0, unknown_landed: 0 } })).toHaveLength(2);
   });
 
