@@ -50,7 +50,8 @@ export async function drive(stand: Stand): Promise<Rested> {
     store,
     tools: parts.flatMap(toolsOf),
     tenants: { demo: { mode: "auto_exec" } },
-    ...(gateMs !== undefined && { limits: { gateMs } }),
+    // No run is to blame for what kills its process here.
+    limits: { takeovers: 1_000_000, ...(gateMs !== undefined && { gateMs }) },
     dice: () => 0,
     failpoint: at,
     onNotice: async ({ notice_id }) => bell.note({ did: "notice", to: notice_id }),

@@ -51,9 +51,10 @@ export class Agenda implements Clock, Timers {
     return this.#now - START;
   }
 
-  /** Nobody waits for an answer that could come now. */
+  /** Nobody waits for an answer that could come now, and nothing that is to be written is on its way. */
   get quiet(): boolean {
-    return this.#ready.length === 0;
+    const isOnItsWay = ({ name, owner, off }: Dated) => name === "append" && !off && !this.#dead.has(owner);
+    return this.#ready.length === 0 && !this.#dated.some(isOnItsWay);
   }
 
   /** May be answered at any moment from now on. */

@@ -42,6 +42,7 @@ export const counted = [
   "retries",
   "cancels",
   "resumes",
+  "poisoned",
   "undos",
   "undosFailed",
   "errands",

@@ -44,6 +44,7 @@ export function faultyStore(scene: Scene, life: Life): Store {
     renew: (claims) => at("renew", "", () => renewed(scene, claims)),
     release: (claim) => at("release", claim.run, () => released(scene, life, claim)),
     nextDue: () => at("nextDue", "", () => store.nextDue()),
+    predecessor: (claim) => at("predecessor", claim.run, () => store.predecessor(claim)),
     mark: (claim, step, attempt) => at("mark", step, () => marked(scene, store.mark(claim, step, attempt))),
     marked: (tenant, run, step, attempt, started) =>
       at("marked", step, () => store.marked(tenant, run, step, attempt, started === scene.boot ? store.boot : "")),

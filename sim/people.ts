@@ -34,6 +34,7 @@ export class People {
   calm(): void {
     this.#calm = true;
     for (const kept of this.#scene.record.all()) {
+      if (kept.run.poison !== null) this.#release(kept);
       for (const { standing, spec } of kept.run.steps) {
         if (standing.state === "waiting_approval") this.#decide(kept, standing.gate_id);
         if (standing.state === "in_doubt") this.#lookAt(kept, spec.step_id);
@@ -63,6 +64,10 @@ export class People {
         break;
       case "run.resumed":
         counts.resumes += 1;
+        break;
+      case "run.poisoned":
+        counts.poisoned += 1;
+        this.#release(kept);
         break;
       case "step.uncompensated":
         counts.undosFailed += 1;
@@ -192,6 +197,16 @@ export class People {
       const status = kept.run.ended?.status;
       if (status !== "partial" && status !== "failed") return "not needed";
       const again = () => this.#resume(kept);
+      return this.#go(again, (engine) => engine.resume(id, { principal: person(kept, "ana") }));
+    });
+  }
+
+  /** Whatever is parked is looked into by someone, who lets it go on. */
+  #release(kept: Kept): void {
+    const { id } = kept.run;
+    this.#plan("release", id, this.#pause(), () => {
+      if (kept.run.poison === null || kept.run.ended !== null) return "not needed";
+      const again = () => this.#release(kept);
       return this.#go(again, (engine) => engine.resume(id, { principal: person(kept, "ana") }));
     });
   }

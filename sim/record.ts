@@ -12,6 +12,7 @@ import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
 import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
 import { judgeMoves } from "./laws/moves.ts";
+import { judgePoison } from "./laws/poison.ts";
 import { judgeStarts } from "./laws/starts.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
@@ -28,6 +29,8 @@ export interface Kept {
   told: number;
   /** Failed tries of a step since it was last begun anew. */
   readonly failures: Map<StepId, number>;
+  /** How many workers lost it in turn since it last came further. */
+  losses: number;
   /** Gates that let someone through, with the step they did it for. */
   readonly consumed: Map<string, StepId>;
   readonly charges: Map<string, number>;
@@ -107,10 +110,11 @@ export class RunRecord {
   memory(id: RunId): () => void {
     const kept = this.#kept.get(id);
     if (kept === undefined) return () => void this.#kept.delete(id);
-    const { run } = kept;
+    const { run, losses } = kept;
     const [failures, charges] = [new Map(kept.failures), new Map(kept.charges)];
     return () => {
       kept.run = run;
+      kept.losses = losses;
       become(kept.failures, failures);
       become(kept.charges, charges);
     };
@@ -128,6 +132,7 @@ export class RunRecord {
         until: 0,
         told: 0,
         failures: new Map(),
+        losses: 0,
         consumed: new Map(),
         charges,
       };
@@ -144,6 +149,7 @@ export class RunRecord {
     judgeMoves(fact);
     judgeStarts(fact);
     judgeLife(fact);
+    judgePoison(fact);
     judgeGates(fact);
     judgeActs(fact);
     for (const witness of this.#witnesses) witness(fact);

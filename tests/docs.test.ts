@@ -77,6 +77,8 @@ function limitsPage(): string {
     errandsPerStep: "errands one step may leave",
     noticesPerStep: "notices one step may leave",
     noticeMs: "milliseconds `onNotice` may take for one; then it is tried again, and the next goes out",
+    takeovers:
+      "workers that may take a run, one after the other, from one that never gave it back, with nothing to show; then it is parked as `poison`",
   });
   return [
     "# Limits\n",

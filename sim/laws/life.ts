@@ -52,7 +52,7 @@ function ending({ scene, before, event, after }: Fact): void {
 
 /** I8: whoever waits has someone or something that will wake it. */
 export function judgeWaking(scene: Scene, after: Run): void {
-  if (after.ended !== null) return;
+  if (after.ended !== null || after.poison !== null) return;
   let moves = false;
   for (const step of after.steps) {
     const wrong = sleeper(after, step);

@@ -95,6 +95,19 @@ export const governing: readonly Planted[] = [
       'await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });\n await this.#isTaken(delivery.notice, onNotice);\n if (this.#stopped)',
   },
   {
+    name: "a run that is parked goes on",
+    file: `${decide}/start.js`,
+    find: "if (run.poison !== null || !startable(step, now))",
+    replace: "if (!startable(step, now))",
+    also: { file: "engine/held-run.js", find: "if (this.run.poison !== null)", replace: "if (this.run.id === null)" },
+  },
+  {
+    name: "nobody minds how many workers a run has killed",
+    file: `${decide}/takeover.js`,
+    find: "if (times < most)",
+    replace: "if (times < most + 1)",
+  },
+  {
     name: "a late value is dropped",
     file: `${decide}/end.js`,
     find: 'if (act !== null && ending.how === "value")',

@@ -25,6 +25,10 @@ function runText(event: RunEvent): Line {
       return line`cancelled by ${event.by}${because(event.reason)}`;
     case "run.resumed":
       return line`resumed by ${event.by}${because(event.reason)}`;
+    case "run.taken":
+      return line`taken by ${event.by} from ${event.from}, which never let it go; under way: ${event.steps.join(", ")}`;
+    case "run.poisoned":
+      return line`parked: its workers were lost one after the other, and nothing came of it`;
     case "run.ended":
       return line`${event.status}`;
     case "notice.delivered":

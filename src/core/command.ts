@@ -1,5 +1,5 @@
 import type { Mode } from "./effect.ts";
-import type { BoxVersion, Cause, InFlight, Notice, Pin, Request, StepEvent } from "./event.ts";
+import type { BoxVersion, Cause, InFlight, Notice, Pin, Request, StepEvent, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -47,7 +47,8 @@ export type Command = { readonly now: Instant } & (
       /** For an undo: the world was looked at and the act is gone. */
       readonly confirmed: boolean;
     }
-  | { readonly type: "recover"; readonly found: readonly Found[] }
+  /** `taken`: null where nobody lost the run. */
+  | { readonly type: "recover"; readonly found: readonly Found[]; readonly taken: Taking | null }
   | {
       readonly type: "settle";
       readonly step_id: StepId;
@@ -137,6 +138,11 @@ export interface Found {
   readonly step_id: StepId;
   readonly mark: "yes" | "no" | "unknown";
   readonly tool: ToolFacts | null;
+}
+
+/** Who takes the run from whom, and how many may do so in turn before the run is to blame. */
+export interface Taking extends Pick<Takeover, "by" | "from" | "epoch"> {
+  readonly most: number;
 }
 
 export type Resolution =

@@ -1,6 +1,6 @@
 import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
-import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
+import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
@@ -36,7 +36,24 @@ export type RunEvent =
   | { readonly type: "cancel.requested"; readonly by: string; readonly reason: string }
   | { readonly type: "run.resumed"; readonly by: string; readonly reason: string }
   | { readonly type: "run.ended"; readonly status: EndStatus }
+  /** A worker took the run from one that never let it go. */
+  | ({ readonly type: "run.taken" } & Omit<Takeover, "at" | "position">)
+  /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
+  | { readonly type: "run.poisoned"; readonly notices: readonly Notice[] }
   | { readonly type: "notice.delivered"; readonly notice_id: string };
+
+/** A worker took the run from one that never let it go. Together they are the evidence against a run that kills its workers. */
+export interface Takeover {
+  readonly by: WorkerId;
+  /** Who held it, and is dead or was not heard of for as long as its lease lasted. */
+  readonly from: WorkerId;
+  readonly epoch: Epoch;
+  readonly at: Instant;
+  /** Of the event that says so: what came before it is how far the run had got. */
+  readonly position: number;
+  /** Those that may have been under way, as far as the journal tells. */
+  readonly steps: readonly StepId[];
+}
 
 export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
 

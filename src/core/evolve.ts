@@ -4,6 +4,7 @@ import { evolveStep } from "./evolve/step.ts";
 import { isIdle, resumed, withdrawn } from "./place.ts";
 import { full } from "./plan.ts";
 import { dependents } from "./plan-graph.ts";
+import { isProgress } from "./poison.ts";
 import type { MutableRun, Run } from "./run.ts";
 import { isUndo, type Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
@@ -32,6 +33,7 @@ function happened(run: MutableRun, event: Event): MutableRun {
   run.position += 1;
   run.fresh = [];
   run.deserted = NONE;
+  if (run.takeovers.length > 0 && isProgress(event)) run.takeovers = NONE;
   switch (event.type) {
     case "run.accepted":
       return born(run, event);
@@ -40,7 +42,14 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "cancel.requested":
       return cancelled(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
     case "run.resumed":
-      return resumed(run);
+      return run.poison === null ? resumed(run) : Object.assign(run, { poison: null });
+    case "run.taken": {
+      const { type: _type, ...taken } = event;
+      return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
+    }
+    case "run.poisoned":
+      run.notices = event.notices.reduce((notices, notice) => notices.set(notice.notice_id, notice), run.notices);
+      return Object.assign(run, { poison: { since: event.at } });
     case "run.ended":
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
     case "notice.delivered":

@@ -1,8 +1,9 @@
-import type { EndStatus, Parking, Reused } from "./event.ts";
+import type { EndStatus, Parking, Reused, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
 import { isResumable } from "./place.ts";
+import type { Poison } from "./poison.ts";
 import { type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
 /** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
@@ -17,6 +18,8 @@ export interface RunResult {
   readonly failed: readonly FailedStep[];
   readonly gates: readonly OpenGate[];
   readonly blocked_on: readonly Blocked[];
+  /** Present while the run is parked, because workers that held it were lost in turn and nothing came of it. */
+  readonly poison?: Poison & { readonly takeovers: readonly Takeover[] };
   /** What to do now, in a sentence; null when there is nothing to do. */
   readonly next: string | null;
   readonly spent: Spent;
@@ -97,9 +100,15 @@ export function resultOf(run: Run): RunResult {
     failed,
     gates: openGates(run),
     blocked_on,
+    ...(isParked(run) && { poison: { ...run.poison, takeovers: run.takeovers } }),
     next: nextStep(run, blocked_on),
     spent: run.spent,
   };
+}
+
+/** What has ended moves no more, whatever it was. */
+function isParked(run: Run): run is Run & { readonly poison: Poison } {
+  return run.poison !== null && run.ended === null;
 }
 
 /** What the step made, or what an earlier one made that answers for it. */
@@ -196,6 +205,7 @@ function awaited(step_id: StepId, { box, until }: Extract<Parking, { for: "signa
 
 /** What someone can do comes before what time will do. */
 function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
+  if (isParked(run)) return `find out what kills its workers, then resume run ${run.id} or cancel it`;
   const first = blocked.find(needsSomeone) ?? blocked[0];
   if (first !== undefined) return hint(run, first);
   const unfinished = run.ended?.status === "partial" || run.ended?.status === "failed";

@@ -1,5 +1,5 @@
 import { assert } from "./assert.ts";
-import type { BoxVersion, Event, Provenance, Request } from "./event.ts";
+import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type {
@@ -50,11 +50,11 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
     case "step.started":
       if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
       break;
+    case "run.poisoned":
+      puts.push(...noticePuts(event.notices, after.id, position));
+      break;
     case "step.succeeded":
-      for (const { notice_id } of event.notices ?? []) {
-        const row: NoticeRow = { notice_id, run_id: after.id, position };
-        puts.push(put("notice", notice_id, "any", row));
-      }
+      puts.push(...noticePuts(event.notices ?? [], after.id, position));
       if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
       if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
       break;
@@ -71,6 +71,13 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
       puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
       break;
   }
+}
+
+function noticePuts(notices: readonly Notice[], run_id: RunId, position: number): readonly Put[] {
+  return notices.map(({ notice_id }) => {
+    const row: NoticeRow = { notice_id, run_id, position };
+    return put("notice", notice_id, "any", row);
+  });
 }
 
 /** The rows of a signal that is waited for, sent or taken, as the journal of `run_id` says. */

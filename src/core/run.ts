@@ -1,10 +1,11 @@
 import { assert } from "./assert.ts";
 import { Calendar } from "./calendar.ts";
 import type { Mode } from "./effect.ts";
-import type { Call, Demand, Duplicate, EndStatus, Notice, Pin, Request } from "./event.ts";
+import type { Call, Demand, Duplicate, EndStatus, Notice, Pin, Request, Takeover } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
+import type { Poison } from "./poison.ts";
 import type { Principal } from "./principal.ts";
 import type { Pace, Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
@@ -50,6 +51,10 @@ export interface Run {
   readonly cancel: { readonly by: string; readonly reason: string } | null;
   /** The step that ended the plan. Nothing but an undo starts any more, until the run is resumed. */
   readonly stopped: StepId | null;
+  /** Those who took the run from one that never let it go, since it last came further. */
+  readonly takeovers: readonly Takeover[];
+  /** Not null: it is parked, and nothing starts until a person resumes it. */
+  readonly poison: Poison | null;
   readonly ended: { readonly status: EndStatus; readonly at: Instant } | null;
   readonly spent: Spent;
   /** Messages that nobody has delivered yet. */
@@ -118,6 +123,8 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     succeeded: 0,
     cancel: null,
     stopped: null,
+    takeovers: [],
+    poison: null,
     ended: null,
     spent: NOTHING_SPENT,
     notices: TrieMap.empty(),
@@ -148,10 +155,11 @@ export function outcomeId(run: RunId, step: StepId): string {
   return `out_${run.slice("run_".length)}_${step}`;
 }
 
-export type Status = "running" | "waiting" | EndStatus;
+export type Status = "running" | "waiting" | "poison" | EndStatus;
 
 export function statusOf(run: Run): Status {
   if (run.ended !== null) return run.ended.status;
+  if (run.poison !== null) return "poison";
   return run.paces.moving + run.paces.retrying > 0 ? "running" : "waiting";
 }
 
@@ -161,13 +169,13 @@ export function statusOf(run: Run): Status {
  */
 export function dueAt(run: Run): Instant | null {
   if (run.notices.size > 0) return run.accepted_at;
-  if (run.ended !== null) return null;
+  if (run.ended !== null || run.poison !== null) return null;
   return run.paces.moving > 0 || run.unserved.size > 0 ? run.accepted_at : nextWake(run);
 }
 
-/** The earliest timer of the run. */
+/** The earliest timer of the run; of one that is parked, none rings. */
 export function nextWake(run: Run): Instant | null {
-  return run.calendar.first?.at ?? null;
+  return run.poison === null ? (run.calendar.first?.at ?? null) : null;
 }
 
 /** Steps whose tool was not there, or not the one they were accepted with. */

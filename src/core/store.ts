@@ -34,6 +34,8 @@ export interface Store {
   claimDue(worker: WorkerId, limit: number): Promise<readonly Claim[]>;
   /** Keeps the leases alive. Answers with the claims that are lost. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;
+  /** Who held the run before this claim and never gave it back; null if nobody did, or if it is claimed again by now. */
+  predecessor(claim: Claim): Promise<WorkerId | null>;
   /** Gives a run back; ignored if the epoch has moved on. */
   release(claim: Claim): Promise<void>;
   /** When the earliest timer that is not yet due falls due. */

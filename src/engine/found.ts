@@ -1,5 +1,6 @@
-import type { Found } from "../core/command.ts";
-import type { Run } from "../core/run.ts";
+import type { Found, Taking } from "../core/command.ts";
+import { type Run, statusOf } from "../core/run.ts";
+import type { Claim } from "../core/store.ts";
 import type { Ports } from "./ports.ts";
 
 /** What the last holder of a run left under way, and what waited for a tool that is here now. */
@@ -14,4 +15,11 @@ export async function foundIn({ store, toolbox }: Ports, { tenant, id, steps }: 
     found.push({ step_id: spec.step_id, mark, tool });
   }
   return found;
+}
+
+/** From whom the run was taken while it had something to do; null if whoever held it last gave it back. */
+export async function takenFrom({ store, limits }: Ports, run: Run, claim: Claim): Promise<Taking | null> {
+  if (claim.epoch === 1 || statusOf(run) !== "running") return null;
+  const from = await store.predecessor(claim);
+  return from === null ? null : { by: claim.worker, from, epoch: claim.epoch, most: limits.takeovers };
 }

@@ -6,7 +6,7 @@ import { findStep, type Run, type Step, statusOf, wakeAt } from "../core/run.ts"
 import type { Claim } from "../core/store.ts";
 import { Alarms } from "./alarms.ts";
 import { Deliveries } from "./deliveries.ts";
-import { foundIn } from "./found.ts";
+import { foundIn, takenFrom } from "./found.ts";
 import { Handlers } from "./handlers.ts";
 import type { Hold } from "./hold.ts";
 import { Fenced, isStoreFault, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
@@ -97,13 +97,14 @@ export class HeldRun implements Listener {
 
   async #takeUp(): Promise<void> {
     const found = await foundIn(this.#ports, this.run);
-    if (found.length > 0) {
+    const taken = await takenFrom(this.#ports, this.run, this.claim);
+    if (found.length > 0 || taken !== null) {
       this.#ports.failpoint("recover.before");
-      await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found });
+      await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found, taken });
       this.#ports.failpoint("recover.after");
     }
     this.#begun = true;
-    for (const step of this.run.steps) this.#attend(step);
+    this.#attendAll();
     this.#deliveries.deliver();
     this.#walks.advance();
     this.#restIfDone();
@@ -178,6 +179,12 @@ export class HeldRun implements Listener {
       case "step.succeeded":
         if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         break;
+      case "run.poisoned":
+        this.#deliveries.deliver(event.notices);
+        break;
+      case "run.resumed":
+        this.#attendAll(); // What was parked is not among what has just become ready.
+        break;
       case "cancel.requested":
         this.#handlers.abortAll((step_id) =>
           fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`),
@@ -186,7 +193,12 @@ export class HeldRun implements Listener {
     }
   }
 
+  #attendAll(): void {
+    for (const step of this.run.steps) this.#attend(step);
+  }
+
   #attend(step: Step): void {
+    if (this.run.poison !== null) return; // Whatever it would do next may be what kills its workers.
     const { standing, spec } = step;
     if (standing.state === "ready") this.#walks.ready(step.index);
     if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settling.settle(spec.step_id);

@@ -44,6 +44,8 @@ export interface Limits {
   readonly noticesPerStep: number;
   /** How long whoever takes a notice may be silent before it is tried again. */
   readonly noticeMs: number;
+  /** How many workers may take a run in turn from one that never let it go before the run is parked as poison. */
+  readonly takeovers: number;
 }
 
 export const defaultLimits: Limits = {
@@ -54,4 +56,5 @@ export const defaultLimits: Limits = {
   errandsPerStep: 100,
   noticesPerStep: 100,
   noticeMs: 60_000,
+  takeovers: 3,
 };

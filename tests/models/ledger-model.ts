@@ -241,7 +241,9 @@ export class LedgerModel {
 
   #promisedUntil({ sentAt }: Act): number {
     const { idempotentForMs } = this.#terms;
-    return idempotentForMs === null ? Number.NEGATIVE_INFINITY : sentAt + idempotentForMs - TIMEOUT_MS;
+    // A copy can be under way until its timeout, and for as long again as it takes to settle.
+    const underWayMs = TIMEOUT_MS + SETTLE_AFTER_MS;
+    return idempotentForMs === null ? Number.NEGATIVE_INFINITY : sentAt + idempotentForMs - underWayMs;
   }
 
   #happened(asker: Asker, output: number, usable: boolean): void {

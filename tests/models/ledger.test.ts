@@ -149,7 +149,12 @@ class Both {
       }
       case "recover":
         this.#model.recover(asker, move.mark);
-        this.#ask(asker, { type: "recover", now, found: [{ ...head, mark: move.mark, tool: this.#tool }] });
+        this.#ask(asker, {
+          type: "recover",
+          now,
+          taken: null,
+          found: [{ ...head, mark: move.mark, tool: this.#tool }],
+        });
         break;
       case "settle": {
         this.#model.settle(asker, move.sight, output);

@@ -24,7 +24,7 @@ export function showCommand(invocation: Invocation): Command {
   );
 }
 
-const statuses = ["running", "waiting", "completed", "partial", "failed", "cancelled"];
+const statuses = ["running", "waiting", "poison", "completed", "partial", "failed", "cancelled"];
 
 export function runsCommand(invocation: Invocation): Command {
   const command = new Command("runs")

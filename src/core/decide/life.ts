@@ -1,6 +1,8 @@
 import type { Ask } from "../command.ts";
 import { fault } from "../fault.ts";
+import type { Instant } from "../id.ts";
 import { lean } from "../plan.ts";
+import type { Principal } from "../principal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import type { Run } from "../run.ts";
 
@@ -38,6 +40,7 @@ export function cancel(run: Run, { principal, reason, now }: Ask<"cancel">): Rul
 }
 
 export function resume(run: Run, { principal, reason, now }: Ask<"resume">): Ruling {
+  if (run.ended === null && run.poison !== null) return released(run, principal, reason, now);
   if (run.ended === null) return NOTHING; // It is under way, or waits for something that resuming does not bring.
   if (run.ended.status !== "partial" && run.ended.status !== "failed") {
     return {
@@ -46,6 +49,13 @@ export function resume(run: Run, { principal, reason, now }: Ask<"resume">): Rul
     };
   }
   return { events: [{ type: "run.resumed", at: now, by: principal.id, reason }] };
+}
+
+/** It may kill more workers: someone has to answer for that. */
+function released(run: Run, { id, kind }: Principal, reason: string, at: Instant): Ruling {
+  if (kind === "person") return { events: [{ type: "run.resumed", at, by: id, reason }] };
+  const message = `${kind} ${id} cannot resume run ${run.id}, which is parked as poison; only a person can`;
+  return { events: [], refusal: fault("AUTH_FORBIDDEN", message) };
 }
 
 export function deliver(run: Run, { notice_id, now }: Ask<"deliver">): Ruling {

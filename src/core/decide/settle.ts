@@ -9,10 +9,12 @@ import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { type Act, CALL_WITHIN_MS, isUndo, type Step, undoId } from "../step.ts";
 import { exitsOf, uncompensated, unknown, versionAfter, withUndo } from "./end.ts";
+import { takenOver } from "./takeover.ts";
 
 /** A new holder of the run looks at what the last one left under way. */
-export function recover(run: Run, { found, now }: Ask<"recover">): Ruling {
-  return { events: found.flatMap((item) => recovered(run, item, now)) };
+export function recover(run: Run, { found, taken, now }: Ask<"recover">): Ruling {
+  const events = found.flatMap((item) => recovered(run, item, now));
+  return { events: taken === null ? events : [...events, ...takenOver(run, taken, now)] };
 }
 
 function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): readonly Event[] {
@@ -69,7 +71,7 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
   const step = findStep(run, step_id);
   assert(step !== undefined, "only a step of the run is settled");
   const { standing } = step;
-  if (standing.state !== "in_doubt") return NOTHING;
+  if (standing.state !== "in_doubt" || run.poison !== null) return NOTHING;
   const { exits, absent_at } = standing.doubt;
   const by = (settled: Settlement, who: string, reason: string, more: Pick<Settling, "sparing"> = {}): Ruling =>
     settling(run, step, settled, { by: who, reason, at: now, confirmed: true, ...more });

@@ -23,7 +23,7 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   const { proposal, now } = command;
   const step = findStep(run, command.step_id);
   assert(step !== undefined, "only a step of the run is started");
-  if (!startable(step, now)) return NOTHING;
+  if (run.poison !== null || !startable(step, now)) return NOTHING;
   const over = tooLate(run, step);
   if (over !== null) return refused(step, "order", over, command);
   if (isOver(step)) return { events: [waited(step, now)] };

@@ -108,11 +108,12 @@ function leases(
   tables: Tables,
   clock: Clock,
   leaseMs: number,
-): Part<"claim" | "claimDue" | "renew" | "release" | "nextDue"> {
+): Part<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue"> {
   const isFree = (lease: Lease | undefined): boolean => lease === undefined || lease.until <= clock.now();
   const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim => {
     const epoch = ((tables.epoch(tenant, run) ?? 0) + 1) as Epoch;
-    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs });
+    const prior = tables.leases.get(tenant, run)?.worker ?? null;
+    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs, prior });
     return { tenant, run, worker, epoch };
   };
   const isLost = ({ tenant, run, worker, epoch }: Claim): boolean => {
@@ -132,14 +133,16 @@ function leases(
     },
     renew: async (claims) => {
       const kept = claims.filter((claim) => !isLost(claim));
-      for (const { tenant, run, worker, epoch } of kept) {
-        tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs });
+      for (const { tenant, run } of kept) {
+        const lease = tables.leases.get(tenant, run) as Lease;
+        tables.leases.set([tenant, run], { ...lease, until: clock.now() + leaseMs });
       }
       return claims.filter(isLost);
     },
+    predecessor: async (claim) => (isLost(claim) ? null : (tables.leases.get(claim.tenant, claim.run)?.prior ?? null)),
     release: async (claim) => {
       const { tenant, run, epoch } = claim;
-      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0 });
+      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0, prior: null });
     },
     nextDue: async () => (timers(tables).find(({ at }) => at > clock.now())?.at ?? null) as Instant | null,
   };

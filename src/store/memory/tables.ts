@@ -9,6 +9,8 @@ export interface Lease {
   /** Null: nobody holds it, and the epoch is only remembered. */
   readonly worker: WorkerId | null;
   readonly until: number;
+  /** Who held it before and never gave it back. */
+  readonly prior: WorkerId | null;
 }
 
 /** Every table's rows by name; bytes as hex. What two stores must agree on to the last character. */
@@ -68,7 +70,9 @@ export class Tables implements View {
       event: events.flatMap(([path, kept]) => kept.map((event) => [...path, ...columns(event)])),
       head: events.map(([path, kept]) => [...path, kept.length, hex(kept.at(-1)?.hash ?? null)]),
       tally: this.tallies.sorted().map(([path, used]) => [...path, used]),
-      lease: this.leases.sorted().map(([path, { epoch, worker, until }]) => [...path, epoch, worker, until]),
+      lease: this.leases
+        .sorted()
+        .map(([path, { epoch, worker, until, prior }]) => [...path, epoch, worker, until, prior]),
       marker: this.markers.sorted().map(([path, epoch]) => [...path, epoch]),
       blob: this.blobs.sorted().map(([path, bytes]) => [...path, hex(bytes)]),
       ...Object.fromEntries(

@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { Epoch, Instant, RunId, Tenant } from "../../core/id.ts";
+import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
 import type { Claim, Store } from "../../core/store.ts";
 import { longs, texts } from "./binary-array.ts";
@@ -8,7 +8,7 @@ import type { Value } from "./driver.ts";
 import type { Renewals } from "./renewals.ts";
 import type { ServerClock } from "./server-clock.ts";
 
-type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "release" | "nextDue">;
+type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue">;
 
 export interface LeaseSetting {
   readonly calls: Calls;
@@ -47,6 +47,11 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       const numbers = (await renewals.renew?.(values)) ?? (await renewHere(values));
       const lost = new Set(numbers.map((number) => sorted[number - 1]));
       return all.filter((claim) => lost.has(claim));
+    },
+    predecessor: async ({ tenant, run, worker, epoch }) => {
+      const values = [tenant, run, worker, epoch];
+      const [answer] = await calls<readonly [WorkerId | null]>({ name: "predecessor", values });
+      return answer?.[0] ?? null;
     },
     release: async ({ tenant, run, worker, epoch }) => {
       await calls({ name: "release", values: [tenant, run, worker, epoch] });

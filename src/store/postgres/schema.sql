@@ -54,6 +54,7 @@ create table writ.lease (
   epoch bigint not null,
   worker text not null,
   until bigint not null,
+  prior text,
   PRIMARY KEY (tenant, run)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
 create policy claiming on writ.lease to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
@@ -446,7 +447,8 @@ begin
   end if;
   insert into writ.lease as l (tenant, run, epoch, worker, until)
   values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms)
-  on conflict (tenant, run) do update set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until
+  on conflict (tenant, run) do update
+  set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker
   where l.tenant = for_tenant and (l.until <= now_ms or l.worker = excluded.worker)
   returning l.epoch into given;
   if given is not null then
@@ -492,7 +494,7 @@ begin
       insert into writ.lease as l (tenant, run, epoch, worker, until)
       select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
       on conflict on constraint lease_pkey do update
-      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until where l.until <= now_ms
+      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker where l.until <= now_ms
       returning l.tenant, l.run, l.epoch
     ), moved as (
       update writ.head h set epoch = g.epoch from given g where h.tenant = g.tenant and h.run = g.run
@@ -610,6 +612,16 @@ CREATE OR REPLACE FUNCTION writ.now_ms()
 AS $function$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $function$;
+
+CREATE OR REPLACE FUNCTION writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select l.prior from writ.lease l
+          where l.tenant = for_tenant and l.run = of_run and l.worker = by_worker and l.epoch = under_epoch);
+end $function$;
 
 CREATE OR REPLACE FUNCTION writ.put_blob(for_tenant text, of_hash text, all_bytes bytea)
  RETURNS void

@@ -3,7 +3,10 @@ import { assertNames } from "../../core/judge.ts";
 import type { Claim, Store } from "../../core/store.ts";
 import type { Context } from "./context.ts";
 
-type Leases = Pick<Store, "claim" | "claimDue" | "renew" | "release" | "nextDue" | "mark" | "marked" | "boot">;
+type Leases = Pick<
+  Store,
+  "claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue" | "mark" | "marked" | "boot"
+>;
 
 /** Who holds which run, and what was sent under which claim. None of it is a fact of a run, so none of it is synced. */
 export function leases(context: Context, boot: string): Leases {
@@ -31,6 +34,8 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
       });
     },
     renew: (all) => group.join("soft", () => all.filter((claim) => !renew(claim))),
+    predecessor: async ({ tenant, run, worker, epoch }) =>
+      read(() => statements.predecessor.get(tenant, run, worker, epoch)?.prior ?? null),
     release: ({ tenant, run, worker, epoch }) =>
       group.join("soft", () => void statements.release.run(tenant, run, worker, epoch)),
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),

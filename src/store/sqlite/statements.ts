@@ -1,5 +1,5 @@
 import { assert } from "../../core/assert.ts";
-import type { Instant, RunId, Tenant } from "../../core/id.ts";
+import type { Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
 import type { Query, StoredRow, Tally } from "../../core/store.ts";
 import type { Database, Statement } from "./driver.ts";
@@ -80,7 +80,7 @@ function leases(prepare: Prepare) {
     epoch: prepare<{ readonly epoch: number }>("select epoch from lease where tenant = ? and run = ?"),
     claim: prepare<{ readonly epoch: number }>(
       `insert into lease (tenant, run, epoch, worker, until) values (?1, ?2, 1, ?3, ?4)
-       on conflict (tenant, run) do update set epoch = epoch + 1, worker = excluded.worker, until = excluded.until
+       on conflict (tenant, run) do update set epoch = epoch + 1, prior = worker, worker = excluded.worker, until = excluded.until
        where until <= ?5 or worker = excluded.worker
        returning epoch`,
     ),
@@ -95,8 +95,11 @@ function leases(prepare: Prepare) {
        where row ->> 'due_at' > ? order by row ->> 'due_at' limit 1`,
     ),
     renew: prepare("update lease set until = ? where tenant = ? and run = ? and worker = ? and epoch = ?"),
+    predecessor: prepare<{ readonly prior: WorkerId | null }>(
+      "select prior from lease where tenant = ? and run = ? and worker = ? and epoch = ?",
+    ),
     release: prepare(
-      "update lease set worker = null, until = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
+      "update lease set worker = null, until = 0, prior = null where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
     expireAll: prepare("update lease set until = 0 where until > 0"),
     mark: prepare(

@@ -152,6 +152,7 @@ export function does(id: string, output: Json = { id: `${id} 1` }, wish: StartWi
 export function recovers(...found: readonly (Partial<Found> & { readonly id: string })[]): Telling {
   return (told) => ({
     type: "recover",
+    taken: null,
     now: told.now,
     found: found.map(({ id, mark = "unknown", tool = told.tool(id) }) => ({
       step_id: id as StepId,

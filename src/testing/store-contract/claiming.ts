@@ -74,6 +74,28 @@ export const claiming: readonly Law[] = [
     },
   },
   {
+    title: "knows from whom a run was taken, and that nobody lost one that was given back",
+    holds: async (store, clock) => {
+      await timers(store, clock, { [hire]: 0, [order]: 0 });
+      const first = await claimed(store, ana);
+      assert.equal(await store.predecessor(first), null);
+      clock.advance(leaseMs);
+      const second = await claimed(store, bob);
+      assert.deepEqual(await store.renew([second]), []);
+      assert.equal(await store.predecessor(second), ana);
+      assert.equal(await store.predecessor(first), null);
+      const again = await claimed(store, bob);
+      assert.equal(await store.predecessor(again), bob);
+      await store.release(again);
+      const third = await claimed(store, ana);
+      assert.equal(await store.predecessor(third), null);
+      clock.advance(leaseMs);
+      const due = await store.claimDue(bob, 9);
+      const from = await Promise.all(due.map((claim) => store.predecessor(claim)));
+      assert.deepEqual(Object.fromEntries(due.map(({ run }, at) => [run, from[at]])), { [hire]: ana, [order]: null });
+    },
+  },
+  {
     title: "counts a released claim as lost",
     holds: async (store) => {
       const claim = await claimed(store, ana);
