@@ -6,6 +6,7 @@ import { actNames, castNames } from "./cast.ts";
 import { Clients } from "./clients.ts";
 import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
+import { isOnRecord } from "./laws/answers.ts";
 import { judgeRest } from "./laws/rest.ts";
 import { People } from "./people.ts";
 import { Unsynced } from "./power.ts";
@@ -29,6 +30,9 @@ export interface Outcome {
 
 /** So many steps after the weather has cleared, whoever has not come to rest is stuck. */
 const REST_STEPS = 12_000;
+
+/** So many steps after everything has come to rest, an answer that is not on record was dropped. */
+const GRACE_STEPS = 300;
 
 /** Plays one seed: a storm, then calm until everything has come to rest. The same seed always plays the same. */
 export async function simulate(seed: number, about: string | null = null): Promise<Outcome> {
@@ -54,6 +58,7 @@ class Play {
   readonly #trace: Trace;
   #steps = 0;
   #calmAt = 0;
+  #grace = GRACE_STEPS;
   #violation: Outcome["violation"] = null;
 
   constructor(seed: number, about: string | null) {
@@ -102,7 +107,7 @@ class Play {
     if (this.#calmAt === 0 && this.#steps >= swarm.stormSteps) this.#clear();
     if (this.#calmAt === 0 && rng.chance(this.#scene.rates.jump)) this.#disturb();
     if (this.#scene.blackout) this.#company.blackout();
-    if (this.#calmAt > 0 && this.#isAtRest()) return false;
+    if (this.#calmAt > 0 && this.#isAtRest() && this.#hasSaidAll()) return false;
     if (this.#calmAt > 0 && this.#steps - this.#calmAt > REST_STEPS) {
       this.violate(`I11: not at rest ${REST_STEPS} steps after the weather cleared: ${this.#stuck()}`);
       return false;
@@ -141,6 +146,13 @@ class Play {
     this.#scene.world.calm();
     this.#company.calm();
     this.#people.calm();
+  }
+
+  /** A worker with an answer in hand may be looking at the world before it puts that on record, or waiting to. */
+  #hasSaidAll(): boolean {
+    const scene = this.#scene;
+    this.#grace -= 1;
+    return this.#grace < 0 || [...scene.record.heard].every((dispatch) => isOnRecord(scene, dispatch));
   }
 
   #isAtRest(): boolean {
