@@ -15,8 +15,7 @@ type ShownResult = RunResult & {
 
 /** A run as its result tells it: where it stands, step by step, and what can be done now. */
 export function resultLines(result: ShownResult, tell: CommandLine, paint: Paint): readonly Line[] {
-  const status =
-    result.running === true ? "running" : result.final || result.status !== "partial" ? result.status : "waiting";
+  const status = result.poison === undefined ? statusText(result) : "poison";
   const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
   const steps = Object.entries(result.steps).map(([id, step]) => [
     line`${id}`,
@@ -27,13 +26,36 @@ export function resultLines(result: ShownResult, tell: CommandLine, paint: Paint
     line`${stateText(status, paint)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
     ...tableLines(steps, "  "),
     ...result.gates.flatMap((gate) => gateLines(gate, tell)),
-    ...nextLines(result, tell),
+    ...(result.poison === undefined ? nextLines(result, tell) : poisonLines(result.run_id, result.poison, tell)),
     ...spentLines(result.spent),
   ];
 }
 
+function statusText({ running, final, status }: ShownResult): string {
+  if (running === true) return "running";
+  return final || status !== "partial" ? status : "waiting";
+}
+
+/** Who lost the run, when, and with what under way; and what can be done. */
+function poisonLines(
+  run_id: string,
+  { takeovers }: NonNullable<RunResult["poison"]>,
+  tell: CommandLine,
+): readonly Line[] {
+  return [
+    line``,
+    line`parked: one worker after the other lost it, and nothing came of it`,
+    ...takeovers.map(
+      ({ from, at, position, steps }) =>
+        line`  ${from} had lost it by ${timeText(at)}, at position ${position}; under way: ${steps.join(", ")}`,
+    ),
+    line`find out what kills its workers, then:  ${tell("resume", run_id)}`,
+    line`                                    or:  ${tell("cancel", run_id)}`,
+  ];
+}
+
 const good = /^(completed|succeeded|compensated|approved|consumed)$/;
-const bad = /^(failed|failed_final|rejected|compensation_failed|cancelled|skipped|expired)$/;
+const bad = /^(failed|failed_final|rejected|compensation_failed|cancelled|skipped|expired|poison)$/;
 
 /** A state in its colour: done, gone wrong, or still open. */
 export function stateText(state: string, { green, red, yellow }: Paint): Line {
