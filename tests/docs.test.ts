@@ -245,3 +245,12 @@ describe("the guides", () => {
     expect("run_\n").not.toMatch(pattern("run_…\n"));
   });
 });
+
+describe("the decisions", () => {
+  it("are numbered without a gap or a number given twice, and say their number", () => {
+    const names = readdirSync(join(root, "docs", "adr")).toSorted();
+    const said = names.map((name) => /^# (\d+)\. /.exec(read(`docs/adr/${name}`))?.[1]);
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
+    expect(said.map(Number)).toEqual(names.map((_, index) => index + 1));
+  });
+});
