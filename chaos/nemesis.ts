@@ -1,5 +1,5 @@
 import type { Rng } from "../sim/rng.ts";
-import { type Failpoint, failpoints } from "../src/engine/failpoint.ts";
+import type { Failpoint } from "../src/engine/failpoint.ts";
 import type { Cut, Passage } from "../tests/postgres/passage.ts";
 import type { Crew } from "./crew.ts";
 import type { Pen } from "./recorder.ts";
@@ -22,6 +22,8 @@ export interface Rates {
   readonly fallMs: number;
   readonly terminateMs: number;
   readonly cutMs: number;
+  /** Where on its road a worker is killed or stopped every other time. */
+  readonly places: readonly Failpoint[];
 }
 
 interface Field {
@@ -31,9 +33,6 @@ interface Field {
   readonly pen: Pen;
   readonly rng: Rng;
 }
-
-/** Those that a worker passes; the others are for whoever asks and approves. */
-const places = failpoints.filter((point) => !/^(accept|approve)\./.test(point));
 
 /** Strikes in all ways at once, each at its own rate, until it is told to stop. */
 export class Nemesis {
@@ -49,8 +48,8 @@ export class Nemesis {
 
   begin(rates: Rates): void {
     this.#work = Promise.all([
-      this.#every(rates.killMs, () => this.#kill()),
-      this.#every(rates.sleepMs, () => this.#sleep(rates.asleepMs)),
+      this.#every(rates.killMs, () => this.#kill(rates.places)),
+      this.#every(rates.sleepMs, () => this.#sleep(rates)),
       this.#every(rates.fallMs, () => this.#fall()),
       this.#every(rates.terminateMs, () => this.#terminate()),
       this.#every(rates.cutMs, () => this.#cut()),
@@ -79,18 +78,18 @@ export class Nemesis {
   readonly #choose = (count: number): number => this.#field.rng.below(Math.max(1, count));
 
   /** Every other time at a place on the road, else at a moment that nobody has chosen. */
-  #place(): Failpoint | null {
+  #place(places: readonly Failpoint[]): Failpoint | null {
     const { rng } = this.#field;
     return rng.below(2) === 0 ? null : (places[rng.below(places.length)] ?? null);
   }
 
-  async #kill(): Promise<void> {
-    if (await this.#field.crew.kill(this.#choose, this.#place())) this.blows.worker_kills += 1;
+  async #kill(places: readonly Failpoint[]): Promise<void> {
+    if (await this.#field.crew.kill(this.#choose, this.#place(places))) this.blows.worker_kills += 1;
   }
 
-  async #sleep(leastMs: number): Promise<void> {
-    const ms = leastMs * (1 + this.#field.rng.float() / 2);
-    if (await this.#field.crew.sleep(this.#choose, ms, this.#place())) this.blows.zombies += 1;
+  async #sleep({ asleepMs, places }: Rates): Promise<void> {
+    const ms = asleepMs * (1 + this.#field.rng.float() / 2);
+    if (await this.#field.crew.sleep(this.#choose, ms, this.#place(places))) this.blows.zombies += 1;
   }
 
   async #fall(): Promise<void> {

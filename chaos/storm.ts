@@ -16,13 +16,16 @@ import type { Finding } from "./judge.ts";
 import { type Blows, Nemesis, type Rates } from "./nemesis.ts";
 import { jobOf, tenants } from "./plans.ts";
 import { Pen, recorded } from "./recorder.ts";
-import { unseen } from "./report.ts";
+import { type Least, unseen } from "./report.ts";
 import { Server } from "./server.ts";
 import { toolsOf } from "./tools.ts";
 import { Witness } from "./witness.ts";
 
 export interface Weather {
   readonly seconds: number;
+  /** As long as this, until everything has happened often enough. */
+  readonly mostSeconds: number;
+  readonly least: Least;
   readonly workers: number;
   /** How many runs are under way at once. */
   readonly clients: number;
@@ -116,10 +119,10 @@ class Storm {
     for (const file of files) cpSync(file, join(keep, basename(file)));
   }
 
-  /** For as long as it was asked for, and then until everything has happened once, if that does not take as long again. */
+  /** For as long as it was asked for, and then until everything has happened often enough, or it has taken too long. */
   async #wait(history: string, nemesis: Nemesis, runs: () => number): Promise<void> {
-    const { seconds, say } = this.#weather;
-    for (let past = 0; past < 2 * seconds; past += stepSeconds) {
+    const { seconds, mostSeconds, say } = this.#weather;
+    for (let past = 0; past < mostSeconds; past += stepSeconds) {
       if (past >= seconds && (await this.#missing(history, nemesis)).length === 0) return;
       await new Promise((resolve) => setTimeout(resolve, stepSeconds * 1000));
       say(`${past + stepSeconds} s: ${runs()} runs, ${JSON.stringify(nemesis.blows)}`);
@@ -127,9 +130,12 @@ class Storm {
   }
 
   async #missing(history: string, { blows }: Nemesis): Promise<readonly string[]> {
+    const { least } = this.#weather;
+    const toDo = unseen({ ...least, ...blows }, least); // The rest takes longer to count.
+    if (toDo.length > 0) return toDo;
     try {
       const { sums, doubts } = await soFar({ history, server: this.#server });
-      return unseen({ ...blows, ...sums, in_doubt: doubts.length });
+      return unseen({ ...blows, ...sums, in_doubt: doubts.length }, least);
     } catch {
       return ["the server"]; // It is away.
     }

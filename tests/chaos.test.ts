@@ -4,7 +4,7 @@ import { check, type Journals } from "../chaos/checker.ts";
 import { type Answer, historyOf, type Line, linesIn, type Question } from "../chaos/history.ts";
 import { judge } from "../chaos/judge.ts";
 import { jobOf } from "../chaos/plans.ts";
-import { complaints, figuresOf } from "../chaos/report.ts";
+import { complaints, figuresOf, once } from "../chaos/report.ts";
 import type { Wreckage } from "../chaos/storm.ts";
 import { sumsOf } from "../chaos/sums.ts";
 import { Rng } from "../sim/rng.ts";
@@ -289,6 +289,7 @@ describe("the figures of chaos", () => {
     expect(complaints({ ...calm, findings: [{ kind: "lost", what: "it" }] })).toEqual(["lost: it"]);
     expect(complaints({ ...calm, violations: ["it"] })).toHaveLength(1);
     expect(complaints({ ...calm, in_doubt: 0 })).toHaveLength(1);
+    expect(complaints(calm, { ...once, worker_kills: 4 })).toHaveLength(1);
     expect(complaints({ ...calm, in_doubt: 40, needless: 3 })).toEqual([]);
     expect(complaints({ ...calm, in_doubt: 40, needless: 4 })).toHaveLength(1);
     expect(complaints({ ...calm, sums: { ...calm.sums, fenced: 0, unknown_landed: 0 } })).toHaveLength(2);
@@ -296,6 +297,6 @@ describe("the figures of chaos", () => {
 
   it.each([["--seconds", "0"], ["--workers", "many"], ["--often"]])("are not made from %s %s", (...args) => {
     expect(readArguments(args, 7)).toHaveProperty("wrong");
-    expect(readArguments([], 7)).toMatchObject({ seed: 7, json: false });
+    expect(readArguments(["--workers", "2"], 7)).toMatchObject({ seed: 7, workers: 2, seconds: null, json: false });
   });
 });
