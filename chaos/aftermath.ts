@@ -27,7 +27,9 @@ export interface Verdict {
   readonly sums: Sums;
   /** Acts that were in doubt, for good or for a while. */
   readonly in_doubt: number;
-  /** Of them, those that could have been known. */
+  /** Runs that were parked because they seemed to kill their workers, and let go on by a person. */
+  readonly parked: number;
+  /** Of the doubts, those that could have been known. */
   readonly needless: number;
   readonly findings: readonly Finding[];
   /** Why the history of the ledger cannot have been. */
@@ -40,16 +42,18 @@ export async function soFar({ server, history }: Pick<Remains, "server" | "histo
   const events = await eventsIn(server);
   const journals = journalsOf(events);
   const doubts = events.filter(({ type }) => type === "step.doubted");
-  return { told, journals, doubts, sums: sumsOf(told, journals) };
+  const parked = events.filter(({ type }) => type === "run.poisoned").length;
+  return { told, journals, doubts, parked, sums: sumsOf(told, journals) };
 }
 
 export async function verdictOn(remains: Remains): Promise<Verdict> {
   const { errands, server } = remains;
-  const { told: history, journals, doubts, sums } = await soFar(remains);
+  const { told: history, journals, doubts, parked, sums } = await soFar(remains);
   return {
     runs: errands.length,
     sums,
     in_doubt: doubts.length,
+    parked,
     needless: doubts.filter((doubt) => !isNeeded(doubt, history)).length,
     findings: [...(await onErrands(remains)), ...(await onRecord(remains.engine)), ...(await onLeftovers(server))],
     violations: check(history, journals),

@@ -109,8 +109,10 @@ export class Driver {
   }
 
   /** What a person does about it. */
-  async #attend(job: Job, { run_id, gates, blocked_on }: RunNow): Promise<void> {
+  async #attend(job: Job, { run_id, gates, blocked_on, poison }: RunNow): Promise<void> {
     const principal = { id: "ana", kind: "person", tenant: job.tenant } as const;
+    // No run is to blame for what strikes its workers here.
+    if (poison !== undefined) await this.#insisting(() => this.#engine.resume(run_id, { principal }));
     for (const { gate_id } of gates) await this.#insisting(() => this.#engine.approve(gate_id, { principal }));
     for (const { step_id, reason_code, until } of blocked_on) {
       if (reason_code === "WAITING_FOR_SIGNAL") await this.#signal(job);
@@ -168,9 +170,9 @@ function tell({ told, changed, job }: Errand, what: string, value: unknown): voi
 }
 
 /** Ended, or in a doubt that only a person can settle, with nothing else under way. */
-function isAtRest({ final, blocked_on }: RunNow): boolean {
+function isAtRest({ final, blocked_on, poison }: RunNow): boolean {
   const asking = blocked_on.filter(({ reason_code, until }) => reason_code === "IN_DOUBT" && until === undefined);
-  return final || (asking.length > 0 && asking.length === blocked_on.length);
+  return final || (poison === undefined && asking.length > 0 && asking.length === blocked_on.length);
 }
 
 /** What a person says about an act in doubt who has looked. */

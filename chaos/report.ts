@@ -1,7 +1,7 @@
 import type { Wreckage } from "./storm.ts";
 
 /** The figures that a script reads. */
-export function figuresOf({ runs, blows, sums, in_doubt, needless, findings, violations }: Wreckage) {
+export function figuresOf({ runs, blows, sums, in_doubt, parked, needless, findings, violations }: Wreckage) {
   const count = (kind: string): number => findings.filter((finding) => finding.kind === kind).length;
   return {
     runs,
@@ -9,6 +9,7 @@ export function figuresOf({ runs, blows, sums, in_doubt, needless, findings, vio
     ...sums,
     in_doubt,
     needless,
+    parked,
     duplicates: count("duplicate"),
     lost: count("lost"),
     stuck: count("stuck"),

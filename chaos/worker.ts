@@ -54,7 +54,6 @@ async function main(task: Task): Promise<void> {
     store,
     tools: toolsOf(witness, { pause, now: Date.now }),
     tenants: Object.fromEntries(tenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
-    limits: { takeovers: 1_000_000 }, // No run is to blame for what strikes its workers here.
     onNotice: async ({ notice_id }) => void witness.act("notice", notice_id, ""),
     failpoint,
   });

@@ -269,6 +269,7 @@ describe("the figures of chaos", () => {
     sums: { takeovers: 2, fenced: 1, unknown_commits: 2, unknown_landed: 1, unknown_not_landed: 1 },
     in_doubt: 1,
     needless: 0,
+    parked: 0,
     findings: [],
     violations: [],
   };
