@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Engine } from "../src/engine/api.ts";
+import { FaultError } from "../src/core/fault.ts";
+import type { Engine, RunNow } from "../src/engine/api.ts";
 import { check, type Journals } from "./checker.ts";
 import { type Errand, listen } from "./driver.ts";
 import { grouped, push } from "./grouped.ts";
@@ -67,14 +68,26 @@ async function onErrands({ errands, engine, world }: Remains): Promise<readonly 
     const { job, run_id, failed } = errand;
     if (failed !== null) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${failed}` });
     if (run_id === null) continue;
-    const handle = await engine.run(run_id, { principal: { id: "ana", kind: "person", tenant: job.tenant } });
-    const now = await handle.now();
+    const now = await found(engine, run_id, job.tenant);
+    if (now === null) {
+      findings.push({ kind: "lost", what: `${job.name} ${run_id} was accepted and is not there` });
+      continue;
+    }
     listen(errand, now);
     findings.push(...errand.changed.map((what): Finding => ({ kind: "lost", what })));
     findings.push(...judge(job, now, deeds.get(job.name) ?? []));
     if (!now.final) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)}` });
   }
   return findings;
+}
+
+async function found(engine: Engine, run: string, tenant: string): Promise<RunNow | null> {
+  try {
+    return await (await engine.run(run, { principal: { id: "ana", kind: "person", tenant } })).now();
+  } catch (error) {
+    if (error instanceof FaultError && error.fault.code === "RUN_NOT_FOUND") return null;
+    throw error;
+  }
 }
 
 /** "job 17 act" is of "job 17". */

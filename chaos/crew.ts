@@ -18,8 +18,9 @@ interface Hand {
 /** Whom of so many. */
 export type Choice = (count: number) => number;
 
-/** Whoever has not passed the place by then is struck where it is. */
+/** Whoever has not passed the place by then is struck where it is; and does not stop by itself a little before. */
 const waitForPlaceMs = 1_000;
+const obeyForMs = 800;
 
 /** The workers: as many as wanted, each replaced at once when it was killed. */
 export class Crew {
@@ -85,11 +86,12 @@ export class Crew {
   async sleep(choose: Choice, ms: number, at: Failpoint | null): Promise<boolean> {
     const hand = this.#choose(choose);
     if (hand === undefined) return false;
-    const faints = new Promise<void>((resolve) => {
-      hand.faints = resolve;
+    const fainted = new Promise<"by itself">((resolve) => {
+      hand.faints = () => resolve("by itself");
     });
-    if (at !== null) await Promise.race([faints, order(hand, { do: "faint", at })]);
-    hand.child.kill("SIGSTOP");
+    const stopped = at === null ? "not yet" : await Promise.race([fainted, order(hand, { do: "faint", at })]);
+    // Stopped by both, it would stop once more when it is woken.
+    if (stopped === "not yet") hand.child.kill("SIGSTOP");
     await pause(ms);
     hand.child.kill("SIGCONT");
     hand.isFree = true;
@@ -101,6 +103,7 @@ export class Crew {
     const hands = [...this.#hands];
     for (const hand of hands) {
       hand.isDismissed = true;
+      hand.child.kill("SIGCONT");
       hand.child.kill("SIGTERM");
     }
     const gone = Promise.all(hands.map((hand) => hand.gone));
@@ -113,10 +116,11 @@ export class Crew {
 }
 
 /** Tells it, and waits so long that it can have been done. */
-function order({ child }: Hand, told: Omit<Order, "until">): Promise<void> {
-  const until = Date.now() + waitForPlaceMs;
+async function order({ child }: Hand, told: Omit<Order, "until">): Promise<"not yet"> {
+  const until = Date.now() + obeyForMs;
   child.stdin.write(`${JSON.stringify({ ...told, until } satisfies Order)}\n`);
-  return pause(waitForPlaceMs);
+  await pause(waitForPlaceMs);
+  return "not yet";
 }
 
 function pause(ms: number): Promise<void> {

@@ -93,6 +93,7 @@ export class Driver {
     const handle = await this.#insisting(() => this.#submit(job));
     if (handle === null) return;
     errand.run_id = handle.run_id;
+    tell(errand, "the run", handle.run_id);
     const isDone = (): boolean => (this.#looks === null ? errand.isAtRest : errand.isEnded);
     while (!isDone() && !this.#isOver) {
       const now = await this.#insisting(() => handle.now());

@@ -17,10 +17,10 @@ export const long = {
   rates: { killMs: 700, sleepMs: 2_000, asleepMs: 2_500, fallMs: 8_000, terminateMs: 2_000, cutMs: 400, places },
 } as const satisfies Partial<Weather>;
 
-/** As much as possible in a quarter of a minute; a little more where a machine is slow, until everything has happened once. */
+/** As much as possible in a few seconds; a little more where a machine is slow, until everything has happened once. */
 export const brief = {
   ...long,
-  seconds: 15,
+  seconds: 12,
   mostSeconds: 60,
   least: once,
   workers: 4,
@@ -31,7 +31,8 @@ export const brief = {
 /** Workers that are stopped when the start of an act is on record and its tool was not called, for longer than their lease. */
 export const fainting = {
   ...brief,
-  mostSeconds: brief.seconds,
+  seconds: 10,
+  mostSeconds: 10,
   settleMs: 5_000,
   rates: { ...brief.rates, killMs: 5_000, fallMs: 3_600_000, places: ["start.after"] },
 } as const satisfies Partial<Weather>;
