@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { FaultError } from "../src/core/fault.ts";
 import type { Engine, RunNow } from "../src/engine/api.ts";
 import { check, type Journals } from "./checker.ts";
+import { needlessIn } from "./doubts.ts";
 import { type Errand, listen } from "./driver.ts";
 import { grouped, push } from "./grouped.ts";
-import { type History, historyOf, type Line, linesIn } from "./history.ts";
+import { historyOf, type Line, linesIn } from "./history.ts";
 import { type Finding, judge } from "./judge.ts";
 import { tenants } from "./plans.ts";
 import { hex } from "./recorder.ts";
@@ -55,7 +56,7 @@ export async function verdictOn(remains: Remains): Promise<Verdict> {
     sums,
     in_doubt: doubts.length,
     parked,
-    needless: doubts.filter((doubt) => !isNeeded(doubt, history)).length,
+    needless: needlessIn(doubts, history),
     findings: [...(await onErrands(remains)), ...(await onRecord(remains.engine)), ...(await onLeftovers(server))],
     violations: check(history, journals),
   };
@@ -133,26 +134,4 @@ function journalsOf(events: readonly Stored[]): Journals {
   const journals = new Map<string, string[]>();
   for (const { run, hash } of events) push(journals, run, hash);
   return journals;
-}
-
-/**
- * In doubt is only what nobody can know: the tool may have been called, since its marker may have been written; or the server
- * fell, and a marker that is not there proves nothing.
- */
-function isNeeded({ run, hash, body }: Stored, { calls, outages }: History): boolean {
-  const { step_id, attempt } = JSON.parse(body) as { readonly step_id: string; readonly attempt: number };
-  const ofRun = calls.filter(({ asked }) => runOf(asked) === run);
-  // Also where it was refused: it was asked for again, perhaps, because the answer to the first time was lost.
-  const isMarked = ofRun.some(
-    ({ asked }) => asked.do === "mark" && asked.step === step_id && asked.attempt === attempt,
-  );
-  if (isMarked) return true;
-  const begun = ofRun[0]?.from ?? 0;
-  const doubted = ofRun.find(({ asked }) => asked.do === "append" && asked.hashes.includes(hash))?.to ?? 0;
-  return outages.some(({ from, to }) => from < doubted && to > begun);
-}
-
-function runOf(asked: History["calls"][number]["asked"]): string | null {
-  if (asked.do === "mark") return asked.right[0];
-  return asked.do === "append" ? asked.run : null;
 }

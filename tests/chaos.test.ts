@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readArguments } from "../chaos/arguments.ts";
 import { check, type Journals } from "../chaos/checker.ts";
+import { needlessIn } from "../chaos/doubts.ts";
 import { type Answer, historyOf, type Line, linesIn, type Question } from "../chaos/history.ts";
 import { judge } from "../chaos/judge.ts";
 import { jobOf } from "../chaos/plans.ts";
@@ -225,6 +226,24 @@ describe("what the history adds up to", () => {
 
   it("forgets a line that a kill cut short", () => {
     expect(linesIn(`{"server":"dies"}\n{"server":"is b`)).toEqual([dies]);
+  });
+});
+
+describe("a doubt", () => {
+  const body = JSON.stringify({ step_id: "act", attempt: 1 });
+  const doubt = { run: "run", hash: "c", body };
+  const begun = append("ana", { at: 1, epoch: 1, events: ["b"] }, landed);
+  const mark = call("ana", { do: "mark", right: ["run", 1], step: "act", attempt: 1 }, { marked: false });
+  const needless = (...calls: readonly (Asked | Line)[]): number => needlessIn([doubt], historyOf(told(...calls)));
+
+  it("is needed where the tool may have been called, or a marker may be lost", () => {
+    expect(needless(accepted, byAna, begun, mark, byBob, one)).toBe(0);
+    expect(needless(accepted, byAna, begun, mark.asks, byBob, one)).toBe(0);
+    expect(needless(accepted, byAna, begun, dies, isBack, byBob, one)).toBe(0);
+  });
+
+  it("is needless where it was not called, and the store can know that", () => {
+    expect(needless(dies, isBack, accepted, byAna, begun, byBob, one, dies, isBack)).toBe(1);
   });
 });
 
