@@ -12,6 +12,7 @@ export default defineConfig({
           isolate: false,
           // Only what hangs takes that long, even on a machine that has other work to do.
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -21,6 +22,7 @@ export default defineConfig({
           include: ["tests/scenarios/*.test.ts"],
           env: { WRIT_PLACE: "postgres" },
           testTimeout: 60_000,
+          hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
         },
       },

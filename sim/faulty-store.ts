@@ -43,6 +43,7 @@ export function faultyStore(scene: Scene, life: Life): Store {
     claimDue: (...given) => at("claimDue", "", () => claimed(scene, life, () => store.claimDue(...given), same)),
     renew: (claims) => at("renew", "", () => renewed(scene, claims)),
     release: (claim) => at("release", claim.run, () => released(scene, life, claim)),
+    holdings: (...given) => at("holdings", "", () => store.holdings(...given)),
     nextDue: () => at("nextDue", "", () => store.nextDue()),
     predecessor: (claim) => at("predecessor", claim.run, () => store.predecessor(claim)),
     mark: (claim, step, attempt) => at("mark", step, () => marked(scene, store.mark(claim, step, attempt))),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Epoch, RunId, StepId, Tenant, WorkerId } from "../src/core/id.ts";
 import { indexed, type Table, tables } from "../src/core/rows.ts";
-import type { Check, Claim, Entry, Erasure, Put, Query, Store } from "../src/core/store.ts";
+import type { Check, Claim, ClaimTerms, Entry, Erasure, Put, Query, Store } from "../src/core/store.ts";
 import type { MemoryStore } from "../src/store/memory/memory-store.ts";
 import type { Dump } from "../src/store/memory/tables.ts";
 import type { FakeClock } from "../src/testing/clock.ts";
@@ -27,6 +27,8 @@ const rowText = fc
     run_id: runs,
     due_at: fc.integer({ min: 0, max: 20 }).map((tenths) => start + tenths * 100),
     reuse_key: fc.constantFrom(null, "same", "other"),
+    queue: fc.constantFrom(undefined, "mail", "print"),
+    priority: fc.constantFrom(undefined, -1, 5),
     text: fc.string({ unit: "binary", maxLength: 8 }),
   })
   .map((fields) => JSON.stringify(fields));
@@ -83,12 +85,20 @@ const query = fc
 type Act =
   | { readonly do: "append"; readonly wishes: readonly Wish[] }
   | { readonly do: "claim"; readonly worker: WorkerId; readonly tenant: Tenant; readonly run: RunId }
-  | { readonly do: "claimDue"; readonly worker: WorkerId; readonly limit: number }
+  | { readonly do: "claimDue"; readonly worker: WorkerId; readonly limit: number; readonly terms: ClaimTerms }
   | { readonly do: "renew" }
   | { readonly do: "release"; readonly nth: number }
   | { readonly do: "mark"; readonly nth: number; readonly attempt: number }
   | ({ readonly do: "erase"; readonly offset: number } & Pick<Erasure, "tenant" | "run" | "keep">)
   | { readonly do: "putBlob"; readonly tenant: Tenant; readonly bytes: Uint8Array };
+
+const terms = fc.constantFrom<ClaimTerms>(
+  {},
+  { queues: ["mail"] },
+  { perQueue: { mail: 1 } },
+  { perTenant: 2 },
+  { queues: ["mail", "default"], perQueue: { default: 2, mail: 3 }, perTenant: 3 },
+);
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   {
@@ -107,7 +117,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("claimDue"),
       worker: workers,
-      limit: fc.integer({ min: 0, max: 3 }),
+      limit: fc.integer({ min: 0, max: 5 }),
+      terms,
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew") }) },
@@ -188,6 +199,7 @@ async function compare({ memory, other, clock, dump, acts: how }: Pair, turns: r
     for (const tenant of everyTenant) {
       assert.deepEqual(await other.runs(tenant, "", 9), await memory.runs(tenant, "", 9));
       assert.deepEqual(await other.tallies(tenant, "", 9), await memory.tallies(tenant, "", 9));
+      assert.deepEqual(await other.holdings(tenant, "", 9), await memory.holdings(tenant, "", 9));
     }
     assert.equal(await other.nextDue(), await memory.nextDue());
     claims.push(...expected.flat().filter(isClaim));
@@ -215,7 +227,7 @@ export async function prepared(memory: Store, claims: readonly Claim[], one: Act
     case "claim":
       return (store) => store.claim(one.worker, one.tenant, one.run);
     case "claimDue":
-      return (store) => store.claimDue(one.worker, one.limit);
+      return (store) => store.claimDue(one.worker, one.limit, one.terms);
     case "renew": {
       const all = [...claims];
       return (store) => store.renew(all);

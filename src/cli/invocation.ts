@@ -45,6 +45,10 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError("It must be a whole number.");
 }
 
+export function integer(text: string): number {
+  return text.startsWith("-") ? -wholeNumber(text.slice(1)) : wholeNumber(text);
+}
+
 export function positiveNumber(text: string): number {
   const value = wholeNumber(text);
   if (value > 0) return value;

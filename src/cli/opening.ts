@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { FaultError, fault } from "../core/fault.ts";
-import type { Store } from "../core/store.ts";
+import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
@@ -26,8 +26,8 @@ export interface Opening {
   readonly needs: "tools" | "store";
   /** Something is put on the record, so that the store is made if it is not there. */
   readonly keeps?: true;
-  /** What a worker sees to: what passes through its store, and how many tools run at once. */
-  readonly around?: { store(store: Store): Store; readonly concurrency?: number };
+  /** What a worker sees to: what passes through its store, how many tools run at once, and which runs it takes. */
+  readonly around?: { store(store: Store): Store; readonly concurrency?: number; readonly worker: ClaimTerms };
 }
 
 /** An engine on the store that the user meant, and who speaks. Close the engine when done. */
@@ -133,8 +133,9 @@ async function engineOn(
   const { path: _path, principal: _principal, store: _store, tools = [], ...settings } = config ?? { path: "" };
   const { limits, ...rest } = settings;
   const within = { ...limits, ...(around?.concurrency !== undefined && { concurrency: around.concurrency }) };
+  const { worker = {} } = around ?? {};
   const engine = (works: boolean) =>
-    createEngine({ ...rest, limits: within, store: around?.store(store) ?? store, tools, work: works });
+    createEngine({ ...rest, limits: within, store: around?.store(store) ?? store, tools, work: works, worker });
   try {
     if (work !== "no") return { engine: await engine(true), works: true };
   } catch (error) {

@@ -21,6 +21,8 @@ export type Command = { readonly now: Instant } & (
       readonly request: Request | null;
       readonly tools: Readonly<Record<string, Pin>>;
       readonly deadline_at: Instant | null;
+      readonly queue?: string;
+      readonly priority?: number;
       readonly correlation_id: string;
       readonly trace_id: string;
     }

@@ -29,6 +29,10 @@ export type RunEvent =
       readonly request: Request | null;
       readonly tools: Readonly<Record<string, Pin>>;
       readonly deadline_at: Instant | null;
+      /** Absent: the default one. */
+      readonly queue?: string;
+      /** Absent: 0. The highest is claimed first. */
+      readonly priority?: number;
       readonly correlation_id: string;
       readonly trace_id: string;
     }

@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
 import { fold } from "./evolve.ts";
-import type { GateId, Instant, RunId, StepId } from "./id.ts";
+import type { GateId, RunId, StepId } from "./id.ts";
 import type {
   GateRow,
   LedgerRow,
@@ -15,6 +15,7 @@ import type {
 } from "./rows.ts";
 import { dueAt, type Run, requesterOf, statusOf, stepOf } from "./run.ts";
 import type { Put } from "./store.ts";
+import { queueDefault } from "./turns.ts";
 
 /** The rows that follow from events. Stores write them blindly; dropping every row and refolding gives the same bytes. */
 export function rowsOf(before: Run, events: readonly Event[], after: Run): readonly Put[] {
@@ -32,7 +33,7 @@ export function rowsOf(before: Run, events: readonly Event[], after: Run): reado
 export function rowsOfHistory(unborn: Run, events: readonly Event[]): readonly Put[] {
   const puts: Put[] = [];
   const run = fold(unborn, events, (event, after) => rowsOfEvent(event, after.position, after, puts));
-  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, dueAt(run)));
+  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run));
   return puts;
 }
 
@@ -163,12 +164,15 @@ function readModel(before: Run, after: Run, puts: Put[]): void {
   const moved = statusOf(before) !== statusOf(after) || before.ended?.at !== after.ended?.at;
   if (born || moved) puts.push(put("run", after.id, "any", runRow(after)));
   const due = dueAt(after);
-  if (born ? due !== null : due !== dueAt(before)) puts.push(timerPut(after.id, due));
+  if (born ? due !== null : due !== dueAt(before)) puts.push(timerPut(after));
 }
 
-function timerPut(run: RunId, due_at: Instant | null): Put {
-  if (due_at === null) return { table: "timer", key: run, was: "any", row: null };
-  return put("timer", run, "any", { due_at } satisfies TimerRow);
+function timerPut(run: Run): Put {
+  const { id, queue, priority } = run;
+  const due_at = dueAt(run);
+  if (due_at === null) return { table: "timer", key: id, was: "any", row: null };
+  const row: TimerRow = { due_at, ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
+  return put("timer", id, "any", row);
 }
 
 function runRow(run: Run): RunRow {

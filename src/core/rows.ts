@@ -43,6 +43,10 @@ export interface RunRow {
 /** When a run can move by itself again. Key: run id. The worker claims from here and nowhere else. */
 export interface TimerRow {
   readonly due_at: Instant;
+  /** Absent: the default one. */
+  readonly queue?: string;
+  /** Absent: 0. */
+  readonly priority?: number;
 }
 
 /** Who may act: one row per effect key, the only thing that says "execute". Key: the effect key. */

@@ -11,6 +11,7 @@ import type { Pace, Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
 import type { Cost } from "./tool.ts";
 import { TrieMap } from "./trie-map.ts";
+import { queueDefault } from "./turns.ts";
 import { emptyVector, type Vector } from "./vector.ts";
 
 export type { Step } from "./step.ts";
@@ -27,6 +28,8 @@ export interface Run {
   readonly request: Request | null;
   readonly tools: Readonly<Record<string, Pin>>;
   readonly deadline_at: Instant | null;
+  readonly queue: string;
+  readonly priority: number;
   readonly accepted_at: Instant;
   readonly correlation_id: string;
   readonly trace_id: string;
@@ -107,6 +110,8 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     request: null,
     tools: {},
     deadline_at: null,
+    queue: queueDefault,
+    priority: 0,
     accepted_at: 0 as Instant,
     correlation_id: "",
     trace_id: "",

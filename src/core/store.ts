@@ -30,14 +30,19 @@ export interface Store {
 
   /** Takes one run, if nobody living holds it. The epoch in the answer is greater than any before it. */
   claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<Claim | null>;
-  /** Takes up to `limit` runs whose timer is due and that nobody living holds: the one call across tenants. */
-  claimDue(worker: WorkerId, limit: number): Promise<readonly Claim[]>;
+  /**
+   * Takes up to `limit` runs whose timer is due and that nobody living holds: the one call across tenants, which take turns
+   * (turns.ts). Limits hold across workers, as far as all claim with the same ones.
+   */
+  claimDue(worker: WorkerId, limit: number, terms?: ClaimTerms): Promise<readonly Claim[]>;
   /** Keeps the leases alive. Answers with the claims that are lost. */
   renew(claims: readonly Claim[]): Promise<readonly Claim[]>;
   /** Who held the run before this claim and never gave it back; null if nobody did, or if it is claimed again by now. */
   predecessor(claim: Claim): Promise<WorkerId | null>;
   /** Gives a run back; ignored if the epoch has moved on. */
   release(claim: Claim): Promise<void>;
+  /** Who holds which run of a tenant, after a run and in order: the first `most`. */
+  holdings(tenant: Tenant, after: string, most: number): Promise<readonly Holding[]>;
   /** When the earliest timer that is not yet due falls due. */
   nextDue(): Promise<Instant | null>;
 
@@ -169,6 +174,25 @@ export interface Claim {
   readonly run: RunId;
   readonly worker: WorkerId;
   readonly epoch: Epoch;
+}
+
+/** What a worker takes, and how much of it may be held at once, by all workers together. */
+export interface ClaimTerms {
+  /** Only of these; of all, if not said. */
+  readonly queues?: readonly string[];
+  readonly perQueue?: Readonly<Record<string, number>>;
+  readonly perTenant?: number;
+}
+
+/** A run in someone's hands. */
+export interface Holding {
+  readonly run: RunId;
+  readonly worker: WorkerId;
+  readonly epoch: Epoch;
+  /** Null: it has nothing left to do, and is about to be let go. */
+  readonly queue: string | null;
+  readonly since: Instant;
+  readonly until: Instant;
 }
 
 /** What retention takes of a run: the bodies of its events except those it keeps, and the blobs that it names. */

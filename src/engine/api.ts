@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
-import type { Store } from "../core/store.ts";
+import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Durability, Limits } from "./ports.ts";
@@ -37,6 +37,8 @@ export interface EngineOptions {
   readonly guards?: readonly Guard[];
   /** False: submit, decide and look, but execute nothing here. */
   readonly work?: boolean;
+  /** Which runs it takes when it works: all of them, as many as there are, unless said. */
+  readonly worker?: ClaimTerms;
   /** Demand that plans say effects, tags, cache policy and idempotency template literally. */
   readonly strictPlans?: boolean;
   readonly durability?: Durability;
@@ -58,6 +60,10 @@ export interface SubmitOptions extends As {
   readonly context?: JsonObject;
   readonly mode?: Mode;
   readonly deadlineMs?: number;
+  /** Only workers that serve it take the run up. Default: "default". */
+  readonly queue?: string;
+  /** Of a tenant's runs in a worker's queues, the highest is taken up first. Default: 0. */
+  readonly priority?: number;
   readonly correlationId?: string;
   readonly traceId?: string;
 }

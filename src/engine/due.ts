@@ -27,6 +27,7 @@ export class DueRuns {
     this.#holds = holds;
     this.#heartbeat = new Heartbeat(ports, holds);
     this.#schedules = schedules;
+    holds.onWanted(() => void this.sweep());
     holds.onRest((until) => this.#hurry(until));
   }
 

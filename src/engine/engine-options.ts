@@ -2,18 +2,19 @@ import { modes } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
+import { isQueue, queueRule } from "../core/turns.ts";
 import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools tenants guards work strictPlans durability limits onNotice".split(" "),
+  ..."store tools tenants guards work worker strictPlans durability limits onNotice".split(" "),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
 ];
 const durabilities = ["every", "power", "process"];
 
 /** Refuses settings that would silently mean something else than they say. Every reason at once. */
 export function assertOptions(options: EngineOptions & Pick<Ports, "store">): void {
-  const { store, tools, durability = "power", guards = [], tenants = {}, limits = {} } = options;
+  const { store, tools, durability = "power", guards = [], tenants = {}, limits = {}, worker = {} } = options;
   const reasons = [
     ...unknown(options, known, "option"),
     ...unless(typeof store?.append === "function", 'store is missing; pass one, such as sqlite("writ.db")'),
@@ -25,6 +26,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     ),
     ...tenantProblems(tenants),
     ...limitProblems(limits),
+    ...termProblems(worker),
   ];
   if (reasons.length > 0)
     throw new FaultError(fault("CONFIG_INVALID", `the engine was not opened: ${reasons.join("; ")}`, { reasons }));
@@ -45,6 +47,25 @@ function tenantProblems(tenants: unknown): readonly string[] {
       ),
     ];
   });
+}
+
+/** A queue that nobody fills would be served for ever, and a limit of none would never end. */
+function termProblems(terms: unknown): readonly string[] {
+  if (!isPlainObject(terms)) return ["worker must be an object with queues, perQueue or perTenant"];
+  const { queues = [], perQueue = {}, perTenant = 1 } = terms;
+  const isLimit = (most: unknown) => Number.isSafeInteger(most) && Number(most) >= 1;
+  const areNamed = Array.isArray(queues) && (terms.queues === undefined || queues.length > 0) && queues.every(isQueue);
+  const areLimits =
+    isPlainObject(perQueue) && Object.entries(perQueue).every(([queue, most]) => isQueue(queue) && isLimit(most));
+  return [
+    ...unknown(terms, ["queues", "perQueue", "perTenant"], "setting of worker"),
+    ...unless(areNamed, `queues of worker must be a list of names, each ${queueRule}`),
+    ...unless(areLimits, "perQueue of worker must give each queue how many of its runs are held at once, 1 or more"),
+    ...unless(
+      isLimit(perTenant),
+      "perTenant of worker must be how many runs of one tenant are held at once, 1 or more",
+    ),
+  ];
 }
 
 function limitProblems(limits: object): readonly string[] {

@@ -67,7 +67,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     dice,
     newId,
     worker,
-    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch),
+    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, options.worker ?? {}),
     toolbox: new Toolbox(options.tools),
     tenants: new Tenants(options.tenants ?? {}),
     guards: [...standingGuards, ...(options.guards ?? [])],

@@ -29,6 +29,7 @@ export class Holds {
   /** Claims that the store could not take back: as long as their lease lasts, nobody is given their runs. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
+  #wanted: () => void = () => {};
   #rested: (until: Instant) => void = () => {};
   #closed = false;
 
@@ -40,6 +41,11 @@ export class Holds {
 
   get works(): boolean {
     return this.#works && !this.#closed;
+  }
+
+  /** Calls back when there may be something to claim. */
+  onWanted(wanted: () => void): void {
+    this.#wanted = wanted;
   }
 
   /** Calls back when a run goes to rest until its time comes. */
@@ -62,6 +68,18 @@ export class Holds {
   /** Every claim to be kept alive. */
   claims(): readonly Claim[] {
     return [...this.all(), ...this.#idle.values()].map(({ claim }) => claim);
+  }
+
+  /** Whether a run of this queue is claimed at once, and not in turn. */
+  takes(queue: string): boolean {
+    return this.works && this.#ports.leases.takesAtOnce(queue);
+  }
+
+  /** Takes a run up that has something to do now; or, where that is not for us to say, sees whose turn it is. */
+  async takeUp(tenant: Tenant, run: RunId, queue: string, loaded?: Loaded): Promise<HeldRun | null> {
+    if (this.takes(queue)) return this.take(tenant, run, loaded);
+    if (this.works && this.#ports.leases.serves(queue)) this.#wanted();
+    return null;
   }
 
   /** Claims a run and takes it up, from its fold if that is in hand; null if another worker holds it. */
@@ -98,7 +116,7 @@ export class Holds {
   hold(claim: Claim, loaded: Loaded): HeldRun | null {
     this.#ports.failpoint("claim.after");
     if (this.#closed) {
-      this.#release(claim);
+      void this.#release(claim);
       return null;
     }
     const name = nameOf(claim.tenant, claim.run);
@@ -161,7 +179,7 @@ export class Holds {
     const held = this.get(tenant, run);
     const decision = (held && (await askHeld(held, make))) ?? (await this.#askStore(tenant, run, make));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
-    if (this.works && held === undefined && this.#isDue(decision.after)) await this.take(tenant, run);
+    if (held === undefined && this.#isDue(decision.after)) await this.takeUp(tenant, run, decision.after.queue);
     this.changed();
     return decision;
   }
@@ -216,7 +234,7 @@ export class Holds {
         () => this.#refreshIdle(claim, position),
         () => this.#idle.delete(name),
       );
-    for (const claim of this.#unreleased.splice(0)) this.#release(claim);
+    for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
     this.changed();
   }
 
@@ -244,18 +262,26 @@ export class Holds {
     if (this.#held.get(name) === held) this.#held.delete(name);
     if (end.kind === "rested" && this.works && this.#isDeafTo(held.run))
       this.#idle.set(name, { claim: held.claim, position: held.run.position });
-    else if (end.kind === "rested") this.#release(held.claim);
+    else if (end.kind === "rested") this.#makeRoom(held);
     const wake = nextWake(held.run);
     if (wake !== null) this.#rested(wake);
     this.changed();
   }
 
-  #release(claim: Claim): void {
+  /** Where there are limits, somebody may have waited for this one to go. */
+  #makeRoom({ claim, run: { queue } }: HeldRun): void {
+    void this.#release(claim).then(() => {
+      if (this.works && !this.takes(queue)) this.#wanted();
+    });
+  }
+
+  #release(claim: Claim): Promise<void> {
     const releasing = this.#ports.store
       .release(claim)
       .catch(() => void this.#unreleased.push(claim))
       .finally(() => this.#releasing.delete(releasing));
     this.#releasing.add(releasing);
+    return releasing;
   }
 
   /** Stops taking runs, and waits until those held have come to rest or to the end of what is in flight. */
@@ -263,7 +289,7 @@ export class Holds {
     this.#closed = true;
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((held) => held.drain()));
-    for (const { claim } of this.#idle.values()) this.#release(claim);
+    for (const { claim } of this.#idle.values()) void this.#release(claim);
     await Promise.all(this.#releasing); // Whoever comes next need not wait for our leases to run out.
     this.changed();
   }

@@ -1,6 +1,6 @@
 import type { Stopwatch } from "../core/clock.ts";
 import type { RunId, Tenant, WorkerId } from "../core/id.ts";
-import type { Claim, Store } from "../core/store.ts";
+import type { Claim, ClaimTerms, Store } from "../core/store.ts";
 
 /**
  * The claims of this worker, and how long ago the store last said that they are its own. By the stopwatch alone, from when
@@ -10,17 +10,30 @@ export class Leases {
   readonly #store: Store;
   readonly #worker: WorkerId;
   readonly #stopwatch: Stopwatch;
+  readonly #terms: ClaimTerms;
   readonly #provenAt = new WeakMap<Claim, number>();
 
-  constructor(store: Store, worker: WorkerId, stopwatch: Stopwatch) {
+  constructor(store: Store, worker: WorkerId, stopwatch: Stopwatch, terms: ClaimTerms) {
     this.#store = store;
     this.#worker = worker;
     this.#stopwatch = stopwatch;
+    this.#terms = terms;
   }
 
-  /** The same worker's on another store. */
+  /** The same worker's on another store, from which it takes anything. */
   on(store: Store): Leases {
-    return new Leases(store, this.#worker, this.#stopwatch);
+    return new Leases(store, this.#worker, this.#stopwatch, {});
+  }
+
+  /** Whether a run of this queue may be claimed out of turn: where there are limits, only those that are claimed in turn are counted. */
+  takesAtOnce(queue: string): boolean {
+    const { perQueue = {}, perTenant } = this.#terms;
+    return this.serves(queue) && perTenant === undefined && !Object.hasOwn(perQueue, queue);
+  }
+
+  serves(queue: string): boolean {
+    const { queues } = this.#terms;
+    return queues === undefined || queues.includes(queue);
   }
 
   async claim(tenant: Tenant, run: RunId): Promise<Claim | null> {
@@ -32,7 +45,7 @@ export class Leases {
 
   async claimDue(most: number): Promise<readonly Claim[]> {
     const asked = this.#stopwatch();
-    const claims = await this.#store.claimDue(this.#worker, most);
+    const claims = await this.#store.claimDue(this.#worker, most, this.#terms);
     for (const claim of claims) this.#provenAt.set(claim, asked);
     return claims;
   }

@@ -4,14 +4,29 @@ import { FaultError, fault } from "../core/fault.ts";
 import { isObject, type JsonObject } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
 import { planLimits } from "../core/plan.ts";
+import { isQueue, queueRule } from "../core/turns.ts";
 import type { SubmitOptions } from "./api.ts";
 import { isName } from "./principal.ts";
 
-const known = ["principal", "requestKey", "context", "mode", "deadlineMs", "correlationId", "traceId", "reads"];
+const known = [
+  "principal",
+  "requestKey",
+  "context",
+  "mode",
+  "deadlineMs",
+  "queue",
+  "priority",
+  "correlationId",
+  "traceId",
+  "reads",
+];
 const texts = ["requestKey", "correlationId", "traceId"] as const;
 
 /** The longest that a run can be given; whoever wants no end leaves the deadline out. */
 const deadlineMsMax = 366 * 24 * 60 * 60 * 1000;
+
+/** As many steps up or down as anyone can tell apart. */
+const priorityMost = 1000;
 
 /** Reads what came with a plan, or refuses it with every reason at once. A misspelt option must not pass for none. */
 export function readOptions<Options extends SubmitOptions>(given: Options): Options & { readonly context: JsonObject } {
@@ -40,11 +55,20 @@ function textProblems(given: SubmitOptions): readonly string[] {
     .map((name) => `${name} must be 1 to 200 printable characters`);
 }
 
-function valueProblems({ mode, deadlineMs, reads }: SubmitOptions & { readonly reads?: string }): readonly string[] {
+function valueProblems({
+  mode,
+  deadlineMs,
+  queue,
+  priority = 0,
+  reads,
+}: SubmitOptions & { readonly reads?: string }): readonly string[] {
   const problems: string[] = [];
   // A mode that nobody knows would be stricter than none and forbid nothing.
   if (mode !== undefined && !modes.includes(mode)) problems.push(`mode must be one of ${modes.join(", ")}`);
   if (reads !== undefined && reads !== "recorded" && reads !== "none") problems.push("reads must be recorded or none");
+  if (queue !== undefined && !isQueue(queue)) problems.push(`queue must be ${queueRule}`);
+  if (!Number.isInteger(priority) || Math.abs(priority) > priorityMost)
+    problems.push(`priority must be a whole number, ${-priorityMost} to ${priorityMost}`);
   const whole = Number.isInteger(deadlineMs) && Number(deadlineMs) >= 1 && Number(deadlineMs) <= deadlineMsMax;
   if (deadlineMs !== undefined && !whole)
     problems.push(`deadlineMs must be a whole number of milliseconds from now, 1 to ${deadlineMsMax}`);

@@ -9,6 +9,7 @@ import type { Plan } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { RequestRow } from "../core/rows.ts";
 import { requestKey } from "../core/rows-of.ts";
+import { queueDefault } from "../core/turns.ts";
 import type { SubmitOptions } from "./api.ts";
 import { digestOfJson } from "./digest.ts";
 import type { Holds } from "./holds.ts";
@@ -33,7 +34,7 @@ export async function submit(
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const key = options.requestKey ?? plan.intent_id;
-  const context = options.context ?? {};
+  const { context = {}, queue = queueDefault } = options;
   const mode = strictest(ports.tenants.mode(principal.tenant), options.mode ?? ports.tenants.mode(principal.tenant));
   if (mode === "dry_run") {
     throw new FaultError(
@@ -59,17 +60,20 @@ export async function submit(
     request,
     tools: pinsOf(ports, plan),
     deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
+    ...(queue !== queueDefault && { queue }),
+    ...(options.priority && { priority: options.priority }),
     correlation_id: options.correlationId ?? id,
     trace_id: options.traceId ?? id,
   });
   // Nobody else knows the id yet, so the claim can share the transaction that accepts the run.
-  const claiming = holds.works && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
+  const claiming =
+    holds.takes(queue) && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
   const attached = await attachment(ports, principal, request, accepting);
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
   const claim = await claiming;
   if (claim?.epoch === 1) holds.hold(claim, mailbox.loaded);
-  else if (holds.works) await holds.take(principal.tenant, id, mailbox.loaded);
+  else await holds.takeUp(principal.tenant, id, queue, mailbox.loaded);
   return { id, attached: false };
 }
 

@@ -13,7 +13,7 @@ const selects: Readonly<Record<string, readonly [columns: string, from: string, 
   tally: ["tenant, tally, used", "writ.tally", "tenant, tally"],
   // A run that was released keeps its epoch and has nobody.
   lease: [
-    "tenant, run, h.epoch, l.worker, coalesce(l.until, 0), l.prior",
+    "tenant, run, h.epoch, l.worker, coalesce(l.until, 0), l.prior, coalesce(l.since, 0)",
     "writ.head h left join writ.lease l using (tenant, run) where h.epoch is not null",
     "tenant, run",
   ],

@@ -3,7 +3,7 @@ import { type Mode, modes } from "../../core/effect.ts";
 import type { SubmitOptions } from "../../engine/api.ts";
 import { type ExitCode, exitOfStatus } from "../exit-code.ts";
 import { followed, positionOf } from "../following.ts";
-import { example, type GlobalOptions, type Invocation, positiveNumber } from "../invocation.ts";
+import { example, type GlobalOptions, type Invocation, integer, positiveNumber } from "../invocation.ts";
 import { readContext, readPlanFile } from "../json-file.ts";
 import { line } from "../line.ts";
 import { type Opened, opened } from "../opening.ts";
@@ -17,6 +17,8 @@ interface RunOptions {
   readonly wait?: boolean;
   readonly detach?: boolean;
   readonly deadline?: number;
+  readonly queue?: string;
+  readonly priority?: number;
 }
 
 export function runCommand(invocation: Invocation): Command {
@@ -27,6 +29,8 @@ export function runCommand(invocation: Invocation): Command {
     .option("--request-key <key>", "the same key and plan again is the same run, not a second one")
     .addOption(new Option("--mode <mode>", "how far it may go by itself").choices(modes))
     .option("--deadline <ms>", "refuse what has not started by then", positiveNumber)
+    .option("--queue <name>", "only workers that serve it take the run up (default: default)")
+    .option("--priority <n>", "of a tenant's runs, the highest is taken up first (default: 0)", integer)
     .option("--wait", "stay until the run has ended; the default on a terminal")
     .option("--no-wait", "exit 3 when the run waits for someone; the default elsewhere")
     .option("--detach", "hand the plan in and leave it to a worker (writ worker)")
@@ -55,12 +59,14 @@ export function runCommand(invocation: Invocation): Command {
 }
 
 async function submission(options: RunOptions, cwd: string): Promise<Omit<SubmitOptions, "principal">> {
-  const { context, requestKey, mode, deadline } = options;
+  const { context, requestKey, mode, deadline, queue, priority } = options;
   return {
     ...(context !== undefined && { context: await readContext(context, cwd) }),
     ...(requestKey !== undefined && { requestKey }),
     ...(mode !== undefined && { mode }),
     ...(deadline !== undefined && { deadlineMs: deadline }),
+    ...(queue !== undefined && { queue }),
+    ...(priority !== undefined && { priority }),
   };
 }
 

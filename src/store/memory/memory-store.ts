@@ -3,8 +3,9 @@ import type { Clock } from "../../core/clock.ts";
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertSound, judge, landInOrder } from "../../core/judge.ts";
 import { leaseOf } from "../../core/lease.ts";
-import { indexed } from "../../core/rows.ts";
-import type { Claim, Entry, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import { indexed, type TimerRow } from "../../core/rows.ts";
+import type { Claim, Entry, Holding, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import { type Load, queueDefault, turns, type Waiter } from "../../core/turns.ts";
 import { comparePaths } from "./shelf.ts";
 import { type Dump, type Lease, Tables } from "./tables.ts";
 
@@ -108,12 +109,12 @@ function leases(
   tables: Tables,
   clock: Clock,
   leaseMs: number,
-): Part<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue"> {
+): Part<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"> {
   const isFree = (lease: Lease | undefined): boolean => lease === undefined || lease.until <= clock.now();
   const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim => {
     const epoch = ((tables.epoch(tenant, run) ?? 0) + 1) as Epoch;
     const prior = tables.leases.get(tenant, run)?.worker ?? null;
-    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs, prior });
+    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs, prior, since: clock.now() });
     return { tenant, run, worker, epoch };
   };
   const isLost = ({ tenant, run, worker, epoch }: Claim): boolean => {
@@ -125,11 +126,11 @@ function leases(
       const lease = tables.leases.get(tenant, run);
       return isFree(lease) || lease?.worker === worker ? take(worker, tenant, run) : null;
     },
-    claimDue: async (worker, limit) => {
+    claimDue: async (worker, limit, terms = {}) => {
       const due = timers(tables).filter(
         ({ at, tenant, run }) => at <= clock.now() && isFree(tables.leases.get(tenant, run)),
       );
-      return due.slice(0, limit).map(({ tenant, run }) => take(worker, tenant, run));
+      return turns(due, limit, terms, loadOf(tables, clock.now())).map(({ tenant, run }) => take(worker, tenant, run));
     },
     renew: async (claims) => {
       const kept = claims.filter((claim) => !isLost(claim));
@@ -142,24 +143,49 @@ function leases(
     predecessor: async (claim) => (isLost(claim) ? null : (tables.leases.get(claim.tenant, claim.run)?.prior ?? null)),
     release: async (claim) => {
       const { tenant, run, epoch } = claim;
-      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0, prior: null });
+      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0, prior: null, since: 0 });
     },
+    holdings: async (tenant, after, most) =>
+      tables.leases
+        .after(tenant, after, Number.POSITIVE_INFINITY)
+        .filter(([, lease]) => !isFree(lease))
+        .slice(0, most)
+        .map(([run, { prior: _, ...lease }]) => ({ run, ...lease, queue: queueOf(tables, tenant, run) }) as Holding),
     nextDue: async () => (timers(tables).find(({ at }) => at > clock.now())?.at ?? null) as Instant | null,
   };
 }
 
-interface Timer {
+interface Timer extends Waiter {
   readonly at: number;
-  readonly tenant: Tenant;
-  readonly run: RunId;
 }
 
 /** Of every tenant, the earliest first. */
 function timers(tables: Tables): readonly Timer[] {
   const all = tables.rows("timer").sorted();
   return all
-    .map(([[tenant, run], { row }]) => ({ at: JSON.parse(row).due_at, tenant: tenant as Tenant, run: run as RunId }))
+    .map(([[tenant, run], { row }]) => {
+      const { due_at: at, queue = queueDefault, priority = 0 } = JSON.parse(row) as TimerRow;
+      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority };
+    })
     .sort((left, right) => left.at - right.at);
+}
+
+function queueOf(tables: Tables, tenant: Tenant, run: string): string | null {
+  const timer = tables.row(tenant, "timer", run);
+  return timer === null ? null : ((JSON.parse(timer.row) as TimerRow).queue ?? queueDefault);
+}
+
+/** Of the leases that last. */
+function loadOf(tables: Tables, now: number): Load {
+  const load = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
+  const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const [[tenant, run], { until }] of tables.leases.sorted()) {
+    if (until <= now) continue;
+    add(load.tenants, String(tenant));
+    const queue = queueOf(tables, tenant as Tenant, String(run));
+    if (queue !== null) add(load.queues, queue);
+  }
+  return load;
 }
 
 function markers(tables: Tables): Part<"mark" | "marked"> {

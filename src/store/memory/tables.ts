@@ -11,6 +11,7 @@ export interface Lease {
   readonly until: number;
   /** Who held it before and never gave it back. */
   readonly prior: WorkerId | null;
+  readonly since: number;
 }
 
 /** Every table's rows by name; bytes as hex. What two stores must agree on to the last character. */
@@ -72,7 +73,7 @@ export class Tables implements View {
       tally: this.tallies.sorted().map(([path, used]) => [...path, used]),
       lease: this.leases
         .sorted()
-        .map(([path, { epoch, worker, until, prior }]) => [...path, epoch, worker, until, prior]),
+        .map(([path, { epoch, worker, until, prior, since }]) => [...path, epoch, worker, until, prior, since]),
       marker: this.markers.sorted().map(([path, epoch]) => [...path, epoch]),
       blob: this.blobs.sorted().map(([path, bytes]) => [...path, hex(bytes)]),
       ...Object.fromEntries(

@@ -2,6 +2,7 @@ import { assert } from "../../core/assert.ts";
 import { versionAfter } from "../../core/judge.ts";
 import { indexed, type Table } from "../../core/rows.ts";
 import type { Charge, Check, Entry, Put, SealedEvent } from "../../core/store.ts";
+import { queueDefault } from "../../core/turns.ts";
 import { booleans, bytes, doubles, integers, longs, texts } from "./binary-array.ts";
 import type { Call } from "./calls.ts";
 
@@ -131,15 +132,17 @@ function putValues(puts: Numbered<Put>, keys: ReadonlyMap<string, number>): Call
     json("reuse_key"),
     json("due_at"),
     longs(fields.map(({ due_at }) => (typeof due_at === "number" ? due_at : null))),
+    texts(fields.map(({ queue }) => (typeof queue === "string" ? queue : queueDefault))),
+    longs(fields.map(({ priority }) => (typeof priority === "number" ? -priority : 0))),
   ];
 }
 
-/** What lists may ask for. Nothing else of a row is ever looked at. */
+/** What lists may ask for, and of a timer in which queue it stands. Nothing else of a row is ever looked at. */
 function fieldsOf({ table, row }: Put): Readonly<Record<string, unknown>> {
   const names = indexed[table];
   if (names === undefined || row === null) return {};
   const all = JSON.parse(row) as Record<string, unknown>;
-  return Object.fromEntries(names.map((name) => [name, all[name]]));
+  return table === "timer" ? all : Object.fromEntries(names.map((name) => [name, all[name]]));
 }
 
 function chargeValues(charges: Numbered<Charge>, tallies: ReadonlyMap<string, number>): Call["values"] {

@@ -1,14 +1,14 @@
 import { performance } from "node:perf_hooks";
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
-import type { Claim, Store } from "../../core/store.ts";
+import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import { longs, texts } from "./binary-array.ts";
 import type { Calls } from "./calls.ts";
 import type { Value } from "./driver.ts";
 import type { Renewals } from "./renewals.ts";
 import type { ServerClock } from "./server-clock.ts";
 
-type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue">;
+type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue">;
 
 export interface LeaseSetting {
   readonly calls: Calls;
@@ -34,9 +34,10 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       const epoch = taken?.[0] ?? null;
       return epoch === null ? null : { tenant, run, worker, epoch };
     },
-    claimDue: async (worker, limit) => {
-      assertNames(worker);
-      const values = [worker, limit, leaseMs, givenNow()];
+    claimDue: async (worker, limit, terms = {}) => {
+      assertNames(worker, ...(terms.queues ?? []), ...Object.keys(terms.perQueue ?? {}));
+      if (terms.queues?.length === 0) return [];
+      const values = [worker, limit, leaseMs, givenNow(), ...termValues(terms)];
       const taken = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_due", values });
       return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
     },
@@ -56,6 +57,11 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
     release: async ({ tenant, run, worker, epoch }) => {
       await calls({ name: "release", values: [tenant, run, worker, epoch] });
     },
+    holdings: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      const found = await calls<HoldingColumns>({ name: "holdings", values: [tenant, after, most, givenNow()] });
+      return found.map(([run, worker, epoch, queue, since, until]) => ({ run, worker, epoch, queue, since, until }));
+    },
     nextDue: async () => {
       const asked = performance.now();
       const [answer] = await calls<readonly [now: number, due: Instant | null]>({
@@ -66,6 +72,26 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       return answer?.[1] ?? null;
     },
   };
+}
+
+type HoldingColumns = readonly [
+  run: RunId,
+  worker: WorkerId,
+  epoch: Epoch,
+  queue: string | null,
+  since: Instant,
+  until: Instant,
+];
+
+function termValues({ queues, perQueue = {}, perTenant }: ClaimTerms): readonly Value[] {
+  const limits = Object.entries(perQueue);
+  return [
+    queues === undefined ? null : texts(queues),
+    ...(limits.length === 0
+      ? [null, null]
+      : [texts(limits.map(([queue]) => queue)), longs(limits.map(([, most]) => most))]),
+    perTenant ?? null,
+  ];
 }
 
 function claimValues(all: readonly Claim[]) {

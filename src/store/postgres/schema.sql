@@ -17,9 +17,12 @@ create table writ.due (
   tenant text collate "C" not null,
   run text collate "C" not null,
   at bigint not null,
+  queue text collate "C" not null default 'default'::text,
+  rank bigint not null default 0,
   PRIMARY KEY (tenant, run)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
 CREATE INDEX due_at ON writ.due USING btree (at, tenant, run);
+CREATE INDEX due_turn ON writ.due USING btree (tenant, queue, rank, at, run);
 create policy claiming on writ.due to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
 create policy own_tenant on writ.due to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
@@ -55,6 +58,7 @@ create table writ.lease (
   worker text not null,
   until bigint not null,
   prior text,
+  since bigint not null default 0,
   PRIMARY KEY (tenant, run)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
 create policy claiming on writ.lease to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
@@ -102,7 +106,7 @@ create table writ.tally (
 ) with (fillfactor=50) -- row level security forced;
 create policy own_tenant on writ.tally to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
-CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
+CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
  RETURNS jsonb
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -313,10 +317,11 @@ begin
     select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
     on conflict do nothing;
-    insert into writ.due (tenant, run, at)
-    select for_tenant, k_key[x.key], x.due from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    insert into writ.due (tenant, run, at, queue, rank)
+    select for_tenant, k_key[x.key], x.due, x.queue, x.rank
+    from unnest(p_entry, p_key, p_due, p_queue, p_rank) x (entry, key, due, queue, rank)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
-    on conflict (tenant, run) do update set at = excluded.at;
+    on conflict (tenant, run) do update set at = excluded.at, queue = excluded.queue, rank = excluded.rank;
   end if;
 
   insert into writ.event (tenant, run, position, type, v, at, body, hash)
@@ -445,10 +450,10 @@ begin
     insert into writ.head (tenant, run, position) values (for_tenant, of_run, 0) on conflict do nothing;
     select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   end if;
-  insert into writ.lease as l (tenant, run, epoch, worker, until)
-  values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms)
+  insert into writ.lease as l (tenant, run, epoch, worker, until, since)
+  values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms, now_ms)
   on conflict (tenant, run) do update
-  set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker
+  set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker, since = excluded.since
   where l.tenant = for_tenant and (l.until <= now_ms or l.worker = excluded.worker)
   returning l.epoch into given;
   if given is not null then
@@ -457,7 +462,7 @@ begin
   return given;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint)
+CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint)
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -470,31 +475,66 @@ CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms 
 AS $function$
 declare
   now_ms bigint := coalesce(given_now, writ.now_ms());
+  limited boolean := l_queue is not null or per_tenant is not null;
+  q_room bigint[];
   d_tenant text[];
   d_run text[];
   d_epoch bigint[];
 begin
   perform writ.begin_append('', false);
-  with free as materialized (
-    select d.tenant, d.run, d.at, h.epoch from writ.due d
-    join writ.head h on h.tenant = d.tenant and h.run = d.run
-    left join writ.lease l on l.tenant = d.tenant and l.run = d.run
-    where d.at <= now_ms and (l.until is null or l.until <= now_ms)
-    order by d.at, d.tenant, d.run limit most
+  if limited then
+    perform pg_advisory_xact_lock(8247731, 0);
+    select array_agg(x.most - (
+      select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
+      where d.queue = x.queue and l.until > now_ms) order by x.n)
+    into q_room from unnest(l_queue, l_most) with ordinality x (queue, most, n);
+  end if;
+  with recursive place as (
+    (select d.tenant, d.queue, d.rank from writ.due d order by d.tenant, d.queue, d.rank limit 1)
+    union all
+    select n.tenant, n.queue, n.rank from place p cross join lateral (
+      select d.tenant, d.queue, d.rank from writ.due d
+      where (d.tenant, d.queue, d.rank) > (p.tenant, p.queue, p.rank) order by d.tenant, d.queue, d.rank limit 1) n
+  ), first as (
+    select p.rank, n.tenant, n.run, n.at, n.queue from place p cross join lateral (
+      select d.tenant, d.run, d.at, d.queue from writ.due d
+      left join writ.lease l on l.tenant = d.tenant and l.run = d.run
+      where d.tenant = p.tenant and d.queue = p.queue and d.rank = p.rank and d.at <= now_ms
+        and (l.until is null or l.until <= now_ms)
+      order by d.at, d.run limit case when limited then most else most * 8 end) n
+    where (of_queues is null or p.queue = any (of_queues))
+      and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
+  ), turn as materialized (
+    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from first f
+  ), room as materialized (
+    select t.tenant, per_tenant - (
+      select count(*) from writ.lease l where l.tenant = t.tenant and l.until > now_ms) as remaining
+    from (select distinct x.tenant from turn x) t where per_tenant is not null
+  ), fair as materialized (
+    -- Within its tenant's room and its queue's; a queue has its room in the order of turns.
+    select t.tenant, t.run, t.at, t.n, t.queue, row_number() over (partition by t.queue order by t.n, t.at, t.tenant, t.run) as q
+    from turn t left join room r on r.tenant = t.tenant
+    where not limited or (t.n <= most and t.n <= coalesce(r.remaining, most))
+  ), free as materialized (
+    select f.tenant, f.run, f.at, f.n, h.epoch from fair f
+    join writ.head h on h.tenant = f.tenant and h.run = f.run
+    where f.q <= coalesce(q_room[array_position(l_queue, f.queue)], f.q)
+    order by f.n, f.at, f.tenant, f.run limit most
     for no key update of h skip locked
   )
-  select array_agg(f.tenant order by f.at, f.tenant, f.run), array_agg(f.run order by f.at, f.tenant, f.run),
-         array_agg(coalesce(f.epoch, 0) + 1 order by f.at, f.tenant, f.run)
+  select array_agg(f.tenant order by f.n, f.at, f.tenant, f.run), array_agg(f.run order by f.n, f.at, f.tenant, f.run),
+         array_agg(coalesce(f.epoch, 0) + 1 order by f.n, f.at, f.tenant, f.run)
   into d_tenant, d_run, d_epoch from free f;
   if d_run is null then
     return;
   end if;
   return query
     with given as (
-      insert into writ.lease as l (tenant, run, epoch, worker, until)
-      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
+      insert into writ.lease as l (tenant, run, epoch, worker, until, since)
+      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms, now_ms
+      from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
       on conflict on constraint lease_pkey do update
-      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker where l.until <= now_ms
+      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker, since = excluded.since where l.until <= now_ms
       returning l.tenant, l.run, l.epoch
     ), moved as (
       update writ.head h set epoch = g.epoch from given g where h.tenant = g.tenant and h.run = g.run
@@ -548,6 +588,19 @@ begin
   perform set_config('writ.tenant', for_tenant, true);
   return query
     select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.holdings(for_tenant text, after_run text, most bigint, given_now bigint)
+ RETURNS TABLE(run text, worker text, epoch bigint, queue text, since bigint, until bigint)
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select l.run, l.worker, l.epoch, d.queue, l.since, l.until from writ.lease l
+    left join writ.due d on d.tenant = for_tenant and d.run = l.run
+    where l.tenant = for_tenant and l.run > after_run and l.until > coalesce(given_now, writ.now_ms())
+    order by l.run limit most;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.list(for_tenant text, of_kind text, by_field text, equal_to text, after_key text, is_newest boolean, most bigint)

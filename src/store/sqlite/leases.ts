@@ -1,11 +1,12 @@
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
-import type { Claim, Store } from "../../core/store.ts";
+import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
+import { type Load, turns } from "../../core/turns.ts";
 import type { Context } from "./context.ts";
 
 type Leases = Pick<
   Store,
-  "claim" | "claimDue" | "renew" | "predecessor" | "release" | "nextDue" | "mark" | "marked" | "boot"
+  "claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue" | "mark" | "marked" | "boot"
 >;
 
 /** Who holds which run, and what was sent under which claim. None of it is a fact of a run, so none of it is synced. */
@@ -21,15 +22,25 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
   };
   const renew = ({ tenant, run, worker, epoch }: Claim): boolean =>
     statements.renew.run(clock.now() + leaseMs, tenant, run, worker, epoch).changes === 1;
+  /** Counted only where there is a limit. */
+  const loadOf = ({ perQueue, perTenant }: ClaimTerms): Load => {
+    const load = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
+    if (perQueue === undefined && perTenant === undefined) return load;
+    for (const { tenant, queue } of statements.held.all(clock.now())) {
+      load.tenants.set(tenant, (load.tenants.get(tenant) ?? 0) + 1);
+      if (queue !== null) load.queues.set(queue, (load.queues.get(queue) ?? 0) + 1);
+    }
+    return load;
+  };
   return {
     claim: async (worker, tenant, run) => {
       assertNames(worker, tenant, run);
       return group.join("soft", () => take(worker, tenant, run));
     },
-    claimDue: async (worker, limit) => {
+    claimDue: async (worker, limit, terms = {}) => {
       assertNames(worker);
       return group.join("soft", () => {
-        const due = statements.due.all(clock.now(), limit);
+        const due = turns(statements.due.all(clock.now()), limit, terms, loadOf(terms));
         return due.map(({ tenant, run }) => take(worker, tenant, run)).filter((claim) => claim !== null);
       });
     },
@@ -38,6 +49,10 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
       read(() => statements.predecessor.get(tenant, run, worker, epoch)?.prior ?? null),
     release: ({ tenant, run, worker, epoch }) =>
       group.join("soft", () => void statements.release.run(tenant, run, worker, epoch)),
+    holdings: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return read(() => statements.holdings.all(tenant, after, clock.now(), most)).map((held) => ({ ...held }));
+    },
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
   };
 }

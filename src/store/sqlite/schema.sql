@@ -43,7 +43,7 @@ CREATE TABLE lease (
   run text not null,
   epoch integer not null,
   worker text,
-  until integer not null, prior text,
+  until integer not null, prior text, since integer not null default 0,
   primary key (tenant, run)
 ) strict, without rowid;
 

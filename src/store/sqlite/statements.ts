@@ -1,7 +1,8 @@
 import { assert } from "../../core/assert.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Query, StoredRow, Tally } from "../../core/store.ts";
+import type { Holding, Query, StoredRow, Tally } from "../../core/store.ts";
+import { queueDefault, type Waiter } from "../../core/turns.ts";
 import type { Database, Statement } from "./driver.ts";
 
 /** Every statement of the store, prepared once. */
@@ -75,20 +76,33 @@ function journal(prepare: Prepare) {
   };
 }
 
+const queue = `case when timer.key is null then null else coalesce(timer.row ->> 'queue', '${queueDefault}') end`;
+
 function leases(prepare: Prepare) {
   return {
     epoch: prepare<{ readonly epoch: number }>("select epoch from lease where tenant = ? and run = ?"),
     claim: prepare<{ readonly epoch: number }>(
-      `insert into lease (tenant, run, epoch, worker, until) values (?1, ?2, 1, ?3, ?4)
-       on conflict (tenant, run) do update set epoch = epoch + 1, prior = worker, worker = excluded.worker, until = excluded.until
+      `insert into lease (tenant, run, epoch, worker, until, since) values (?1, ?2, 1, ?3, ?4, ?5)
+       on conflict (tenant, run) do update
+       set epoch = epoch + 1, prior = worker, worker = excluded.worker, until = excluded.until, since = excluded.since
        where until <= ?5 or worker = excluded.worker
        returning epoch`,
     ),
-    due: prepare<{ readonly tenant: Tenant; readonly run: RunId }>(
-      `select timer.tenant, timer.key as run from timer indexed by timer_due_at
+    due: prepare<Waiter>(
+      `select timer.tenant, timer.key as run, ${queue} as queue, coalesce(timer.row ->> 'priority', 0) as priority
+       from timer indexed by timer_due_at
        left join lease on lease.tenant = timer.tenant and lease.run = timer.key
        where timer.row ->> 'due_at' <= ?1 and coalesce(lease.until, 0) <= ?1
-       order by timer.row ->> 'due_at', timer.tenant, timer.key limit ?2`,
+       order by timer.row ->> 'due_at', timer.tenant, timer.key`,
+    ),
+    held: prepare<Pick<Waiter, "tenant"> & { readonly queue: string | null }>(
+      `select lease.tenant, ${queue} as queue from lease
+       left join timer on timer.tenant = lease.tenant and timer.key = lease.run where lease.until > ?`,
+    ),
+    holdings: prepare<Holding>(
+      `select lease.run, lease.worker, lease.epoch, ${queue} as queue, lease.since, lease.until from lease
+       left join timer on timer.tenant = lease.tenant and timer.key = lease.run
+       where lease.tenant = ? and lease.run > ? and lease.until > ? order by lease.run limit ?`,
     ),
     nextDue: prepare<{ readonly at: number }>(
       `select row ->> 'due_at' as at from timer indexed by timer_due_at
@@ -99,7 +113,7 @@ function leases(prepare: Prepare) {
       "select prior from lease where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
     release: prepare(
-      "update lease set worker = null, until = 0, prior = null where tenant = ? and run = ? and worker = ? and epoch = ?",
+      "update lease set worker = null, until = 0, prior = null, since = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
     expireAll: prepare("update lease set until = 0 where until > 0"),
     mark: prepare(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { RunId, Tenant } from "../../core/id.ts";
-import type { Store } from "../../core/store.ts";
+import type { TimerRow } from "../../core/rows.ts";
+import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import type { FakeClock } from "../clock.ts";
 import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs, order } from "./law.ts";
 
@@ -165,6 +166,96 @@ export const claiming: readonly Law[] = [
     },
   },
   {
+    title: "lets tenants take turns: one with many due runs does not keep another waiting",
+    holds: async (store, clock) => {
+      await timers(store, clock, { a: 0, b: 0, c: 0, d: 0, e: 0 }, acme);
+      await timers(store, clock, { y: 7, z: 8 }, globex);
+      clock.advance(9);
+      assert.deepEqual(await due(store, 3), ["a", "y", "b"]);
+      assert.deepEqual(await due(store, 9), ["c", "z", "d", "e"]);
+    },
+  },
+  {
+    title: "hands out the run of the highest priority first, within its tenant",
+    holds: async (store, clock) => {
+      await queued(store, clock, { low: { priority: -1 }, usual: {}, high: { priority: 9 }, urgent: { priority: 10 } });
+      await timers(store, clock, { other: 5 }, globex);
+      clock.advance(9);
+      assert.deepEqual(await due(store, 9), ["urgent", "other", "high", "usual", "low"]);
+    },
+  },
+  {
+    title: "hands out runs of the queues that are asked for, and of all if none is",
+    holds: async (store, clock) => {
+      await queued(store, clock, { a: { queue: "mail" }, b: { queue: "print" }, c: {}, d: { queue: "mail" } });
+      assert.deepEqual(await due(store, 9, { queues: ["print", "fax"] }), ["b"]);
+      assert.deepEqual(await due(store, 9, { queues: ["default"] }), ["c"]);
+      assert.deepEqual(await due(store, 1, { queues: [] }), []);
+      assert.deepEqual(await due(store, 9), ["a", "d"]);
+    },
+  },
+  {
+    title: "moves a run to the queue and priority that its timer was last given",
+    holds: async (store, clock) => {
+      await queued(store, clock, { [hire]: { queue: "mail", priority: 3 }, [order]: {} });
+      const moved = dueAt(clock.now());
+      await landed(store, { at: 1, puts: [{ table: "timer", key: hire, was: "any", row: moved }] });
+      assert.deepEqual(await due(store, 9, { queues: ["mail"] }), []);
+      assert.deepEqual(await due(store, 9), [hire, order].toSorted());
+    },
+  },
+  {
+    title:
+      "hands out no more of a queue than its limit leaves, whoever holds them, until a lease is over or given back",
+    holds: async (store, clock) => {
+      const mail = { queue: "mail" };
+      await queued(store, clock, { a: mail, b: mail, c: mail, d: mail, e: {} });
+      const terms = { perQueue: { mail: 2 } };
+      assert.deepEqual(await due(store, 1, terms), ["a"]);
+      assert.deepEqual(await store.claimDue(bob, 9, terms).then(runsOf), ["b", "e"]);
+      assert.deepEqual(await due(store, 9, terms), []);
+      const [held] = await store.holdings(acme, "", 1);
+      assert.ok(held !== undefined);
+      await store.release({ tenant: acme, run: held.run, worker: held.worker, epoch: held.epoch });
+      assert.deepEqual(await due(store, 9, terms), ["a"]);
+      clock.advance(leaseMs);
+      assert.deepEqual((await due(store, 9, terms)).toSorted(), ["a", "b", "e"]);
+      assert.deepEqual(await due(store, 9), ["c", "d"]);
+    },
+  },
+  {
+    title: "hands out no more of a tenant than its limit leaves",
+    holds: async (store, clock) => {
+      await timers(store, clock, { a: 0, b: 0, c: 0 }, acme);
+      await timers(store, clock, { y: 0, z: 0 }, globex);
+      await claimed(store, bob, "held" as RunId);
+      assert.deepEqual(await due(store, 9, { perTenant: 2 }), ["a", "y", "z"]);
+      assert.deepEqual(await due(store, 9, { perTenant: 2 }), []);
+      assert.deepEqual(await due(store, 9, { perTenant: 3, queues: ["default"] }), ["b"]);
+    },
+  },
+  {
+    title: "says who holds which run of a tenant, of what queue, since when and for how long",
+    holds: async (store, clock) => {
+      await queued(store, clock, { [hire]: { queue: "mail" } });
+      const first = clock.now();
+      await store.claimDue(ana, 1);
+      clock.advance(5);
+      const claim = await claimed(store, bob, order);
+      await store.claim(ana, globex, hire);
+      const held = { run: hire, worker: ana, epoch: 1, queue: "mail", since: first, until: first + leaseMs };
+      const other = { run: order, worker: bob, epoch: 1, queue: null, since: first + 5, until: first + 5 + leaseMs };
+      assert.deepEqual(await store.holdings(acme, "", 9), [held, other]);
+      assert.deepEqual(await store.holdings(acme, "", 1), [held]);
+      assert.deepEqual(await store.holdings(acme, hire, 9), [other]);
+      clock.advance(leaseMs - 5);
+      await store.renew([claim]);
+      assert.deepEqual(await store.holdings(acme, "", 9), [{ ...other, until: clock.now() + leaseMs }]);
+      await store.release(claim);
+      assert.deepEqual(await store.holdings(acme, "", 9), []);
+    },
+  },
+  {
     title: "forgets a timer that was removed or moved",
     holds: async (store, clock) => {
       const at = await timers(store, clock, { [hire]: 1, [order]: 1 });
@@ -196,6 +287,22 @@ async function timers(
   return now;
 }
 
-async function due(store: Store, limit: number): Promise<readonly string[]> {
-  return (await store.claimDue(ana, limit)).map(({ run }) => run);
+/** Gives each run a timer that is due, in a queue and with a priority. */
+async function queued(
+  store: Store,
+  clock: FakeClock,
+  places: Readonly<Record<string, Pick<TimerRow, "queue" | "priority">>>,
+): Promise<void> {
+  for (const [run, place] of Object.entries(places)) {
+    const row = JSON.stringify({ due_at: clock.now(), ...place });
+    await landed(store, { run: run as RunId, puts: [{ table: "timer", key: run, was: "any", row }] });
+  }
+}
+
+async function due(store: Store, limit: number, terms?: ClaimTerms): Promise<readonly string[]> {
+  return runsOf(await store.claimDue(ana, limit, terms));
+}
+
+function runsOf(claims: readonly Claim[]): readonly string[] {
+  return claims.map(({ run }) => run);
 }

@@ -1,0 +1,2 @@
+-- When it was claimed.
+alter table lease add column since integer not null default 0;

@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import type { ClaimTerms } from "../../src/core/store.ts";
+import { createEngine } from "../../src/engine/engine.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { actor, eventsOf, faultOf, promised } from "./cast.ts";
+import { bot, places } from "./stage.ts";
+
+const one = { steps: [{ step_id: "a", name: "send" }] };
+
+/** Calls that end when the story says so, in the order they were made. */
+function slow() {
+  const ends: (() => void)[] = [];
+  const send = actor("send", () => {
+    const { promise, keep } = promised<object>();
+    ends.push(() => keep({}));
+    return promise;
+  });
+  return { ...send, end: () => ends.shift()?.() };
+}
+
+describe.each(places)("queues, on $name", ({ newStage }) => {
+  it("are served by workers that serve them, and a run's queue and priority are on record", async () => {
+    const stage = newStage();
+    const send = actor("send", () => ({}));
+    const engine = await stage.open({ tools: [send.tool], worker: { queues: ["mail"] } });
+    const other = await engine.submit(one, { principal: bot, queue: "print", priority: 7 });
+    const plain = await engine.submit(one, { principal: bot });
+    const mail = await engine.submit(one, { principal: bot, queue: "mail" });
+    await stage.pass(5000);
+    const now = [await other.now(), await plain.now(), await mail.now()];
+    expect(now.map(({ final }) => final)).toEqual([false, false, true]);
+    const accepted = await Promise.all([other, plain].map((run) => eventsOf(run, "run.accepted")));
+    expect(accepted.flat().map(({ queue, priority }) => ({ queue, priority }))).toEqual([
+      { queue: "print", priority: 7 },
+      { queue: undefined, priority: undefined },
+    ]);
+    await stage.crash();
+    await stage.open({ tools: [send.tool], worker: { queues: ["print"] } });
+    await stage.pass(5000);
+    expect(send.calls.map(({ context }) => context.run_id)).toEqual([mail.run_id, other.run_id]);
+    await stage.crash();
+    await stage.open({ tools: [send.tool] });
+    await stage.pass(5000);
+    expect(send.calls.at(-1)?.context.run_id).toBe(plain.run_id);
+  });
+
+  it("have no more runs under way than their limit, and go on when one has ended", async () => {
+    const stage = newStage();
+    const send = slow();
+    const engine = await stage.open({ tools: [send.tool], worker: { perQueue: { mail: 2 } } });
+    for (const _ of [1, 2, 3, 4, 5]) await engine.submit(one, { principal: bot, queue: "mail" });
+    await stage.pass(5000);
+    expect(send.calls).toHaveLength(2);
+    send.end();
+    await stage.pass(0);
+    expect(send.calls).toHaveLength(3);
+    send.end();
+    send.end();
+    await stage.pass(0);
+    expect(send.calls).toHaveLength(5);
+  });
+
+  it("are shared by tenants in turn, with a limit for each, by priority", async () => {
+    const stage = newStage();
+    const send = slow();
+    const tenants = { acme: { mode: "auto_exec" }, globex: { mode: "auto_exec" } } as const;
+    const orders = await stage.open({ tools: [send.tool], tenants, work: false });
+    for (const priority of [1, 2, 3, 4, 5]) await orders.submit(one, { principal: bot, priority });
+    const last = await orders.submit(one, { principal: { ...bot, tenant: "globex" } });
+    await stage.open({ tools: [send.tool], tenants, worker: { perTenant: 2 } });
+    await stage.pass(5000);
+    expect(send.calls).toHaveLength(3);
+    expect(send.calls.map(({ context }) => context.run_id)).toContain(last.run_id);
+  });
+
+  it("wait for whoever may take them, without looking all the time", async () => {
+    const stage = newStage();
+    const send = slow();
+    const engine = await stage.open({ tools: [send.tool], worker: { perQueue: { default: 1 } } });
+    await engine.submit(one, { principal: bot });
+    await stage.pass(1000);
+    const second = (await engine.submit(one, { principal: bot })).result();
+    await stage.pass(3000);
+    expect(send.calls).toHaveLength(1);
+    send.end();
+    await stage.pass(0);
+    send.end();
+    await stage.pass(0);
+    expect((await second).status).toBe("completed");
+  });
+
+  it.each([
+    [{ queue: "no spaces" }, "queue must be 1 to 64 letters, digits, dots, hyphens or underscores"],
+    [{ queue: "" }, "queue must be"],
+    [{ priority: 1.5 }, "priority must be a whole number, -1000 to 1000"],
+    [{ priority: 1001 }, "priority must be a whole number"],
+  ])("are refused when they are %o", async (wrong, message) => {
+    const engine = await newStage().open({ tools: [actor("send", () => ({})).tool] });
+    const fault = await faultOf(engine.submit(one, { principal: bot, ...wrong }));
+    expect(fault.code).toBe("INVALID_INPUT");
+    expect(fault.message).toContain(message);
+  });
+});
+
+describe("a worker's terms", () => {
+  it.each([
+    [{ queues: [] }, "queues of worker"],
+    [{ queues: ["a b"] }, "queues of worker"],
+    [{ perQueue: { mail: 0 } }, "perQueue of worker"],
+    [{ perTenant: -1 }, "perTenant of worker"],
+    [{ queue: "mail" }, "queue"],
+  ])("are refused when they are %o", async (worker, message) => {
+    const fault = await faultOf(createEngine({ store: memoryStore(), tools: [], worker: worker as ClaimTerms }));
+    expect(fault.code).toBe("CONFIG_INVALID");
+    expect(fault.message).toContain(message);
+  });
+});
