@@ -79,7 +79,13 @@ async function judged(store: Store, tenant: Tenant, run: RunId, stored: readonly
   const events = await opened(store, journal, readable);
   const broken =
     erased > 0 ? await missingRow(store, tenant, run, stored.length) : await brokenRows(store, tenant, run, events);
-  return { ...counts, broken, charges: events.flatMap((event) => ("charges" in event && event.charges) || []) };
+  return { ...counts, broken, charges: chargesIn(events) };
+}
+
+function chargesIn(events: readonly Recorded[]): readonly Charged[] {
+  const all: Charged[] = [];
+  for (const event of events) if ("charges" in event && event.charges) all.push(...event.charges);
+  return all;
 }
 
 async function opened(store: Store, journal: Journal, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> {

@@ -184,7 +184,11 @@ function revive<Kind extends Recorded>(stored: StoredEvent, body: string): Kind 
       ),
     );
   }
-  return { type: stored.type, at: stored.at, ...JSON.parse(body) } as Kind;
+  // Into the object that was just made: a copy takes half as long again as reading it.
+  const event = JSON.parse(body) as { type: string; at: number };
+  event.type = stored.type;
+  event.at = stored.at;
+  return event as Kind;
 }
 
 function lengthFirst(text: string): Buffer {
