@@ -79,6 +79,7 @@ function limitsPage(): string {
     noticeMs: "milliseconds `onNotice` may take for one; then it is tried again, and the next goes out",
     takeovers:
       "workers that may take a run, one after the other, from one that never gave it back, with nothing to show; then it is parked as `poison`",
+    childDepth: "runs that may be above one that a step asks for",
   });
   return [
     "# Limits\n",

@@ -90,9 +90,9 @@ export const governing: readonly Planted[] = [
   {
     name: "a notice is marked before it is delivered",
     file: "engine/deliveries.js",
-    find: "if (!(await this.#isTaken(delivery.notice, onNotice)))",
+    find: "if (!(await this.#isTaken(delivery.notice)))",
     replace:
-      'await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });\n await this.#isTaken(delivery.notice, onNotice);\n if (this.#stopped)',
+      'await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });\n await this.#isTaken(delivery.notice);\n if (this.#stopped)',
   },
   {
     name: "a run that is parked goes on",

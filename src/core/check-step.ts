@@ -15,7 +15,7 @@ const fields = [
   ),
   ..."on_failure on_rejected retries timeout_ms preconditions outcome".split(" "),
 ];
-const kinds: readonly StepKind[] = ["operator", "assertion", "wait"];
+const kinds: readonly StepKind[] = ["operator", "assertion", "wait", "run"];
 const notYet: readonly Json[] = ["state_read", "state_write"];
 /** What K9 wants said literally. */
 const declarations = ["effects", "policy_tags", "cache_policy", "idempotency_template"];
@@ -27,7 +27,10 @@ const idRule = {
   pattern: stepId,
   form: `1 to ${planLimits.idLength} letters, digits, dashes or underscores, a letter or digit first`,
 };
-const signalName = { pattern: signalKey, form: "a name of 1 to 200 printable characters" };
+const signalName = {
+  pattern: signalKey,
+  form: "a name of 1 to 200 printable characters that does not begin with run:",
+};
 const outcomeType = { pattern: /^[A-Za-z][\w.:-]{0,63}$/, form: "a word of letters, digits, dots, colons, dashes" };
 
 /** What a step that calls nothing declares. */
@@ -69,7 +72,7 @@ export function checkStep(raw: JsonObject, at: number, roster: Roster): PlanStep
     preconditions,
     outcome: readOutcome(step, roster),
   };
-  if (kind === "assertion" || kind === "wait") refuseToolTalk(step, normal);
+  if (kind !== "operator" && kind !== null) refuseToolTalk(step, normal);
   if (kind === "operator" && roster.strict) requireDeclarations(step);
   if (tool !== null) judgeWithTool(step, normal, tool, roster);
   return normal;
@@ -115,6 +118,7 @@ function readPayload(step: Fields, kind: StepKind | null, self: Referrer): JsonO
   const payload = step.object("payload");
   if (kind === "operator" || kind === null) return payload;
   const inner = new Fields(payload, pointerTo(step.path, "payload"), self.roster.reasons);
+  if (kind === "run") return readRun(inner, payload);
   return kind === "wait"
     ? readWait(inner, payload, "/signal" in rawBindings(step))
     : { ...(readCondition(inner, self) ?? {}) };
@@ -128,6 +132,15 @@ function readWait(wait: Fields, payload: JsonObject, bound: boolean): JsonObject
   const given = ["ms", "until"].filter((name) => typeof wait.value(name) === "number");
   const ends = given.length === 1 || (given.length === 0 && (bound || wait.value("signal") !== undefined));
   if (!ends) wait.fault("ms", "a wait has a signal, or either ms, or until in milliseconds since 1970");
+  return payload;
+}
+
+/** The plan of a run to be asked for is read when it is: what is bound into it is not known before. */
+function readRun(run: Fields, payload: JsonObject): JsonObject {
+  run.onlyKnown(["plan", "context"]);
+  run.object("context");
+  if (run.value("plan") === undefined) run.fault("plan", "is missing; give the plan of the run to be started");
+  else run.object("plan");
   return payload;
 }
 
@@ -214,14 +227,14 @@ function readOutcome(step: Fields, { reasons }: Roster): PlanStep["outcome"] {
   return type === null ? null : { type, status };
 }
 
-/** Assertions and waits do nothing to the world, so what would steer a tool has no meaning for them. */
+/** Assertions, waits and runs do nothing to the world, so what would steer a tool has no meaning for them. */
 function refuseToolTalk(step: Fields, normal: PlanStep): void {
   const meaningless = {
     effects: normal.effect !== "pure",
     gate: normal.gate !== "none",
     cache_policy: normal.cache_policy !== "never",
     idempotency_template: normal.idempotency_template !== null,
-    bindings: Object.keys(normal.bindings).some((place) => normal.kind !== "wait" || place !== "/signal"),
+    bindings: Object.keys(normal.bindings).some((place) => !isBindable(normal.kind, place)),
     retries: normal.retries !== null,
     timeout_ms: normal.timeout_ms !== null,
     outcome: normal.outcome !== null,
@@ -229,6 +242,10 @@ function refuseToolTalk(step: Fields, normal: PlanStep): void {
   for (const [name, wrong] of Object.entries(meaningless)) {
     if (wrong) step.fault(name, `is for operators; ${normal.kind} calls no tool`);
   }
+}
+
+function isBindable(kind: StepKind, place: string): boolean {
+  return kind === "run" || (kind === "wait" && place === "/signal");
 }
 
 function judgeWithTool(step: Fields, { payload, idempotency_template }: PlanStep, tool: Tool, roster: Roster): void {

@@ -1,5 +1,5 @@
 import type { Mode } from "./effect.ts";
-import type { BoxVersion, Cause, InFlight, Notice, Pin, Request, StepEvent, Takeover } from "./event.ts";
+import type { BoxVersion, Cause, InFlight, Notice, Parent, Pin, Request, StepEvent, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -25,6 +25,7 @@ export type Command = { readonly now: Instant } & (
       readonly priority?: number;
       readonly correlation_id: string;
       readonly trace_id: string;
+      readonly parent?: Parent;
     }
   | { readonly type: "propose"; readonly step: PlanStep; readonly pin: Pin | null }
   | { readonly type: "close" }
@@ -102,6 +103,7 @@ export type Command = { readonly now: Instant } & (
       readonly payload: Json;
       readonly by: string;
       readonly request: Request | null;
+      readonly in_flight: InFlight;
     }
 );
 

@@ -1,4 +1,5 @@
 import { assert, unreachable } from "./assert.ts";
+import { report } from "./child.ts";
 import type { Command, Grant } from "./command.ts";
 import { end, uncompensated } from "./decide/end.ts";
 import { approve, expire, reject } from "./decide/gate.ts";
@@ -64,7 +65,7 @@ function following(run: Run, ruled: readonly Event[], at: Instant): Pick<Decisio
   for (const event of undoesRefused(ruled, after, at)) happen(event);
   // A gate whose step no longer waits for it lets nobody through.
   for (const gate_id of deserted) happen({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
-  if (isOver(after)) happen({ type: "run.ended", at, status: endStatus(after) });
+  if (isOver(after)) happen(ending(after, at));
   return { events, after, fresh };
 }
 
@@ -125,6 +126,13 @@ function isOver(run: Run): boolean {
   if (run.ended !== null || run.open || moving + retrying + waiting > 0) return false;
   assert(run.paces.blocked === 0, "a step that waits for another has one to wait for");
   return true;
+}
+
+/** Whoever asked for the run is told how it ended. */
+function ending(run: Run, at: Instant): Event {
+  const status = endStatus(run);
+  const told = run.parent === null ? {} : { notices: [report(run, status)] };
+  return { type: "run.ended", at, status, ...told };
 }
 
 function endStatus(run: Run): EndStatus {

@@ -35,11 +35,18 @@ export type RunEvent =
       readonly priority?: number;
       readonly correlation_id: string;
       readonly trace_id: string;
+      /** Present if a step of another run asked for this one. */
+      readonly parent?: Parent;
     }
   | { readonly type: "run.closed" }
-  | { readonly type: "cancel.requested"; readonly by: string; readonly reason: string }
+  | {
+      readonly type: "cancel.requested";
+      readonly by: string;
+      readonly reason: string;
+      readonly notices?: readonly Notice[];
+    }
   | { readonly type: "run.resumed"; readonly by: string; readonly reason: string }
-  | { readonly type: "run.ended"; readonly status: EndStatus }
+  | { readonly type: "run.ended"; readonly status: EndStatus; readonly notices?: readonly Notice[] }
   /** A worker took the run from one that never let it go. */
   | ({ readonly type: "run.taken" } & Omit<Takeover, "at" | "position">)
   /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
@@ -60,6 +67,13 @@ export interface Takeover {
 }
 
 export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
+
+/** The step that asked for a run, and how many runs are above it. */
+export interface Parent {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly depth: number;
+}
 
 export interface Request {
   readonly key: string;
@@ -122,6 +136,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly charges?: readonly Charged[];
       readonly ledger?: LedgerVersion;
       readonly sparing?: InFlight;
+      /** The end of the run that it asked for. */
+      readonly signal?: Taken;
     }
   | {
       readonly type: "step.cancelled";
@@ -267,6 +283,8 @@ export interface Reused {
 
 export interface Notice {
   readonly notice_id: string;
+  /** Present where it is not for the outside: the report of a run to whoever asked for it, or the wish that one is cancelled. */
+  readonly kin?: "report" | "cancel";
   readonly topic: string;
   readonly payload: Json;
 }

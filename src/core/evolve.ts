@@ -1,4 +1,4 @@
-import type { Event } from "./event.ts";
+import type { Event, Notice } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
 import { evolveStep } from "./evolve/step.ts";
 import { isIdle, resumed, withdrawn } from "./place.ts";
@@ -40,6 +40,7 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "run.closed":
       return Object.assign(run, { open: false });
     case "cancel.requested":
+      noted(run, event.notices);
       return cancelled(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
     case "run.resumed":
       return run.poison === null ? resumed(run) : Object.assign(run, { poison: null });
@@ -48,9 +49,10 @@ function happened(run: MutableRun, event: Event): MutableRun {
       return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
     }
     case "run.poisoned":
-      run.notices = event.notices.reduce((notices, notice) => notices.set(notice.notice_id, notice), run.notices);
+      noted(run, event.notices);
       return Object.assign(run, { poison: { since: event.at } });
     case "run.ended":
+      noted(run, event.notices);
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
     case "notice.delivered":
       return Object.assign(run, { notices: run.notices.delete(event.notice_id) });
@@ -67,6 +69,10 @@ function happened(run: MutableRun, event: Event): MutableRun {
 }
 
 const NONE: readonly never[] = [];
+
+function noted(run: MutableRun, notices: readonly Notice[] = NONE): void {
+  for (const notice of notices) run.notices = run.notices.set(notice.notice_id, notice);
+}
 
 function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
   const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(full) };

@@ -55,6 +55,7 @@ export const faults = {
   TOOL_TIMEOUT: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "the tool did not answer in its time" },
   CANCELLED: { tries: 1, exit: 4, about: "the call was cancelled" },
   OUTCOME_UNKNOWN: { tries: 1, exit: 4, about: "the act may or may not have happened" },
+  CHILD_FAILED: { tries: 1, exit: 4, about: "the run that the step asked for did not complete" },
   ABORTED: { tries: 1, exit: 4, about: "an earlier step ended the plan" },
   DEPENDENCY_FAILED: { tries: 1, exit: 4, about: "a step this one needs did not succeed" },
 

@@ -36,7 +36,7 @@ export function membersOf(steps: readonly Json[], tools: KnownTools): ReadonlyMa
   for (const [at, step] of steps.entries()) {
     if (!isObject(step) || typeof step.step_id !== "string" || members.has(step.step_id)) continue;
     const calls = (step.kind ?? "operator") === "operator";
-    const speaks = calls || isAboutSignal(step);
+    const speaks = calls || step.kind === "run" || isAboutSignal(step);
     const tool = calls && typeof step.name === "string" ? (tools.get(step.name) ?? null) : null;
     members.set(step.step_id, { at, tool, speaks });
   }

@@ -14,7 +14,7 @@ export interface Plan {
 /** The plan with its steps as the journal keeps them. */
 export type LeanPlan = Omit<Plan, "steps"> & { readonly steps: readonly LeanStep[] };
 
-export type StepKind = "operator" | "assertion" | "wait";
+export type StepKind = "operator" | "assertion" | "wait" | "run";
 
 export interface PlanStep {
   readonly step_id: StepId;
@@ -91,8 +91,8 @@ export function full(step: LeanStep): PlanStep {
   };
 }
 
-/** What sender and waiter call the signal between them. */
-export const signalKey = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
+/** What sender and waiter call the signal between them. Ends of runs are signals, too, and nobody else's. */
+export const signalKey = /^(?!run:)[^\p{Cc}\p{Cs}]{1,200}$/u;
 
 /** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */
 export interface Binding {

@@ -1,3 +1,4 @@
+import { awaitedRun } from "./child.ts";
 import type { EndStatus, Parking, Reused, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
@@ -68,6 +69,7 @@ export interface Blocked {
     | "WAITING_FOR_TIME"
     | "WAITING_FOR_KEY"
     | "WAITING_FOR_SIGNAL"
+    | "WAITING_FOR_RUN"
     | "TOOL_MISSING"
     | "TOOL_CHANGED"
     | "COMPENSATING"
@@ -199,6 +201,8 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
 }
 
 function awaited(step_id: StepId, { box, until }: Extract<Parking, { for: "signal" }>): Blocked {
+  const run_id = awaitedRun(box.key);
+  if (run_id !== null) return { step_id, reason_code: "WAITING_FOR_RUN", run_id };
   const blocked = { step_id, reason_code: "WAITING_FOR_SIGNAL", signal: box.key } as const;
   return until === null ? blocked : { ...blocked, until };
 }
@@ -217,7 +221,7 @@ function needsSomeone({ reason_code, until }: Blocked): boolean {
   return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED", "WAITING_FOR_SIGNAL"].includes(reason_code);
 }
 
-function hint(run: Run, { reason_code, step_id, gate_id, signal }: Blocked): string {
+function hint(run: Run, { reason_code, step_id, gate_id, signal, run_id }: Blocked): string {
   switch (reason_code) {
     case "REQUIRES_APPROVAL":
       return `approve or reject gate ${gate_id}`;
@@ -225,6 +229,8 @@ function hint(run: Run, { reason_code, step_id, gate_id, signal }: Blocked): str
       return `find out whether ${step_id} happened, then resolve it: happened, absent, undo or give up`;
     case "WAITING_FOR_SIGNAL":
       return `send the signal ${signal} that ${step_id} waits for`;
+    case "WAITING_FOR_RUN":
+      return `nothing to do here: ${step_id} waits for run ${run_id}; see where that one stands`;
     case "TOOL_MISSING":
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;

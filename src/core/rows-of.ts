@@ -51,12 +51,17 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
     case "step.started":
       if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
       break;
+    case "run.ended":
     case "run.poisoned":
-      puts.push(...noticePuts(event.notices, after.id, position));
+    case "cancel.requested":
+      puts.push(...noticePuts(event.notices ?? [], after.id, position));
       break;
     case "step.succeeded":
       puts.push(...noticePuts(event.notices ?? [], after.id, position));
       if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
+      if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
+      break;
+    case "step.failed":
       if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
       break;
     case "step.parked":

@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import { Calendar } from "./calendar.ts";
 import type { Mode } from "./effect.ts";
-import type { Call, Demand, Duplicate, EndStatus, Notice, Pin, Request, Takeover } from "./event.ts";
+import type { Call, Demand, Duplicate, EndStatus, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
@@ -26,6 +26,8 @@ export interface Run {
   readonly plan: Plan | null;
   readonly context: JsonObject;
   readonly request: Request | null;
+  /** Null: nobody but its principal asked for it. */
+  readonly parent: Parent | null;
   readonly tools: Readonly<Record<string, Pin>>;
   readonly deadline_at: Instant | null;
   readonly queue: string;
@@ -108,6 +110,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     plan: null,
     context: {},
     request: null,
+    parent: null,
     tools: {},
     deadline_at: null,
     queue: queueDefault,

@@ -1,6 +1,6 @@
 import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { Schema } from "./schema.ts";
 
 /** What can be called. Data first: everything but the functions decides something in the law. */
@@ -58,6 +58,8 @@ export interface ToolContext {
   cost(spent: Partial<Cost>): void;
   /** A step to be taken after this one has committed: it walks the whole road. */
   errand(name: string, payload: Json): void;
+  /** A run to be started after this one has committed, by a step of its own that waits for its end. */
+  child(plan: Json, context?: JsonObject): void;
   /** A message to be delivered after commit, at least once, under a stable id. */
   notice(topic: string, payload: Json): void;
 }

@@ -3,8 +3,6 @@ import type { Hold } from "./hold.ts";
 import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 
-type OnNotice = NonNullable<Ports["onNotice"]>;
-
 /** A notice on its way, and how often nobody took it. */
 interface Delivery {
   readonly notice: Notice;
@@ -18,7 +16,7 @@ interface Delivery {
  */
 export class Deliveries {
   readonly #hold: Hold;
-  readonly #onNotice: OnNotice | null;
+  readonly #onNotice: Ports["onNotice"];
   readonly #open = new Map<string, Delivery>();
   readonly #due: Delivery[] = [];
   #working = false;
@@ -36,14 +34,14 @@ export class Deliveries {
 
   /** Takes on those that were just committed; by default, all that the run has. */
   deliver(notices: readonly Notice[] = inOrder(this.#hold.way.mailbox.run.notices)): void {
-    if (this.#onNotice === null || this.#stopped) return;
+    if (this.#stopped) return;
     for (const notice of notices) {
-      if (this.#open.has(notice.notice_id)) continue;
+      if (this.#open.has(notice.notice_id) || (this.#onNotice === null && notice.kin === undefined)) continue;
       const delivery = { notice, failures: 0, disarm: () => {} };
       this.#open.set(notice.notice_id, delivery);
       this.#due.push(delivery);
     }
-    void this.#work(this.#onNotice);
+    void this.#work();
   }
 
   stop(): void {
@@ -51,37 +49,38 @@ export class Deliveries {
     for (const { disarm } of this.#open.values()) disarm();
   }
 
-  async #work(onNotice: OnNotice): Promise<void> {
+  async #work(): Promise<void> {
     if (this.#working) return;
     this.#working = true;
     for (let next = this.#due.shift(); next !== undefined && !this.#stopped; next = this.#due.shift())
-      await this.#hold.keep(this.#deliverOne(next, onNotice));
+      await this.#hold.keep(this.#deliverOne(next));
     this.#working = false;
     if (!this.busy) this.#hold.restIfDone();
   }
 
   /** What the taker does wrong is tried again; what the journal says to it is the holder's to judge. */
-  async #deliverOne(delivery: Delivery, onNotice: OnNotice): Promise<void> {
+  async #deliverOne(delivery: Delivery): Promise<void> {
     const { ports, mailbox } = this.#hold.way;
     const { notice_id } = delivery.notice;
-    if (!(await this.#isTaken(delivery.notice, onNotice))) return this.#tryLater(delivery, onNotice);
+    if (!(await this.#isTaken(delivery.notice))) return this.#tryLater(delivery);
     try {
       await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
       this.#open.delete(notice_id);
     } catch (error) {
       if (!isStoreFault(error)) throw error;
-      this.#tryLater(delivery, onNotice);
+      this.#tryLater(delivery);
     }
   }
 
-  async #isTaken(notice: Notice, onNotice: OnNotice): Promise<boolean> {
-    const { ports, mailbox } = this.#hold.way;
+  async #isTaken(notice: Notice): Promise<boolean> {
+    const { ports, mailbox, kin } = this.#hold.way;
     let disarm = () => {};
     const late = new Promise<false>((resolve) => {
       disarm = ports.timers.after(ports.limits.noticeMs, () => resolve(false));
     });
     const take = async () => {
-      await onNotice({ ...notice, run_id: mailbox.run.id });
+      if (notice.kin === undefined) await this.#onNotice?.({ ...notice, run_id: mailbox.run.id });
+      else await kin.carry(mailbox.run, notice);
       return true;
     };
     try {
@@ -96,13 +95,13 @@ export class Deliveries {
     }
   }
 
-  #tryLater(delivery: Delivery, onNotice: OnNotice): void {
+  #tryLater(delivery: Delivery): void {
     if (this.#stopped) return;
     const pauseMs = Math.min(RETRY_MS.most, RETRY_MS.least * 2 ** delivery.failures);
     delivery.failures += 1;
     delivery.disarm = this.#hold.way.ports.timers.after(pauseMs, () => {
       this.#due.push(delivery);
-      void this.#work(onNotice);
+      void this.#work();
     });
   }
 }

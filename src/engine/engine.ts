@@ -4,6 +4,7 @@ import type { Resolution } from "../core/command.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import { signalKey } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { GateRow, RunRow } from "../core/rows.ts";
 import { findStep, type Step } from "../core/run.ts";
@@ -27,6 +28,7 @@ import type {
 import { auditRun, auditTenant } from "./audit.ts";
 import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
+import { familyOf } from "./family.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
@@ -88,6 +90,7 @@ class WritEngine implements Engine {
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
     this.#holds = new Holds(ports, works);
+    this.#holds.join(familyOf(ports, this.#holds, strict));
     this.schedules = new StandingOrders(ports, this.#holds, strict);
     this.#due = new DueRuns(ports, this.#holds, this.schedules);
     this.#strict = strict;
@@ -134,9 +137,12 @@ class WritEngine implements Engine {
 
   async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<Reception> {
     const { tenant, id: by } = principalOf(principal);
-    const wrong = [...(isName(key) ? [] : ["its key"]), ...(id === undefined || isName(id) ? [] : ["its id"])];
+    const wrong = [
+      ...(isName(key) && signalKey.test(key) ? [] : ["its key"]),
+      ...(id === undefined || isName(id) ? [] : ["its id"]),
+    ];
     if (wrong.length > 0) {
-      const message = `the signal was not sent: ${wrong.join(" and ")} must be 1 to 200 printable characters`;
+      const message = `the signal was not sent: ${wrong.join(" and ")} must be 1 to 200 printable characters, and no key begins with run:`;
       throw new FaultError(fault("INVALID_INPUT", message));
     }
     return send(this.#ports, this.#holds, tenant, { key, payload: storable(payload), by, id: id ?? null });

@@ -12,14 +12,21 @@ import { thrown } from "./thrown.ts";
 export interface Execution {
   readonly ending: Ending;
   readonly cost: Cost | null;
-  readonly errands: readonly { readonly name: string; readonly payload: Json }[];
+  readonly errands: readonly Errand[];
   readonly notices: readonly Omit<Notice, "notice_id">[];
+}
+
+/** A tool to be called, or a run to be started, when the attempt has succeeded. */
+interface Errand {
+  readonly kind: "operator" | "run";
+  readonly name: string;
+  readonly payload: Json;
 }
 
 export interface Work {
   readonly tool: Tool;
   readonly handler: (context: ToolContext) => Promise<unknown>;
-  readonly context: Omit<ToolContext, "cost" | "errand" | "notice" | "signal">;
+  readonly context: Omit<ToolContext, "cost" | "errand" | "child" | "notice" | "signal">;
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
@@ -142,6 +149,7 @@ class Context implements ToolContext {
   readonly now: Instant;
   readonly cost: ToolContext["cost"];
   readonly errand: ToolContext["errand"];
+  readonly child: ToolContext["child"];
   readonly notice: ToolContext["notice"];
   readonly #attempt: Attempt;
 
@@ -155,7 +163,8 @@ class Context implements ToolContext {
     this.trace_id = given.trace_id;
     this.now = given.now;
     this.cost = (spent) => log.addCost(spent);
-    this.errand = (name, payload) => log.addErrand(name, payload);
+    this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
+    this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
     this.notice = (topic, payload) => log.addNotice(topic, payload);
     this.#attempt = attempt;
     Object.defineProperty(this, "signal", Context.#signal);
@@ -210,7 +219,7 @@ class Log {
   refusal: FaultError | null = null;
   readonly #limits: Ports["limits"];
   #cost: Cost | null = null;
-  readonly #errands: { name: string; payload: Json }[] = [];
+  readonly #errands: Errand[] = [];
   readonly #notices: { topic: string; payload: Json }[] = [];
 
   constructor(limits: Ports["limits"]) {
@@ -235,9 +244,9 @@ class Log {
     };
   }
 
-  addErrand(name: string, payload: Json): void {
+  addErrand({ kind, name, payload }: Errand): void {
     this.#bound(this.#errands, this.#limits.errandsPerStep, "errands");
-    this.#errands.push({ name, payload: storable(payload) });
+    this.#errands.push({ kind, name, payload: storable(payload) });
   }
 
   addNotice(topic: string, payload: Json): void {

@@ -1,3 +1,4 @@
+import { endSignal } from "../core/child.ts";
 import type { Event } from "../core/event.ts";
 import type { Digest, Instant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
@@ -7,11 +8,16 @@ import type { Run, Step } from "../core/run.ts";
 import { awaitsSignal } from "../core/step.ts";
 import { signalFact } from "./boxes.ts";
 import { digestOf } from "./digest.ts";
+import { childOf } from "./kin.ts";
 import { eventAt } from "./load.ts";
 import type { Ports } from "./ports.ts";
 
 /** Fetches what judging a proposal needs from elsewhere: the ledger's row for its key, an outcome that could stand in for it. */
 export async function withFacts(ports: Ports, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
+  if (step.spec.kind === "run") {
+    const signal = endSignal(childOf(run.id, step.spec.step_id));
+    return { ...proposal, signal: await signalFact(ports, run.tenant, { signal }) };
+  }
   if (awaitsSignal(step)) return { ...proposal, signal: await signalFact(ports, run.tenant, proposal.input) };
   const key = proposal.call?.key;
   if (key != null) return { ...proposal, ledger: await ledgerFact(ports, run, key) };

@@ -9,6 +9,7 @@ import { Deliveries } from "./deliveries.ts";
 import { foundIn, takenFrom } from "./found.ts";
 import { Handlers } from "./handlers.ts";
 import type { Hold } from "./hold.ts";
+import type { Kin } from "./kin.ts";
 import { Fenced, isStoreFault, type Listener, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { Settling } from "./settling.ts";
@@ -21,6 +22,7 @@ export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; rea
 
 /** Whoever keeps the holds wants to know how each fares. */
 export interface Keeper {
+  readonly kin: Kin;
   progressed(): void;
   over(end: HoldEnd): void;
 }
@@ -66,6 +68,7 @@ export class HeldRun implements Listener {
       ports: this.#ports,
       claim: this.claim,
       mailbox: this.mailbox,
+      kin: this.#keeper.kin,
       setOut: () => this.#walks.setOut,
       inFlight: (first) => this.#walks.inFlight(first),
       began: (grant, running) => this.#handlers.began(grant, running),
@@ -179,13 +182,15 @@ export class HeldRun implements Listener {
       case "step.succeeded":
         if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         break;
+      case "run.ended":
       case "run.poisoned":
-        this.#deliveries.deliver(event.notices);
+        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         break;
       case "run.resumed":
         this.#attendAll(); // What was parked is not among what has just become ready.
         break;
       case "cancel.requested":
+        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         this.#handlers.abortAll((step_id) =>
           fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`),
         );

@@ -6,6 +6,7 @@ import type { Instant, RunId, Tenant } from "../core/id.ts";
 import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
+import { alone, type Kin } from "./kin.ts";
 import { load } from "./load.ts";
 import { Fenced, isStoreFault, type Loaded, Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -31,6 +32,7 @@ export class Holds {
   readonly #releasing = new Set<Promise<void>>();
   #wanted: () => void = () => {};
   #rested: (until: Instant) => void = () => {};
+  #kin: Kin = alone;
   #closed = false;
 
   constructor(ports: Ports, works: boolean) {
@@ -51,6 +53,11 @@ export class Holds {
   /** Calls back when a run goes to rest until its time comes. */
   onRest(rested: (until: Instant) => void): void {
     this.#rested = rested;
+  }
+
+  /** From now on runs ask for others, and hear of them. */
+  join(kin: Kin): void {
+    this.#kin = kin;
   }
 
   assertOpen(): void {
@@ -124,6 +131,7 @@ export class Holds {
     if (other !== undefined && other.claim.epoch >= claim.epoch) return other;
     other?.fence();
     const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, {
+      kin: this.#kin,
       progressed: () => this.#progressed(),
       over: (end) => this.#over(name, held, end),
     });
@@ -170,7 +178,9 @@ export class Holds {
       return false;
     const { toolbox, onNotice } = this.#ports;
     const served = parkedForTools(run).some(({ spec, pin }) => toolbox.mismatch(spec.name, pin) === null);
-    return !served && dueAt(run) === run.accepted_at && (onNotice === null || run.notices.size === 0);
+    const told =
+      onNotice === null ? Array.from(run.notices).some(([, { kin }]) => kin !== undefined) : run.notices.size > 0;
+    return !served && dueAt(run) === run.accepted_at && !told;
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */

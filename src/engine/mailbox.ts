@@ -359,7 +359,7 @@ function travelsAlone({ events, checks }: Decision): boolean {
 /** Its row has a version to be won or lost. */
 function isAboutSignal(event: Event): boolean {
   if (event.type === "step.parked") return event.on.for === "signal";
-  return event.type === "step.succeeded" && event.signal !== undefined;
+  return (event.type === "step.succeeded" || event.type === "step.failed") && event.signal !== undefined;
 }
 
 /** An entry puts a row once, and each change of a gate is a version of its row. */

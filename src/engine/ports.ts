@@ -46,6 +46,8 @@ export interface Limits {
   readonly noticeMs: number;
   /** How many workers may take a run in turn from one that never let it go before the run is parked as poison. */
   readonly takeovers: number;
+  /** How many runs may be above one that a step asks for. */
+  readonly childDepth: number;
 }
 
 export const defaultLimits: Limits = {
@@ -57,4 +59,5 @@ export const defaultLimits: Limits = {
   noticesPerStep: 100,
   noticeMs: 60_000,
   takeovers: 3,
+  childDepth: 8,
 };

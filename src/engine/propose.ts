@@ -42,6 +42,7 @@ function asked(run: Run, step: Step, tool: Tool | undefined, wants: { readonly c
   const { spec, cause } = step;
   if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
   if (spec.kind === "wait") return awaited(run, step);
+  if (spec.kind === "run") return filled(run, step);
   if (tool === undefined) return { input: spec.payload, call: null, derived: false, flaw: null };
   if (cause?.by === "undo") return { derived: true, flaw: null, ...undoCall(run, cause.of) };
   const read = readInput(run, step, tool);
@@ -62,6 +63,14 @@ function awaited(run: Run, { spec }: Step): Asked {
     return { ...plain, input: filled.input, flaw: null };
   const message = `${spec.step_id}: its signal is not a name of 1 to 200 printable characters`;
   return { ...plain, input: filled.input, flaw: fault("INVALID_INPUT", message) };
+}
+
+/** What is asked of another run is judged by that run. */
+function filled(run: Run, { spec }: Step): Asked {
+  const read = filledIn(run, spec);
+  return read.ok
+    ? { call: null, derived: read.bound, input: read.input, flaw: null }
+    : { call: null, derived: false, input: spec.payload, flaw: read.fault };
 }
 
 type Read =

@@ -52,7 +52,17 @@ async function receive(ports: Ports, holds: Holds, tenant: Tenant, sending: Send
     const rest = { ...box, waiters: box.waiters.slice(index + 1) };
     const now = ports.clock.now();
     const told = await holds
-      .command(tenant, run_id, () => ({ type: "signal", now, signal_id, step_id, box: rest, payload, by, request }))
+      .command(tenant, run_id, (in_flight) => ({
+        type: "signal",
+        now,
+        signal_id,
+        step_id,
+        box: rest,
+        payload,
+        by,
+        request,
+        in_flight,
+      }))
       .catch(unlessGone);
     if (told !== null && told.events.length > 0) return "delivered";
   }

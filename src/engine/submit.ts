@@ -1,7 +1,7 @@
 import { checkPlan } from "../core/check-plan.ts";
 import type { Decision } from "../core/decide.ts";
 import { strictest } from "../core/effect.ts";
-import type { Pin, Request } from "../core/event.ts";
+import type { Parent, Pin, Request } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
@@ -9,6 +9,7 @@ import type { Plan } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { RequestRow } from "../core/rows.ts";
 import { requestKey } from "../core/rows-of.ts";
+import type { Run } from "../core/run.ts";
 import { queueDefault } from "../core/turns.ts";
 import type { SubmitOptions } from "./api.ts";
 import { digestOfJson } from "./digest.ts";
@@ -75,6 +76,30 @@ export async function submit(
   if (claim?.epoch === 1) holds.hold(claim, mailbox.loaded);
   else await holds.takeUp(principal.tenant, id, queue, mailbox.loaded);
   return { id, attached: false };
+}
+
+/** What a step of a run asks for, beside what its run has. */
+interface Wanted {
+  readonly run: Run;
+  readonly id: RunId;
+  readonly plan: Plan;
+  readonly context: JsonObject;
+}
+
+/** Accepts what a step asks for as a run of its own, or finds that it was accepted before. Answers with the run as it is. */
+export async function submitFor(ports: Ports, holds: Holds, parent: Parent, wanted: Wanted): Promise<Run> {
+  const { run, id, plan, context } = wanted;
+  const { tenant, principal, mode, deadline_at, queue, priority, correlation_id, trace_id } = run;
+  const given = { principal, mode, deadline_at, correlation_id, trace_id };
+  const turn = { ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
+  const mailbox = new Mailbox(ports, unborn(tenant, id), null);
+  const now = ports.clock.now();
+  const own = { type: "accept", now, run_id: id, origin: id, plan, context, request: null, parent } as const;
+  ports.failpoint("accept.before");
+  await mailbox.ask({ ...given, ...turn, ...own, tools: pinsOf(ports, plan) });
+  ports.failpoint("accept.after");
+  if (mailbox.run.ended === null) await holds.takeUp(tenant, id, queue, mailbox.loaded);
+  return mailbox.run;
 }
 
 /** The run that the same request became earlier; null if this one is the first. */

@@ -8,6 +8,7 @@ import type { Instant, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
 import type { Proposal } from "../core/proposal.ts";
+import type { Need } from "../core/ruling.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
 import { awaitsSignal, CALL_WITHIN_MS } from "../core/step.ts";
 import type { Claim } from "../core/store.ts";
@@ -15,6 +16,7 @@ import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
+import type { Kin } from "./kin.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { propose } from "./propose.ts";
@@ -25,6 +27,7 @@ export interface Way {
   readonly ports: Ports;
   readonly claim: Claim;
   readonly mailbox: Mailbox;
+  readonly kin: Kin;
   /** How many steps have set out so far. */
   setOut(): number;
   /** Steps in flight that no `started` fact stands for, out of all or of the first so many that set out. */
@@ -69,14 +72,25 @@ async function admit(way: Way, step: Step): Promise<Decision> {
       const now = ports.clock.now();
       const decision = await mailbox.ask(new Start(now, step_id, proposal, way));
       if (decision.need === null) return decision;
-      proposal =
-        decision.need === "call"
-          ? propose(ports, mailbox.run, step, { call: true })
-          : await sighted(ports, step, proposal);
+      proposal = await supplied(way, step, proposal, decision.need);
     } catch (error) {
       if (!(error instanceof RowLost)) throw error;
       // The ledger said something else by the time it was asked.
       proposal = await withFacts(ports, mailbox.run, step, proposal);
+    }
+  }
+}
+
+async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): Promise<Proposal> {
+  const { ports, mailbox, kin } = way;
+  switch (need) {
+    case "call":
+      return propose(ports, mailbox.run, step, { call: true });
+    case "sighting":
+      return sighted(ports, step, proposal);
+    case "child": {
+      const flaw = await kin.bear(mailbox.run, step, proposal.input);
+      return flaw === null ? withFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
     }
   }
 }
@@ -221,17 +235,17 @@ const NONE: readonly never[] = [];
 function errandOf(
   { toolbox }: Ports,
   { spec }: Step,
-  { name, payload }: Execution["errands"][number],
+  { kind, name, payload }: Execution["errands"][number],
   number: number,
 ): Errand {
-  const tool = toolbox.get(name);
+  const tool = kind === "operator" ? toolbox.get(name) : null;
   const step_id = `${spec.step_id}.${number}` as StepId;
   const step: PlanStep = {
     step_id,
-    kind: "operator",
+    kind,
     name,
     payload: payload as JsonObject,
-    effect: tool?.effect ?? "acts",
+    effect: tool === null ? "pure" : (tool?.effect ?? "acts"),
     policy_tags: tool?.tags ?? [],
     gate: "none",
     cache_policy: tool?.cache ?? "never",
@@ -245,7 +259,7 @@ function errandOf(
     preconditions: [],
     outcome: null,
   };
-  return { step, pin: toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
+  return { step, pin: tool == null ? null : toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
 }
 
 function noticeOf(run: Run, { spec }: Step, { topic, payload }: Omit<Notice, "notice_id">, number: number): Notice {

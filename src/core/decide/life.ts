@@ -1,3 +1,4 @@
+import { farewells } from "../child.ts";
 import type { Ask } from "../command.ts";
 import { fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
@@ -36,7 +37,9 @@ export function cancel(run: Run, { principal, reason, now }: Ask<"cancel">): Rul
       refusal: fault("NOT_POSSIBLE", `run ${run.id} has ended (${run.ended.status}); there is nothing to cancel`),
     };
   }
-  return { events: [{ type: "cancel.requested", at: now, by: principal.id, reason }] };
+  const notices = farewells(run);
+  const told = notices.length === 0 ? {} : { notices };
+  return { events: [{ type: "cancel.requested", at: now, by: principal.id, reason, ...told }] };
 }
 
 export function resume(run: Run, { principal, reason, now }: Ask<"resume">): Ruling {

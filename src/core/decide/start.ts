@@ -51,7 +51,11 @@ function check(run: Run, step: Step, command: Start, verdict: Verdict): Ruling {
     const message = `${verdict.rule} holds ${step.spec.step_id}, which has no call to approve; hold a step behind it instead`;
     return refused(step, verdict.rule, fault("POLICY_DENIED", message), command);
   }
-  return step.spec.kind === "wait" ? wait(run, step, command) : assertion(run, step, command);
+  if (step.spec.kind === "assertion") return assertion(run, step, command);
+  // Nobody asks for another run before it is sure that this step may.
+  return step.spec.kind === "run" && command.proposal.signal === null
+    ? { events: [], need: "child" }
+    : wait(run, step, command);
 }
 
 function assertion(run: Run, step: Step, { now, in_flight }: Start): Ruling {

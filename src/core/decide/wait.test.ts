@@ -30,6 +30,7 @@ const sent =
     payload: { amount: 100 },
     by: "ana",
     request,
+    in_flight: [],
   });
 
 describe("a wait for a signal", () => {

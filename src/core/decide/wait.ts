@@ -1,8 +1,9 @@
 import { assert } from "../assert.ts";
 import type { Ask } from "../command.ts";
-import type { BoxVersion, Event, Parking, SignalSent, Taken } from "../event.ts";
+import type { BoxVersion, EndStatus, Event, InFlight, Parking, SignalSent, Taken } from "../event.ts";
 import { fault } from "../fault.ts";
-import type { Instant } from "../id.ts";
+import type { Instant, RunId } from "../id.ts";
+import type { Json } from "../json.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { awaitsSignal, type Step } from "../step.ts";
@@ -20,7 +21,10 @@ export function wait(run: Run, step: Step, command: Ask<"start">): Ruling {
   const { input, signal } = proposal;
   const { ms, until: at = null } = input as { readonly ms?: number; readonly until?: Instant };
   const until = ms === undefined ? at : ((now + ms) as Instant);
-  if (signal?.next) return { events: [signalled(step, signal.next, { ...took(signal.box), request: null }, now)] };
+  if (signal?.next) {
+    const taken = { ...took(signal.box), request: null };
+    return { events: [signalled(step, signal.next, taken, { now, sparing: command.in_flight })] };
+  }
   if (until !== null && until <= now) return { events: [waited(step, now)] };
   if (signal !== null) return awaiting(run, step, signal.box, until, command);
   assert(until !== null, "a wait that is for no signal is for some time");
@@ -49,10 +53,36 @@ function signalled(
   step: Step,
   { signal_id, payload, by, at }: Pick<SignalSent, "signal_id" | "payload" | "by" | "at">,
   box: Omit<Taken, "signal_id">,
-  now: Instant,
+  { now, sparing }: Moment,
 ): Event {
+  const taken = { signal_id, ...box };
+  if (step.spec.kind === "run") return reported(step, payload as unknown as Report, taken, { now, sparing });
   const output = { signal: payload, by, sent_at: at };
-  return { ...attempted(step, now), type: "step.succeeded", output, world: "pure", signal: { signal_id, ...box } };
+  return { ...attempted(step, now), type: "step.succeeded", output, world: "pure", signal: taken };
+}
+
+/** When it is, and what comes to its own end if this ends the plan. */
+interface Moment {
+  readonly now: Instant;
+  readonly sparing: InFlight;
+}
+
+/** What a run says of itself when it has ended. */
+interface Report {
+  readonly run_id: RunId;
+  readonly status: EndStatus;
+  readonly failed: Json;
+}
+
+/** The run that a step asked for has ended: what it has to show is what the step has. */
+function reported(step: Step, told: Report, signal: Taken, { now, sparing }: Moment): Event {
+  const head = { ...attempted(step, now), signal };
+  if (told.status === "completed")
+    return { ...head, type: "step.succeeded", output: told as unknown as Json, world: "pure" };
+  const { run_id, status, failed } = told;
+  const message = `${step.spec.step_id} asked for run ${run_id}, which is ${status}; mend its cause, then resume`;
+  const why = fault("CHILD_FAILED", message, { run_id, status, failed });
+  return { ...head, type: "step.failed", fault: why, retry_at: null, world: "permanent_failure", sparing };
 }
 
 function after(box: BoxVersion): BoxVersion {
@@ -64,11 +94,13 @@ function took(box: BoxVersion): BoxVersion {
 }
 
 /** Someone sent what a step waits for. If it no longer waits, nothing happens here, and the signal goes into its box. */
-export function signal(run: Run, { signal_id, step_id, box, payload, by, request, now }: Ask<"signal">): Ruling {
+export function signal(run: Run, command: Ask<"signal">): Ruling {
+  const { signal_id, step_id, box, payload, by, request, in_flight: sparing, now } = command;
   const step = findStep(run, step_id);
   if (step?.standing.state !== "waiting" || step.standing.on.for !== "signal") return NOTHING;
   if (step.standing.on.box.key !== box.key) return NOTHING;
-  return { events: [signalled(step, { signal_id, payload, by, at: now }, { ...after(box), request }, now)] };
+  const taken = { ...after(box), request };
+  return { events: [signalled(step, { signal_id, payload, by, at: now }, taken, { now, sparing })] };
 }
 
 export function parked(step: Step, on: Parking, at: Instant): Ruling {

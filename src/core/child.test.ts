@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { reasonsFor } from "../../tests/plan-stage.ts";
+import { hire, order, plan, sendMail, step } from "../testing/given/cast.ts";
+import { accepts, cancels, delivers, does, fails, starts } from "../testing/given/moves.ts";
+import { given, type Told } from "../testing/given.ts";
+import { awaitedRun, endSignal } from "./child.ts";
+import type { BoxVersion, Parent, SignalSent } from "./event.ts";
+import type { Instant, StepId } from "./id.ts";
+import { resultOf } from "./result.ts";
+import { dueAt } from "./run.ts";
+
+const parent: Parent = { run_id: order, step_id: "ask" as StepId, depth: 1 };
+const born = (...steps: readonly ReturnType<typeof step>[]): Told => given(accepts(plan(...steps), { parent }));
+const noticeOf = (told: Told) => told.said("run.ended").notices?.[0];
+
+describe("a run that a step asked for", () => {
+  it("reports what its last steps answered when it has ended, and is due until someone has carried that", () => {
+    const told = born(step("a"), step("b", { after: ["a"] }), step("c")).when(does("a"), does("b", 2), does("c", 3));
+    const payload = { run_id: hire, status: "completed", outputs: { b: 2, c: 3 }, failed: [] };
+    expect(noticeOf(told)).toMatchObject({ kin: "report", payload });
+    expect(dueAt(told.run)).not.toBeNull();
+    expect(dueAt(told.when(delivers(noticeOf(told)?.notice_id ?? "")).run)).toBeNull();
+  });
+
+  it("reports of what it failed", () => {
+    const told = born(step("a")).when(starts("a"), fails("a", "POLICY_DENIED"));
+    expect(noticeOf(told)?.payload).toMatchObject({
+      status: "failed",
+      failed: [{ step_id: "a", code: "POLICY_DENIED" }],
+    });
+  });
+
+  it("has another notice each time it ends", () => {
+    const first = born(step("a")).when(starts("a"), fails("a", "POLICY_DENIED"));
+    const again = first.when({ type: "resume", now: first.now, principal: first.run.principal, reason: "" }, does("a"));
+    expect(noticeOf(again)?.notice_id).not.toBe(noticeOf(first)?.notice_id);
+  });
+
+  it("has nobody to report to, if nobody asked for it", () => {
+    expect(
+      given(accepts(plan(step("a"))))
+        .when(does("a"))
+        .said("run.ended"),
+    ).not.toHaveProperty("notices");
+  });
+});
+
+const asks = step("ask", { kind: "run", name: "run", payload: { plan: {} } });
+const box: BoxVersion = { key: endSignal(order), version: 0, sent: 0, taken: 0, waiters: [] };
+const asked = (): Told => given(accepts(plan(asks, step("then", { after: ["ask"] }))));
+const waits = () => asked().when(starts("ask", { signal: { box, next: null } }));
+const told = (payload: object): Pick<SignalSent, "signal_id" | "payload" | "by" | "at"> => ({
+  signal_id: "sig_1",
+  payload: payload as never,
+  by: order,
+  at: 7 as Instant,
+});
+
+describe("a step that asks for a run", () => {
+  it("asks for nothing before it is sure that it may", () => {
+    const { decision, news } = asked().when(starts("ask"));
+    expect(decision.need).toBe("child");
+    expect(news).toEqual([]);
+  });
+
+  it("waits for its end, which is nobody's to bring about", () => {
+    expect(waits().states).toMatchObject({ ask: "waiting" });
+    expect(resultOf(waits().run)).toMatchObject({ blocked_on: [{ reason_code: "WAITING_FOR_RUN", run_id: order }] });
+    expect(resultOf(waits().run).next).toContain(order);
+  });
+
+  it.each([
+    ["completed", "succeeded"],
+    ["partial", "failed_final"],
+    ["failed", "failed_final"],
+    ["cancelled", "failed_final"],
+  ])("of a run that is %s has %s", (status, state) => {
+    const report = told({ run_id: order, status, outputs: { x: 1 }, failed: [] });
+    const sent = { ...box, sent: 1 };
+    const after = asked().when(starts("ask", { signal: { box: sent, next: report } }));
+    expect(after.step("ask").standing.state).toBe(state);
+    expect(after.news[0]).toMatchObject({ signal: { signal_id: "sig_1", taken: 1, version: 1 } });
+  });
+
+  it("is not sure of what it asked for when it is cancelled, and takes it back in any case", () => {
+    for (const run of [asked(), waits()]) {
+      const { notices } = run.when(cancels).said("cancel.requested");
+      expect(notices).toMatchObject([{ kin: "cancel", payload: { step_id: "ask" } }]);
+    }
+    const sends = given(accepts(plan(step("send", { tool: sendMail })))).when(cancels);
+    expect(sends.said("cancel.requested")).not.toHaveProperty("notices");
+  });
+
+  it("is told from a wait by the name of its signal", () => {
+    expect(awaitedRun(endSignal(order))).toBe(order);
+    expect(awaitedRun("paid")).toBeNull();
+  });
+
+  it.each<[string, object, string]>([
+    ["no plan", {}, "/payload/plan: is missing"],
+    ["a plan that is none", { plan: 7 }, "/payload/plan"],
+    ["a context that is none", { plan: {}, context: [] }, "/payload/context"],
+    ["more than that", { plan: {}, mode: "auto_exec" }, "/payload/mode: no such field"],
+  ])("is refused with %s", (_, payload, reason) => {
+    const steps = [{ step_id: "ask", kind: "run", payload }];
+    expect(reasonsFor({ steps }).join("; ")).toContain(reason);
+  });
+});

@@ -1,0 +1,72 @@
+import { endSignal } from "../core/child.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { RunId, StepId } from "../core/id.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Plan } from "../core/plan.ts";
+import type { Run } from "../core/run.ts";
+import { boxOf } from "./boxes.ts";
+import type { Holds } from "./holds.ts";
+import { childOf, type Kin } from "./kin.ts";
+import type { Ports } from "./ports.ts";
+import { send } from "./signals.ts";
+import { readPlan, submitFor } from "./submit.ts";
+
+/** The family of the runs that an engine holds. */
+export function familyOf(ports: Ports, holds: Holds, strict: boolean): Kin {
+  return {
+    bear: async (run, { spec: { step_id } }, input) => {
+      const { plan: raw, context = {} } = input as { readonly plan?: unknown; readonly context?: JsonObject };
+      const depth = (run.parent?.depth ?? 0) + 1;
+      if (depth > ports.limits.childDepth) return tooDeep(step_id, ports.limits.childDepth);
+      const plan = planOf(ports, raw, context, strict);
+      if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
+      const id = childOf(run.id, step_id);
+      const child = await submitFor(ports, holds, { run_id: run.id, step_id, depth }, { run, id, plan, context });
+      return wokenUp(ports, holds, run, child);
+    },
+    carry: async (run, { notice_id, kin, payload }) => {
+      if (kin === "report") {
+        await send(ports, holds, run.tenant, { key: endSignal(run.id), payload, by: run.id, id: notice_id });
+        return;
+      }
+      const { step_id } = payload as { readonly step_id: StepId };
+      await cancel(ports, holds, run, childOf(run.id, step_id));
+    },
+  };
+}
+
+function tooDeep(step: StepId, most: number): Fault {
+  return fault("LIMIT_EXCEEDED", `${step} asks for a run below ${most} others; ask for it further up`);
+}
+
+function planOf(ports: Ports, raw: unknown, context: JsonObject, strict: boolean): Plan | Fault {
+  try {
+    return readPlan(ports, raw, context, strict);
+  } catch (error) {
+    if (error instanceof FaultError) return error.fault;
+    throw error;
+  }
+}
+
+/** A run that ended without success, and whose step was told so, is asked for once more: it goes on where it can. */
+async function wokenUp(ports: Ports, holds: Holds, run: Run, child: Run): Promise<Fault | null> {
+  if (child.ended === null || child.ended.status === "completed" || child.notices.size > 0) return null;
+  const box = await boxOf(ports, run.tenant, endSignal(child.id));
+  if (box.sent > box.taken) return null; // It has ended anew, and what it says is there.
+  if (child.ended.status === "cancelled")
+    return fault("NOT_POSSIBLE", `run ${child.id} was cancelled and does not go on; ask for another`);
+  const reason = `run ${run.id} was resumed`;
+  const { principal } = run;
+  await holds.command(run.tenant, child.id, () => ({ type: "resume", now: ports.clock.now(), principal, reason }));
+  return null;
+}
+
+async function cancel(ports: Ports, holds: Holds, { id, tenant, principal }: Run, child: RunId): Promise<void> {
+  const reason = `run ${id} was cancelled`;
+  try {
+    await holds.command(tenant, child, () => ({ type: "cancel", now: ports.clock.now(), principal, reason }));
+  } catch (error) {
+    // It was never there, or has ended.
+    if (!(error instanceof FaultError) || !["RUN_NOT_FOUND", "NOT_POSSIBLE"].includes(error.fault.code)) throw error;
+  }
+}
