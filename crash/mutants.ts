@@ -129,23 +129,23 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: "engine/deliveries.js",
-        from: "await onNotice({ ...notice, run_id: this.#mailbox.run.id });",
+        from: "if (!(await this.#isTaken(delivery.notice, onNotice)))\n            return this.#tryLater(delivery, onNotice);",
         to: "",
       },
       {
         file: "engine/deliveries.js",
-        from: `await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });`,
-        to: `await this.#mailbox.ask({ type: "deliver", now: this.#ports.clock.now(), notice_id: notice.notice_id });
-            this.#ports.failpoint("notice.after");
-            await onNotice({ ...notice, run_id: this.#mailbox.run.id });`,
+        from: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });`,
+        to: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
+            ports.failpoint("notice.after");
+            await this.#isTaken(delivery.notice, onNotice);`,
       },
     ],
-    cell: { cast: ["notice"], kills: [{ point: "notice.after", nth: 2 }] },
+    cell: { cast: ["notice"], kills: [{ point: "notice.after", nth: 1 }] },
     found: "lost",
   },
   {
     bug: "what the last worker left under way is not looked at",
-    patches: [{ file: "engine/held-run.js", from: "if (found.length > 0)", to: "if (false)" }],
+    patches: [{ file: "engine/held-run.js", from: "if (found.length > 0 || taken !== null)", to: "if (false)" }],
     cell: opaqueAt("start.after"),
     found: "stuck",
   },
