@@ -34,6 +34,7 @@ export function faultyStore(scene: Scene, life: Life): Store {
       ),
     events: (...given) => at("events", given[1], () => store.events(...given)),
     head: (...given) => at("head", given[1], () => store.head(...given)),
+    positions: (...given) => at("positions", "", () => store.positions(...given)),
     row: (...given) => at("row", given[1], () => store.row(...given)),
     list: (...given) => at("list", given[1].table, () => store.list(...given)),
     runs: (...given) => at("runs", "", () => store.runs(...given)),

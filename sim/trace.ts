@@ -3,7 +3,7 @@ import type { Pending } from "./agenda.ts";
 const KEPT = 60;
 
 /** What goes on all the time is told only when it goes wrong. */
-const humdrum = new Set(["timer", "claimDue", "nextDue", "head", "renew", "hint"]);
+const humdrum = new Set(["timer", "claimDue", "nextDue", "head", "positions", "renew", "hint"]);
 const asUsual = new Set(["done", "rang", "hinted"]);
 
 interface Line {

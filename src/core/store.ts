@@ -20,6 +20,8 @@ export interface Store {
   /** The events of a run after a position, oldest first; all of them, or the first `most`. */
   events(tenant: Tenant, run: RunId, after: number, most?: number): Promise<readonly StoredEvent[]>;
   head(tenant: Tenant, run: RunId): Promise<Head | null>;
+  /** How many events each of these runs has, in their order: one question for all that a worker holds. */
+  positions(runs: readonly Pick<Claim, "tenant" | "run">[]): Promise<readonly number[]>;
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
   list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;
   used(tenant: Tenant, tally: string): Promise<number>;

@@ -5,7 +5,10 @@ import type { Ports } from "./ports.ts";
 import { isSchedule, type StandingOrders } from "./schedules.ts";
 
 /** How often the store is swept though nothing hints at work: notify is a hint, the sweep is the truth. */
-const SWEEP_MS = 1000;
+const SWEEP_MS = 1300;
+
+/** Every so many sweeps the store is asked when the next run falls due, though nobody has said that this has changed. */
+const LOOK_EVERY = 10;
 
 /** How many runs one sweep takes. */
 const CLAIM_MOST = 100;
@@ -20,6 +23,9 @@ export class DueRuns {
   #sweeping: Promise<void> | null = null;
   #stopped = false;
   #sweepAt = Number.POSITIVE_INFINITY;
+  /** When the next run falls due, as far as is known, and for how many sweeps that is believed. */
+  #nextDue: Instant | null = null;
+  #believed = 0;
   #disarm: () => void = () => {};
 
   constructor(ports: Ports, holds: Holds, schedules: StandingOrders) {
@@ -32,9 +38,14 @@ export class DueRuns {
   }
 
   async start(): Promise<void> {
-    this.#stops.push(this.#ports.store.watch(() => void this.sweep()));
+    this.#stops.push(this.#ports.store.watch(() => this.#hinted()));
     if (this.#holds.works) this.#heartbeat.start();
     await this.sweep();
+  }
+
+  #hinted(): void {
+    this.#believed = 0;
+    void this.sweep();
   }
 
   /** Claims nothing more. What is held is kept until `end`. */
@@ -78,6 +89,7 @@ export class DueRuns {
   /** A run went to rest that goes on by itself sooner than the next sweep. */
   #hurry(until: Instant): void {
     const now = this.#ports.clock.now();
+    if (until > now && (this.#nextDue === null || until < this.#nextDue)) this.#nextDue = until;
     if (until > now && until < this.#sweepAt && this.#sweeping === null && !this.#stopped) this.#arm(until - now);
   }
 
@@ -85,6 +97,7 @@ export class DueRuns {
   async #claim(): Promise<void> {
     for (;;) {
       const claims = await this.#ports.leases.claimDue(CLAIM_MOST);
+      if (claims.length > 0) this.#believed = 0;
       const orders = claims.filter(({ run }) => isSchedule(run));
       for (const order of orders) await this.#schedules.fire(order);
       const taken = await this.#holds.holdDue(claims.filter((claim) => !orders.includes(claim)));
@@ -93,8 +106,17 @@ export class DueRuns {
   }
 
   async #pause(): Promise<number> {
-    const due = this.#holds.works ? await this.#ports.store.nextDue().catch(() => null) : null;
-    const untilDue = due === null ? SWEEP_MS : Math.max(1, due - this.#ports.clock.now());
+    if (this.#holds.works) await this.#look();
+    const untilDue = this.#nextDue === null ? SWEEP_MS : Math.max(1, this.#nextDue - this.#ports.clock.now());
     return Math.min(SWEEP_MS * (0.75 + this.#ports.dice() / 2), untilDue);
+  }
+
+  /** Timers that others set are hinted at, and our own are known: the store need not be asked after every sweep. */
+  async #look(): Promise<void> {
+    const isPast = this.#nextDue !== null && this.#nextDue <= this.#ports.clock.now();
+    this.#believed -= 1;
+    if (this.#believed >= 0 && !isPast) return;
+    this.#nextDue = await this.#ports.store.nextDue().catch(() => null);
+    this.#believed = LOOK_EVERY;
   }
 }

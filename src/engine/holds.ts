@@ -234,29 +234,31 @@ export class Holds {
 
   /** Others have written: whoever is held may have been cancelled or approved. One that cannot be read stops no other. */
   async refresh(): Promise<void> {
-    for (const held of this.#held.values())
-      await this.#attempt(
-        () => this.#refreshHeld(held),
-        (error) => held.fail(error),
-      );
-    for (const [name, { claim, position }] of this.#idle)
-      await this.#attempt(
-        () => this.#refreshIdle(claim, position),
-        () => this.#idle.delete(name),
-      );
+    const held = this.all();
+    const idle = [...this.#idle.values()];
+    const all = [...held, ...idle].map(({ claim }) => claim);
+    const positions = all.length === 0 ? [] : await this.#ports.store.positions(all);
+    for (const [index, one] of held.entries())
+      if (Number(positions[index]) > one.run.position)
+        await this.#attempt(
+          () => one.mailbox.refresh(),
+          (error) => one.fail(error),
+        );
+    for (const [index, { claim, position }] of idle.entries())
+      if (Number(positions[held.length + index]) > position) await this.#refreshIdle(claim);
     for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
     this.changed();
   }
 
-  async #refreshHeld(held: HeldRun): Promise<void> {
-    const head = await this.#ports.store.head(held.claim.tenant, held.claim.run);
-    if (head !== null && head.position > held.run.position) await held.mailbox.refresh();
-  }
-
-  async #refreshIdle(claim: Claim, position: number): Promise<void> {
-    const head = await this.#ports.store.head(claim.tenant, claim.run);
-    if (this.works && head !== null && head.position > position)
-      this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
+  async #refreshIdle(claim: Claim): Promise<void> {
+    const { tenant, run } = claim;
+    await this.#attempt(
+      async () => {
+        const loaded = await load(this.#ports.store, tenant, run);
+        if (this.works) this.hold(claim, loaded);
+      },
+      () => this.#idle.delete(nameOf(tenant, run)),
+    );
   }
 
   async #attempt(work: () => Promise<void>, failed: (error: unknown) => void): Promise<void> {

@@ -45,7 +45,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 type Part<Name extends keyof Store> = Pick<Store, Name>;
 
-function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
+function journal(tables: Tables): Part<"append" | "events" | "head" | "positions" | "erase"> {
   const land = (entry: Entry): Landing => {
     const landing = judge(entry, tables);
     if (landing.landed) tables.write(entry);
@@ -62,6 +62,7 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "erase"> {
       const last = tables.events.get(tenant, run)?.at(-1);
       return last === undefined ? null : { position: last.position, hash: last.hash };
     },
+    positions: async (runs) => runs.map(({ tenant, run }) => tables.position(tenant, run)),
     erase: async ({ tenant, run, position, keep, blobs }, hashOf) => {
       if (tables.position(tenant, run) !== position) return null;
       for (const hash of blobs) tables.blobs.remove(tenant, hash);
@@ -134,9 +135,9 @@ function leases(
     },
     renew: async (claims) => {
       const kept = claims.filter((claim) => !isLost(claim));
-      for (const { tenant, run } of kept) {
+      for (const { tenant, run, worker, epoch } of kept) {
         const lease = tables.leases.get(tenant, run) as Lease;
-        tables.leases.set([tenant, run], { ...lease, until: clock.now() + leaseMs });
+        tables.leases.set([tenant, run], { ...lease, epoch, worker, until: clock.now() + leaseMs });
       }
       return claims.filter(isLost);
     },

@@ -17,7 +17,7 @@ export interface LeaseSetting {
   givenNow(): number | null;
   readonly serverClock: ServerClock;
   /** Where there is a thread for it, it renews; it also has to hear that there is nothing left to renew. */
-  readonly renewals: Pick<Renewals, "renew">;
+  readonly renewals: Pick<Renewals, "renew" | "forget">;
 }
 
 /** Who holds which run, by the server's time alone. */
@@ -42,7 +42,8 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
     },
     renew: async (all) => {
-      if (all.length === 0 && renewals.renew === null) return [];
+      if (all.length === 0) renewals.forget();
+      if (all.length === 0) return [];
       const sorted = all.toSorted((left, right) => compare(left.tenant, right.tenant) || compare(left.run, right.run));
       const values = [...claimValues(sorted), leaseMs, givenNow()];
       const numbers = (await renewals.renew?.(values)) ?? (await renewHere(values));

@@ -17,7 +17,7 @@ type EventColumns = readonly [
 ];
 type RowColumns = readonly [key: string, version: number, row: string];
 
-export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "erase"> {
+export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "positions" | "erase"> {
   const events = async (tenant: string, run: string, after: number, most?: number): Promise<readonly StoredEvent[]> => {
     assertNames(tenant, run);
     const rows = await calls<EventColumns>({ name: "events", values: [tenant, run, after, most ?? null] });
@@ -37,6 +37,13 @@ export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "era
       assertNames(tenant, run);
       const [found] = await calls<readonly [number, Uint8Array]>({ name: "head_of", values: [tenant, run] });
       return found === undefined ? null : { position: found[0], hash: found[1] };
+    },
+    positions: async (runs) => {
+      for (const { tenant, run } of runs) assertNames(tenant, run);
+      if (runs.length === 0) return [];
+      const values = [texts(runs.map(({ tenant }) => tenant)), texts(runs.map(({ run }) => run))];
+      const [found] = await calls<readonly [readonly number[]]>({ name: "positions", values });
+      return found?.[0] ?? [];
     },
     erase: async ({ tenant, run, position: from, keep, blobs }, hashOf) => {
       assertNames(tenant, run, ...blobs);

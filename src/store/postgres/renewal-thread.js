@@ -16,7 +16,7 @@ let turn = Promise.resolve();
 
 parentPort.on("message", (message) => {
   told = message;
-  turn = turn.then(() => answer(message));
+  if (message !== null) turn = turn.then(() => answer(message));
 });
 
 setInterval(() => {
@@ -24,7 +24,8 @@ setInterval(() => {
   const lives = milliseconds() - Number(Atomics.load(heard, 0) / 1_000_000n) <= leaseMs / 2;
   if (told === null || !isDue || !lives) return;
   renewedAt = milliseconds();
-  turn = turn.then(() => renew(told.values)).catch(() => {}); // The main thread asks again, and is told then.
+  const { values } = told;
+  turn = turn.then(() => renew(values)).catch(() => {}); // The main thread asks again, and is told then.
 }, renewMs / 10);
 
 async function answer({ id, values }) {

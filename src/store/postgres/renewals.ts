@@ -20,6 +20,8 @@ interface Waiting {
 export interface Renewals {
   /** Null: there is no thread, or no longer. */
   readonly renew: ((values: readonly Value[]) => Promise<readonly number[]>) | null;
+  /** There is nothing left to renew. */
+  forget(): void;
   start(): void;
   stop(): Promise<void>;
 }
@@ -66,6 +68,7 @@ export function renewals({ settings, leaseMs, where }: RenewalSetting): Renewals
     get renew() {
       return thread === null ? null : renew;
     },
+    forget: () => thread?.postMessage(null),
     start: () => {
       if (thread !== null) return;
       beat();

@@ -666,6 +666,31 @@ AS $function$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $function$;
 
+CREATE OR REPLACE FUNCTION writ.positions(c_tenant text[], c_run text[])
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  for_tenant text;
+  found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
+  one record;
+begin
+  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) loop
+    perform set_config('writ.tenant', for_tenant, true);
+    for one in
+      select x.n, h.position from unnest(c_tenant, c_run) with ordinality x (tenant, run, n)
+      join writ.head h on h.tenant = for_tenant and h.run = x.run where x.tenant = for_tenant
+    loop
+      found[one.n] := one.position;
+    end loop;
+  end loop;
+  return found;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
  RETURNS text
  LANGUAGE plpgsql

@@ -82,7 +82,11 @@ function copying(real: Store, tables: Tables): Copies {
   };
 }
 
-function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "append" | "events" | "head" | "erase"> {
+function journal(
+  real: Store,
+  own: MemoryStore,
+  copies: Copies,
+): Pick<Store, "append" | "events" | "head" | "positions" | "erase"> {
   // One write at a time: two that copied the same thing at once would undo each other.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -104,6 +108,10 @@ function journal(real: Store, own: MemoryStore, copies: Copies): Pick<Store, "ap
     events: async (tenant, run, ...range) =>
       (copies.has(tenant, "event", run) ? own : real).events(tenant, run, ...range),
     head: async (tenant, run) => (copies.has(tenant, "event", run) ? own : real).head(tenant, run),
+    positions: async (runs) => {
+      const [ours, theirs] = await Promise.all([own.positions(runs), real.positions(runs)]);
+      return runs.map(({ tenant, run }, index) => (copies.has(tenant, "event", run) ? ours : theirs)[index] ?? 0);
+    },
   };
 }
 

@@ -96,7 +96,7 @@ function emptyLog(db: Database): void {
   }
 }
 
-function journal({ statements, group, read }: Context): Pick<Store, "append" | "events" | "head"> {
+function journal({ statements, group, read }: Context): Pick<Store, "append" | "events" | "head" | "positions"> {
   const land = landing(statements);
   return {
     append: async (entries) => {
@@ -107,6 +107,10 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
     events: async (tenant, run, after, most = ALL) => {
       assertNames(tenant, run);
       return read(() => eventsOf(statements, tenant, run, { after, most }));
+    },
+    positions: async (runs) => {
+      for (const { tenant, run } of runs) assertNames(tenant, run);
+      return read(() => runs.map(({ tenant, run }) => statements.head.get(tenant, run)?.[0] ?? 0));
     },
     head: async (tenant, run) => {
       assertNames(tenant, run);

@@ -5,6 +5,23 @@ import { acme, ana, claimed, entry, event, globex, hire, type Law, land, landed,
 
 export const appending: readonly Law[] = [
   {
+    title: "says how many events each of many runs has, in the order they were asked for",
+    holds: async (store) => {
+      await landed(store, { run: order });
+      await landed(store, { run: order, at: 1 });
+      await landed(store, { tenant: globex });
+      const asked = [
+        { tenant: globex, run: hire },
+        { tenant: acme, run: order },
+        { tenant: acme, run: hire },
+        { tenant: globex, run: order },
+        { tenant: acme, run: order },
+      ];
+      assert.deepEqual(await store.positions(asked), [1, 2, 0, 0, 2]);
+      assert.deepEqual(await store.positions([]), []);
+    },
+  },
+  {
     title: "lands an entry whole: its events, its rows and its charges",
     holds: async (store) => {
       await landed(store, {
