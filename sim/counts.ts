@@ -16,6 +16,8 @@ export const counted = [
   "unsynced",
   "stops",
   "runs",
+  "children",
+  "boxes",
   "attached",
   "results",
   "rehearsals",

@@ -10,6 +10,7 @@ import { SECRET } from "./cast.ts";
 import { judgeActs } from "./laws/acts.ts";
 import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
+import { judgeKin } from "./laws/kin.ts";
 import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
 import { judgeMoves } from "./laws/moves.ts";
 import { judgePoison } from "./laws/poison.ts";
@@ -61,6 +62,8 @@ export class RunRecord {
   readonly #kept = new Map<RunId, Kept>();
   /** By effect key: the latest generation that was opened. */
   readonly generations = new Map<EffectKey, number>();
+  /** The tenants of the boxes in which signals are kept: each is a journal, and none is a run. */
+  readonly #boxes: Tenant[] = [];
   readonly #witnesses: Witness[] = [];
   /** By attempt: one who has lost a run without knowing may ask once more what was asked before. */
   readonly #said = new Map<string, Said[]>();
@@ -79,6 +82,10 @@ export class RunRecord {
     return this.#kept.values();
   }
 
+  boxesOf(tenant: Tenant): number {
+    return this.#boxes.filter((owner) => owner === tenant).length;
+  }
+
   get(run: RunId): Kept | undefined {
     return this.#kept.get(run);
   }
@@ -90,6 +97,11 @@ export class RunRecord {
   /** An entry has been written. */
   landed(entry: Entry): void {
     const scene = this.#scene();
+    if (isBox(entry.run)) {
+      if (entry.expect.position === 0) this.#boxes.push(entry.tenant);
+      scene.counts.boxes += 1;
+      return;
+    }
     try {
       const kept = this.#keptOf(entry);
       if (entry.expect.epoch !== null && entry.expect.epoch !== kept.epoch) {
@@ -150,6 +162,7 @@ export class RunRecord {
     judgeStarts(fact);
     judgeLife(fact);
     judgePoison(fact);
+    judgeKin(fact);
     judgeGates(fact);
     judgeActs(fact);
     for (const witness of this.#witnesses) witness(fact);
@@ -320,4 +333,8 @@ function read({ tables, violate }: Scene, tenant: Tenant, { type, at, body }: Se
   const text = named === null ? body : Buffer.from(tables.blobs.get(tenant, named) ?? []).toString("utf8");
   if (text.includes(SECRET)) violate(`I15: a secret of ${tenant} is on record in ${type}`);
   return { type, at, ...JSON.parse(text) } as Event;
+}
+
+function isBox(run: RunId): boolean {
+  return run.startsWith("sig_");
 }

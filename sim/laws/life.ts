@@ -1,3 +1,4 @@
+import { awaitedRun } from "../../src/core/child.ts";
 import type { Event } from "../../src/core/event.ts";
 import { faults } from "../../src/core/fault.ts";
 import { dueAt, type Run, type Step } from "../../src/core/run.ts";
@@ -55,9 +56,9 @@ export function judgeWaking(scene: Scene, after: Run): void {
   if (after.ended !== null || after.poison !== null) return;
   let moves = false;
   for (const step of after.steps) {
-    const wrong = sleeper(after, step);
+    const wrong = sleeper(scene, after, step);
     if (wrong !== null) scene.violate(`I8: ${after.id} ${step.spec.step_id} ${wrong}`);
-    moves ||= ["ready", "running", "failed_retryable", "waiting"].includes(step.standing.state);
+    moves ||= ["ready", "running", "failed_retryable", "waiting"].includes(step.standing.state) && !isAsking(step);
   }
   if (moves && dueAt(after) === null && !onlyTools(after))
     scene.violate(`I8: ${after.id} moves by itself, but is never due`);
@@ -67,7 +68,16 @@ function onlyTools(run: Run): boolean {
   return Array.from(run.steps).every(({ standing }) => standing.state !== "waiting" || standing.on.for === "tool");
 }
 
-function sleeper(run: Run, { standing }: Step): string | null {
+/** It waits for another run, and is told when that has ended. */
+function isAsking({ standing }: Step): boolean {
+  return standing.state === "waiting" && standing.on.for === "signal";
+}
+
+function sleeper({ record }: Scene, run: Run, { standing }: Step): string | null {
+  if (standing.state === "waiting" && standing.on.for === "signal") {
+    const asked = awaitedRun(standing.on.box.key);
+    return asked !== null && record.get(asked) !== undefined ? null : "waits for a run that nobody accepted";
+  }
   if (standing.state === "waiting_approval") {
     const gate = run.gates.get(standing.gate_id);
     return gate?.status === "open" ? null : `waits for a gate that is ${gate?.status}`;
@@ -152,6 +162,7 @@ function timing({ scene, before, event }: Fact): void {
 
 /** I14: delivered is only said of what has arrived. */
 function telling({ scene, before, event }: Fact): void {
-  if (event.type === "notice.delivered" && !scene.world.heard(event.notice_id))
+  if (event.type !== "notice.delivered" || before.notices.get(event.notice_id)?.kin !== undefined) return;
+  if (!scene.world.heard(event.notice_id))
     scene.violate(`I14: ${before.id} says that ${event.notice_id} was delivered, and nobody got it`);
 }

@@ -8,7 +8,7 @@ export async function judgeRest(scene: Scene): Promise<void> {
   const runs = [...scene.record.all()].filter(({ run }) => run.position > 0);
   for (const tenant of new Set(runs.map((kept) => kept.tenant))) {
     const mine = runs.filter((kept) => kept.tenant === tenant);
-    await chains(scene, tenant, mine.length);
+    await chains(scene, tenant, mine.length + scene.record.boxesOf(tenant));
     tallies(scene, tenant, mine);
   }
   for (const { run } of runs) {

@@ -108,6 +108,18 @@ export const governing: readonly Planted[] = [
     replace: "if (times < most + 1)",
   },
   {
+    name: "whoever asked for a run is not told of its end",
+    file: "engine/family.js",
+    find: 'if (kin === "report") {',
+    replace: 'if (kin === "report") {\n return;',
+  },
+  {
+    name: "a run that is cancelled leaves alone what it asked for",
+    file: "engine/family.js",
+    find: "await cancel(ports, holds, run, childOf(run.id, step_id));",
+    replace: "",
+  },
+  {
     name: "a late value is dropped",
     file: `${decide}/end.js`,
     find: 'if (act !== null && ending.how === "value")',

@@ -18,6 +18,7 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "an undo undoes the first of two": 9,
   "a plan's longer timeout does not delay the proof of absence": 146,
   "a copy is sent that may arrive after the promise ran out": 736,
+  "a run that is cancelled leaves alone what it asked for": 317,
   "an act with nothing to say is done again": 11,
   "the ledger is not told that an act is done": 2,
   "a step gets what another answered": 9,

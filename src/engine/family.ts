@@ -3,6 +3,7 @@ import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { RunId, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Plan } from "../core/plan.ts";
+import { signalRequestKey } from "../core/rows-of.ts";
 import type { Run } from "../core/run.ts";
 import { boxOf } from "./boxes.ts";
 import type { Holds } from "./holds.ts";
@@ -50,7 +51,7 @@ function planOf(ports: Ports, raw: unknown, context: JsonObject, strict: boolean
 
 /** A run that ended without success, and whose step was told so, is asked for once more: it goes on where it can. */
 async function wokenUp(ports: Ports, holds: Holds, run: Run, child: Run): Promise<Fault | null> {
-  if (child.ended === null || child.ended.status === "completed" || child.notices.size > 0) return null;
+  if (child.ended === null || child.ended.status === "completed" || (await isUntold(ports, child))) return null;
   const box = await boxOf(ports, run.tenant, endSignal(child.id));
   if (box.sent > box.taken) return null; // It has ended anew, and what it says is there.
   if (child.ended.status === "cancelled")
@@ -59,6 +60,15 @@ async function wokenUp(ports: Ports, holds: Holds, run: Run, child: Run): Promis
   const { principal } = run;
   await holds.command(run.tenant, child.id, () => ({ type: "resume", now: ports.clock.now(), principal, reason }));
   return null;
+}
+
+/** Word of its end is still on its way. What was carried may not be on record as carried yet: the box knows. */
+async function isUntold({ store }: Ports, { id, tenant, notices }: Run): Promise<boolean> {
+  for (const [notice_id, { kin }] of notices) {
+    if (kin !== "report") continue;
+    if ((await store.row(tenant, "request", signalRequestKey(endSignal(id), notice_id))) === null) return true;
+  }
+  return false;
 }
 
 async function cancel(ports: Ports, holds: Holds, { id, tenant, principal }: Run, child: RunId): Promise<void> {

@@ -111,6 +111,30 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     expect(look.calls).toHaveLength(2);
   });
 
+  it("is resumed with that run, though whoever told of its end died before that was on record", async () => {
+    const stage = newStage();
+    const look = looks([says("POLICY_DENIED"), () => "seen"]);
+    const tools = [look.tool, note().tool];
+    let told = 0;
+    const first = await stage.open({
+      tools,
+      failpoint: (point) => {
+        if (point === "notice.after" && told++ === 0) void stage.crash();
+      },
+    });
+    const { run_id } = await first.submit(asking(child()), { principal: bot });
+    await stage.pass(1000);
+    expect(told).toBe(1);
+    await stage.crash();
+    const looking = await stage.open({ tools, work: false });
+    expect(await (await looking.run(run_id, { principal: bot })).now()).toMatchObject({ status: "failed" });
+    await looking.resume(run_id, { principal: ana });
+    await stage.crash();
+    const second = await stage.open({ tools });
+    const run = await second.run(run_id, { principal: bot });
+    expect(await ended(stage, run)).toMatchObject({ status: "completed" });
+  });
+
   it("is cancelled with all that it asked for, however deep", async () => {
     const stage = newStage();
     const look = looks(hang);
