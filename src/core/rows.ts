@@ -113,6 +113,8 @@ export interface ScheduleRow {
   readonly cron: string;
   readonly zone: string;
   readonly catch_up: "all" | "latest" | "none";
+  readonly queue: string;
+  readonly priority: number;
   /** Position of the event that says what is to be submitted, and as whom. */
   readonly order: number;
   /** Null: it is paused, or what it is for comes no more. */

@@ -25,6 +25,8 @@ const order: Order = {
   context: {},
   mode: null,
   deadline_ms: null,
+  queue: "mail",
+  priority: 2,
 };
 
 const setting = (catch_up: ScheduleRow["catch_up"]): ScheduleCommand => ({
@@ -151,7 +153,7 @@ it("is what its events add up to, and its rows say so", () => {
   expect(scheduleOf(events)).toEqual(row);
   expect(schedulePuts(journal, row).map(({ table, row }) => [table, row && JSON.parse(row)])).toEqual([
     ["setting", row],
-    ["timer", { due_at: row?.next_at }],
+    ["timer", { due_at: row?.next_at, queue: "mail", priority: 2 }],
   ]);
   expect(schedulePuts(journal, null).map(({ row }) => row)).toEqual([null, null]);
 });

@@ -5,8 +5,10 @@ import { type Fault, fault } from "./fault.ts";
 import type { Instant, RunId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Principal } from "./principal.ts";
-import type { ScheduleRow, TimerRow } from "./rows.ts";
+import type { ScheduleRow } from "./rows.ts";
+import { timerPut } from "./rows-of.ts";
 import type { Put } from "./store.ts";
+import { queueDefault } from "./turns.ts";
 import { Zone } from "./zone.ts";
 
 /** When a plan is submitted again and again. */
@@ -19,6 +21,8 @@ export interface Order {
   readonly context: JsonObject;
   readonly mode: Mode | null;
   readonly deadline_ms: number | null;
+  readonly queue: string;
+  readonly priority: number;
 }
 
 /** What is written into the journal of a schedule. Each says what comes next, so that nobody has to work it out again. */
@@ -126,8 +130,10 @@ function fired(row: ScheduleRow, { now: at, firing, outcome }: Extract<ScheduleC
 export function evolveSchedule(row: ScheduleRow | null, event: ScheduleEvent, position: number): ScheduleRow | null {
   const { next_at } = event;
   if (event.type === "schedule.set") {
-    const { schedule, terms } = event;
-    return { schedule, status: "on", ...terms, order: position, next_at, last: row?.last ?? null };
+    const { schedule, terms, order } = event;
+    const { queue, priority } = order;
+    const last = row?.last ?? null;
+    return { schedule, status: "on", ...terms, queue, priority, order: position, next_at, last };
   }
   assert(row !== null, "a schedule is set before anything else is said of it");
   switch (event.type) {
@@ -152,13 +158,12 @@ export function scheduleOf(events: readonly ScheduleEvent[]): ScheduleRow | null
 
 /** The rows of a schedule: what it is, and when someone has to look at it. */
 export function schedulePuts(journal: RunId, row: ScheduleRow | null): readonly Put[] {
-  const due_at = row?.next_at ?? null;
-  const timer = due_at === null ? null : JSON.stringify({ due_at } satisfies TimerRow);
-  return [
-    { table: "setting", key: journal, was: "any", row: row && JSON.stringify(row) },
-    { table: "timer", key: journal, was: "any", row: timer },
-  ];
+  const setting = { table: "setting", key: journal, was: "any", row: row && JSON.stringify(row) } as const;
+  return [setting, timerPut(journal, row?.next_at ?? null, row ?? NOWHERE)];
 }
+
+/** What is not due stands in no line. */
+const NOWHERE = { queue: queueDefault, priority: 0 };
 
 function following(terms: Terms, after: Instant): Instant | null {
   const { cron, zone } = calendarOf(terms);

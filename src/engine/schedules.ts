@@ -17,6 +17,7 @@ import {
   schedulePuts,
 } from "../core/schedule.ts";
 import type { Claim, Entry } from "../core/store.ts";
+import { queueDefault } from "../core/turns.ts";
 import type { As, ScheduleOptions, Schedules } from "./api.ts";
 import { digestOf } from "./digest.ts";
 import type { Holds } from "./holds.ts";
@@ -46,14 +47,14 @@ export class StandingOrders implements Schedules {
   async set(schedule: string, plan: unknown, given: ScheduleOptions): Promise<ScheduleRow> {
     const { cron, zone = "UTC", catchUp = "latest", ...options } = given;
     const principal = principalOf(options.principal);
-    const { context, mode = null, deadlineMs = null } = readOptions(options);
+    const { context, mode = null, deadlineMs = null, queue = queueDefault, priority = 0 } = readOptions(options);
     const terms = { cron, zone, catch_up: catchUp };
     const flaw = isName(schedule)
       ? flawIn(terms, this.#ports.clock.now())
       : "its name must be 1 to 200 printable characters";
     if (flaw !== null) throw new FaultError(fault("INVALID_INPUT", `the schedule was not set: ${flaw}`));
     readPlan(this.#ports, plan, context, this.#strict);
-    const order: Order = { plan: asJson(plan), principal, context, mode, deadline_ms: deadlineMs };
+    const order: Order = { plan: asJson(plan), principal, context, mode, deadline_ms: deadlineMs, queue, priority };
     const row = await this.#command(principal.tenant, schedule, { type: "set", schedule, terms, order });
     this.#holds.changed();
     return row as ScheduleRow;
@@ -118,10 +119,12 @@ export class StandingOrders implements Schedules {
   }
 
   async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, { due_at }: Firing): Promise<Outcome> {
-    const { plan, principal, context, mode, deadline_ms } = await this.#order(tenant, run, row.order);
+    const { plan, principal, context, mode, deadline_ms, queue, priority } = await this.#order(tenant, run, row.order);
     const options = {
       principal,
       context,
+      queue,
+      priority,
       requestKey: `${run}:${row.order}:${due_at}`,
       correlationId: run,
       ...(mode !== null && { mode }),

@@ -139,6 +139,20 @@ describe.each(places)("a schedule, on $name", ({ newStage }) => {
     expect(greet.calls).toHaveLength(1);
   });
 
+  it("is for the workers of its queue, and so is what it submits", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const idle = await stage.open({ tools: [greet.tool], worker: { queues: ["default"] } });
+    await idle.schedules.set("hello", plan, { ...hourly, queue: "mail", priority: 2 });
+    await anHour(stage);
+    expect(await only(idle)).toMatchObject({ queue: "mail", priority: 2, last: null });
+    await stage.crash();
+    const served = await stage.open({ tools: [greet.tool], worker: { queues: ["mail"] } });
+    await stage.pass(5000);
+    expect((await only(served))?.last).toMatchObject({ fault: null });
+    expect(greet.calls).toHaveLength(1);
+  });
+
   it("is its tenant's alone", async () => {
     const stage = newStage();
     const engine = await stage.open({ tools: [greeter().tool] });

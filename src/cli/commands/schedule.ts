@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { type Mode, modes } from "../../core/effect.ts";
 import type { ScheduleRow } from "../../core/rows.ts";
 import type { ScheduleOptions as Terms } from "../../engine/api.ts";
-import { example, type Invocation, invalid } from "../invocation.ts";
+import { example, type Invocation, integer, invalid } from "../invocation.ts";
 import { readContext, readPlanFile } from "../json-file.ts";
 import { type Line, line, tableLines } from "../line.ts";
 import { type Opened, opened } from "../opening.ts";
@@ -14,6 +14,8 @@ interface ScheduleOptions {
   readonly catchUp?: ScheduleRow["catch_up"];
   readonly context?: string;
   readonly mode?: Mode;
+  readonly queue?: string;
+  readonly priority?: number;
   readonly pause?: boolean;
   readonly resume?: boolean;
   readonly remove?: boolean;
@@ -34,6 +36,8 @@ export function scheduleCommand(invocation: Invocation): Command {
       ]),
     )
     .option("--context <json|file>", "values for the placeholders of idempotency templates")
+    .option("--queue <name>", "only workers that serve it submit and run it (default: default)")
+    .option("--priority <n>", "of a tenant's runs, the highest is taken up first (default: 0)", integer)
     .addOption(new Option("--mode <mode>", "how far each run may go by itself").choices(modes))
     .option("--pause", "run nothing until it is resumed")
     .option("--resume", "go on with what comes next")
@@ -68,7 +72,7 @@ export function scheduleCommand(invocation: Invocation): Command {
 const said = { pause: "paused", resume: "goes on", remove: "is gone" } as const;
 
 async function termsOf(options: ScheduleOptions, cwd: string): Promise<Omit<Terms, "principal">> {
-  const { cron, zone, catchUp, context, mode } = options;
+  const { cron, zone, catchUp, context, mode, queue, priority } = options;
   if (cron === undefined) throw invalid(`say when: --cron "30 9 * * mon-fri"`);
   return {
     cron,
@@ -76,6 +80,8 @@ async function termsOf(options: ScheduleOptions, cwd: string): Promise<Omit<Term
     ...(catchUp !== undefined && { catchUp }),
     ...(context !== undefined && { context: await readContext(context, cwd) }),
     ...(mode !== undefined && { mode }),
+    ...(queue !== undefined && { queue }),
+    ...(priority !== undefined && { priority }),
   };
 }
 
