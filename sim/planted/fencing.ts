@@ -59,9 +59,9 @@ export const fencing: readonly Planted[] = [
   },
   {
     name: "an append that had landed is not recognised",
-    file: "engine/mailbox.js",
-    find: "return Buffer.from(landing.hash).equals(sent);",
-    replace: "return false;",
+    file: "engine/append-once.js",
+    find: "if (!isSame(landing.hash, sent))",
+    replace: "if (sent !== null)",
   },
   {
     name: "an outcome is dropped when another append came first",

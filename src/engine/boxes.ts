@@ -5,9 +5,10 @@ import type { SignalFact } from "../core/proposal.ts";
 import type { SignalRow } from "../core/rows.ts";
 import { signalPuts } from "../core/rows-of.ts";
 import type { Entry } from "../core/store.ts";
+import { appendOnce } from "./append-once.ts";
 import { digestOf } from "./digest.ts";
 import { GENESIS, Journal } from "./journal.ts";
-import { appendOnce, RowLost } from "./mailbox.ts";
+import { RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 
 /** Puts a signal into its box. Throws RowLost if the box is another one by now. */

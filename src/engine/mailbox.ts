@@ -9,6 +9,7 @@ import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { findStep, type Run, statusOf } from "../core/run.ts";
 import type { Charge, Check, Entry, Landing, SealedEvent } from "../core/store.ts";
+import { appendOnce } from "./append-once.ts";
 import { isHard, isUnseen } from "./flush.ts";
 import { type Blob, Journal } from "./journal.ts";
 import type { Ports } from "./ports.ts";
@@ -306,9 +307,6 @@ export class Mailbox {
   }
 }
 
-/** How long a lost answer is waited for before it is asked for again. */
-const UNKNOWN_RETRY_MS = 100;
-
 /** How long an outcome waits before it is offered again to a store that failed. */
 const STORE_RETRY_MS = 1000;
 
@@ -327,27 +325,6 @@ interface Batch {
 export interface Loaded {
   readonly run: Run;
   readonly head: Uint8Array;
-}
-
-/** An answer that was lost is asked for again with the very same bytes: if they had landed, the store says so. */
-export async function appendOnce({ store, timers }: Pick<Ports, "store" | "timers">, entry: Entry): Promise<Landing> {
-  for (;;) {
-    try {
-      const [landing] = await store.append([entry]);
-      assert(landing !== undefined, "every entry gets an answer");
-      return isMine(landing, entry) ? { landed: true } : landing;
-    } catch (error) {
-      if (!(error instanceof FaultError) || error.fault.code !== "STORE_UNKNOWN") throw error;
-      await new Promise<void>((resolve) => timers.after(UNKNOWN_RETRY_MS, resolve));
-    }
-  }
-}
-
-/** The acknowledgement was lost, but the append had landed: the event stored there is the one sent. */
-function isMine(landing: Landing, { events }: Entry): boolean {
-  const sent = events[0]?.hash;
-  if (landing.landed || landing.why !== "position" || landing.hash === null || sent === undefined) return false;
-  return Buffer.from(landing.hash).equals(sent);
 }
 
 function travelsAlone({ events, checks }: Decision): boolean {

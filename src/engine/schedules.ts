@@ -19,11 +19,12 @@ import {
 import type { Claim, Entry } from "../core/store.ts";
 import { queueDefault } from "../core/turns.ts";
 import type { As, ScheduleOptions, Schedules } from "./api.ts";
+import { appendOnce } from "./append-once.ts";
 import { digestOf } from "./digest.ts";
 import type { Holds } from "./holds.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import { rowsIn } from "./listing.ts";
-import { appendOnce, isStoreFault } from "./mailbox.ts";
+import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { readPlan, submit } from "./submit.ts";

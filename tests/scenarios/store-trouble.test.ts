@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Store } from "../../src/core/store.ts";
 import { connect } from "../../src/store/sqlite/driver.ts";
-import { actor, eventsOf } from "./cast.ts";
+import { actor, eventsOf, journalOf, promised } from "./cast.ts";
 import { ana, bot, fileStage, places } from "./stage.ts";
 
 const one = (name: string) => ({ steps: [{ step_id: "a", name }] });
@@ -70,6 +70,61 @@ describe.each(places)("a store that fails with an outcome in hand, on $name", ({
     const next = await stage.open({ tools: [send.tool] });
     expect((await (await next.run(run.run_id, { principal: ana })).result()).steps.a?.state).toBe("in_doubt");
     expect(send.calls).toHaveLength(1);
+  });
+});
+
+/** A store that takes the next append and loses its answer, and is away when it is asked again; for reading until one more append. */
+function faltering(store: Store): { readonly store: Store; falters(): number } {
+  const next: ("loses" | "is away" | "is back")[] = [];
+  const away = () => new FaultError(fault("STORE_FAILED", "nobody is there"));
+  return {
+    falters: () => next.push("loses", "is away", "is back"),
+    store: {
+      ...store,
+      append: async (entries) => {
+        const now = next.shift();
+        if (now === "is away") throw away();
+        const landings = await store.append(entries);
+        if (now === "loses") throw new FaultError(fault("STORE_UNKNOWN", "the line is dead"));
+        return landings;
+      },
+      head: (tenant, run) => (next.length > 0 ? Promise.reject(away()) : store.head(tenant, run)),
+    },
+  };
+}
+
+const whole = ["run.accepted", "step.succeeded", "step.succeeded", "run.ended"];
+
+describe.each(places)("a store that loses an answer and is away when it is asked again, on $name", ({ newStage }) => {
+  it("has the outcome of one step, and is given that of the other, which came meanwhile", async () => {
+    const stage = newStage();
+    const disk = faltering(stage.store());
+    const other = promised<number>();
+    const look = actor("look", disk.falters, { effect: "reads" });
+    const note = actor("note", () => other.promise, { effect: "reads" });
+    const engine = await stage.open({ tools: [look.tool, note.tool], store: disk.store });
+    const steps = [
+      { step_id: "a", name: "look" },
+      { step_id: "b", name: "note" },
+    ];
+    const run = await engine.submit({ steps }, { principal: bot });
+    await stage.pass(0);
+    other.keep(2);
+    await stage.pass(5000);
+    expect((await run.result()).status).toBe("completed");
+    expect((await journalOf(run)).map(({ type }) => type)).toEqual(whole);
+    expect(note.calls).toHaveLength(1);
+  });
+
+  it("does not say to who asked that nothing was written", async () => {
+    const stage = newStage();
+    const disk = faltering(stage.store());
+    const engine = await stage.open({ tools: [actor("send", () => 1).tool], store: disk.store });
+    disk.falters();
+    const submitting = engine.submit(one("send"), { principal: bot });
+    const told = expect(submitting).rejects.toMatchObject({ fault: { code: "STORE_UNKNOWN" } });
+    await stage.pass(1000);
+    await told;
   });
 });
 
