@@ -11,6 +11,7 @@ import {
   type Renewing,
 } from "./history.ts";
 import { type Moment, Moments } from "./moments.ts";
+import { acknowledgedBy, isFenced, isLanded, landedIn, nameOf, type Sending, sendingsOf, timeOf } from "./sending.ts";
 
 /** The hashes of a run's events as they stand in the store in the end. */
 export type Journals = ReadonlyMap<string, readonly string[]>;
@@ -27,12 +28,6 @@ export function check(history: History, journals: Journals): readonly string[] {
   const all = new Check(history);
   const runs = new Set([...journals.keys(), ...appendsIn(history).map(({ asked }) => asked.run)]);
   return [...runs].flatMap((run) => all.run(run, journals.get(run) ?? []));
-}
-
-/** One entry, however often it was sent. */
-interface Sending {
-  readonly asked: Appending["asked"];
-  readonly tries: readonly Appending[];
 }
 
 interface Given {
@@ -80,28 +75,17 @@ class Check {
     const epochs = new Epochs(given, moments);
     for (const { epoch } of epochs.twice) say(`epoch ${epoch} was given out twice`);
     const sendings = sendingsOf(this.#appends.get(run) ?? []);
-    const landed = sendings.filter((sending) => stands(sending, journal));
-    for (const sending of sendings) {
-      const wrong = this.#wrongWith(sending, journal);
-      if (wrong !== null) say(wrong);
+    const { landed, wrong } = landedIn(journal, sendings);
+    wrong.forEach(say);
+    for (const sending of sendings.filter((each) => !landed.includes(each))) {
+      const acknowledged = acknowledgedBy(sending, journal);
+      if (acknowledged !== undefined && !this.#mayBeLost(acknowledged))
+        say(`${nameOf(sending)} was acknowledged and is not there`);
     }
-    for (const position of unasked(journal, landed)) say(`event ${position} was appended by nobody`);
     this.#order(landed, sendings, epochs, moments);
     this.#askedAt(run, epochs, moments);
     for (const sending of sendings) this.#fences(sending, epochs, moments, say);
     return [...found, ...moments.contradictions().map((what) => `${run}: ${what}`)];
-  }
-
-  /** What was answered, against what stands there. */
-  #wrongWith(sending: Sending, journal: readonly string[]): string | null {
-    const { asked, tries } = sending;
-    const there = asked.hashes.filter((hash, index) => journal[asked.position + index] === hash).length;
-    if (there > 0 && there < asked.hashes.length) return `${nameOf(sending)} landed in part`;
-    if (there > 0)
-      return tries.some(mayHaveLanded) ? null : `${nameOf(sending)} landed, though the answer was that it did not`;
-    const acknowledged = tries.find((call) => isLanded(call) || isMine(call));
-    if (acknowledged === undefined || this.#mayBeLost(acknowledged)) return null;
-    return `${nameOf(sending)} was acknowledged and is not there`;
   }
 
   /** The server went down after it, and nothing was synced in between. */
@@ -114,7 +98,7 @@ class Check {
   /** What landed did so in the order of its positions, and each under its epoch. */
   #order(landed: readonly Sending[], sendings: readonly Sending[], epochs: Epochs, moments: Moments): void {
     let last: Moment | null = null;
-    for (const sending of landed.toSorted((left, right) => left.asked.position - right.asked.position)) {
+    for (const sending of landed) {
       const moment = moments.add(nameOf(sending), timeOf(sending));
       if (last !== null) moments.before(last, moment);
       epochs.during(sending.asked.epoch, moment);
@@ -206,58 +190,4 @@ class Epochs {
     const next = this.after(epoch);
     if (next !== undefined) this.#moments.before(moment, next);
   }
-}
-
-function nameOf({ asked: { position, epoch } }: Sending): string {
-  return `the append at ${position} ${epoch === null ? "from outside" : `under epoch ${epoch}`}`;
-}
-
-/** The same bytes sent again are one entry. */
-function sendingsOf(appends: readonly Appending[]): readonly Sending[] {
-  const same = grouped(appends, ({ asked: { position, hashes } }) => `${position} ${hashes.join(" ")}`);
-  return [...same.values()].map((tries) => ({ asked: (tries[0] as Appending).asked, tries }));
-}
-
-function stands({ asked: { position, hashes } }: Sending, journal: readonly string[]): boolean {
-  return hashes.every((hash, index) => journal[position + index] === hash);
-}
-
-function unasked(journal: readonly string[], landed: readonly Sending[]): readonly number[] {
-  const asked = new Set(
-    landed.flatMap(({ asked: { position, hashes } }) => hashes.map((_, index) => position + index)),
-  );
-  return journal
-    .map((_, index) => index)
-    .filter((index) => !asked.has(index))
-    .map((index) => index + 1);
-}
-
-/** Between which answers something landed that did. */
-function timeOf({ tries }: Sending): { readonly from: number; readonly to: number } {
-  const landed = tries.find(isLanded);
-  if (landed !== undefined) return landed;
-  const possible = tries.filter(mayHaveLanded);
-  const mine = tries.find(isMine);
-  return { from: possible[0]?.from ?? 0, to: mine?.to ?? Number.POSITIVE_INFINITY };
-}
-
-export function isLanded({ heard }: Call): boolean {
-  return heard !== null && "landed" in heard && heard.landed;
-}
-
-/** It is refused because it is already there. */
-export function isMine({ heard, asked }: Appending): boolean {
-  return heard !== null && "hash" in heard && heard.why === "position" && heard.hash === asked.hashes[0];
-}
-
-export function isFenced({ heard }: Call): boolean {
-  return heard !== null && "landed" in heard && !heard.landed && heard.why === "epoch";
-}
-
-export function isUnknown({ heard }: Call): boolean {
-  return heard !== null && "fault" in heard && heard.fault === "STORE_UNKNOWN";
-}
-
-function mayHaveLanded(call: Appending): boolean {
-  return call.heard === null || isLanded(call) || isMine(call) || isUnknown(call);
 }

@@ -1,5 +1,6 @@
-import { isFenced, isLanded, isMine, isUnknown, type Journals } from "./checker.ts";
+import type { Journals } from "./checker.ts";
 import { type Appending, appendsIn, claimsIn, givenBy, type History } from "./history.ts";
+import { isFenced, isLanded, isMine, isUnknown } from "./sending.ts";
 
 /** What the history shows to have happened. */
 export interface Sums {

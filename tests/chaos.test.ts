@@ -67,6 +67,8 @@ const mine = append(
   { landed: false, why: "position", position: 4, hash: "c" },
 );
 const one = append("bob", { at: 2, epoch: 2, events: ["c"] }, landed);
+const lostOne = append("bob", { at: 2, epoch: 2, events: ["c"] }, unknown);
+const position = { landed: false, why: "position", hash: "c" } as const;
 const journal = ["a", "b", "c", "d"];
 const dies: Line = { server: "dies" };
 const isBack: Line = { server: "is back" };
@@ -101,6 +103,23 @@ describe("the history of a ledger that keeps its promises", () => {
     expect(violations(lines, ["a", "b", "x", "e"])).toEqual([]);
   });
 
+  it("may show two workers that mean the same, to the millisecond, of whom one has lost the run", () => {
+    const same = append("ana", { at: 2, epoch: 1, events: ["c", "d"] }, unknown);
+    expect(violations(told(accepted, byAna, first, byBob, same, second), journal)).toEqual([]);
+  });
+
+  it("may show an entry that failed, and landed with another behind it", () => {
+    const failed = append("bob", { at: 2, epoch: 2, events: ["c"] }, { fault: "STORE_FAILED" });
+    expect(violations(told(accepted, byAna, first, byBob, failed, second), journal)).toEqual([]);
+  });
+
+  it("may show an entry that had landed, and was offered again with another behind it", () => {
+    const more = append("bob", { at: 2, epoch: 2, events: ["c", "d"] }, { ...position, position: 3 });
+    const rest = append("bob", { at: 3, epoch: 2, events: ["d2"] }, landed);
+    const lines = told(accepted, byAna, first, byBob, lostOne, more, rest);
+    expect(violations(lines, ["a", "b", "c", "d2"])).toEqual([]);
+  });
+
   it("may lose what was not synced, with the server", () => {
     const soft = append("bob", { at: 2, epoch: 2, events: ["s"], flush: "soft" }, landed);
     expect(violations(told(accepted, byAna, first, byBob, soft, dies, isBack, second), journal)).toEqual([]);
@@ -126,7 +145,14 @@ describe("the checker finds", () => {
     ["another one in its place", told(accepted, byAna, first), ["a", "z"], /acknowledged and is not there/],
     [
       "a lost one that found itself there, and is missing",
-      told(accepted, byAna, first, byBob, lost, mine),
+      told(
+        accepted,
+        byAna,
+        first,
+        byBob,
+        lostOne,
+        append("bob", { at: 2, epoch: 2, events: ["c"] }, { ...position, position: 3 }),
+      ),
       ["a", "b"],
       /is not there/,
     ],
@@ -137,6 +163,12 @@ describe("the checker finds", () => {
       /the answer was that it did not/,
     ],
     ["an append of which a part landed", told(accepted, byAna, first, byBob, second), part, /landed in part/],
+    [
+      "an event that two were told is theirs",
+      told(accepted, byAna, first, append("bob", { at: 1, epoch: null, events: ["b"] }, landed)),
+      ["a", "b"],
+      /2 were told that it is theirs/,
+    ],
     ["an event that nobody appended", told(accepted, byAna, first), ["a", "b", "z"], /event 3 was appended by nobody/],
     ["an epoch that nobody was given", told(accepted, first), ["a", "b"], /nobody was given that epoch/],
     ["a fence without a cause", told(accepted, byAna, first, late), ["a", "b"], /nobody has a later epoch/],
