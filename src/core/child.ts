@@ -9,7 +9,7 @@ export function endSignal(child: RunId): string {
   return `${endPrefix}${child}`;
 }
 
-export const endPrefix = "run:";
+const endPrefix = "run:";
 
 /** The other end of it: the run that a step waits for; null if it waits for something else. */
 export function awaitedRun(signal: string): RunId | null {

@@ -165,7 +165,7 @@ export type Landing =
   /** An earlier entry of the same run failed. */
   | { readonly landed: false; readonly why: "earlier" };
 
-interface Head {
+export interface Head {
   readonly position: number;
   readonly hash: Uint8Array;
 }

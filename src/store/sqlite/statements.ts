@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Holding, Query, StoredRow, Tally } from "../../core/store.ts";
+import type { Head, Holding, Query, StoredRow, Tally } from "../../core/store.ts";
 import { queueDefault, type Waiter } from "../../core/turns.ts";
 import type { Database, Statement } from "./driver.ts";
 
@@ -50,7 +50,7 @@ function journal(prepare: Prepare) {
        where tenant = ?3 and run = ?4 and position = ?5 and ${currentEpoch} = ?6`,
     ),
     head: asArrays(
-      prepare<readonly [position: number, hash: Uint8Array]>(
+      prepare<readonly [position: Head["position"], hash: Head["hash"]]>(
         "select position, hash from head where tenant = ? and run = ?",
       ),
     ),
