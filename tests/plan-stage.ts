@@ -18,6 +18,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     output: schema((value) => ({ ok: true, value: value as never })),
     identity: null,
     timeoutMs: 1000,
+    heartbeatMs: null,
     tries: null,
     cache: "never",
     cacheTtlMs: null,

@@ -39,6 +39,8 @@ export type Command = { readonly now: Instant } & (
       readonly type: "end";
       readonly grant: Grant;
       readonly ending: Ending;
+      /** What the handler last said with a sign of life; null: nothing. */
+      readonly heartbeat: Json | null;
       readonly tool: ToolFacts;
       readonly cost: Cost | null;
       readonly reuse: ReuseTerms | null;

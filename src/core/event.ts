@@ -136,6 +136,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly charges?: readonly Charged[];
       readonly ledger?: LedgerVersion;
       readonly sparing?: InFlight;
+      /** What the handler last said with a sign of life. */
+      readonly heartbeat?: Json;
       /** The end of the run that it asked for. */
       readonly signal?: Taken;
     }
@@ -154,6 +156,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly exits: Exits;
       /** The handler was not heard of and may still be at it. A second doubt says when it left. */
       readonly alive?: true;
+      /** What the handler last said with a sign of life. */
+      readonly heartbeat?: Json;
       readonly cost?: Cost;
       readonly charges?: readonly Charged[];
     }

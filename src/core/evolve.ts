@@ -90,6 +90,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
       gate: null,
       act: null,
       world: null,
+      heartbeat: null,
     }),
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);

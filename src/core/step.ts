@@ -25,6 +25,8 @@ export interface Step {
   readonly gate: GateId | null;
   readonly act: Act | null;
   readonly world: World | null;
+  /** What its last attempt said with a sign of life before it failed, or was not heard of any more. */
+  readonly heartbeat: Json | null;
 }
 
 /** What the ledger says of this step's act, as this run last wrote it. */

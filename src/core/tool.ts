@@ -16,6 +16,8 @@ export interface Tool {
   /** JSON pointers into the canonical input that make two calls the same act, tenant-wide. */
   readonly identity: readonly string[] | null;
   readonly timeoutMs: number;
+  /** How long a handler may give no sign of life; null: as long as its timeout lasts. */
+  readonly heartbeatMs: number | null;
   /** Tries in all for a fault that may pass; null: the fault table's number. */
   readonly tries: number | null;
   readonly cache: CachePolicy;
@@ -54,6 +56,10 @@ export interface ToolContext {
   readonly trace_id: string;
   readonly signal: AbortSignal;
   readonly now: Instant;
+  /** What the attempt before this one last said with its heartbeat, if that is on record; null: nothing. */
+  readonly last_heartbeat: Json | null;
+  /** A sign of life, with what the next attempt should know if this one is not heard of again. */
+  heartbeat(details?: Json): void;
   /** Adds to the cost of this attempt. Integers only. */
   cost(spent: Partial<Cost>): void;
   /** A step to be taken after this one has committed: it walks the whole road. */

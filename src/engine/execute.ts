@@ -14,6 +14,8 @@ export interface Execution {
   readonly cost: Cost | null;
   readonly errands: readonly Errand[];
   readonly notices: readonly Omit<Notice, "notice_id">[];
+  /** What it last said with a sign of life; null: nothing. */
+  readonly heartbeat: Json | null;
 }
 
 /** A tool to be called, or a run to be started, when the attempt has succeeded. */
@@ -26,7 +28,7 @@ interface Errand {
 export interface Work {
   readonly tool: Tool;
   readonly handler: (context: ToolContext) => Promise<unknown>;
-  readonly context: Omit<ToolContext, "cost" | "errand" | "child" | "notice" | "signal">;
+  readonly context: Omit<ToolContext, "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal">;
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
@@ -59,6 +61,8 @@ class Attempt implements Running {
   #aborted: FaultError | null = null;
   #resolve: (execution: Execution) => void = () => {};
   #disarm: () => void = () => {};
+  #disarmHeart: () => void = () => {};
+  #heardAt: Instant;
   #over = false;
   #answered = false;
 
@@ -67,6 +71,7 @@ class Attempt implements Running {
     this.#work = work;
     this.#gone = gone;
     this.#log = new Log(ports.limits);
+    this.#heardAt = work.context.now;
     this.over = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -81,7 +86,27 @@ class Attempt implements Running {
     this.#disarm = this.#ports.timers.after(timeoutMs, () =>
       this.abort(fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`)),
     );
+    if (tool.heartbeatMs !== null) {
+      this.#heardAt = this.#ports.clock.now();
+      this.#listen(tool.heartbeatMs);
+    }
     void this.#answer();
+  }
+
+  heard(details: Json | undefined): void {
+    this.#heardAt = this.#ports.clock.now();
+    this.#log.beat(details);
+  }
+
+  /** One timer, however often it is heard of. */
+  #listen(ms: number): void {
+    const { clock, timers } = this.#ports;
+    const ring = () => {
+      if (clock.now() - this.#heardAt < ms) return this.#listen(ms);
+      const why = `${this.#work.tool.name} gave no sign of life for ${ms} ms`;
+      return this.abort(fault("TOOL_TIMEOUT", why));
+    };
+    this.#disarmHeart = timers.after(Math.max(1, this.#heardAt + ms - clock.now()), ring);
   }
 
   abort(why: Fault): void {
@@ -122,6 +147,7 @@ class Attempt implements Running {
   #end(ending: Ending): void {
     this.#over = true;
     this.#disarm();
+    this.#disarmHeart();
     this.#resolve(this.#log.with(ending));
   }
 }
@@ -147,6 +173,8 @@ class Context implements ToolContext {
   readonly trace_id: string;
   declare readonly signal: AbortSignal;
   readonly now: Instant;
+  readonly last_heartbeat: Json | null;
+  readonly heartbeat: ToolContext["heartbeat"];
   readonly cost: ToolContext["cost"];
   readonly errand: ToolContext["errand"];
   readonly child: ToolContext["child"];
@@ -162,6 +190,8 @@ class Context implements ToolContext {
     this.correlation_id = given.correlation_id;
     this.trace_id = given.trace_id;
     this.now = given.now;
+    this.last_heartbeat = given.last_heartbeat;
+    this.heartbeat = (details) => attempt.heard(details);
     this.cost = (spent) => log.addCost(spent);
     this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
     this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
@@ -213,6 +243,9 @@ function refusalIn({ success, isError, error, message, content }: JsonObject): s
   return typeof said === "string" ? `${what}, ${said.slice(0, 2000)}` : what;
 }
 
+/** It is on record with each attempt that fails. */
+const HEARTBEAT_BYTES = 64 * 1024;
+
 /** What a handler reports while it runs. */
 class Log {
   /** What it last threw at the handler. */
@@ -221,6 +254,7 @@ class Log {
   #cost: Cost | null = null;
   readonly #errands: Errand[] = [];
   readonly #notices: { topic: string; payload: Json }[] = [];
+  #heartbeat: Json | null = null;
 
   constructor(limits: Ports["limits"]) {
     this.#limits = limits;
@@ -254,6 +288,15 @@ class Log {
     this.#notices.push({ topic, payload: storable(payload) });
   }
 
+  beat(details: Json | undefined): void {
+    if (details === undefined) return;
+    const said = storable(details);
+    const most = HEARTBEAT_BYTES;
+    if (bytesAtMost(said) > 6 * most && Buffer.byteLength(JSON.stringify(said)) > most)
+      throw this.#refused(fault("LIMIT_EXCEEDED", `a heartbeat says at most ${most} bytes; say where to look instead`));
+    this.#heartbeat = said;
+  }
+
   #bound(list: readonly unknown[], most: number, what: string): void {
     if (list.length >= most) throw this.#refused(fault("LIMIT_EXCEEDED", `a step leaves at most ${most} ${what}`));
   }
@@ -267,6 +310,6 @@ class Log {
   with(ending: Ending): Execution {
     const cost = this.#cost;
     this.#cost = null;
-    return { ending, cost, errands: this.#errands, notices: this.#notices };
+    return { ending, cost, errands: this.#errands, notices: this.#notices, heartbeat: this.#heartbeat };
   }
 }

@@ -176,6 +176,7 @@ const UNCALLED: Execution = {
   cost: null,
   errands: [],
   notices: [],
+  heartbeat: null,
 };
 
 function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool) {
@@ -191,6 +192,7 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
     correlation_id: run.correlation_id,
     trace_id: run.trace_id,
     now: grant.started_at,
+    last_heartbeat: step.heartbeat,
   };
   const undo = cause?.by === "undo";
   const handler = (given: ToolContext) =>
@@ -205,7 +207,7 @@ export async function end(
   way: Way,
   step: Step,
   grant: Grant,
-  { ending, cost, errands, notices }: Execution,
+  { ending, cost, errands, notices, heartbeat }: Execution,
 ): Promise<void> {
   const { ports, mailbox } = way;
   const facts = ports.toolbox.facts(step.spec.name);
@@ -218,6 +220,7 @@ export async function end(
     now: ports.clock.now(),
     grant,
     ending,
+    heartbeat,
     tool: facts,
     cost,
     reuse:

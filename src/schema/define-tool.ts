@@ -21,6 +21,8 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   /** The fields of the input, by name or JSON pointer, that make two calls the same act. */
   readonly identity?: readonly string[];
   readonly timeoutMs?: number;
+  /** How long the handler may go without `context.heartbeat()` before it is taken for lost, as after its timeout. */
+  readonly heartbeatMs?: number;
   readonly tries?: number;
   readonly cache?: CachePolicy;
   readonly cacheTtlMs?: number;
@@ -99,6 +101,7 @@ function settings(definition: Definition) {
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     identity: definition.identity?.map(asPointer) ?? null,
     timeoutMs: definition.timeoutMs ?? timeoutMsDefault,
+    heartbeatMs: definition.heartbeatMs ?? null,
     tries: definition.tries ?? null,
     cache: definition.cache ?? "never",
     cacheTtlMs: definition.cacheTtlMs ?? null,

@@ -10,7 +10,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
   ..."name version effect description tags risk input output identity".split(" "),
-  ..."timeoutMs tries cache cacheTtlMs redact run".split(" "),
+  ..."timeoutMs heartbeatMs tries cache cacheTtlMs redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
 const fields = [...everyTool, ...actsOnly];
@@ -80,6 +80,7 @@ function choices(given: Given): readonly string[] {
 
 const ranges: Readonly<Record<string, { readonly min: number; readonly max: number }>> = {
   timeoutMs: { min: 1, max: planLimits.timeoutMs },
+  heartbeatMs: { min: 1, max: planLimits.timeoutMs },
   tries: { min: 1, max: planLimits.retries + 1 },
   cacheTtlMs: { min: 1, max: 366 * dayMs },
   settleAfter: { min: 0, max: 30 * dayMs },
@@ -126,6 +127,7 @@ function hasField(schema: Json, name: string): boolean {
 
 function contradictions(given: Given): readonly string[] {
   const { effect, cache = "never", cacheTtlMs, confirm = "none", verify, compensate, safeIfAbsent = false } = given;
+  const { timeoutMs = 30_000, heartbeatMs } = given;
   const idle = effects.includes(effect as never) && effect !== "acts";
   return [
     ...actsOnly
@@ -133,6 +135,7 @@ function contradictions(given: Given): readonly string[] {
       .map(
         (field) => `${field} is for acts, and this tool ${effect === "pure" ? "is pure" : String(effect)}; remove it`,
       ),
+    ...unless(isShorter(heartbeatMs, timeoutMs), "heartbeatMs must be shorter than timeoutMs, or it never helps"),
     ...unless(effect !== "acts" || cache === "never", "an act is never answered from a cache; remove cache"),
     ...unless(cache !== "ttl_only" || cacheTtlMs !== undefined, "cache ttl_only needs cacheTtlMs"),
     ...unless(cacheTtlMs === undefined || cache !== "never", "cacheTtlMs needs a cache: use_if_safe or ttl_only"),
@@ -140,6 +143,10 @@ function contradictions(given: Given): readonly string[] {
     ...unless(safeIfAbsent === false || compensate !== undefined, "safeIfAbsent needs compensate, which it is about"),
     ...idempotence(given),
   ];
+}
+
+function isShorter(heartbeatMs: unknown, timeoutMs: unknown): boolean {
+  return heartbeatMs === undefined || Number(heartbeatMs) < Number(timeoutMs);
 }
 
 /** The same bytes are sent again only while a whole attempt still fits into the promise. */

@@ -248,7 +248,8 @@ class Both {
   }
 
   #ending(grant: Grant, ending: Ending): Command {
-    const nothing = { cost: null, reuse: null, errands: [], notices: [], dice: 0, in_flight: [], confirmed: false };
+    const none = { cost: null, reuse: null, heartbeat: null, errands: [], notices: [] };
+    const nothing = { ...none, dice: 0, in_flight: [], confirmed: false };
     return { type: "end", now: this.#real.now, grant, ending, tool: this.#tool, ...nothing };
   }
 

@@ -21,6 +21,8 @@ export interface Stage {
   open(options: Partial<EngineOptions> & Pick<EngineOptions, "tools">): Promise<Engine>;
   /** Lets time pass, ringing what was set on the way. */
   pass(ms: number): Promise<void>;
+  /** Something that happens in the world when so much time has passed. */
+  later(ms: number, work: () => void): void;
   /** Lets time pass until the run can go no further by itself. */
   rest(run: RunHandle): Promise<RunResult>;
   /** The process of every open engine dies: from now on it writes nothing and hears nothing. Leases run out or are taken. */
@@ -93,6 +95,7 @@ function stageOn(vaultOn: (clock: FakeClock) => Vault): Stage {
       return createEngine({ store, timers, dice: () => 0.5, tenants: { acme: { mode: "auto_exec" } }, ...options });
     },
     pass: (ms) => timers.pass(ms),
+    later: (ms, work) => void timers.after(ms, work),
     rest: async (run) => {
       let result: RunResult | null = null;
       void run.result().then((rested) => {

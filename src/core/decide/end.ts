@@ -4,6 +4,7 @@ import { type Effect, type World, worst } from "../effect.ts";
 import type { Event, Exits, LedgerVersion } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
+import type { Json } from "../json.ts";
 import { lean } from "../plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { provenanceOf } from "../provenance.ts";
@@ -142,10 +143,16 @@ function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerV
     fault: why,
     retry_at,
     world: retry_at === null ? "permanent_failure" : "retryable_failure",
+    ...said(command),
     ...(ledger && { ledger }),
     ...(retry_at === null && { sparing: in_flight }),
   };
   return { events: retry_at === null ? withUndo(run, step, [event]) : [event] };
+}
+
+/** For whoever tries next. */
+function said({ heartbeat }: End): { readonly heartbeat?: Json } {
+  return heartbeat === null ? {} : { heartbeat };
 }
 
 function cancelled(run: Run, command: End): Event {
@@ -162,6 +169,7 @@ function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault): Do
     fault: unknown(step, cause),
     ledger: versionAfter(act),
     exits: exitsOf(step, tool, act.sent_at, now),
+    ...said(command),
     ...(ending.how === "unheard" && { alive: true }),
   };
 }

@@ -73,6 +73,7 @@ function proposed(run: MutableRun, event: Of<"step.proposed">): MutableRun {
     gate: null,
     act: null,
     world: null,
+    heartbeat: null,
   };
   run.steps = run.steps.push(step);
   run.index = run.index.set(event.step_id, step.index);
@@ -142,7 +143,8 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
           output: event.output ?? null,
           usable: !happened,
         };
-  const over = { ...step, attempts: event.attempt, act, world: event.world };
+  const heartbeat = event.heartbeat ?? step.heartbeat;
+  const over = { ...step, attempts: event.attempt, act, world: event.world, heartbeat };
   const after = tried(run, step, event);
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });
@@ -156,7 +158,7 @@ function doubted(run: MutableRun, step: Step, event: Of<"step.doubted">): Mutabl
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
   return placed(
     tried(run, step, event),
-    { ...step, act, world: "in_doubt" },
+    { ...step, act, world: "in_doubt", heartbeat: event.heartbeat ?? step.heartbeat },
     {
       state: "in_doubt",
       fault: event.fault,

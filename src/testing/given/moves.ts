@@ -108,6 +108,7 @@ export function ends(id: string, ending: Ending, { inFlight = [], ...wish }: End
       now: told.now,
       grant,
       ending,
+      heartbeat: null,
       tool: grant.proposal.tool ?? addUp,
       cost: null,
       reuse: null,
