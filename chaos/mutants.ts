@@ -1,18 +1,26 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { dist } from "../crash/bundle.ts";
 import type { Patch } from "../crash/mutants.ts";
 
-const leases = "store/postgres/migrations/0004-leases.sql";
-const appends = "store/postgres/migrations/0002-append.sql";
+const migrations = "store/postgres/migrations";
+
+/** Where the functions of the store are written that hold now: the last migration that has the text. */
+function lastWith(from: string, to: string): Patch {
+  const files = readdirSync(join(dist, migrations)).sort();
+  const file = files.findLast((name) => readFileSync(join(dist, migrations, name), "utf8").includes(from));
+  if (file === undefined) throw new Error(`no migration has a place for this bug: ${from}`);
+  return { file: `${migrations}/${file}`, from, to };
+}
 
 /** The store of this one takes appends, markers and renewals from workers whose run was given to another. */
-export const unfenced: readonly Patch[] = [
-  { file: appends, from: "\n    and (under_epoch is null or epoch = under_epoch);", to: ";" },
-  { file: appends, from: " and (x.epoch is null or h.epoch = x.epoch)", to: "" },
-  { file: appends, from: " and (x.epoch is null or coalesce(h.epoch = x.epoch, false))", to: "" },
-  { file: "core/judge.js", from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch", to: "false" },
-  {
-    file: leases,
-    from: "run = of_run and epoch = under_epoch for no key update",
-    to: "run = of_run for no key update",
-  },
-  { file: leases, from: " and l.worker = x.worker and l.epoch = x.epoch\n", to: "\n" },
-];
+export function unfenced(): readonly Patch[] {
+  return [
+    lastWith("\n    and (under_epoch is null or epoch = under_epoch);", ";"),
+    lastWith(" and (x.epoch is null or h.epoch = x.epoch)", ""),
+    lastWith(" and (x.epoch is null or coalesce(h.epoch = x.epoch, false))", ""),
+    lastWith("run = of_run and epoch = under_epoch for no key update", "run = of_run for no key update"),
+    lastWith(" and l.worker = x.worker and l.epoch = x.epoch\n", "\n"),
+    { file: "core/judge.js", from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch", to: "false" },
+  ];
+}

@@ -48,7 +48,7 @@ export function complaints(wreckage: Wreckage, least: Least = once): readonly st
   return [
     ...wreckage.findings.map(({ kind, what }) => `${kind}: ${what}`),
     ...wreckage.violations.map((what) => `not linearizable: ${what}`),
-    ...(wreckage.needless > 1 + (wreckage.in_doubt * needlessMost) / 100
+    ...(wreckage.needless > 2 + (wreckage.in_doubt * needlessMost) / 100
       ? [`${wreckage.needless} needless doubts`]
       : []),
     ...unseen(figuresOf(wreckage), least),

@@ -24,7 +24,6 @@ export const brief = {
   mostSeconds: 60,
   least: once,
   workers: 4,
-  settleMs: 60_000,
   rates: { ...long.rates, sleepMs: 1_000, asleepMs: 2_300, fallMs: 4_000, terminateMs: 1_000, cutMs: 200 },
 } as const satisfies Partial<Weather>;
 

@@ -342,8 +342,8 @@ describe("the figures of chaos", () => {
     expect(complaints({ ...calm, violations: ["it"] })).toHaveLength(1);
     expect(complaints({ ...calm, in_doubt: 0 })).toHaveLength(1);
     expect(complaints(calm, { ...once, worker_kills: 4 })).toHaveLength(1);
-    expect(complaints({ ...calm, in_doubt: 40, needless: 3 })).toEqual([]);
-    expect(complaints({ ...calm, in_doubt: 40, needless: 4 })).toHaveLength(1);
+    expect(complaints({ ...calm, in_doubt: 40, needless: 4 })).toEqual([]);
+    expect(complaints({ ...calm, in_doubt: 40, needless: 5 })).toHaveLength(1);
     expect(complaints({ ...calm, sums: { ...calm.sums, fenced: 0, unknown_landed: 0 } })).toHaveLength(2);
   });
 
