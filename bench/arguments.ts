@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 export interface Arguments {
   readonly json: boolean;
   readonly only: string | null;
+  readonly store: "sqlite" | "postgres";
   readonly rounds: number;
   /** Others on the same work, too; from where their packages are looked for. */
   readonly peers: { readonly from: string } | null;
@@ -10,7 +11,8 @@ export interface Arguments {
   readonly write: boolean;
 }
 
-export const usage = "npm run --silent bench -- [--json] [--only ID] [--rounds 7] [--write] [--peers [--from FOLDER]]";
+export const usage =
+  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--write] [--peers [--from FOLDER]]";
 
 /** Fewer rounds than this and one disturbed round could be the median. */
 const roundsDefault = 7;
@@ -18,6 +20,7 @@ const roundsDefault = 7;
 const options = {
   json: { type: "boolean" },
   only: { type: "string" },
+  store: { type: "string" },
   rounds: { type: "string" },
   peers: { type: "boolean" },
   from: { type: "string" },
@@ -28,7 +31,10 @@ const options = {
 export function readArguments(args: readonly string[], ids: readonly string[]): Arguments | { readonly wrong: string } {
   try {
     const { values } = parseArgs({ args: [...args], options });
-    const { json = false, write = false, only = null } = values;
+    const { json = false, write = false, only = null, store = "sqlite" } = values;
+    if (store !== "sqlite" && store !== "postgres") return { wrong: `--store ${store} is neither sqlite nor postgres` };
+    if (store === "postgres" && (write || values.peers === true))
+      return { wrong: "--write and --peers are for the figures of SQLite; they do not go with --store postgres" };
     const rounds = values.rounds === undefined ? roundsDefault : Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) return { wrong: `--rounds ${values.rounds} is not a whole number` };
     if (only !== null && !ids.includes(only))
@@ -36,7 +42,7 @@ export function readArguments(args: readonly string[], ids: readonly string[]): 
     if (only !== null && write) return { wrong: "the page shows every result; --write does not go with --only" };
     if (values.from !== undefined && values.peers !== true) return { wrong: "--from goes with --peers" };
     const peers = values.peers === true ? { from: values.from ?? process.cwd() } : null;
-    return { json, only, rounds, peers, write };
+    return { json, only, store, rounds, peers, write };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

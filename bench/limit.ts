@@ -28,20 +28,20 @@ interface StepRows {
 }
 
 /** What is under way together, made up before the clock starts. */
-interface Turn {
+export interface Turn {
   readonly writes: readonly Write[];
   readonly acts: boolean;
   readonly hard: boolean;
 }
 
-interface Write extends StepRows {
+export interface Write extends StepRows {
   readonly run: string;
   /** Of its run. */
   readonly first: boolean;
   readonly key: string;
 }
 
-function turnsOf({ runs, atOnce, order, durability }: Workload, steps: readonly StepRows[]): readonly Turn[] {
+export function turnsOf({ runs, atOnce, order, durability }: Workload, steps: readonly StepRows[]): readonly Turn[] {
   const groups = order === "parallel" ? [steps] : steps.map((step) => [step]);
   const turns: Turn[] = [];
   for (let begun = 0; begun < runs; begun += atOnce) {
@@ -95,7 +95,7 @@ function writer(db: Database): (turn: Turn) => void {
 }
 
 /** Lets the engine walk one run and keeps what it appends. */
-async function rowsOf(workload: Workload): Promise<readonly StepRows[]> {
+export async function rowsOf(workload: Workload): Promise<readonly StepRows[]> {
   const store = memoryStore();
   const entries: Entry[] = [];
   const append: typeof store.append = (sent) => {

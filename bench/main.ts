@@ -5,6 +5,8 @@ import { allMeasurements } from "./measurements.ts";
 import { writePage } from "./page.ts";
 import { lineUp } from "./peers/measurements.ts";
 import { peersAsJson, peersAsText } from "./peers/report.ts";
+import { postgresMeasurements } from "./postgres/measurements.ts";
+import { newPlace, type Place } from "./postgres/place.ts";
 import { asJson, asText, type Measured, type Report } from "./report.ts";
 
 /** Rounds go around all measurements, so that a slow minute of the machine falls on every one of them. */
@@ -31,9 +33,20 @@ async function behindOf({ traffic, split }: Measurement): Promise<Pick<Measured,
 
 async function measureOurs(all: readonly Measurement[], { json, only, rounds, write }: Arguments): Promise<void> {
   const wanted = all.filter(({ id }) => only === null || only === id);
+  if (wanted.length === 0) throw new Error(`${only} is not measured on this store`);
   const report = await measure(wanted, rounds, write || !json);
   if (write) writePage("figures", asText(report));
   console.log(json ? asJson(report) : asText(report));
+}
+
+/** On a server of our own, which is gone when all is measured. */
+async function measureOnPostgres(given: Arguments): Promise<void> {
+  const place = await newPlace();
+  try {
+    await measureOurs(postgresMeasurements(place), given);
+  } finally {
+    await place.close();
+  }
 }
 
 async function measurePeers(folder: string, { json, rounds, write }: Arguments): Promise<void> {
@@ -45,13 +58,17 @@ async function measurePeers(folder: string, { json, rounds, write }: Arguments):
 }
 
 const measurements = allMeasurements();
+/** For those who only want to know what there is. */
+const nowhere = {} as Place;
 const given = readArguments(
   process.argv.slice(2),
-  measurements.map(({ id }) => id),
+  [...measurements, ...postgresMeasurements(nowhere)].map(({ id }) => id),
 );
 if ("wrong" in given) {
   console.error(`${given.wrong}\n${usage}`);
   process.exitCode = 2;
+} else if (given.store === "postgres") {
+  await measureOnPostgres(given);
 } else if (given.peers === null) {
   await measureOurs(measurements, given);
 } else {

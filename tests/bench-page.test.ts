@@ -86,7 +86,7 @@ describe("the command line of the bench", () => {
   const read = (...args: readonly string[]) => readArguments(args, ["W1", "W2"]);
 
   it("measures everything in enough rounds, unless told otherwise", () => {
-    expect(read()).toEqual({ json: false, only: null, rounds: 7, peers: null, write: false });
+    expect(read()).toEqual({ json: false, only: null, store: "sqlite", rounds: 7, peers: null, write: false });
     expect(read("--json", "--only", "W2", "--rounds", "2")).toMatchObject({ json: true, only: "W2", rounds: 2 });
     expect(read("--peers", "--from", "elsewhere")).toMatchObject({ peers: { from: "elsewhere" } });
   });
@@ -97,6 +97,9 @@ describe("the command line of the bench", () => {
     [["--rounds", "0"], "not a whole number"],
     [["--write", "--only", "W1"], "every result"],
     [["--from", "elsewhere"], "--peers"],
+    [["--store", "elsewhere"], "neither sqlite nor postgres"],
+    [["--store", "postgres", "--write"], "--write"],
+    [["--store", "postgres", "--peers"], "--peers"],
     [["--fast"], "--fast"],
   ])("says what is wrong with %j", (args, what) => {
     expect(read(...args)).toEqual({ wrong: expect.stringContaining(what) });

@@ -1,6 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import type { RunId, Tenant, WorkerId } from "../src/core/id.ts";
+import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { told } from "./cli-host.ts";
 import { workplace } from "./cli-workplace.ts";
 import { unmigrated } from "./postgres/database.ts";
@@ -30,6 +32,17 @@ describe("the command line on Postgres", () => {
     await asked("resume", held.run_id, "--store", made.url); // If approving has not already carried it out.
     expect(await asked("show", held.run_id, "--store", made.url)).toMatchObject({ exit: 0, status: "completed" });
     expect(readFileSync(join(cwd, "witness.txt"), "utf8")).toBe("note\n");
+  });
+
+  it("shows who holds what", async () => {
+    expect(await asked("workers", "--store", made.url)).toEqual({ exit: 0, workers: [] });
+    const store = await postgres(made.url);
+    await store.claim("wrk_1" as WorkerId, "demo" as Tenant, "run_1" as RunId);
+    await store.close();
+    const { workers } = await asked("workers", "--store", made.url, "--tenant", "demo");
+    expect(workers).toMatchObject([{ worker: "wrk_1", runs: [{ run_id: "run_1", queue: null }] }]);
+    const { out } = await told(cwd, "workers", "--store", made.url, "--tenant", "demo");
+    expect(out).toMatch(/wrk_1 +run_1 .*since .*until /);
   });
 
   it("shows no password in what it tells people to type", async () => {

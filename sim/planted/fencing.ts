@@ -25,6 +25,11 @@ export const fencing: readonly Planted[] = [
     file: "store/memory/memory-store.js",
     find: "if (tables.epoch(tenant, run) !== epoch)\n                return false;",
     replace: "",
+    also: {
+      file: "engine/leases.js",
+      find: "return this.#stopwatch() - (this.#provenAt.get(claim) ?? Number.NEGATIVE_INFINITY) <= this.#store.leaseMs / 2;",
+      replace: "return true;",
+    },
   },
   {
     name: "a marker is believed to be missing after a restart of the machine",

@@ -24,6 +24,10 @@ export class Meters {
 export function metered(store: Store, meters: Meters): Store {
   return {
     ...store,
+    // Asked for each time: a server that crashed has another.
+    get boot() {
+      return store.boot;
+    },
     append: async (entries) => {
       const landings = await store.append(entries);
       for (const [index, landing] of landings.entries()) {
@@ -46,7 +50,13 @@ export function metered(store: Store, meters: Meters): Store {
     renew: async (claims) => {
       const lost = await store.renew(claims);
       if (lost.length > 0) meters.add("leases_lost", "lost", lost.length);
+      if (claims.length > lost.length) meters.add("renewals", "kept", claims.length - lost.length);
       return lost;
+    },
+    predecessor: async (claim) => {
+      const prior = await store.predecessor(claim);
+      if (prior !== null) meters.add("takeovers", "lease_over");
+      return prior;
     },
   };
 }

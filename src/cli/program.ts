@@ -18,6 +18,7 @@ import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { toolsCommand } from "./commands/tools.ts";
 import { workerCommand } from "./commands/worker.ts";
+import { workersCommand } from "./commands/workers.ts";
 import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
 import { faultIn } from "./foreign-fault.ts";
 import type { Host } from "./host.ts";
@@ -45,6 +46,7 @@ function isAsked({ args }: Host, flag: string): boolean {
 const commands = [
   runCommand,
   workerCommand,
+  workersCommand,
   approveCommand,
   rejectCommand,
   gatesCommand,

@@ -49,6 +49,8 @@ const described = {
   appends: ["outcome", "Entries sent to the store, by what became of them; epoch is a write that was fenced."],
   events: ["type", "Facts that were recorded, by their type."],
   claims: ["how", "Runs that were taken up: asked for, or due."],
+  takeovers: ["how", "Runs that were taken up from a worker that never gave them back."],
+  renewals: ["how", "Leases that were renewed."],
   leases_lost: ["how", "Runs that another worker took over."],
 } as const;
 

@@ -3,7 +3,7 @@ import type { Mode } from "../core/effect.ts";
 import type { Event, Notice } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
 import type { Guard } from "../core/guard.ts";
-import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
@@ -168,6 +168,20 @@ export interface HiddenGate extends Omit<GateView, "input" | "reason"> {
   readonly fault: Fault;
 }
 
+/** A worker, and the runs in its hands. */
+export interface WorkerView {
+  readonly worker: WorkerId;
+  readonly runs: readonly {
+    readonly run_id: RunId;
+    /** Null: it has nothing left to do, and is about to be let go. */
+    readonly queue: string | null;
+    /** When the worker took it. */
+    readonly since: Instant;
+    /** When others may take it, unless the worker renews its lease. */
+    readonly until: Instant;
+  }[];
+}
+
 export interface CostReport {
   readonly run_id: RunId;
   readonly spent: Spent;
@@ -249,6 +263,8 @@ export interface Engine {
   /** Oldest first. A run that cannot be read hides its own calls, and nobody else's. */
   gates(options: As & Page): Promise<readonly (GateView | HiddenGate)[]>;
   gate(gateId: string, options: As): Promise<GateView>;
+  /** Who holds which runs of the tenant at the moment, by worker. */
+  workers(options: As): Promise<readonly WorkerView[]>;
   cost(runId: string, options: As): Promise<CostReport>;
   /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant in a month (YYYY-MM). */
   spent(options: As & { readonly period: string; readonly by?: string }): Promise<SpentOver>;

@@ -34,7 +34,7 @@ import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
 import { Leases } from "./leases.ts";
 import { load } from "./load.ts";
-import { costOf, gateRow, gateViews, spentOver } from "./office.ts";
+import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { retain } from "./retain.ts";
@@ -282,6 +282,10 @@ class WritEngine implements Engine {
     assert(view !== undefined, "a gate that is there is listed");
     if ("fault" in view) throw new FaultError(view.fault);
     return view;
+  }
+
+  async workers({ principal }: As): ReturnType<Engine["workers"]> {
+    return workersOf(this.#ports.store, principalOf(principal).tenant);
   }
 
   cost(runId: string, { principal }: As): ReturnType<Engine["cost"]> {

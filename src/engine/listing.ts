@@ -1,6 +1,6 @@
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Table } from "../core/rows.ts";
-import type { Store, StoredRow, Tally } from "../core/store.ts";
+import type { Holding, Store, StoredRow, Tally } from "../core/store.ts";
 
 /** Whole lists of a store, read part by part. */
 
@@ -19,6 +19,13 @@ export function talliesIn(store: Store, tenant: Tenant): AsyncIterable<Tally> {
   return parts(
     (after) => store.tallies(tenant, after, PART),
     ({ tally }) => tally,
+  );
+}
+
+export function holdingsIn(store: Store, tenant: Tenant): AsyncIterable<Holding> {
+  return parts(
+    (after) => store.holdings(tenant, after, PART),
+    ({ run }) => run,
   );
 }
 

@@ -1,11 +1,13 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { GateId, RunId, Tenant } from "../core/id.ts";
+import type { GateId, RunId, Tenant, WorkerId } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { GateRow } from "../core/rows.ts";
 import type { Run } from "../core/run.ts";
+import type { Store } from "../core/store.ts";
 import { tallyOf } from "../core/tally.ts";
-import type { CostReport, GateView, HiddenGate, SpentOver } from "./api.ts";
+import type { CostReport, GateView, HiddenGate, SpentOver, WorkerView } from "./api.ts";
 import { Journal } from "./journal.ts";
+import { holdingsIn } from "./listing.ts";
 import { load } from "./load.ts";
 import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -56,6 +58,16 @@ function viewOf(run: Run | Fault, row: GateRow): GateView | HiddenGate {
   if (gate !== undefined) return { ...known, input: gate.call.input, digest: gate.call.digest, reason: gate.reason };
   const message = `gate ${gate_id} is not in the journal of run ${run_id}; audit the run`;
   return { ...known, fault: fault("GATE_NOT_FOUND", message) };
+}
+
+export async function workersOf(store: Store, tenant: Tenant): Promise<readonly WorkerView[]> {
+  const workers = new Map<WorkerId, WorkerView["runs"][number][]>();
+  for await (const { worker, run: run_id, queue, since, until } of holdingsIn(store, tenant)) {
+    const runs = workers.get(worker) ?? [];
+    workers.set(worker, runs);
+    runs.push({ run_id, queue, since, until });
+  }
+  return Array.from(workers, ([worker, runs]) => ({ worker, runs }));
 }
 
 export async function costOf(ports: Ports, tenant: Tenant, id: RunId): Promise<CostReport> {

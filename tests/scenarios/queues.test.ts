@@ -89,6 +89,30 @@ describe.each(places)("queues, on $name", ({ newStage }) => {
     expect((await second).status).toBe("completed");
   });
 
+  it("show whose hands their runs are in, to their tenant", async () => {
+    const stage = newStage();
+    const send = slow();
+    const engine = await stage.open({ tools: [send.tool] });
+    const since = stage.clock.now();
+    const runs = [
+      await engine.submit(one, { principal: bot, queue: "mail" }),
+      await engine.submit(one, { principal: bot }),
+    ];
+    await stage.pass(0);
+    const held = runs.map(({ run_id }, at) => ({
+      run_id,
+      queue: ["mail", "default"][at],
+      since,
+      until: since + 15_000,
+    }));
+    expect(await engine.workers({ principal: bot })).toEqual([{ worker: expect.stringMatching(/^wrk_/), runs: held }]);
+    expect(await engine.workers({ principal: { ...bot, tenant: "globex" } })).toEqual([]);
+    send.end();
+    send.end();
+    await stage.pass(0);
+    expect(await engine.workers({ principal: bot })).toEqual([]);
+  });
+
   it.each([
     [{ queue: "no spaces" }, "queue must be 1 to 64 letters, digits, dots, hyphens or underscores"],
     [{ queue: "" }, "queue must be"],

@@ -35,6 +35,8 @@ describe("writ worker", () => {
     const { text } = await ask(`${url}/metrics`);
     expect(text).toContain('writ_events_total{type="run.ended"} 1\n');
     expect(text).toContain('writ_events_total{type="step.started"} 1\n');
+    for (const name of ["takeovers", "renewals", "leases_lost"])
+      expect(text).toContain(`# TYPE writ_${name}_total counter`);
     expect(text).toMatch(/^writ_claims_total\{how="due"\} \d+$/m);
 
     worker.kill("SIGTERM");

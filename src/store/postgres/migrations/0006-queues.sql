@@ -282,16 +282,23 @@ create function writ.claim_due(
 returns table (tenant text, run text, epoch bigint) language plpgsql security definer
 set search_path = pg_catalog, pg_temp set writ.claiming = 'yes'
 set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set enable_material = off set enable_bitmapscan = off
 as $$
 declare
   now_ms bigint := coalesce(given_now, writ.now_ms());
   limited boolean := l_queue is not null or per_tenant is not null;
+  -- So many are looked at: more than are wanted, for those that others are about to claim.
+  wide bigint := case when limited then most else most * 5 end;
+  -- And so many at each place; more, if some have fewer than that and the others more.
+  each bigint;
+  is_cut boolean;
   q_room bigint[];
   d_tenant text[];
   d_run text[];
   d_epoch bigint[];
 begin
   perform writ.begin_append('', false);
+  each := case when limited then wide end;
   if limited then
     perform pg_advisory_xact_lock(8247731, 0);
     select array_agg(x.most - (
@@ -299,23 +306,26 @@ begin
       where d.queue = x.queue and l.until > now_ms) order by x.n)
     into q_room from unnest(l_queue, l_most) with ordinality x (queue, most, n);
   end if;
+  loop
   with recursive place as (
     (select d.tenant, d.queue, d.rank from writ.due d order by d.tenant, d.queue, d.rank limit 1)
     union all
     select n.tenant, n.queue, n.rank from place p cross join lateral (
       select d.tenant, d.queue, d.rank from writ.due d
       where (d.tenant, d.queue, d.rank) > (p.tenant, p.queue, p.rank) order by d.tenant, d.queue, d.rank limit 1) n
-  ), first as (
+  ), first as materialized (
     select p.rank, n.tenant, n.run, n.at, n.queue from place p cross join lateral (
+      -- The time as part of the place, so that no other index seems to answer it; the lease by its key, however few there are.
       select d.tenant, d.run, d.at, d.queue from writ.due d
-      left join writ.lease l on l.tenant = d.tenant and l.run = d.run
-      where d.tenant = p.tenant and d.queue = p.queue and d.rank = p.rank and d.at <= now_ms
-        and (l.until is null or l.until <= now_ms)
-      order by d.at, d.run limit case when limited then most else most * 8 end) n
+      where d.tenant = p.tenant and d.queue = p.queue and d.rank = p.rank
+        and (d.tenant, d.queue, d.rank, d.at) <= (p.tenant, p.queue, p.rank, now_ms)
+        and coalesce((select l.until from writ.lease l where l.tenant = d.tenant and l.run = d.run), 0) <= now_ms
+      order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
     where (of_queues is null or p.queue = any (of_queues))
       and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
   ), turn as materialized (
     select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from first f
+    order by n, f.at, f.tenant, f.run limit case when limited then null else wide end
   ), room as materialized (
     select t.tenant, per_tenant - (
       select count(*) from writ.lease l where l.tenant = t.tenant and l.until > now_ms) as remaining
@@ -333,8 +343,13 @@ begin
     for no key update of h skip locked
   )
   select array_agg(f.tenant order by f.n, f.at, f.tenant, f.run), array_agg(f.run order by f.n, f.at, f.tenant, f.run),
-         array_agg(coalesce(f.epoch, 0) + 1 order by f.n, f.at, f.tenant, f.run)
-  into d_tenant, d_run, d_epoch from free f;
+         array_agg(coalesce(f.epoch, 0) + 1 order by f.n, f.at, f.tenant, f.run),
+         (select max(x.count) >= coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))
+          from (select count(*) from first y group by y.tenant, y.queue, y.rank) x)
+  into d_tenant, d_run, d_epoch, is_cut from free f;
+  exit when each >= wide or is_cut is not true or cardinality(d_run) >= most;
+  each := wide;
+  end loop;
   if d_run is null then
     return;
   end if;
