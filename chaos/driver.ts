@@ -115,12 +115,19 @@ export class Driver {
     // No run is to blame for what strikes its workers here.
     if (poison !== undefined) await this.#insisting(() => this.#engine.resume(run_id, { principal }));
     for (const { gate_id } of gates) await this.#insisting(() => this.#engine.approve(gate_id, { principal }));
-    for (const { step_id, reason_code, until } of blocked_on) {
+    for (const { step_id, reason_code, until, run_id: child } of blocked_on) {
       if (reason_code === "WAITING_FOR_SIGNAL") await this.#signal(job);
+      if (reason_code === "WAITING_FOR_RUN" && child !== undefined) await this.#attendChild(job, child);
       if (reason_code !== "IN_DOUBT" || until !== undefined || this.#looks === null) continue;
       const found = lookedFor(job, step_id, this.#looks);
       await this.#insisting(() => this.#engine.resolve(run_id, step_id, { principal, ...found }));
     }
+  }
+
+  async #attendChild(job: Job, child: string): Promise<void> {
+    const principal = { id: "ana", kind: "person", tenant: job.tenant } as const;
+    const now = await this.#insisting(async () => (await this.#engine.run(child, { principal })).now());
+    if (now !== null) await this.#attend(job, now);
   }
 
   /** Under one id: sent again, it is the same one. */

@@ -49,7 +49,17 @@ function countOf(did: string, found: readonly Deed[]): number {
 /** What is recorded as an answer was answered. */
 function judgeAnswer(said: string, result: StepResult | undefined, found: readonly Deed[]): readonly Finding[] {
   if (result?.state !== "succeeded") return [];
-  const { receipt } = result.output as { readonly receipt: string };
+  const receipt = receiptIn(result.output as unknown as Output);
   if (found.some((deed) => deed.receipt === receipt || (deed.did === "act.keyed" && deed.key === receipt))) return [];
   return [{ kind: "lost", what: `${said} with ${receipt}, which nobody saw` }];
+}
+
+interface Output {
+  readonly receipt?: string;
+  /** Of the run that was asked for. */
+  readonly outputs?: { readonly in?: Output };
+}
+
+function receiptIn({ receipt, outputs }: Output): string | undefined {
+  return receipt ?? outputs?.in?.receipt;
 }

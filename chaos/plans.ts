@@ -24,7 +24,7 @@ interface Draft {
   readonly steps: readonly Readonly<Record<string, Json>>[];
   readonly mode?: Job["mode"];
   readonly signalled?: boolean;
-  /** Steps that another one leaves behind. */
+  /** What other steps leave behind, or other runs do for them. */
   readonly errands?: Readonly<Record<string, string>>;
 }
 
@@ -49,6 +49,17 @@ const drafts = {
   errand: (call) => ({
     steps: [call("plan", "plan"), call("act", "act.keyed", after("plan"))],
     errands: { "plan.1": "act.opaque" },
+  }),
+  child: (call) => ({
+    steps: [
+      {
+        step_id: "child",
+        kind: "run",
+        payload: { plan: { steps: [{ ...call("child", "act.keyed"), step_id: "in" }] } },
+      },
+      call("act", "act.opaque", after("child")),
+    ],
+    errands: { child: "act.keyed" },
   }),
   long: (call) => ({
     steps: [
@@ -81,7 +92,7 @@ export function jobOf(number: number, rng: Rng): Job {
   const call: Call = (step_id, tool, more = {}) => ({ step_id, name: tool, payload: { to: to(step_id) }, ...more });
   const { steps, mode = "auto_exec", signalled = false, errands = {} }: Draft = drafts[kind](call, rng, name);
   const called = steps
-    .filter((step) => step.kind !== "wait")
+    .filter((step) => step.kind === undefined)
     .map((step) => [`${step.step_id}`, `${step.name}`] as const);
   const deeds = [...called, ...Object.entries(errands)].map(([step, did]) => [step, { did, to: to(step) }] as const);
   return {
