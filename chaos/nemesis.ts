@@ -97,9 +97,9 @@ export class Nemesis {
     if (this.#isDown) return;
     this.#isDown = true;
     pen.write({ server: "dies" });
-    await server.fall(falls[this.blows.server_faults % falls.length] ?? "killed");
+    const hasFallen = await server.fall(falls[this.blows.server_faults % falls.length] ?? "killed");
     pen.write({ server: "is back" });
-    this.blows.server_faults += 1;
+    if (hasFallen) this.blows.server_faults += 1;
     this.#isDown = false;
   }
 

@@ -43,8 +43,8 @@ export class Server {
     }
   }
 
-  /** Brings it down, and answers when it is up again. */
-  async fall(how: Fall): Promise<void> {
+  /** Brings it down, and answers when it is up again. False: there was nobody to kill. */
+  async fall(how: Fall): Promise<boolean> {
     const child = this.#process;
     if (child?.pid === undefined) throw new Error("the server is not running");
     if (how === "a backend killed") return this.#loseBackend();
@@ -52,13 +52,13 @@ export class Server {
     child.kill(how === "killed" ? "SIGKILL" : "SIGQUIT");
     await over;
     await this.start();
+    return true;
   }
 
-  async #loseBackend(): Promise<void> {
-    const [pid] = await this.#others();
-    if (pid === undefined) return;
-    process.kill(pid, "SIGKILL");
-    await this.#isBack();
+  async #loseBackend(): Promise<boolean> {
+    const victim = (await this.#others()).find(isKilled);
+    if (victim !== undefined) await this.#isBack();
+    return victim !== undefined;
   }
 
   /** Ends one connection of a worker, as an operator or a failing network would. */
@@ -117,4 +117,13 @@ function isUp(child: ChildProcess): Promise<boolean> {
     });
     child.once("exit", () => answer(false));
   });
+}
+
+/** False: it had ended by itself. */
+function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
+  }
 }

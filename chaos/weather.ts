@@ -10,11 +10,11 @@ export const long = {
   seconds: 900,
   mostSeconds: 3_600,
   least: { ...once, worker_kills: 1_000, server_faults: 100 },
-  workers: 5,
+  workers: 6,
   clients: 20,
   leaseMs: 2_000,
   settleMs: 120_000,
-  rates: { killMs: 700, sleepMs: 2_000, asleepMs: 2_500, fallMs: 8_000, terminateMs: 2_000, cutMs: 400, places },
+  rates: { killMs: 550, sleepMs: 2_000, asleepMs: 2_500, fallMs: 8_000, terminateMs: 2_000, cutMs: 400, places },
 } as const satisfies Partial<Weather>;
 
 /** As much as possible in a few seconds; a little more where a machine is slow, until everything has happened once. */
