@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: "engine/deliveries.js",
-        from: "if (!(await this.#isTaken(delivery.notice, onNotice)))\n            return this.#tryLater(delivery, onNotice);",
+        from: "if (!(await this.#isTaken(delivery.notice)))\n            return this.#tryLater(delivery);",
         to: "",
       },
       {
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
         from: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });`,
         to: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
             ports.failpoint("notice.after");
-            await this.#isTaken(delivery.notice, onNotice);`,
+            await this.#isTaken(delivery.notice);`,
       },
     ],
     cell: { cast: ["notice"], kills: [{ point: "notice.after", nth: 1 }] },
