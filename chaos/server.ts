@@ -56,7 +56,8 @@ export class Server {
   }
 
   async #loseBackend(): Promise<boolean> {
-    const victim = (await this.#others()).find(isKilled);
+    const others = await this.#others().catch(() => []); // It may be too busy to say.
+    const victim = others.find(isKilled);
     if (victim !== undefined) await this.#isBack();
     return victim !== undefined;
   }
