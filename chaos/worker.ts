@@ -48,6 +48,8 @@ function obeying(): (point: Failpoint) => void {
 async function main(task: Task): Promise<void> {
   const { by } = task;
   const failpoint = obeying();
+  let close = async (): Promise<void> => {};
+  process.once("SIGTERM", () => void close().then(() => process.exit(0)));
   const witness = new Witness(task.world, by);
   const store = recorded(await opened(task), new Pen(task.history), by);
   const engine = await createEngine({
@@ -57,7 +59,7 @@ async function main(task: Task): Promise<void> {
     onNotice: async ({ notice_id }) => void witness.act("notice", notice_id, ""),
     failpoint,
   });
-  process.once("SIGTERM", () => void engine.close().then(() => process.exit(0)));
+  close = () => engine.close();
   writeSync(1, READY);
 }
 
