@@ -1,3 +1,5 @@
+import type { Event } from "../../src/core/event.ts";
+import { findStep, type Run } from "../../src/core/run.ts";
 import type { Fact } from "../record.ts";
 
 /** As the design says it; told again here so that the law is not its own judge. */
@@ -37,6 +39,11 @@ export function judgePoison({ scene, kept, before, event }: Fact): void {
   if (event.type === "run.poisoned" && kept.losses !== MOST_LOST)
     scene.violate(`I15: ${before.id} was parked, though it was lost ${kept.losses} times`);
   const idle = before.poison === null || before.ended !== null;
-  if (!idle && ["step.started", "step.succeeded", "step.failed"].includes(event.type))
+  if (!idle && ["step.started", "step.succeeded", "step.failed"].includes(event.type) && !isWord(before, event))
     scene.violate(`I15: ${before.id} is parked, and then came ${event.type}`);
+}
+
+/** What a step waits for is said by others: a signal, or the end of a run that it asked for. */
+function isWord(before: Run, event: Event): boolean {
+  return "step_id" in event && findStep(before, event.step_id)?.standing.state === "waiting";
 }
