@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { RunId, StepId } from "../../src/core/id.ts";
 import type { RunResult } from "../../src/core/result.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
+import { childOf as derived } from "../../src/engine/kin.ts";
 import { actor, type Deed, eventsOf, faultOf, hang, promised, says } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";
 
@@ -14,10 +16,8 @@ const asking = (plan: object, more: object = {}) => ({
 const note = () => actor("note", ({ input }) => input, { effect: "reads" });
 const looks = (deed: Deed | readonly Deed[] = () => "seen") => actor("look", deed, { effect: "reads" });
 
-async function childOf(run: RunHandle): Promise<string> {
-  const [parked] = await eventsOf(run, "step.parked");
-  return parked?.on.for === "signal" ? parked.on.box.key.replace("run:", "") : "";
-}
+/** Whether it was waited for or had ended before that, it has the name that can be derived. */
+const childOf = (run: RunHandle): string => derived(run.run_id as RunId, "ask" as StepId);
 
 /** Lets time pass until the run has ended: one that waits for another is at rest. */
 async function ended(stage: Stage, run: RunHandle): Promise<RunResult> {
@@ -38,7 +38,7 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
         next: { output: { got: { in: "seen" } } },
       },
     });
-    const id = await childOf(run);
+    const id = childOf(run);
     expect(id.startsWith(`${run.run_id}-`)).toBe(true);
     const born = await engine.run(id, { principal: bot });
     expect(await eventsOf(born, "run.accepted")).toMatchObject([
@@ -73,7 +73,7 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     const first = await stage.open({ tools: [look.tool, note().tool] });
     const started = await first.submit(asking(child()), { principal: bot });
     await stage.pass(100);
-    const id = await childOf(started);
+    const id = childOf(started);
     expect(await started.now()).toMatchObject({ blocked_on: [{ reason_code: "WAITING_FOR_RUN", run_id: id }] });
     await stage.crash();
     const second = await stage.open({ tools: [look.tool, note().tool] });
@@ -104,7 +104,7 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     const engine = await stage.open({ tools: [look.tool, note().tool] });
     const run = await engine.submit(asking(child()), { principal: bot });
     await ended(stage, run);
-    await (await engine.resume(await childOf(run), { principal: ana })).result();
+    await (await engine.resume(childOf(run), { principal: ana })).result();
     await stage.pass(1000);
     await engine.resume(run.run_id, { principal: ana });
     expect(await ended(stage, run)).toMatchObject({ status: "completed" });
@@ -213,7 +213,7 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     const engine = await stage.open({ tools: [looks(() => seen.promise).tool, note().tool] });
     const run = await engine.submit(asking(child()), { principal: bot });
     await stage.pass(100);
-    const forged = engine.signal(`run:${await childOf(run)}`, { status: "completed" }, { principal: ana });
+    const forged = engine.signal(`run:${childOf(run)}`, { status: "completed" }, { principal: ana });
     expect(await faultOf(forged)).toMatchObject({ code: "INVALID_INPUT" });
     const waiting = { steps: [{ step_id: "w", kind: "wait", payload: { signal: "run:x" } }] };
     expect(await faultOf(engine.submit(waiting, { principal: bot }))).toMatchObject({ code: "PLAN_INVALID" });
