@@ -76,7 +76,7 @@ const leasedUntil = async () => Number((await made.query<readonly [string]>("sel
 
 describe("a worker on Postgres whose event loop is blocked", () => {
   it("has its lease renewed meanwhile, for up to half of it", async () => {
-    const leaseMs = 9_000;
+    const leaseMs = 15_000;
     const spinner = await worker(leaseMs, leaseMs / 2);
     const claimed = await leasedUntil();
     await until(async () => (await leasedUntil()) > claimed);
