@@ -105,6 +105,7 @@ describe.each(places)("queues, on $name", ({ newStage }) => {
       since,
       until: since + 15_000,
     }));
+    held.sort((left, right) => (left.run_id < right.run_id ? -1 : 1)); // Ids of one moment are in no order.
     expect(await engine.workers({ principal: bot })).toEqual([{ worker: expect.stringMatching(/^wrk_/), runs: held }]);
     expect(await engine.workers({ principal: { ...bot, tenant: "globex" } })).toEqual([]);
     send.end();
