@@ -30,6 +30,8 @@ export interface Kept {
   told: number;
   /** Failed tries of a step since it was last begun anew. */
   readonly failures: Map<StepId, number>;
+  /** How it has ended so far: what was undone or resumed since had ended all the same. */
+  readonly ends: Set<string>;
   /** How many workers lost it in turn since it last came further. */
   losses: number;
   /** Gates that let someone through, with the step they did it for. */
@@ -145,6 +147,7 @@ export class RunRecord {
         told: 0,
         failures: new Map(),
         losses: 0,
+        ends: new Set(),
         consumed: new Map(),
         charges,
       };

@@ -8,7 +8,8 @@ import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
 
 /** I16: a run that a step asked for is of its tenant and was asked for, and what the step has of it is what became of it. */
-export function judgeKin({ scene, before, event, after }: Fact): void {
+export function judgeKin({ scene, kept, before, event, after }: Fact): void {
+  if (event.type === "run.ended") kept.ends.add(event.status);
   if (event.type === "run.accepted" && event.parent !== undefined) {
     const { run_id, step_id } = event.parent;
     const asking = scene.record.get(run_id)?.run;
@@ -27,8 +28,10 @@ export function judgeKin({ scene, before, event, after }: Fact): void {
   const child = scene.record.get(told.run_id)?.run;
   if (child?.parent?.run_id !== before.id || child.parent.step_id !== event.step_id)
     scene.violate(`I16: ${before.id} ${event.step_id} was told of ${told.run_id}, which is none of its own`);
-  if (told.status === "completed" && child?.succeeded === 0)
-    scene.violate(`I16: ${before.id} ${event.step_id} was told that ${told.run_id} is completed`);
+  if (!scene.record.get(told.run_id)?.ends.has(told.status))
+    scene.violate(
+      `I16: ${before.id} ${event.step_id} was told that ${told.run_id} is ${told.status}, which it never was`,
+    );
 }
 
 /** Word was carried: what is said to be told was told, and what is said to be cancelled was, or is no more, or never was. */
