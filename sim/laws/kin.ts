@@ -16,6 +16,7 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
     const index = asking?.index.get(step_id);
     const step = index === undefined ? undefined : asking?.steps.get(index);
     scene.counts.children += 1;
+    kept.tardy = asking !== undefined && asking.cancel !== null;
     if (step?.spec.kind !== "run" || asking?.tenant !== after.tenant)
       scene.violate(`I16: ${event.run_id} was asked for by nobody`);
     if (step?.standing.state !== "ready" && asking?.cancel === null && asking.stopped === null)
@@ -42,8 +43,10 @@ function carried({ record, tables, violate }: Scene, run: Run, notice: Notice | 
   }
   if (notice?.kin === "cancel") {
     const { step_id } = notice.payload as { readonly step_id: StepId };
-    const child = record.get(childOf(run.id, step_id))?.run;
-    if (child !== undefined && child.position > 0 && child.cancel === null && child.ended === null)
+    const kept = record.get(childOf(run.id, step_id));
+    const child = kept?.run;
+    // One that was on its way when the word came is taken back by whoever asked for it.
+    if (child !== undefined && !kept?.tardy && child.position > 0 && child.cancel === null && child.ended === null)
       violate(`I16: ${run.id} was cancelled, and ${child.id} goes on`);
   }
 }

@@ -49,12 +49,13 @@ function failures({ steps }: Run): Json {
 /** A run that is cancelled cancels those it has asked for: they may be under way, or about to be. */
 export function farewells(run: Run): readonly Notice[] {
   const notices: Notice[] = [];
-  for (const step of run.steps) {
-    if (!mayHaveChild(step)) continue;
-    const notice_id = `${prefixOf(run)}_!cancel_${step.index}`;
-    notices.push({ notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id: step.spec.step_id } });
-  }
+  for (const step of run.steps) if (mayHaveChild(step)) notices.push(farewell(run, step));
   return notices;
+}
+
+export function farewell(run: Run, { index, spec: { step_id } }: Step): Notice {
+  const notice_id = `${prefixOf(run)}_!cancel_${index}`;
+  return { notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id } };
 }
 
 function mayHaveChild({ spec, standing }: Step): boolean {

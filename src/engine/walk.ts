@@ -1,4 +1,5 @@
 import { assert } from "../core/assert.ts";
+import { farewell } from "../core/child.ts";
 import type { Ask, Errand, Grant } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { worst } from "../core/effect.ts";
@@ -90,6 +91,8 @@ async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): P
       return sighted(ports, step, proposal);
     case "child": {
       const flaw = await kin.bear(mailbox.run, step, proposal.input);
+      // Whoever carried the wish to cancel it may have come before it was there.
+      if (mailbox.run.cancel !== null) await kin.carry(mailbox.run, farewell(mailbox.run, step));
       return flaw === null ? withFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
     }
   }

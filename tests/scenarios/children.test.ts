@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunId, StepId } from "../../src/core/id.ts";
 import type { RunResult } from "../../src/core/result.ts";
+import type { Store } from "../../src/core/store.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
 import { childOf as derived } from "../../src/engine/kin.ts";
 import { actor, type Deed, eventsOf, faultOf, hang, promised, says } from "./cast.ts";
@@ -147,6 +148,29 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     const all = await engine.runs({ principal: ana });
     expect(all.map(({ status }) => status)).toEqual(["cancelled", "cancelled", "cancelled"]);
     expect(look.calls[0]?.context.signal.aborted).toBe(true);
+  });
+
+  it("takes back what was on its way when the word came that it is cancelled", async () => {
+    const stage = newStage();
+    const look = looks(hang);
+    const store = stage.store();
+    const [asked, go] = [promised<void>(), promised<void>()];
+    const append: Store["append"] = async (entries) => {
+      if (entries.some(({ run, expect: { position } }) => run.includes("-") && position === 0)) {
+        asked.keep();
+        await go.promise;
+      }
+      return store.append(entries);
+    };
+    const engine = await stage.open({ tools: [look.tool, note().tool], store: { ...store, append } });
+    const run = await engine.submit(asking(child()), { principal: bot });
+    await asked.promise;
+    await run.cancel({});
+    await stage.pass(1000);
+    expect(await eventsOf(run, "notice.delivered")).toHaveLength(1);
+    go.keep();
+    await stage.pass(5000);
+    expect(await engine.runs({ principal: ana, status: "cancelled" })).toHaveLength(2);
   });
 
   it("is cancelled with what it asked for, though nobody was there to carry the word", async () => {
