@@ -2,6 +2,7 @@ import type { Tenant } from "../../src/core/id.ts";
 import { auditTenant } from "../../src/engine/audit.ts";
 import type { Scene } from "../scene.ts";
 import { judgeAnswer } from "./answers.ts";
+import { unchained } from "./chain.ts";
 
 /** What must hold when everything has come to rest: the journal verifies, rows and tallies are what events add up to. */
 export async function judgeRest(scene: Scene): Promise<void> {
@@ -12,6 +13,8 @@ export async function judgeRest(scene: Scene): Promise<void> {
     tallies(scene, tenant, mine);
   }
   for (const { run } of runs) {
+    const broken = unchained(run.tenant, run.id, scene.tables.events.get(run.tenant, run.id) ?? []);
+    if (broken !== null) scene.violate(`I5: event ${broken} of ${run.id} is not chained to the one before it`);
     for (const [id] of run.notices) scene.violate(`I14: ${id} was never delivered`);
     for (const [id, { status }] of run.gates)
       if (status === "open") scene.violate(`I8: ${id} of ${run.id} was left open`);
