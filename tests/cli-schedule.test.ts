@@ -36,6 +36,7 @@ describe("schedule", () => {
     [["note"], "give either a plan"],
     [["note", "plan.json", "--pause"], "give either a plan"],
     [["note", "--pause", "--remove"], "give either a plan"],
+    [["note", "--pause", "--cron", "@daily"], "give either a plan"],
     [["note", "plan.json"], "say when"],
     [["note", "plan.json", "--cron", "x"], "five fields"],
     [["note", "plan.json", "--cron", "@daily", "--zone", "Mars"], "no time zone Mars"],

@@ -105,7 +105,8 @@ describe("what was submitted while the schedule was", () => {
   });
 
   it("set anew is on the record, and the schedule goes by what was said", () => {
-    const anew: ScheduleCommand = { ...setting("latest"), now: at(4.5) };
+    const terms = { cron: "0 */5 * * *", zone: "UTC", catch_up: "latest" } as const;
+    const anew = { ...setting("latest"), terms, now: at(4.5) } as ScheduleCommand;
     expect(told(setting("latest"), anew, fire(firing)).row).toMatchObject({
       next_at: at(5),
       last: { run_id: "run_1" },
@@ -122,6 +123,12 @@ describe("what was submitted while the schedule was", () => {
     const { row, refusal } = told(setting("latest"), remove, fire(firing));
     expect([row, refusal]).toMatchObject([null, { code: "SCHEDULE_NOT_FOUND" }]);
   });
+});
+
+it("goes by the time on record, though the rules of its zone have changed since", () => {
+  const row: ScheduleRow = { ...set("latest"), next_at: at(1.5) };
+  expect(firingAt(row, at(1.6))).toMatchObject({ due_at: at(1.5), missed_from: null });
+  expect(told(setting("latest")).row?.next_at).toBe(at(1));
 });
 
 it("a wish that is fulfilled already is no fact", () => {

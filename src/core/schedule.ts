@@ -87,7 +87,8 @@ function dueFor(row: ScheduleRow, next_at: Instant, now: Instant): Instant {
   const { cron, zone } = calendarOf(row);
   const latest = momentUntil(cron, zone, now) as Instant; // There is one: the next was one of them.
   const oldest = (now - CATCH_UP_MS) as Instant;
-  if (row.catch_up !== "all") return latest;
+  // What was recorded counts, though the rules of the zone may have changed since.
+  if (row.catch_up !== "all") return Math.max(latest, next_at) as Instant;
   return next_at >= oldest ? next_at : (Math.min(momentAfter(cron, zone, oldest) as Instant, latest) as Instant);
 }
 
@@ -96,7 +97,7 @@ export function decideSchedule(row: ScheduleRow | null, command: ScheduleCommand
   const { now: at } = command;
   if (command.type === "set") {
     const { schedule, terms, order } = command;
-    return { type: "schedule.set", at, schedule, terms, order, next_at: following(terms, at) };
+    return { type: "schedule.set", at, schedule, terms, order, next_at: nextOf(row, terms, at) };
   }
   if (row === null) return fault("SCHEDULE_NOT_FOUND", "there is no such schedule; see: writ schedules");
   switch (command.type) {
@@ -110,6 +111,12 @@ export function decideSchedule(row: ScheduleRow | null, command: ScheduleCommand
     case "remove":
       return { type: "schedule.removed", at, by: command.by, next_at: null };
   }
+}
+
+/** What is set to the same times goes on as it is: what is due stays due, and what is paused stays paused, whatever its times. */
+function nextOf(row: ScheduleRow | null, terms: Terms, now: Instant): Instant | null {
+  if (row?.status === "paused") return null;
+  return row !== null && row.cron === terms.cron && row.zone === terms.zone ? row.next_at : following(terms, now);
 }
 
 /** A schedule that was set anew or paused meanwhile goes by that; what was submitted was submitted. */
@@ -133,7 +140,7 @@ export function evolveSchedule(row: ScheduleRow | null, event: ScheduleEvent, po
     const { schedule, terms, order } = event;
     const { queue, priority } = order;
     const last = row?.last ?? null;
-    return { schedule, status: "on", ...terms, queue, priority, order: position, next_at, last };
+    return { schedule, status: row?.status ?? "on", ...terms, queue, priority, order: position, next_at, last };
   }
   assert(row !== null, "a schedule is set before anything else is said of it");
   switch (event.type) {

@@ -99,8 +99,8 @@ export class DueRuns {
       const claims = await this.#ports.leases.claimDue(CLAIM_MOST);
       if (claims.length > 0) this.#believed = 0;
       const orders = claims.filter(({ run }) => isSchedule(run));
-      for (const order of orders) await this.#schedules.fire(order);
       const taken = await this.#holds.holdDue(claims.filter((claim) => !orders.includes(claim)));
+      for (const order of orders) await this.#schedules.fire(order);
       if (taken || claims.length < CLAIM_MOST) return;
     }
   }

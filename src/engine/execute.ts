@@ -292,7 +292,7 @@ class Log {
     if (details === undefined) return;
     const said = storable(details);
     const most = HEARTBEAT_BYTES;
-    if (bytesAtMost(said) > 6 * most && Buffer.byteLength(JSON.stringify(said)) > most)
+    if (bytesAtMost(said) > most && Buffer.byteLength(JSON.stringify(said)) > most)
       throw this.#refused(fault("LIMIT_EXCEEDED", `a heartbeat says at most ${most} bytes; say where to look instead`));
     this.#heartbeat = said;
   }

@@ -8,6 +8,7 @@ import type { Run } from "../core/run.ts";
 import { boxOf } from "./boxes.ts";
 import type { Holds } from "./holds.ts";
 import { childOf, type Kin } from "./kin.ts";
+import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { send } from "./signals.ts";
 import { readPlan, submitFor } from "./submit.ts";
@@ -22,8 +23,13 @@ export function familyOf(ports: Ports, holds: Holds, strict: boolean): Kin {
       const plan = planOf(ports, raw, context, strict);
       if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
       const id = childOf(run.id, step_id);
-      const child = await submitFor(ports, holds, { run_id: run.id, step_id, depth }, { run, id, plan, context });
-      return wokenUp(ports, holds, run, child);
+      try {
+        const child = await submitFor(ports, holds, { run_id: run.id, step_id, depth }, { run, id, plan, context });
+        return await wokenUp(ports, holds, run, child);
+      } catch (error) {
+        if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
+        return { ...error.fault, message: `${step_id}: ${error.fault.message}` }; // Of a run that was emptied, say.
+      }
     },
     carry: async (run, { notice_id, kin, payload }) => {
       if (kin === "report") {

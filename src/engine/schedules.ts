@@ -18,7 +18,7 @@ import {
 } from "../core/schedule.ts";
 import type { Claim, Entry } from "../core/store.ts";
 import { queueDefault } from "../core/turns.ts";
-import type { As, ScheduleOptions, Schedules } from "./api.ts";
+import type { As, ScheduleOptions, Schedules, SubmitOptions } from "./api.ts";
 import { appendOnce } from "./append-once.ts";
 import { digestOf } from "./digest.ts";
 import type { Holds } from "./holds.ts";
@@ -50,9 +50,7 @@ export class StandingOrders implements Schedules {
     const principal = principalOf(options.principal);
     const { context, mode = null, deadlineMs = null, queue = queueDefault, priority = 0 } = readOptions(options);
     const terms = { cron, zone, catch_up: catchUp };
-    const flaw = isName(schedule)
-      ? flawIn(terms, this.#ports.clock.now())
-      : "its name must be 1 to 200 printable characters";
+    const flaw = flawInOptions(schedule, options) ?? flawIn(terms, this.#ports.clock.now());
     if (flaw !== null) throw new FaultError(fault("INVALID_INPUT", `the schedule was not set: ${flaw}`));
     readPlan(this.#ports, plan, context, this.#strict);
     const order: Order = { plan: asJson(plan), principal, context, mode, deadline_ms: deadlineMs, queue, priority };
@@ -99,10 +97,10 @@ export class StandingOrders implements Schedules {
   async fire(claim: Claim): Promise<void> {
     try {
       for (let times = 0; times < IN_A_ROW && (await this.#fireOnce(claim)); times += 1);
-    } catch (error) {
-      if (!(error instanceof FaultError)) throw error; // Whatever is in the way may have gone when it is looked at again.
+      await this.#ports.store.release(claim);
+    } catch {
+      // It stops no other. Whatever is in the way may have gone when its lease is over and it is looked at again.
     }
-    await this.#ports.store.release(claim);
   }
 
   /** False: it is due for nothing. */
@@ -119,26 +117,33 @@ export class StandingOrders implements Schedules {
     return made !== null && !("code" in made);
   }
 
-  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, { due_at }: Firing): Promise<Outcome> {
+  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, firing: Firing): Promise<Outcome> {
+    try {
+      return { became: "run", run_id: await this.#submit(tenant, run, row, firing) };
+    } catch (error) {
+      if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
+      const { code, detail } = error.fault;
+      // It was submitted before, when a tool said something else of itself.
+      if (code === "REQUEST_KEY_REUSED")
+        return { became: "run", run_id: (detail as { readonly run_id: RunId }).run_id };
+      return { became: "refusal", fault: error.fault };
+    }
+  }
+
+  async #submit(tenant: Tenant, run: RunId, row: ScheduleRow, { due_at }: Firing): Promise<RunId> {
     const { plan, principal, context, mode, deadline_ms, queue, priority } = await this.#order(tenant, run, row.order);
     const options = {
       principal,
       context,
       queue,
       priority,
-      requestKey: `${run}:${row.order}:${due_at}`,
+      requestKey: `${run}:${due_at}`,
       correlationId: run,
       ...(mode !== null && { mode }),
       ...(deadline_ms !== null && { deadlineMs: deadline_ms }),
     };
-    try {
-      const checked = readPlan(this.#ports, plan, context, this.#strict);
-      const { id } = await submit(this.#ports, this.#holds, checked, principal, options);
-      return { became: "run", run_id: id };
-    } catch (error) {
-      if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
-      return { became: "refusal", fault: error.fault };
-    }
+    const checked = readPlan(this.#ports, plan, context, this.#strict);
+    return (await submit(this.#ports, this.#holds, checked, principal, options)).id;
   }
 
   async #order(tenant: Tenant, run: RunId, position: number): Promise<Order> {
@@ -193,6 +198,14 @@ type Wish =
       ? Omit<Each, "now">
       : never
     : never;
+
+/** What a submission takes and each of many cannot have, or can do nothing with. */
+function flawInOptions(schedule: string, options: SubmitOptions): string | null {
+  if (!isName(schedule)) return "its name must be 1 to 200 printable characters";
+  if (options.mode === "dry_run") return "nothing would come of its runs in mode dry_run; use simulate";
+  const stray = ["requestKey", "correlationId", "traceId", "reads"].find((name) => name in options);
+  return stray === undefined ? null : `there is no option ${stray}: every run of it has its own`;
+}
 
 /** Read by then, so it is JSON: nothing is lost by saying so. */
 function asJson(plan: unknown): Json {

@@ -90,6 +90,9 @@ async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): P
     case "sighting":
       return sighted(ports, step, proposal);
     case "child": {
+      // What is asked for in the name of this run, and when, is for whoever holds it to say.
+      if (!(await ports.leases.holds(way.claim)))
+        throw new Fenced("the run was claimed again before it asked for another");
       const flaw = await kin.bear(mailbox.run, step, proposal.input);
       // Whoever carried the wish to cancel it may have come before it was there.
       if (mailbox.run.cancel !== null) await kin.carry(mailbox.run, farewell(mailbox.run, step));

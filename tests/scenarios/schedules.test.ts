@@ -124,6 +124,47 @@ describe.each(places)("a schedule, on $name", ({ newStage }) => {
     expect((await engine.audit({ principal: bot })).broken).toEqual([]);
   });
 
+  it("that is set to the same is still due for what it was due for, and stays paused", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const engine = await stage.open({ tools: [greet.tool] });
+    await engine.schedules.set("hello", plan, { ...hourly, catchUp: "all" });
+    await stage.crash();
+    stage.clock.advance(toTheHour(stage) + HOUR);
+    const clerk = await stage.open({ tools: [greet.tool], work: false });
+    await clerk.schedules.set("hello", plan, { ...hourly, catchUp: "all" });
+    await stage.crash();
+    const next = await stage.open({ tools: [greet.tool] });
+    await stage.pass(5000);
+    expect(greet.calls).toHaveLength(2);
+    await next.schedules.pause("hello", { principal: ana });
+    await next.schedules.set("hello", plan, { ...hourly, cron: "30 * * * *" });
+    expect(await only(next)).toMatchObject({ status: "paused", next_at: null, cron: "30 * * * *" });
+  });
+
+  it("is one run for a time, though it is set anew after that was submitted and before anyone said so", async () => {
+    const greet = greeter();
+    const stage = newStage();
+    const first = await stage.open({
+      tools: [greet.tool],
+      failpoint: (point) => {
+        if (point === "accept.after") throw new Error("killed");
+      },
+    });
+    await first.schedules.set("hello", plan, hourly);
+    stage.clock.advance(toTheHour(stage));
+    await stage.pass(2000).catch(() => {});
+    await stage.crash();
+    const clerk = await stage.open({ tools: [greet.tool], work: false });
+    const steps = [...plan.steps, { ...plan.steps[0], step_id: "again" }];
+    await clerk.schedules.set("hello", { steps }, hourly);
+    await stage.crash();
+    const next = await stage.open({ tools: [greet.tool] });
+    await stage.pass(5000);
+    expect(await runsOf(next)).toBe(1);
+    expect((await only(next))?.last).toMatchObject({ run_id: expect.any(String), fault: null });
+  });
+
   it("whose plan cannot be run any more says so, and tries again next time", async () => {
     const greet = greeter();
     const stage = newStage();
@@ -171,7 +212,8 @@ describe("a schedule that makes no sense", () => {
     ["hello", { cron: "0 0 31 2 *" }, "INVALID_INPUT", "never comes"],
     ["hello", { zone: "Mars/Olympus" }, "INVALID_INPUT", "no time zone Mars/Olympus"],
     ["hello", { catchUp: "some" }, "INVALID_INPUT", "all, latest or none"],
-    ["hello", { requestKey: "x".repeat(300) }, "INVALID_INPUT", "requestKey"],
+    ["hello", { requestKey: "x" }, "INVALID_INPUT", "no option requestKey"],
+    ["hello", { mode: "dry_run" }, "INVALID_INPUT", "use simulate"],
     ["a\u0000b", {}, "INVALID_INPUT", "its name"],
     ["hello", { principal: { id: "", kind: "agent", tenant: "acme" } }, "AUTH_FORBIDDEN", "id must be"],
   ])("%j with %j is refused", async (name, wrong, code, message) => {

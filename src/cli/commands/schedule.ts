@@ -50,9 +50,10 @@ export function scheduleCommand(invocation: Invocation): Command {
       ),
     );
   return invocation.does<ScheduleOptions>(command, async ([name = "", path], options) => {
+    const terms = Object.keys(options).some((name) => termNames.includes(name));
     const asked = (["pause", "resume", "remove"] as const).filter((wish) => options[wish]);
     const [wish, another] = asked;
-    if (another !== undefined || (wish === undefined) !== (path !== undefined))
+    if (another !== undefined || (wish === undefined) !== (path !== undefined) || (wish !== undefined && terms))
       throw invalid("give either a plan and --cron, or one of --pause, --resume and --remove");
     if (wish !== undefined) {
       return opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
@@ -62,12 +63,14 @@ export function scheduleCommand(invocation: Invocation): Command {
       });
     }
     const plan = await readPlanFile(path ?? "", invocation.host.cwd);
-    const terms = await termsOf(options, invocation.host.cwd);
+    const given = await termsOf(options, invocation.host.cwd);
     return opened(invocation, options, { work: "no", needs: "tools", keeps: true }, (it) =>
-      isSet(invocation, it, name, plan, terms),
+      isSet(invocation, it, name, plan, given),
     );
   });
 }
+
+const termNames = ["cron", "zone", "catchUp", "context", "mode", "queue", "priority"];
 
 const said = { pause: "paused", resume: "goes on", remove: "is gone" } as const;
 
