@@ -46,14 +46,14 @@ export interface Firing {
 
 export type ScheduleCommand = { readonly now: Instant } & (
   | { readonly type: "set"; readonly schedule: string; readonly terms: Terms; readonly order: Order }
-  | { readonly type: "fire"; readonly firing: Firing; readonly outcome: Outcome }
+  | { readonly type: "fire"; readonly firing: Firing; readonly outcome: Upshot }
   | { readonly type: "pause"; readonly by: string }
   | { readonly type: "resume"; readonly by: string }
   | { readonly type: "remove"; readonly by: string }
 );
 
 /** What came of a firing. */
-export type Outcome =
+export type Upshot =
   | { readonly became: "run"; readonly run_id: RunId }
   | { readonly became: "refusal"; readonly fault: Fault }
   | { readonly became: "nothing" };
@@ -99,7 +99,7 @@ export function decideSchedule(row: ScheduleRow | null, command: ScheduleCommand
     const { schedule, terms, order } = command;
     return { type: "schedule.set", at, schedule, terms, order, next_at: nextOf(row, terms, at) };
   }
-  if (row === null) return fault("SCHEDULE_NOT_FOUND", "there is no such schedule; see: writ schedules");
+  if (row === null) return fault("SCHEDULE_NOT_FOUND", "there is no such schedule");
   switch (command.type) {
     case "fire":
       return fired(row, command);

@@ -30,7 +30,7 @@ export class RowLost extends Error {
   }
 }
 
-/** The store failed and nothing was written. It may come back. */
+/** The store failed, or its answer was lost. It may come back. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code.startsWith("STORE_");
 }

@@ -11,10 +11,10 @@ import {
   firingAt,
   flawIn,
   type Order,
-  type Outcome,
   type ScheduleCommand,
   type ScheduleEvent,
   schedulePuts,
+  type Upshot,
 } from "../core/schedule.ts";
 import type { Claim, Entry } from "../core/store.ts";
 import { queueDefault } from "../core/turns.ts";
@@ -77,8 +77,8 @@ export class StandingOrders implements Schedules {
   async list({ principal }: As): Promise<readonly ScheduleRow[]> {
     const { tenant } = principalOf(principal);
     const found: ScheduleRow[] = [];
-    for await (const { row } of rowsIn(this.#ports.store, tenant, "setting"))
-      found.push(JSON.parse(row) as ScheduleRow);
+    for await (const { key, row } of rowsIn(this.#ports.store, tenant, "setting"))
+      if (isSchedule(key as RunId)) found.push(JSON.parse(row) as ScheduleRow);
     return found.toSorted((left, right) => (left.schedule < right.schedule ? -1 : 1));
   }
 
@@ -86,10 +86,8 @@ export class StandingOrders implements Schedules {
     this.#holds.assertOpen();
     const command = { ...wish, now: this.#ports.clock.now() };
     const made = await this.#record(tenant, journalOf(schedule), command, null);
-    if (made !== null && "code" in made) {
-      const message = `there is no schedule ${schedule}; see: writ schedules`;
-      throw new FaultError(made.code === "SCHEDULE_NOT_FOUND" ? fault(made.code, message) : made);
-    }
+    if (made !== null && "code" in made)
+      throw new FaultError(fault(made.code, `there is no schedule ${schedule}; see: writ schedules`));
     return made;
   }
 
@@ -112,12 +110,12 @@ export class StandingOrders implements Schedules {
     const firing = row && firingAt(row, now);
     if (row === null || firing === null) return false;
     const { late, ...about } = firing;
-    const outcome: Outcome = late ? { became: "nothing" } : await this.#submitted(tenant, run, row, about);
+    const outcome: Upshot = late ? { became: "nothing" } : await this.#submitted(tenant, run, row, about);
     const made = await this.#record(tenant, run, { type: "fire", now, firing: about, outcome }, claim);
     return made !== null && !("code" in made);
   }
 
-  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, firing: Firing): Promise<Outcome> {
+  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, firing: Firing): Promise<Upshot> {
     try {
       return { became: "run", run_id: await this.#submit(tenant, run, row, firing) };
     } catch (error) {
