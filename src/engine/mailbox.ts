@@ -130,13 +130,16 @@ export class Mailbox {
     if (batch !== null) void this.#append(batch);
   }
 
-  /** Decides what waits, in order, into one entry. Decisions without events are answered at once; null if all are. */
+  /**
+   * Decides what waits, in order, into one entry. Decisions without events are answered at once, null if all are; behind one
+   * that has events they wait for it to land, since they were made on it.
+   */
   #decideNext(): Batch | null {
     let batch: Batch | null = null;
     for (let letter = this.#letters[0]; letter !== undefined; letter = this.#letters[0]) {
       const decision = this.#decide(batch?.after ?? this.#run, letter);
       if (decision === null) continue;
-      if (decision.events.length === 0) {
+      if (decision.events.length === 0 && batch === null) {
         this.#letters.shift();
         letter.answer(decision);
         continue;

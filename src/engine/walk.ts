@@ -51,7 +51,7 @@ export async function walk(way: Way, step: Step): Promise<void> {
   }
   const acts = grant.generation > 0;
   if (acts) await mark(way, grant);
-  if (!ports.leases.isProven(claim) && !(await isHeld(way))) return end(way, step, grant, UNCALLED);
+  if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return end(way, step, grant, UNCALLED);
   if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
   const execution = await perform(way, step, grant);
   way.over(grant);
@@ -157,12 +157,15 @@ function perform(way: Way, step: Step, grant: Grant): Promise<Execution> {
   return running.over;
 }
 
-/** This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is. */
-async function isHeld({ ports, claim }: Way): Promise<boolean> {
+/**
+ * This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is, and the call
+ * whose start is on record is not made. Where nothing is on record there is nothing to end: the store's fault is all there is.
+ */
+async function isHeld({ ports, claim }: Way, { recorded }: Grant): Promise<boolean> {
   try {
     if (await ports.leases.holds(claim)) return true;
   } catch (error) {
-    if (isStoreFault(error)) return false;
+    if (recorded && isStoreFault(error)) return false;
     throw error;
   }
   throw new Fenced("the run was claimed again while this process stood still");
