@@ -2,7 +2,7 @@ import { assert, unreachable } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Parking } from "../event.ts";
+import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
@@ -191,21 +191,18 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
-  return {
-    events: [
-      {
-        type: "step.started",
-        at: now,
-        step_id,
-        attempt,
-        call: proposal.call,
-        ledger,
-        gate: consumed,
-        boot: proposal.boot,
-      },
-    ],
-    grant,
-  };
+  const { call, boot } = proposal;
+  const started = { type: "step.started", at: now, step_id, attempt, call, ledger, gate: consumed, boot } as const;
+  return { events: [...overtaken(run, step, call, grant), started], grant };
+}
+
+/** What this run did earlier under the same key has lost the row: two of its steps must not both write it. */
+function overtaken(run: Run, { spec }: Step, { key }: Call, { generation, started_at: at }: Grant): readonly Event[] {
+  if (generation < 2) return [];
+  const by = { run: run.id, step: spec.step_id, generation };
+  return [...run.steps]
+    .filter(({ act, call }) => call?.key === key && act !== null && !act.superseded && act.generation < generation)
+    .map(({ spec: { step_id } }) => ({ type: "step.superseded", at, step_id, by }));
 }
 
 /** A recorded result is handed only to someone who may make the call now. */
