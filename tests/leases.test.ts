@@ -158,6 +158,16 @@ describe("a worker that stood still for more than half of its lease", () => {
     expect(told.slice(0, 2)).toEqual(["still", "renewed"]);
     expect(told.filter((word) => word === "next")).toHaveLength(1);
   });
+
+  it("does not say of a call that it failed when it was neither on record nor made", async () => {
+    const { engine, steps, timers, told, refused, memory } = await stall(leaseMs, nothing, "reads");
+    refused.push(new FaultError(fault("STORE_FAILED", "gone fishing")));
+    const { run_id } = await engine.submit({ steps }, { principal: bot });
+    await timers.pass(2 * 3_600_000);
+    expect(told).toContain("next");
+    const events = await memory.events("acme" as Tenant, run_id, 0);
+    expect(events.map(({ body }) => body).join()).not.toContain("DEPENDENCY_UNAVAILABLE");
+  });
 });
 
 describe("a wall clock that is set", () => {

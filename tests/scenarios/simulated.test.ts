@@ -89,6 +89,30 @@ describe.each(places)("on $name", ({ newStage }) => {
     expect((await third.result()).gates[0]?.reason).toContain(again.run_id);
   });
 
+  it("an act that is done again in the run that doubts it takes the ledger's row from it, whoever had it in between", async () => {
+    const stage = newStage();
+    const mail = actor("send", [hang, () => ({}), hang], { identity: ["to"], timeoutMs: minute });
+    const engine = await stage.open({ tools: [mail.tool] });
+    const twice = [send, { ...send, step_id: "remind" }];
+    const doubtful = await engine.submit({ steps: twice }, { principal: bot });
+    await stage.pass(2 * minute);
+    const another = await engine.submit({ steps: [send] }, { principal: bot });
+    const [held] = (await another.result()).gates;
+    await engine.approve(held?.gate_id ?? "", { principal: ana });
+    await another.result();
+    await stage.pass(2 * minute);
+    const [gate] = (await doubtful.now()).gates;
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    await stage.pass(1000);
+    expect(mail.calls).toHaveLength(3);
+    await stage.crash();
+    const heir = await stage.open({ tools: [mail.tool] });
+    await stage.pass(minute);
+    const found = await heir.run(doubtful.run_id, { principal: bot });
+    expect((await found.now()).steps).toMatchObject({ send: { state: "in_doubt" }, remind: { state: "in_doubt" } });
+    expect((await heir.audit({ principal: ana })).broken).toEqual([]);
+  });
+
   it("an act is undone though another run was told to do it again", async () => {
     const stage = newStage();
     const mail = actor("send", () => ({}), { identity: ["to"], compensate: () => ({}) });
@@ -271,6 +295,50 @@ describe("a worker that slept longer than its lease", () => {
     await timers.pass(1000);
     expect((await run.now()).status).toBe("completed");
     expect(await eventsOf(run, "step.doubted")).toEqual([]);
+  });
+});
+
+describe("a command that is decided behind another", () => {
+  it("is not answered before that has landed: it may be decided anew on what really came", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    const heard = promised<void>();
+    let slow = false;
+    const store: Store = {
+      ...real,
+      append: async (entries) => {
+        const landings = await real.append(entries);
+        if (slow && entries.some(({ events }) => events[0]?.type === "step.succeeded")) await heard.promise;
+        return landings;
+      },
+    };
+    const answer = promised<object>();
+    const look = actor("look", () => answer.promise, { effect: "reads", timeoutMs: 10 * minute });
+    const next = actor("next", () => ({}), { effect: "reads" });
+    const tools = [look.tool, next.tool];
+    const limits = { gateMs: minute };
+    const worker = await createEngine({ store, timers, clock, dice: () => 0.5, tools, limits });
+    const office = await createEngine({ store: real, timers, clock, dice: () => 0.5, tools, limits, work: false });
+    const steps = [
+      { step_id: "look", name: "look" },
+      { step_id: "ask", name: "next", gate: "human_confirm", on_rejected: "stop" },
+      { step_id: "next", name: "next", depends_on: ["look"] },
+    ];
+    const run = await worker.submit({ steps }, { principal: bot });
+    await timers.pass(1000);
+    const [gate] = (await run.now()).gates;
+    slow = true;
+    answer.keep({});
+    await timers.pass(0);
+    clock.advance(minute);
+    // The office learns that the gate has expired, and so does the worker, each by itself.
+    await expect(office.approve(gate?.gate_id ?? "", { principal: ana })).rejects.toThrow();
+    await timers.pass(0);
+    heard.keep();
+    await timers.pass(minute);
+    expect(await run.now()).toMatchObject({ status: "partial", final: true });
+    expect(await eventsOf(run, "step.rejected")).toMatchObject([{ step_id: "next", fault: { code: "ABORTED" } }]);
   });
 });
 
