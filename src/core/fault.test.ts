@@ -41,6 +41,7 @@ describe("the table of faults", () => {
       "TRANSIENT_DB_LOCK",
       "DEPENDENCY_UNAVAILABLE",
       "TOOL_TIMEOUT",
+      "RESOURCE_BUSY",
     ]);
   });
 

@@ -63,6 +63,33 @@ export const faults = {
   TOOL_MISSING: { tries: 1, exit: 3, about: "the tool pinned when the run was accepted is not registered here" },
   TOOL_CHANGED: { tries: 1, exit: 3, about: "the tool is not the one pinned when the run was accepted" },
 
+  // Files.
+  PATH_FORBIDDEN: {
+    tries: 1,
+    exit: 4,
+    about: "the path leads out of the tree, through a link, or to something that no tool may touch",
+  },
+  FILE_NOT_FOUND: { tries: 1, exit: 4, about: "nothing is at that path" },
+  FILE_UNFIT: { tries: 1, exit: 4, about: "what is at that path is not what the call needs" },
+  FILE_DENIED: { tries: 1, exit: 4, about: "the operating system does not permit that" },
+  FILE_FAILED: { tries: 1, exit: 4, about: "the operating system could not read or write a file" },
+
+  // Resources: what a tool changes beside the journal.
+  RESOURCE_BUSY: {
+    tries: 5,
+    baseMs: 1000,
+    capMs: 30_000,
+    exit: 4,
+    about: "another call is at work on the resource, or one was never ended nor undone",
+  },
+  RESOURCE_UNFIT: { tries: 1, exit: 4, about: "the resource holds something that could not be put back" },
+  RESOURCE_RESTLESS: { tries: 1, exit: 4, about: "the resource changed while nobody should have been changing it" },
+  RESOURCE_FULL: { tries: 1, exit: 6, about: "no room left to keep what is there or to put it back" },
+  RESOURCE_ELSEWHERE: { tries: 1, exit: 3, about: "the resource is bound to another machine" },
+  CAPTURE_NOT_FOUND: { tries: 1, exit: 5, about: "what was captured is no longer kept" },
+  RESTORE_BLOCKED: { tries: 1, exit: 4, about: "something that the call did not do would have to be undone" },
+  RESTORE_FAILED: { tries: 1, exit: 6, about: "not everything could be put back yet" },
+
   // Nothing by that name, or no longer possible.
   RUN_NOT_FOUND: { tries: 1, exit: 5, about: "no run has that id" },
   GATE_NOT_FOUND: { tries: 1, exit: 5, about: "no gate has that id" },
