@@ -19,7 +19,8 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
     kept.tardy = asking !== undefined && asking.cancel !== null;
     if (step?.spec.kind !== "run" || asking?.tenant !== after.tenant)
       scene.violate(`I16: ${event.run_id} was asked for by nobody`);
-    if (step?.standing.state !== "ready" && asking?.cancel === null && asking.stopped === null)
+    const stands = asking?.cancel === null && asking.stopped === null;
+    if (step?.standing.state !== "ready" && stands && event.at > lastMoved(scene, asking, step_id))
       scene.violate(`I16: ${event.run_id} was asked for by a step that is ${step?.standing.state}`);
   }
   if (event.type === "notice.delivered") carried(scene, before, before.notices.get(event.notice_id));
@@ -33,6 +34,15 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
     scene.violate(
       `I16: ${before.id} ${event.step_id} was told that ${told.run_id} is ${told.status}, which it never was`,
     );
+}
+
+/** When a step last moved. What was asked for before that and arrived behind it, late, was asked for all the same. */
+function lastMoved({ tables }: Scene, { tenant, id }: Run, step: StepId): number {
+  const about = (tables.events.get(tenant, id) ?? []).filter(({ body }) => {
+    const { step_id } = JSON.parse(body ?? "{}") as { readonly step_id?: string };
+    return step_id === step;
+  });
+  return about.at(-1)?.at ?? 0;
 }
 
 /** Word was carried: what is said to be told was told, and what is said to be cancelled was, or is no more, or never was. */
