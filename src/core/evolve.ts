@@ -5,14 +5,14 @@ import { isIdle, resumed, withdrawn } from "./place.ts";
 import { full } from "./plan.ts";
 import { dependents } from "./plan-graph.ts";
 import { isProgress } from "./poison.ts";
-import type { MutableRun, Run } from "./run.ts";
+import { draftOf, type MutableRun, type Run } from "./run.ts";
 import { isUndo, type Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
 import { Vector } from "./vector.ts";
 
 /** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
 export function evolve(before: Run, event: Event): Run {
-  return happened({ ...before, fresh: [] }, event);
+  return happened(draftOf(before), event);
 }
 
 /** Folds a whole history. Nobody keeps the runs in between, so that one copy is enough for all of it; `seen` may look at them. */
@@ -21,7 +21,7 @@ export function fold(
   events: readonly Event[],
   seen: ((event: Event, after: Run) => void) | null = null,
 ): Run {
-  const run: MutableRun = { ...before, fresh: [] };
+  const run = draftOf(before);
   for (const event of events) {
     happened(run, event);
     seen?.(event, run);

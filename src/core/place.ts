@@ -3,15 +3,18 @@ import type { InFlight } from "./event.ts";
 import { type Fault, fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
 import { type Gate, type MutableRun, type Run, wakeAt } from "./run.ts";
-import { isUndo, type Pace, pace, type Standing, type Step, startable } from "./step.ts";
+import { copyOf, isUndo, type Pace, pace, type Standing, type Step, startable } from "./step.ts";
 import type { TrieMap } from "./trie-map.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: MutableRun, step: Step, standing: Standing): MutableRun {
   const before = run.steps.get(step.index).standing;
-  const [from, to] = [pace(before), pace(standing)];
+  const from = pace(before);
+  const to = pace(standing);
+  const moved = copyOf(step);
+  moved.standing = standing;
   run.ended = null; // Whoever moves a step of an ended run has to say again how it ended.
-  run.steps = run.steps.set(step.index, { ...step, standing });
+  run.steps = run.steps.set(step.index, moved);
   if (from !== to) run.paces = shifted(run.paces, from, to);
   if (isPatient(from) || isPatient(to)) rescheduled(run, step.index, before);
   if (standing.state === "ready") run.fresh.push(step.index);
@@ -52,7 +55,8 @@ function desert(run: MutableRun, gate_id: GateId): void {
 }
 
 function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
-  const after = { ...paces };
+  const { moving, retrying, waiting, blocked, done } = paces;
+  const after = { moving, retrying, waiting, blocked, done };
   after[from] -= 1;
   after[to] += 1;
   return after;

@@ -29,6 +29,28 @@ export interface Step {
   readonly heartbeat: Json | null;
 }
 
+/** A step that nobody else has seen yet. */
+type MutableStep = { -readonly [Field in keyof Step]: Step[Field] };
+
+/** Field by field, as `draftOf` copies a run. */
+export function copyOf(step: Step): MutableStep {
+  return {
+    index: step.index,
+    spec: step.spec,
+    pin: step.pin,
+    cause: step.cause,
+    missing: step.missing,
+    standing: step.standing,
+    attempts: step.attempts,
+    forgiven: step.forgiven,
+    call: step.call,
+    gate: step.gate,
+    act: step.act,
+    world: step.world,
+    heartbeat: step.heartbeat,
+  };
+}
+
 /** What the ledger says of this step's act, as this run last wrote it. */
 export interface Act {
   readonly version: number;

@@ -6,7 +6,7 @@ import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { provenanceOf } from "../provenance.ts";
 import { findStep, type MutableRun, stepOf } from "../run.ts";
-import { type Act, isUndo, pace, type Step, undoId } from "../step.ts";
+import { type Act, copyOf, isUndo, pace, type Step, undoId } from "../step.ts";
 import type { Cost } from "../tool.ts";
 import { withGate } from "./gate.ts";
 
@@ -95,7 +95,10 @@ function started(run: MutableRun, step: Step, event: Of<"step.started">): Mutabl
     doubt: again?.doubt ?? null,
     ...event.ledger,
   };
-  const begun = { ...step, attempts: event.attempt, call: event.call, act };
+  const begun = copyOf(step);
+  begun.attempts = event.attempt;
+  begun.call = event.call;
+  begun.act = act;
   const standing = { state: "running", attempt: event.attempt, started_at: event.at } as const;
   const gate = event.gate && run.gates.get(event.gate.gate_id);
   if (gate) withGate(run, { ...gate, status: "consumed" });
@@ -107,7 +110,10 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
     event.ledger === undefined
       ? step.act
       : { ...ledgered(step, event.ledger, "committed"), receipt: run.position, output: event.output };
-  const done = { ...step, attempts: event.attempt, act, world: event.world };
+  const done = copyOf(step);
+  done.attempts = event.attempt;
+  done.act = act;
+  done.world = event.world;
   placed(tried(run, step, event), done, {
     state: "succeeded",
     output: event.output,
@@ -125,7 +131,8 @@ function released(run: MutableRun, done: Step): MutableRun {
   for (const at of run.dependents[done.index] ?? []) {
     const step = run.steps.get(at);
     if (step.standing.state !== "pending") continue;
-    const nearer = { ...step, missing: step.missing - 1 };
+    const nearer = copyOf(step);
+    nearer.missing -= 1;
     if (nearer.missing === 0) placed(run, nearer, { state: "ready" });
     else withStep(run, nearer);
   }
