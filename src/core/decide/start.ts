@@ -1,4 +1,4 @@
-import { assert, unreachable } from "../assert.ts";
+import { assert } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
@@ -154,8 +154,6 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
     }
     case "execute":
       return begin(run, step, command, verdict, permitted);
-    default:
-      return unreachable(permitted);
   }
 }
 

@@ -4,6 +4,7 @@ import { accepts, starts } from "../../testing/given/moves.ts";
 import { given, pass, type Telling } from "../../testing/given.ts";
 import type { BoxVersion } from "../event.ts";
 import type { Instant, RunId, StepId } from "../id.ts";
+import { resultOf } from "../result.ts";
 
 const box = (said: Partial<BoxVersion> = {}): BoxVersion => ({
   key: "paid",
@@ -52,6 +53,8 @@ describe("a wait for a signal", () => {
 
   it("waits no longer than it may, and then says that nothing came", () => {
     const told = waiting({ ms: 5000 }).when(starts("w", { signal: { box: box(), next: null } }));
+    const blocked = { step_id: "w", reason_code: "WAITING_FOR_SIGNAL", signal: "paid" };
+    expect(resultOf(told.run).blocked_on).toEqual([{ ...blocked, until: later(5000) }]);
     expect(told.standing("w")).toMatchObject({ on: { until: later(5000) } });
     const over = told.when(pass(5000), starts("w"));
     expect(over.said("step.succeeded")).toMatchObject({ output: { waited_until: later(5000), signal: null } });
