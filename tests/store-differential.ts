@@ -25,7 +25,11 @@ const rowText = fc
   .record({
     status: fc.constantFrom("open", "closed"),
     run_id: runs,
-    due_at: fc.integer({ min: 0, max: 20 }).map((tenths) => start + tenths * 100),
+    due_at: fc.option(
+      fc.integer({ min: 0, max: 20 }).map((tenths) => start + tenths * 100),
+      { nil: null, freq: 6 },
+    ),
+    needs: fc.constantFrom(undefined, ["a@1"], ["b@1", "notice"]),
     reuse_key: fc.constantFrom(null, "same", "other"),
     queue: fc.constantFrom(undefined, "mail", "print"),
     priority: fc.constantFrom(undefined, -1, 5),
@@ -97,6 +101,8 @@ const terms = fc.constantFrom<ClaimTerms>(
   { queues: ["mail"] },
   { perQueue: { mail: 1 } },
   { perTenant: 2 },
+  { offers: ["notice"] },
+  { offers: ["a@1", "b@1"], perQueue: { mail: 1 }, perTenant: 2 },
   { queues: ["mail", "default"], perQueue: { default: 2, mail: 3 }, perTenant: 3 },
 );
 

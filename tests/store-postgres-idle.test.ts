@@ -43,7 +43,9 @@ describe("a worker with nothing to do, on Postgres with 10,000 parked runs", () 
     await made.query(
       `insert into writ.head (tenant, run, position) select 'tenant-' || n % 50, 'run-' || n, 1 from generate_series(1, 10000) n;
        insert into writ.due (tenant, run, at, queue) select 'tenant-' || n % 50, 'run-' || n, ${clock.now() + 86_400_000}, 'queue-' || n % 3
-       from generate_series(1, 5000) n`,
+       from generate_series(1, 5000) n;
+       insert into writ.need (tenant, run, need, queue, rank)
+       select 'tenant-' || n % 50, 'run-' || n, 'fax@1:' || n % 7, 'default', 0 from generate_series(5001, 10000) n`,
     );
     const real = await postgres(made.url, { clock });
     const { store, queries, answered } = counted(real);

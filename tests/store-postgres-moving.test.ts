@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, onTestFinished } from "vitest";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
-import { acme, ana, bob, dueAt, globex, hire, land, landed, row } from "../src/testing/store-contract/law.ts";
+import { acme, ana, bob, globex, hire, land, landed, row } from "../src/testing/store-contract/law.ts";
 import { type Database, database } from "./postgres/database.ts";
 import { dumpOf } from "./postgres/dump.ts";
 
@@ -27,7 +27,7 @@ describe("a tenant that moves to another Postgres", () => {
     onTestFinished(async () => void (await Promise.all([old.close(), next.close()])));
     for (const tenant of [acme, globex]) {
       const puts = [
-        { table: "timer", key: hire, was: "any", row: dueAt(1) },
+        { table: "timer", key: hire, was: "any", row: row({ due_at: 1, needs: ["a@1"] }) },
         { table: "ledger", key: "k", was: null, row: row({ state: "started" }) },
       ] as const;
       await landed(old, { tenant, puts, charges: [{ tally: "usd", amount: 1.5, limit: null }] });

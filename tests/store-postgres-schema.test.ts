@@ -6,12 +6,12 @@ import { database } from "./postgres/database.ts";
 import { schemaOf } from "./postgres/schema.ts";
 import { filesBelow } from "./source.ts";
 
-const tenantTables = ["blob", "due", "event", "head", "lease", "marker", "rows", "tally"];
+const tenantTables = ["blob", "due", "event", "head", "lease", "marker", "need", "rows", "tally"];
 
 const tables = new RegExp(`\\bwrit\\.(?:${tenantTables.join("|")})\\b`);
 
 /** Beside these nothing may look across tenants: what is due, of whomever, and when the next is. */
-const acrossTenants = ["claim_due", "next_due"];
+const acrossTenants = ["claim_due", "claim_needed", "next_due"];
 
 describe("the schema of Postgres", () => {
   const made = database();
@@ -101,13 +101,14 @@ describe("the tenants of one Postgres", () => {
     );
     expect(definers).toEqual([
       ["claim_due", "TABLE(tenant text, run text, epoch bigint)"],
+      ["claim_needed", "TABLE(tenant text, run text, epoch bigint)"],
       ["next_due", "TABLE(now_ms bigint, due bigint)"],
     ]);
   });
 
   it("do not see each other, whatever a statement forgets to ask", async () => {
     const store = await postgres(made.url);
-    const timer = { table: "timer", key: hire, was: "any", row: row({ due_at: 1 }) } as const;
+    const timer = { table: "timer", key: hire, was: "any", row: row({ due_at: 1, needs: ["a@1"] }) } as const;
     await landed(store, { puts: [timer], charges: [{ tally: "usd", amount: 1, limit: null }] });
     await landed(store, { tenant: globex, puts: [timer], charges: [{ tally: "usd", amount: 1, limit: null }] });
     await store.mark(await claimed(store, ana), "send" as never, 1);
@@ -121,9 +122,9 @@ describe("the tenants of one Postgres", () => {
             .join(", ")}; commit`,
         )
       )[0];
-    expect(await seen("")).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
-    expect(await seen("acme")).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
-    expect(await seen("globex")).toEqual([0, 1, 1, 1, 0, 0, 1, 1]);
+    expect(await seen("")).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(await seen("acme")).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(await seen("globex")).toEqual([0, 1, 1, 1, 0, 0, 1, 1, 1]);
     // Only the owner's own functions may say that they are claiming.
     const claiming = "begin; set local writ.claiming = 'yes'; select count(*)::integer from writ.head; commit";
     expect(await made.asApp(claiming)).toEqual([[0]]);

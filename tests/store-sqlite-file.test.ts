@@ -66,7 +66,7 @@ describe("opening a file", () => {
     db.close();
     const { code, message } = faultOf(() => sqlite(file));
     assert.equal(code, "STORE_NEWER");
-    assert.match(message, /version 99 .* knows 3/);
+    assert.match(message, /version 99 .* knows 4/);
   });
 
   it("refuses a file that is no database", () => {

@@ -1,6 +1,7 @@
 import { awaitedRun } from "../../src/core/child.ts";
 import type { Event } from "../../src/core/event.ts";
 import { faults } from "../../src/core/fault.ts";
+import { needsOf } from "../../src/core/need.ts";
 import { dueAt, type Run, type Step } from "../../src/core/run.ts";
 import { cast } from "../cast.ts";
 import type { Fact, Said } from "../record.ts";
@@ -60,12 +61,8 @@ export function judgeWaking(scene: Scene, after: Run): void {
     if (wrong !== null) scene.violate(`I8: ${after.id} ${step.spec.step_id} ${wrong}`);
     moves ||= ["ready", "running", "failed_retryable", "waiting"].includes(step.standing.state) && !isAsking(step);
   }
-  if (moves && dueAt(after) === null && !onlyTools(after))
+  if (moves && dueAt(after) === null && needsOf(after).length === 0)
     scene.violate(`I8: ${after.id} moves by itself, but is never due`);
-}
-
-function onlyTools(run: Run): boolean {
-  return Array.from(run.steps).every(({ standing }) => standing.state !== "waiting" || standing.on.for === "tool");
 }
 
 /** It waits for another run, and is told when that has ended. */

@@ -158,8 +158,8 @@ export const governing: readonly Planted[] = [
   {
     name: "a waiting run is not due",
     file: "core/run.js",
-    find: "return run.paces.moving > 0",
-    replace: "return run.paces.retrying > 0 ? null : run.paces.moving > 0",
+    find: "return isOver ? null : nextWake(run);",
+    replace: "return isOver || run.paces.retrying > 0 ? null : nextWake(run);",
   },
   {
     name: "the chain forgets its predecessor",

@@ -55,7 +55,7 @@ function happened(run: MutableRun, event: Event): MutableRun {
       noted(run, event.notices);
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
     case "notice.delivered":
-      return Object.assign(run, { notices: run.notices.delete(event.notice_id) });
+      return taken(run, event.notice_id);
     case "gate.opened":
     case "gate.approved":
     case "gate.rejected":
@@ -71,7 +71,16 @@ function happened(run: MutableRun, event: Event): MutableRun {
 const NONE: readonly never[] = [];
 
 function noted(run: MutableRun, notices: readonly Notice[] = NONE): void {
-  for (const notice of notices) run.notices = run.notices.set(notice.notice_id, notice);
+  for (const notice of notices) {
+    run.notices = run.notices.set(notice.notice_id, notice);
+    if (notice.kin !== undefined) run.kin += 1;
+  }
+}
+
+function taken(run: MutableRun, notice_id: string): MutableRun {
+  if (run.notices.get(notice_id)?.kin !== undefined) run.kin -= 1;
+  run.notices = run.notices.delete(notice_id);
+  return run;
 }
 
 function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {

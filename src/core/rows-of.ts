@@ -2,6 +2,7 @@ import { assert } from "./assert.ts";
 import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
+import { needsOf } from "./need.ts";
 import type {
   GateRow,
   LedgerRow,
@@ -33,7 +34,7 @@ export function rowsOf(before: Run, events: readonly Event[], after: Run): reado
 export function rowsOfHistory(unborn: Run, events: readonly Event[]): readonly Put[] {
   const puts: Put[] = [];
   const run = fold(unborn, events, (event, after) => rowsOfEvent(event, after.position, after, puts));
-  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, dueAt(run), run));
+  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, dueAt(run), run, needsOf(run)));
   return puts;
 }
 
@@ -169,13 +170,29 @@ function readModel(before: Run, after: Run, puts: Put[]): void {
   const moved = statusOf(before) !== statusOf(after) || before.ended?.at !== after.ended?.at;
   if (born || moved) puts.push(put("run", after.id, "any", runRow(after)));
   const due = dueAt(after);
-  if (born ? due !== null : due !== dueAt(before)) puts.push(timerPut(after.id, due, after));
+  const needs = needsOf(after);
+  if (born ? due !== null : due !== dueAt(before) || !isSame(needs, needsOf(before)))
+    puts.push(timerPut(after.id, due, after, needs));
 }
 
-/** When something is due, and where it stands in line then. */
-export function timerPut(id: RunId, due_at: Instant | null, { queue, priority }: Pick<Run, "queue" | "priority">): Put {
-  if (due_at === null) return { table: "timer", key: id, was: "any", row: null };
-  const row: TimerRow = { due_at, ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index]);
+}
+
+/** When something is due, where it stands in line then, and who else may take it before. */
+export function timerPut(
+  id: RunId,
+  due_at: Instant | null,
+  { queue, priority }: Pick<Run, "queue" | "priority">,
+  needs: readonly string[] = [],
+): Put {
+  if (due_at === null && needs.length === 0) return { table: "timer", key: id, was: "any", row: null };
+  const row: TimerRow = {
+    due_at,
+    ...(queue !== queueDefault && { queue }),
+    ...(priority !== 0 && { priority }),
+    ...(needs.length > 0 && { needs }),
+  };
   return put("timer", id, "any", row);
 }
 

@@ -42,11 +42,14 @@ export interface RunRow {
 
 /** When a run can move by itself again. Key: run id. The worker claims from here and nowhere else. */
 export interface TimerRow {
-  readonly due_at: Instant;
+  /** Null: no worker can move it but one that has what it needs. */
+  readonly due_at: Instant | null;
   /** Absent: the default one. */
   readonly queue?: string;
   /** Absent: 0. */
   readonly priority?: number;
+  /** Whoever has one of these may take it at any time. */
+  readonly needs?: readonly string[];
 }
 
 /** Who may act: one row per effect key, the only thing that says "execute". Key: the effect key. */

@@ -53,15 +53,12 @@ describe("when a run can move by itself", () => {
     expect(dueAt(given(accepts(plan(step("a")))).when(does("a")).run)).toBeNull();
   });
 
-  it("is as long as a message waits, though the run has ended", () => {
+  it("is never, while it takes a worker that has what it needs", () => {
     const notices = [{ notice_id: "n", topic: "t", payload: null }];
     const told = given(accepts(plan(step("a")))).when(starts("a"), answers("a", null, { notices }));
     expect(told.run.ended?.status).toBe("completed");
-    expect(dueAt(told.run)).toBe(noon);
-  });
-
-  it("is since its acceptance, while a step waits for a tool that some worker may have", () => {
-    expect(dueAt(given(accepts(plan(send))).when(starts("send", { parked: missing })).run)).toBe(noon);
+    expect(dueAt(told.run)).toBeNull();
+    expect(dueAt(given(accepts(plan(send))).when(starts("send", { parked: missing })).run)).toBeNull();
   });
 });
 

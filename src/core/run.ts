@@ -64,6 +64,8 @@ export interface Run {
   readonly spent: Spent;
   /** Messages that nobody has delivered yet. */
   readonly notices: TrieMap<Notice>;
+  /** How many of them are for other runs. */
+  readonly kin: number;
   /** Indices of the steps that the last event made ready. */
   readonly fresh: readonly number[];
   /** Gates that nobody decided and whose step the last event took away from them. */
@@ -116,6 +118,7 @@ export function draftOf(run: Run): MutableRun {
     ended: run.ended,
     spent: run.spent,
     notices: run.notices,
+    kin: run.kin,
     fresh: [],
     deserted: run.deserted,
   };
@@ -181,6 +184,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     ended: null,
     spent: NOTHING_SPENT,
     notices: TrieMap.empty(),
+    kin: 0,
     fresh: [],
     deserted: [],
   };
@@ -217,13 +221,13 @@ export function statusOf(run: Run): Status {
 }
 
 /**
- * When the run can move by itself: since its acceptance while it moves, has notices to send or waits for a tool that some
- * worker may have; else at its earliest timer; null if only a person can move it.
+ * When any worker can move the run: since its acceptance while it moves or has word for other runs; else at its earliest timer;
+ * null if it takes a person, or a worker that has what it needs (need.ts).
  */
 export function dueAt(run: Run): Instant | null {
-  if (run.notices.size > 0) return run.accepted_at;
-  if (run.ended !== null || run.poison !== null) return null;
-  return run.paces.moving > 0 || run.unserved.size > 0 ? run.accepted_at : nextWake(run);
+  const isOver = run.ended !== null || run.poison !== null;
+  if (run.kin > 0 || (!isOver && run.paces.moving > 0)) return run.accepted_at;
+  return isOver ? null : nextWake(run);
 }
 
 /** The earliest timer of the run; of one that is parked, none rings. */

@@ -33,8 +33,9 @@ export interface Store {
   /** Takes one run, if nobody living holds it. The epoch in the answer is greater than any before it. */
   claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<Claim | null>;
   /**
-   * Takes up to `limit` runs whose timer is due and that nobody living holds: the one call across tenants, which take turns
-   * (turns.ts). Limits hold across workers, as far as all claim with the same ones.
+   * Takes up to `limit` runs whose timer is due and that nobody living holds; then, if there is room left, of those that need
+   * something the worker offers. The one call across tenants, which take turns (turns.ts). Limits hold across workers, as
+   * far as all claim with the same ones.
    */
   claimDue(worker: WorkerId, limit: number, terms?: ClaimTerms): Promise<readonly Claim[]>;
   /** Keeps the leases alive. Answers with the claims that are lost. */
@@ -184,6 +185,8 @@ export interface ClaimTerms {
   readonly queues?: readonly string[];
   readonly perQueue?: Readonly<Record<string, number>>;
   readonly perTenant?: number;
+  /** What the worker has that not every worker does: for runs that need one of them. */
+  readonly offers?: readonly string[];
 }
 
 /** A run in someone's hands. */

@@ -4,6 +4,7 @@ import type { Resolution } from "../core/command.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import { noticeNeed } from "../core/need.ts";
 import { signalKey } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { GateRow, RunRow } from "../core/rows.ts";
@@ -62,6 +63,9 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
 function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
+  const toolbox = new Toolbox(options.tools);
+  const onNotice = options.onNotice ?? null;
+  const terms = { ...options.worker, offers: [...(onNotice === null ? [] : [noticeNeed]), ...toolbox.needs()] };
   return {
     store,
     clock,
@@ -69,14 +73,14 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     dice,
     newId,
     worker,
-    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, options.worker ?? {}),
-    toolbox: new Toolbox(options.tools),
+    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, terms),
+    toolbox,
     tenants: new Tenants(options.tenants ?? {}),
     guards: [...standingGuards, ...(options.guards ?? [])],
     durability: options.durability ?? "power",
     limits: { ...defaultLimits, ...options.limits },
     failpoint: options.failpoint ?? (() => {}),
-    onNotice: options.onNotice ?? null,
+    onNotice,
   };
 }
 

@@ -3,7 +3,8 @@ import type { Decision } from "../core/decide.ts";
 import type { InFlight } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId, Tenant } from "../core/id.ts";
-import { dueAt, nextWake, parkedForTools, type Run, statusOf } from "../core/run.ts";
+import { needsOf } from "../core/need.ts";
+import { dueAt, nextWake, type Run } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { HeldRun, type HoldEnd } from "./held-run.ts";
 import { alone, type Kin } from "./kin.ts";
@@ -23,8 +24,6 @@ export class Holds {
   readonly #held = new Map<string, HeldRun>();
   /** Claims under way, so that two takers of one run share one hold. */
   readonly #taking = new Map<string, Promise<HeldRun | null>>();
-  /** Runs that are due, but not for anything this engine can do. Their lease is kept, or they would crowd out the others. */
-  readonly #idle = new Map<string, { readonly claim: Claim; readonly position: number }>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
   /** Claims that the store could not take back: as long as their lease lasts, nobody is given their runs. */
@@ -74,7 +73,7 @@ export class Holds {
 
   /** Every claim to be kept alive. */
   claims(): readonly Claim[] {
-    return [...this.all(), ...this.#idle.values()].map(({ claim }) => claim);
+    return this.all().map(({ claim }) => claim);
   }
 
   /** Whether a run of this queue is claimed at once, and not in turn. */
@@ -113,10 +112,8 @@ export class Holds {
 
   /** Another worker has the run, as the store says. */
   lost(claim: Claim): void {
-    const name = nameOf(claim.tenant, claim.run);
-    const held = this.#held.get(name);
+    const held = this.get(claim.tenant, claim.run);
     if (held?.claim === claim) held.fence();
-    if (this.#idle.get(name)?.claim === claim) this.#idle.delete(name);
   }
 
   /** Takes up a run whose claim is in hand. */
@@ -135,7 +132,6 @@ export class Holds {
       progressed: () => this.#progressed(),
       over: (end) => this.#over(name, held, end),
     });
-    this.#idle.delete(name);
     this.#held.set(name, held);
     void held.begin();
     return held;
@@ -160,27 +156,12 @@ export class Holds {
     return taken > 0;
   }
 
-  /** Null: there is nothing that this engine could do for it. */
   async #takeUp(name: string, claim: Claim): Promise<HeldRun | null> {
     try {
-      const loaded = await load(this.#ports.store, claim.tenant, claim.run);
-      if (!this.#isDeafTo(loaded.run)) return this.hold(claim, loaded);
-      this.#idle.set(name, { claim, position: loaded.run.position });
-      return null;
+      return this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
     } finally {
       this.#taking.delete(name);
     }
-  }
-
-  /** There is nothing to do for a run but what this engine cannot do: send its notices, or call its tools. */
-  #isDeafTo(run: Run): boolean {
-    if (statusOf(run) === "running" || (nextWake(run) ?? Number.POSITIVE_INFINITY) <= this.#ports.clock.now())
-      return false;
-    const { toolbox, onNotice } = this.#ports;
-    const served = parkedForTools(run).some(({ spec, pin }) => toolbox.mismatch(spec.name, pin) === null);
-    const told =
-      onNotice === null ? Array.from(run.notices).some(([, { kin }]) => kin !== undefined) : run.notices.size > 0;
-    return !served && dueAt(run) === run.accepted_at && !told;
   }
 
   /** A command from outside: through the mailbox where the run is held, else straight to the store. */
@@ -201,7 +182,9 @@ export class Holds {
 
   #isDue(run: Run): boolean {
     const due = dueAt(run);
-    return due !== null && due <= this.#ports.clock.now() && !this.#isDeafTo(run);
+    return (
+      (due !== null && due <= this.#ports.clock.now()) || needsOf(run).some((need) => this.#ports.leases.has(need))
+    );
   }
 
   /** Resolves when something may have changed: a hold ended, or another process wrote. */
@@ -235,30 +218,15 @@ export class Holds {
   /** Others have written: whoever is held may have been cancelled or approved. One that cannot be read stops no other. */
   async refresh(): Promise<void> {
     const held = this.all();
-    const idle = [...this.#idle.values()];
-    const all = [...held, ...idle].map(({ claim }) => claim);
-    const positions = all.length === 0 ? [] : await this.#ports.store.positions(all);
+    const positions = held.length === 0 ? [] : await this.#ports.store.positions(this.claims());
     for (const [index, one] of held.entries())
       if (Number(positions[index]) > one.run.position)
         await this.#attempt(
           () => one.mailbox.refresh(),
           (error) => one.fail(error),
         );
-    for (const [index, { claim, position }] of idle.entries())
-      if (Number(positions[held.length + index]) > position) await this.#refreshIdle(claim);
     for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
     this.changed();
-  }
-
-  async #refreshIdle(claim: Claim): Promise<void> {
-    const { tenant, run } = claim;
-    await this.#attempt(
-      async () => {
-        const loaded = await load(this.#ports.store, tenant, run);
-        if (this.works) this.hold(claim, loaded);
-      },
-      () => this.#idle.delete(nameOf(tenant, run)),
-    );
   }
 
   async #attempt(work: () => Promise<void>, failed: (error: unknown) => void): Promise<void> {
@@ -272,9 +240,7 @@ export class Holds {
 
   #over(name: string, held: HeldRun, end: HoldEnd): void {
     if (this.#held.get(name) === held) this.#held.delete(name);
-    if (end.kind === "rested" && this.works && this.#isDeafTo(held.run))
-      this.#idle.set(name, { claim: held.claim, position: held.run.position });
-    else if (end.kind === "rested") this.#makeRoom(held);
+    if (end.kind === "rested") this.#makeRoom(held);
     const wake = nextWake(held.run);
     if (wake !== null) this.#rested(wake);
     this.changed();
@@ -301,7 +267,6 @@ export class Holds {
     this.#closed = true;
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((held) => held.drain()));
-    for (const { claim } of this.#idle.values()) void this.#release(claim);
     await Promise.all(this.#releasing); // Whoever comes next need not wait for our leases to run out.
     this.changed();
   }

@@ -31,6 +31,11 @@ export class Leases {
     return this.serves(queue) && perTenant === undefined && !Object.hasOwn(perQueue, queue);
   }
 
+  /** Whether a run that needs this may be taken here. */
+  has(need: string): boolean {
+    return this.#terms.offers?.includes(need) === true;
+  }
+
   serves(queue: string): boolean {
     const { queues } = this.#terms;
     return queues === undefined || queues.includes(queue);

@@ -1,5 +1,6 @@
 import type { Pin } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
+import { toolNeed } from "../core/need.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Tool } from "../core/tool.ts";
 import { digestOf } from "./digest.ts";
@@ -35,6 +36,11 @@ export class Toolbox {
 
   facts(name: string): ToolFacts | null {
     return this.#facts.get(name) ?? null;
+  }
+
+  /** What runs need that wait for one of these. */
+  needs(): readonly string[] {
+    return Array.from(this.#pins, ([name, pin]) => toolNeed(name, pin));
   }
 
   all(): readonly Tool[] {

@@ -127,6 +127,58 @@ describe.each(places)("queues, on $name", ({ newStage }) => {
   });
 });
 
+/** Where several workers share a store. */
+const shared = places.filter(({ name }) => name !== "SQLite");
+
+describe.each(shared)("a run that a worker cannot go on with, on $name", ({ newStage }) => {
+  const look = actor("look", () => ({}), { effect: "reads" });
+
+  it("is given back, counts against no limit, and is taken by one that has its tool", async () => {
+    const stage = newStage();
+    const send = actor("send", () => ({}));
+    const office = await stage.open({ tools: [send.tool, look.tool], work: false });
+    const runs = await Promise.all([1, 2, 3].map(() => office.submit(one, { principal: bot })));
+    await stage.open({ tools: [look.tool], worker: { perTenant: 1 } });
+    await stage.pass(5000);
+    expect(await Promise.all(runs.map((run) => eventsOf(run, "step.parked")))).toMatchObject([[{}], [{}], [{}]]);
+    expect(await office.workers({ principal: bot })).toEqual([]);
+    const other = await office.submit({ steps: [{ step_id: "a", name: "look" }] }, { principal: bot });
+    await stage.pass(5000);
+    expect((await other.now()).status).toBe("completed");
+    await stage.open({ tools: [send.tool], worker: { perTenant: 1 } });
+    await stage.pass(5000);
+    expect((await Promise.all(runs.map((run) => run.now()))).map(({ status }) => status)).toEqual(
+      runs.map(() => "completed"),
+    );
+    expect(send.calls).toHaveLength(3);
+  });
+
+  it("is not taken again and again by those that lack its tool", async () => {
+    const stage = newStage();
+    const office = await stage.open({ tools: [actor("send", () => ({})).tool], work: false });
+    const run = await office.submit(one, { principal: bot });
+    await stage.open({ tools: [look.tool] });
+    await stage.open({ tools: [] });
+    await stage.pass(5000);
+    const epoch = async () => (await stage.store().claim("w" as never, "acme" as never, run.run_id as never))?.epoch;
+    const before = await epoch();
+    await stage.pass(60_000);
+    expect(await epoch()).toBe(Number(before) + 1);
+  });
+
+  it("goes on with what time brings, though nobody has its tool", async () => {
+    const stage = newStage();
+    const office = await stage.open({ tools: [actor("send", () => ({})).tool], work: false });
+    const wait = { step_id: "w", kind: "wait", payload: { ms: 30_000 } };
+    const run = await office.submit({ steps: [...one.steps, wait] }, { principal: bot });
+    await stage.open({ tools: [look.tool] });
+    await stage.pass(5000);
+    expect((await run.now()).steps.w?.state).toBe("waiting");
+    await stage.pass(30_000);
+    expect((await run.now()).steps.w?.state).toBe("succeeded");
+  });
+});
+
 describe("a worker's terms", () => {
   it.each([
     [{ queues: [] }, "queues of worker"],

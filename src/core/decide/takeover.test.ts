@@ -14,6 +14,7 @@ import {
 import { given, type Move, pass, type Told } from "../../testing/given.ts";
 import type { Command, Taking } from "../command.ts";
 import type { Epoch, WorkerId } from "../id.ts";
+import { needsOf } from "../need.ts";
 import { resultOf } from "../result.ts";
 import { dueAt, nextWake, statusOf } from "../run.ts";
 
@@ -44,8 +45,9 @@ describe("a run that is taken from a worker that never let it go", () => {
     const notices = told.said("run.poisoned").notices;
     expect(notices).toMatchObject([{ topic: "run.poisoned", payload: { takeovers: 3, steps: ["a"] } }]);
     expect(statusOf(told.run)).toBe("poison");
-    expect(dueAt(told.run)).toBe(noon); // To be told.
-    expect(dueAt(told.when(delivers(notices[0]?.notice_id ?? "")).run)).toBeNull();
+    expect(dueAt(told.run)).toBeNull();
+    expect(needsOf(told.run)).toEqual(["notice"]);
+    expect(needsOf(told.when(delivers(notices[0]?.notice_id ?? "")).run)).toEqual([]);
   });
 
   it("is counted anew once it has come further", () => {

@@ -128,10 +128,14 @@ function leases(
       return isFree(lease) || lease?.worker === worker ? take(worker, tenant, run) : null;
     },
     claimDue: async (worker, limit, terms = {}) => {
-      const due = timers(tables).filter(
-        ({ at, tenant, run }) => at <= clock.now() && isFree(tables.leases.get(tenant, run)),
-      );
-      return turns(due, limit, terms, loadOf(tables, clock.now())).map(({ tenant, run }) => take(worker, tenant, run));
+      const { offers = [] } = terms;
+      const free = timers(tables).filter(({ tenant, run }) => isFree(tables.leases.get(tenant, run)));
+      const due = free.filter(({ at }) => at !== null && at <= clock.now());
+      const needing = free.filter((timer) => !due.includes(timer) && timer.needs.some((need) => offers.includes(need)));
+      const takeOf = (waiters: readonly Waiter[], most: number): readonly Claim[] =>
+        turns(waiters, most, terms, loadOf(tables, clock.now())).map(({ tenant, run }) => take(worker, tenant, run));
+      const taken = takeOf(due, limit);
+      return [...taken, ...takeOf(needing.toSorted(byName), limit - taken.length)];
     },
     renew: async (claims) => {
       const kept = claims.filter((claim) => !isLost(claim));
@@ -152,12 +156,14 @@ function leases(
         .filter(([, lease]) => !isFree(lease))
         .slice(0, most)
         .map(([run, { prior: _, ...lease }]) => ({ run, ...lease, queue: queueOf(tables, tenant, run) }) as Holding),
-    nextDue: async () => (timers(tables).find(({ at }) => at > clock.now())?.at ?? null) as Instant | null,
+    nextDue: async () =>
+      (timers(tables).find(({ at }) => at !== null && at > clock.now())?.at ?? null) as Instant | null,
   };
 }
 
 interface Timer extends Waiter {
-  readonly at: number;
+  readonly at: number | null;
+  readonly needs: readonly string[];
 }
 
 /** Of every tenant, the earliest first. */
@@ -165,15 +171,20 @@ function timers(tables: Tables): readonly Timer[] {
   const all = tables.rows("timer").sorted();
   return all
     .map(([[tenant, run], { row }]) => {
-      const { due_at: at, queue = queueDefault, priority = 0 } = JSON.parse(row) as TimerRow;
-      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority };
+      const { due_at: at, queue = queueDefault, priority = 0, needs = [] } = JSON.parse(row) as TimerRow;
+      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority, needs };
     })
-    .sort((left, right) => left.at - right.at);
+    .sort((left, right) => (left.at ?? 0) - (right.at ?? 0));
+}
+
+function byName(left: Waiter, right: Waiter): number {
+  return comparePaths([left.tenant, left.run], [right.tenant, right.run]);
 }
 
 function queueOf(tables: Tables, tenant: Tenant, run: string): string | null {
   const timer = tables.row(tenant, "timer", run);
-  return timer === null ? null : ((JSON.parse(timer.row) as TimerRow).queue ?? queueDefault);
+  const { due_at = null, queue = queueDefault } = timer === null ? {} : (JSON.parse(timer.row) as TimerRow);
+  return due_at === null ? null : queue;
 }
 
 /** Of the leases that last. */

@@ -35,10 +35,10 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       return epoch === null ? null : { tenant, run, worker, epoch };
     },
     claimDue: async (worker, limit, terms = {}) => {
-      assertNames(worker, ...(terms.queues ?? []), ...Object.keys(terms.perQueue ?? {}));
+      assertNames(worker, ...(terms.queues ?? []), ...Object.keys(terms.perQueue ?? {}), ...(terms.offers ?? []));
       if (terms.queues?.length === 0) return [];
       const values = [worker, limit, leaseMs, givenNow(), ...termValues(terms)];
-      const taken = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_due", values });
+      const taken = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_some", values });
       return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
     },
     renew: async (all) => {
@@ -84,7 +84,7 @@ type HoldingColumns = readonly [
   until: Instant,
 ];
 
-function termValues({ queues, perQueue = {}, perTenant }: ClaimTerms): readonly Value[] {
+function termValues({ queues, perQueue = {}, perTenant, offers = [] }: ClaimTerms): readonly Value[] {
   const limits = Object.entries(perQueue);
   return [
     queues === undefined ? null : texts(queues),
@@ -92,6 +92,7 @@ function termValues({ queues, perQueue = {}, perTenant }: ClaimTerms): readonly 
       ? [null, null]
       : [texts(limits.map(([queue]) => queue)), longs(limits.map(([, most]) => most))]),
     perTenant ?? null,
+    offers.length === 0 ? null : texts(offers),
   ];
 }
 

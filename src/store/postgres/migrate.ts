@@ -81,6 +81,7 @@ const rights: Readonly<Record<string, string>> = {
   rows: "select, insert, update, delete",
   tally: "select, insert, update",
   due: "select, insert, update, delete",
+  need: "select, insert, delete",
   lease: "select, insert, update, delete",
   blob: "select, insert, delete",
   marker: "select, insert, update",

@@ -80,6 +80,18 @@ create table writ.migration (
   PRIMARY KEY (number)
 );
 
+create table writ.need (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  need text collate "C" not null,
+  queue text collate "C" not null,
+  rank bigint not null,
+  PRIMARY KEY (tenant, run, need)
+) -- row level security forced;
+CREATE INDEX need_of ON writ.need USING btree (need, tenant, run);
+create policy claiming on writ.need to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy own_tenant on writ.need to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
 create table writ.rows (
   tenant text collate "C" not null,
   kind text collate "C" not null,
@@ -560,6 +572,88 @@ begin
     join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.claim_needed(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[])
+ RETURNS TABLE(tenant text, run text, epoch bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "writ.claiming" TO 'yes'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_material TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+  d_tenant text[];
+  d_run text[];
+  d_epoch bigint[];
+begin
+  with waiting as materialized (
+    select distinct x.tenant, x.run, x.queue, x.rank from unnest(offered) o (need)
+    join writ.need x on x.need = o.need
+    where not exists (select from writ.due d where d.tenant = x.tenant and d.run = x.run and d.at <= now_ms)
+      and coalesce((select l.until from writ.lease l where l.tenant = x.tenant and l.run = x.run), 0) <= now_ms
+  ), served as materialized (
+    select w.*, case when w.queue = any (l_queue) then l_most[array_position(l_queue, w.queue)] - (
+      select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
+      where d.queue = w.queue and l.until > now_ms) end as q_room
+    from waiting w where of_queues is null or w.queue = any (of_queues)
+  ), turn as materialized (
+    select s.*, row_number() over (partition by s.tenant order by s.rank, s.run) as n
+    from served s where coalesce(s.q_room, 1) > 0
+  ), fair as materialized (
+    select t.*, row_number() over (partition by t.queue order by t.n, t.tenant, t.run) as q from turn t
+    where t.n <= most and t.n <= coalesce(per_tenant - (
+      select count(*) from writ.lease l where l.tenant = t.tenant and l.until > now_ms), most)
+  ), free as materialized (
+    select f.tenant, f.run, f.n, h.epoch from fair f
+    join writ.head h on h.tenant = f.tenant and h.run = f.run
+    where f.q <= coalesce(f.q_room, f.q)
+    order by f.n, f.tenant, f.run limit most
+    for no key update of h skip locked
+  )
+  select array_agg(f.tenant order by f.n, f.tenant, f.run), array_agg(f.run order by f.n, f.tenant, f.run),
+         array_agg(coalesce(f.epoch, 0) + 1 order by f.n, f.tenant, f.run)
+  into d_tenant, d_run, d_epoch from free f;
+  if d_run is null then
+    return;
+  end if;
+  return query
+    with given as (
+      insert into writ.lease as l (tenant, run, epoch, worker, until, since)
+      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms, now_ms
+      from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
+      on conflict on constraint lease_pkey do update
+      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker, since = excluded.since
+      where l.until <= now_ms
+      returning l.tenant, l.run, l.epoch
+    ), moved as (
+      update writ.head h set epoch = g.epoch from given g where h.tenant = g.tenant and h.run = g.run
+      returning h.tenant, h.run, h.epoch
+    )
+    select m.tenant, m.run, m.epoch from unnest(d_tenant, d_run) with ordinality x (tenant, run, n)
+    join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[])
+ RETURNS TABLE(tenant text, run text, epoch bigint)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  taken bigint;
+begin
+  return query select c.tenant, c.run, c.epoch
+    from writ.claim_due(by_worker, most, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant) c;
+  get diagnostics taken = row_count;
+  if taken < most and offered is not null then
+    return query select c.tenant, c.run, c.epoch from writ.claim_needed(
+      by_worker, most - taken, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, offered) c;
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[])
  RETURNS bigint
  LANGUAGE plpgsql
@@ -673,6 +767,24 @@ begin
   now_ms := coalesce(given_now, writ.now_ms());
   select d.at into due from writ.due d where d.at > now_ms order by d.at limit 1;
   return next;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.note_needs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op <> 'INSERT' then
+    delete from writ.need n where n.tenant = old.tenant and n.run = old.key;
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into writ.need (tenant, run, need, queue, rank)
+    select new.tenant, new.key, x.need, coalesce(new.row::json ->> 'queue', 'default'),
+           -coalesce((new.row::json ->> 'priority')::bigint, 0)
+    from json_array_elements_text(new.row::json -> 'needs') x (need)
+    on conflict do nothing;
+  end if;
+  return null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.now_ms()

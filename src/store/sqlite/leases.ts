@@ -1,8 +1,9 @@
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
-import { type Load, turns } from "../../core/turns.ts";
+import { type Load, turns, type Waiter } from "../../core/turns.ts";
 import type { Context } from "./context.ts";
+import type { Place, Statements } from "./statements.ts";
 
 type Leases = Pick<
   Store,
@@ -39,9 +40,14 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
     },
     claimDue: async (worker, limit, terms = {}) => {
       assertNames(worker);
+      const takeOf = (waiters: readonly Waiter[], most: number): readonly Claim[] =>
+        turns(waiters, most, terms, loadOf(terms))
+          .map(({ tenant, run }) => take(worker, tenant, run))
+          .filter((claim) => claim !== null);
       return group.join("soft", () => {
-        const due = turns(statements.due.all(clock.now()), limit, terms, loadOf(terms));
-        return due.map(({ tenant, run }) => take(worker, tenant, run)).filter((claim) => claim !== null);
+        const taken = takeOf(dueOf(statements, clock.now(), limit), limit);
+        const left = limit - taken.length;
+        return left === 0 ? taken : [...taken, ...takeOf(needing(statements, clock.now(), terms), left)];
       });
     },
     renew: (all) => group.join("soft", () => all.filter((claim) => !renew(claim))),
@@ -55,6 +61,37 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
     },
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
   };
+}
+
+/** The longest due first. Of each place as many as could be taken: whoever comes after them there has a later turn. */
+function dueOf(statements: Statements, now: Instant, most: number): readonly Waiter[] {
+  const due: (Waiter & { readonly at: number })[] = [];
+  const next = ({ tenant, queue, rank }: Place) => statements.nextPlace.get(tenant, queue, rank);
+  const before: Place = { tenant: "" as Tenant, queue: "", rank: 0 };
+  for (let place = next(before); place !== undefined; place = next(place)) {
+    const { tenant, queue, rank } = place;
+    for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most))
+      due.push({ tenant, run, queue, priority: -rank, at });
+  }
+  return due.sort((left, right) => left.at - right.at || byName(left, right));
+}
+
+/** Those that are not due, but need something that is offered. */
+function needing(statements: Statements, now: Instant, { offers = [] }: ClaimTerms): readonly Waiter[] {
+  const found: Waiter[] = [];
+  if (offers.length === 0) return found;
+  const next = (after: string) => statements.nextNeeds.get(after)?.needs;
+  for (let needs = next(""); needs !== undefined; needs = next(needs)) {
+    const isOffered = (JSON.parse(needs) as readonly string[]).some((need) => offers.includes(need));
+    if (isOffered) found.push(...statements.needing.all(needs, now));
+  }
+  return found.sort(byName);
+}
+
+/** By bytes, as the file has them. */
+function byName(left: Waiter, right: Waiter): number {
+  const order = (some: string, other: string) => Buffer.compare(Buffer.from(some), Buffer.from(other));
+  return order(left.tenant, right.tenant) || order(left.run, right.run);
 }
 
 function markers({ statements, group, read }: Context, boot: string): Pick<Leases, "mark" | "marked" | "boot"> {

@@ -149,3 +149,8 @@ CREATE TABLE timer (
 ) strict, without rowid;
 
 CREATE INDEX timer_due_at on timer (row ->> 'due_at', tenant);
+
+CREATE INDEX timer_needs on timer (row ->> 'needs') where row ->> 'needs' is not null;
+
+CREATE INDEX timer_place on timer (tenant, coalesce(row ->> 'queue', 'default'), -coalesce(row ->> 'priority', 0), row ->> 'due_at')
+where row ->> 'due_at' is not null;

@@ -76,7 +76,29 @@ function journal(prepare: Prepare) {
   };
 }
 
-const queue = `case when timer.key is null then null else coalesce(timer.row ->> 'queue', '${queueDefault}') end`;
+const place = {
+  queue: `coalesce(timer.row ->> 'queue', '${queueDefault}')`,
+  rank: "-coalesce(timer.row ->> 'priority', 0)",
+  at: "timer.row ->> 'due_at'",
+} as const;
+
+const queue = `case when ${place.at} is null then null else ${place.queue} end`;
+
+/** The first place that is beyond another in one of its parts. */
+const placeWhere = (condition: string) =>
+  `select * from (
+     select timer.tenant, ${place.queue} as queue, ${place.rank} as rank from timer indexed by timer_place
+     where ${place.at} is not null and ${condition} order by timer.tenant, ${place.queue}, ${place.rank} limit 1
+   )`;
+
+const needs = "timer.row ->> 'needs'";
+
+/** Where due runs of one tenant wait, the lowest rank first. */
+export interface Place {
+  readonly tenant: Tenant;
+  readonly queue: string;
+  readonly rank: number;
+}
 
 function leases(prepare: Prepare) {
   return {
@@ -88,12 +110,31 @@ function leases(prepare: Prepare) {
        where until <= ?5 or worker = excluded.worker
        returning epoch`,
     ),
-    due: prepare<Waiter>(
-      `select timer.tenant, timer.key as run, ${queue} as queue, coalesce(timer.row ->> 'priority', 0) as priority
-       from timer indexed by timer_due_at
+    // From place to place by the index, so that a claim costs what it takes and not what waits.
+    nextPlace: prepare<Place>(
+      [
+        placeWhere(`timer.tenant = ?1 and ${place.queue} = ?2 and ${place.rank} > ?3`),
+        placeWhere(`timer.tenant = ?1 and ${place.queue} > ?2`),
+        placeWhere("timer.tenant > ?1"),
+      ].join(" union all ") + " limit 1",
+    ),
+    dueAt: prepare<{ readonly run: RunId; readonly at: number }>(
+      `select timer.key as run, ${place.at} as at from timer indexed by timer_place
        left join lease on lease.tenant = timer.tenant and lease.run = timer.key
-       where timer.row ->> 'due_at' <= ?1 and coalesce(lease.until, 0) <= ?1
-       order by timer.row ->> 'due_at', timer.tenant, timer.key`,
+       where ${place.at} is not null and timer.tenant = ?1 and ${place.queue} = ?2 and ${place.rank} = ?3
+         and ${place.at} <= ?4 and coalesce(lease.until, 0) <= ?4
+       order by ${place.at}, timer.key limit ?5`,
+    ),
+    nextNeeds: prepare<{ readonly needs: string }>(
+      `select ${needs} as needs from timer indexed by timer_needs
+       where ${needs} is not null and ${needs} > ? order by ${needs} limit 1`,
+    ),
+    needing: prepare<Waiter>(
+      `select timer.tenant, timer.key as run, ${place.queue} as queue, -(${place.rank}) as priority
+       from timer indexed by timer_needs
+       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
+       where ${needs} is not null and ${needs} = ?1
+         and coalesce(${place.at} > ?2, true) and coalesce(lease.until, 0) <= ?2`,
     ),
     held: prepare<Pick<Waiter, "tenant"> & { readonly queue: string | null }>(
       `select lease.tenant, ${queue} as queue from lease

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { RunId, Tenant } from "../../core/id.ts";
+import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import type { TimerRow } from "../../core/rows.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import type { FakeClock } from "../clock.ts";
-import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs, order } from "./law.ts";
+import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs, order, row } from "./law.ts";
 
 export const claiming: readonly Law[] = [
   {
@@ -235,6 +235,41 @@ export const claiming: readonly Law[] = [
     },
   },
   {
+    title: "hands out a run that needs something to whoever offers it, after what is due, and to others when it is due",
+    holds: async (store, clock) => {
+      const soon = (clock.now() + 10) as Instant;
+      await queued(store, clock, {
+        mail: { due_at: null, needs: ["a@1", "notice"] },
+        fax: { due_at: soon, needs: ["b@1"] },
+        plain: {},
+      });
+      assert.deepEqual(await due(store, 9, { offers: ["c@1"] }), ["plain"]);
+      assert.deepEqual(await due(store, 9), []);
+      assert.equal(await store.nextDue(), soon);
+      assert.deepEqual(await due(store, 9, { offers: ["notice", "b@1"] }), ["fax", "mail"]);
+      assert.deepEqual(await due(store, 9, { offers: ["notice", "b@1"] }), []);
+      clock.advance(leaseMs);
+      assert.deepEqual((await due(store, 9)).toSorted(), ["fax", "plain"]);
+      assert.deepEqual(await due(store, 9, { offers: ["a@1"], queues: ["print"] }), []);
+      assert.deepEqual(await due(store, 9, { offers: ["a@1"], perTenant: 2 }), []);
+      assert.deepEqual(await due(store, 9, { offers: ["a@1"], perTenant: 3 }), ["mail"]);
+    },
+  },
+  {
+    title: "forgets what a run needed",
+    holds: async (store, clock) => {
+      await queued(store, clock, {
+        [hire]: { due_at: null, needs: ["a@1"] },
+        [order]: { due_at: null, needs: ["a@1"] },
+      });
+      const timer = { table: "timer", key: hire, was: "any" } as const;
+      await landed(store, { at: 1, puts: [{ ...timer, row: row({ due_at: null, needs: ["b@1"] }) }] });
+      await landed(store, { run: order, at: 1, puts: [{ ...timer, key: order, row: null }] });
+      assert.deepEqual(await due(store, 9, { offers: ["a@1"] }), []);
+      assert.deepEqual(await due(store, 9, { offers: ["b@1"] }), [hire]);
+    },
+  },
+  {
     title: "says who holds which run of a tenant, of what queue, since when and for how long",
     holds: async (store, clock) => {
       await queued(store, clock, { [hire]: { queue: "mail" } });
@@ -291,11 +326,11 @@ async function timers(
 async function queued(
   store: Store,
   clock: FakeClock,
-  places: Readonly<Record<string, Pick<TimerRow, "queue" | "priority">>>,
+  places: Readonly<Record<string, Partial<TimerRow>>>,
 ): Promise<void> {
   for (const [run, place] of Object.entries(places)) {
-    const row = JSON.stringify({ due_at: clock.now(), ...place });
-    await landed(store, { run: run as RunId, puts: [{ table: "timer", key: run, was: "any", row }] });
+    const timer = { table: "timer", key: run, was: "any", row: row({ due_at: clock.now(), ...place }) } as const;
+    await landed(store, { run: run as RunId, puts: [timer] });
   }
 }
 

@@ -66,7 +66,7 @@ export async function claimed(store: Store, worker: WorkerId = ana, run: RunId =
 }
 
 /** A row as JSON text. Stores look into rows only for the fields that are indexed. */
-export function row(fields: Readonly<Record<string, string | number | null>>): string {
+export function row(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(fields);
 }
 
