@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { stories } from "../crash/commands.ts";
 import { scenarios } from "../crash/scenarios.ts";
 import { partNames } from "../crash/wanted.ts";
+import { expressionLimits } from "../src/core/expression.ts";
 import { faults } from "../src/core/fault.ts";
 import { planLimits } from "../src/core/plan.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
@@ -69,6 +70,15 @@ function limitsPage(): string {
     depth: "levels of it",
     nodes: "values in it",
   });
+  const expression = section(expressionLimits, {
+    length: "characters of an expression",
+    nodes: "parts of it",
+    depth: "levels of it",
+    list: "values it may list",
+    arguments: "arguments of a call in it",
+    pattern: "instructions that a pattern in it becomes",
+    fuel: "steps that an answer may take: one for each part and each entry that is looked at, one for 64 characters of a text, more where a pattern is matched",
+  });
   const engine = section(defaultLimits, {
     concurrency: "handlers running at once in one process; more wait for their turn",
     outputBytes: "bytes of an output, as JSON",
@@ -88,6 +98,8 @@ function limitsPage(): string {
     plan,
     "## Of a value\n\nBeyond them a call is rejected or failed with `LIMIT_EXCEEDED`. They are the same everywhere.\n",
     values,
+    "## Of an expression\n\nBeyond them it cannot be read, or has no answer, and what asks it refuses. They are the same everywhere.\n",
+    expression,
     "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
     engine,
   ].join("\n");

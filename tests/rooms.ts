@@ -26,6 +26,13 @@ export const rooms: readonly Room[] = [
     node: [],
   },
   {
+    name: "expression",
+    about: "the interpreters: conditions as text, answered from the data they are given, in a time that is known",
+    rooms: ["core"],
+    packages: ["@marcbachmann/cel-js"],
+    node: [],
+  },
+  {
     name: "schema",
     about: "the readers: JSON Schema and Standard Schema behind core's port",
     rooms: ["core"],
@@ -63,7 +70,7 @@ export const rooms: readonly Room[] = [
   {
     name: "engine",
     about: "the clerk who walks a call along the road",
-    rooms: ["core", "policy", "store/rehearsal"],
+    rooms: ["core", "policy", "expression", "store/rehearsal"],
     packages: [],
     node: ["node:crypto"],
   },
@@ -77,7 +84,7 @@ export const rooms: readonly Room[] = [
   {
     name: "testing",
     about: "the rehearsal room, open to the public",
-    rooms: ["core", "engine", "policy", "schema", "store/memory"],
+    rooms: ["core", "engine", "policy", "expression", "schema", "store/memory"],
     packages: [],
     node: "any",
   },
@@ -87,6 +94,7 @@ export const rooms: readonly Room[] = [
     rooms: [
       "core",
       "policy",
+      "expression",
       "schema",
       "store/memory",
       "store/rehearsal",
