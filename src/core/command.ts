@@ -1,5 +1,16 @@
 import type { Mode } from "./effect.ts";
-import type { BoxVersion, Cause, InFlight, Notice, Parent, Pin, Request, StepEvent, Takeover } from "./event.ts";
+import type {
+  BoxVersion,
+  Cause,
+  InFlight,
+  Notice,
+  Parent,
+  Pin,
+  Request,
+  StateChange,
+  StepEvent,
+  Takeover,
+} from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -26,6 +37,8 @@ export type Command = { readonly now: Instant } & (
       readonly correlation_id: string;
       readonly trace_id: string;
       readonly parent?: Parent;
+      readonly project?: string;
+      readonly session?: string;
     }
   | { readonly type: "propose"; readonly step: PlanStep; readonly pin: Pin | null }
   | { readonly type: "close" }
@@ -46,6 +59,8 @@ export type Command = { readonly now: Instant } & (
       readonly reuse: ReuseTerms | null;
       readonly errands: readonly Errand[];
       readonly notices: readonly Notice[];
+      /** Null: no slice is declared here. */
+      readonly state: StateFact | null;
       /** For the jitter of a retry. */
       readonly dice: number;
       readonly in_flight: readonly StepId[];
@@ -120,6 +135,20 @@ export interface Grant {
   /** A `started` fact stands in the journal; without one, running is live information only. */
   readonly recorded: boolean;
   readonly proposal: Proposal;
+}
+
+/** What a call would make of its project's state, as that is when the call's end is judged. */
+export interface StateFact {
+  /** The version that the call worked on. */
+  readonly base: number;
+  /** What it leaves if it ends well; null: nothing. */
+  readonly change: StateChange | null;
+  /** What it leaves if it fails; null: nothing. */
+  readonly logged: StateChange | null;
+  /** Where others have changed what it had read or written; null: nowhere. */
+  readonly quarrel: string | null;
+  /** Why state does not take it; null: it does. */
+  readonly flaw: Fault | null;
 }
 
 /** How a handler ended. */

@@ -2,9 +2,10 @@ import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { Patch } from "./patch.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
-import type { SignalRow } from "./rows.ts";
+import type { SignalRow, StatePoint } from "./rows.ts";
 import type { Cost } from "./tool.ts";
 
 /** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */
@@ -37,6 +38,10 @@ export type RunEvent =
       readonly trace_id: string;
       /** Present if a step of another run asked for this one. */
       readonly parent?: Parent;
+      /** Whose state it works on. Absent: that of its origin, which is nobody else's. */
+      readonly project?: string;
+      /** Absent: none. */
+      readonly session?: string;
     }
   | { readonly type: "run.closed" }
   | {
@@ -52,6 +57,17 @@ export type RunEvent =
   /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
   | { readonly type: "run.poisoned"; readonly notices: readonly Notice[] }
   | { readonly type: "notice.delivered"; readonly notice_id: string };
+
+/** A version of a project's state: what a call left of its draft, and what that was laid upon. */
+export interface StateChange {
+  readonly project: string;
+  /** Its row has this version from here on. */
+  readonly version: number;
+  readonly commit: string;
+  /** Where the version before this one is told; null: nothing was there. */
+  readonly upon: StatePoint | null;
+  readonly patch: Patch;
+}
 
 /** A worker took the run from one that never let it go. Together they are the evidence against a run that kills its workers. */
 export interface Takeover {
@@ -120,6 +136,9 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly warning?: string;
       /** What a wait was for: from here on the signal's row has this version. */
       readonly signal?: Taken;
+      /** The version of the project's state that it worked on. */
+      readonly base?: number;
+      readonly state?: StateChange;
     }
   | {
       readonly type: "step.failed";
@@ -140,6 +159,9 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly heartbeat?: Json;
       /** The end of the run that it asked for. */
       readonly signal?: Taken;
+      readonly base?: number;
+      /** What it had said to logs. */
+      readonly state?: StateChange;
     }
   | {
       readonly type: "step.cancelled";

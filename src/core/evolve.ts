@@ -100,6 +100,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
       act: null,
       world: null,
       heartbeat: null,
+      checkpoint: null,
     }),
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);

@@ -50,6 +50,24 @@ export const faults = {
   CONFIRMATION_FAILED: { tries: 1, exit: 4, about: "the world no longer matches the recorded act" },
   ASSERTION_FAILED: { tries: 1, exit: 4, about: "an assertion of the plan does not hold" },
 
+  // State did not take what the call made of it. Nothing of the call is left.
+  STATE_INVALID: { tries: 1, exit: 4, about: "an entry does not fit its slice, or nothing takes the event" },
+  STATE_FORBIDDEN: {
+    tries: 1,
+    exit: 4,
+    about: "the tool's effect or the slice's policy does not let it be changed so",
+  },
+  REDUCER_FAILED: { tries: 1, exit: 4, about: "a reducer threw" },
+  STATE_CONFLICT: {
+    tries: 1000,
+    baseMs: 1,
+    capMs: 250,
+    exit: 4,
+    about: "others changed what the call had read or written; it is run again",
+  },
+  STATE_AFTER_ACT: { tries: 1, exit: 4, about: "the act happened, but state does not take what it says" },
+  SLICE_CHANGED: { tries: 1, exit: 4, about: "a slice is on record with another version or shape, or is gone" },
+
   // It ran and went wrong.
   TOOL_FAILED: { tries: 1, exit: 4, about: "the tool threw something it did not name" },
   TOOL_TIMEOUT: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "the tool did not answer in its time" },

@@ -1,5 +1,5 @@
 import { assert } from "./assert.ts";
-import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
+import type { BoxVersion, Event, Notice, Provenance, Request, StateChange } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import { needsOf } from "./need.ts";
@@ -8,6 +8,7 @@ import type {
   LedgerRow,
   NoticeRow,
   OutcomeRow,
+  ProjectRow,
   RequestRow,
   RunRow,
   SignalRow,
@@ -42,6 +43,7 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
   if ("ledger" in event && event.ledger && !event.ledger.superseded)
     puts.push(ledgerPut(after, event.step_id, event.ledger.version));
   if ("gate_id" in event && event.type !== "gate.contested") puts.push(gatePut(after, event.gate_id));
+  if ("state" in event && event.state) puts.push(projectPut(after.id, event.state, position));
   switch (event.type) {
     case "run.accepted":
       if (event.request !== null) {
@@ -132,6 +134,11 @@ function ledgerPut(after: Run, step_id: StepId, version: number): Put {
     usable: act.usable,
   };
   return put("ledger", call.key, over(version), row);
+}
+
+function projectPut(run_id: RunId, { project, version, commit }: StateChange, position: number): Put {
+  const row: ProjectRow = { run_id, position, commit };
+  return put("project", project, over(version), row);
 }
 
 function gatePut(after: Run, gate_id: GateId): Put {

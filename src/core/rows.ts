@@ -132,6 +132,17 @@ export interface NoticeRow {
   readonly position: number;
 }
 
+/** An event that tells a version of a project's state. */
+export interface StatePoint {
+  readonly run_id: RunId;
+  readonly position: number;
+  /** No two are alike, so that nobody takes one that the store has lost for the one that came in its place. */
+  readonly commit: string;
+}
+
+/** Where a project's state is told; its version is the row's. Key: projectOf the runs that work on it. */
+export type ProjectRow = StatePoint;
+
 /** An artifact, where to find it and what it was made from. Key: outcome id. */
 export interface OutcomeRow {
   readonly outcome_id: string;

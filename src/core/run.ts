@@ -28,6 +28,9 @@ export interface Run {
   readonly request: Request | null;
   /** Null: nobody but its principal asked for it. */
   readonly parent: Parent | null;
+  /** Whose state it works on; null: its origin's. */
+  readonly project: string | null;
+  readonly session: string | null;
   readonly tools: Readonly<Record<string, Pin>>;
   readonly deadline_at: Instant | null;
   readonly queue: string;
@@ -93,6 +96,8 @@ export function draftOf(run: Run): MutableRun {
     context: run.context,
     request: run.request,
     parent: run.parent,
+    project: run.project,
+    session: run.session,
     tools: run.tools,
     deadline_at: run.deadline_at,
     queue: run.queue,
@@ -159,6 +164,8 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     context: {},
     request: null,
     parent: null,
+    project: null,
+    session: null,
     tools: {},
     deadline_at: null,
     queue: queueDefault,
@@ -200,6 +207,11 @@ export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
   const step = findStep(run, of.step_id);
   assert(step !== undefined, "a fact of a run is about one of its steps");
   return step;
+}
+
+/** The key of the state that a run works on. No name of a project is like that of a run's own. */
+export function projectOf({ project, origin }: Pick<Run, "project" | "origin">): string {
+  return project === null ? `run:${origin}` : `project:${project}`;
 }
 
 /** Who asked for a step: its run's principal, but whoever wanted something undone for the undoing of it. */

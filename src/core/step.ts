@@ -27,6 +27,16 @@ export interface Step {
   readonly world: World | null;
   /** What its last attempt said with a sign of life before it failed, or was not heard of any more. */
   readonly heartbeat: Json | null;
+  /** The project's state before and after its last attempt; null: no attempt has ended that could have seen any. */
+  readonly checkpoint: Checkpoint | null;
+}
+
+/** Where a call stands in the versions of its project's state. */
+export interface Checkpoint {
+  readonly before: number;
+  readonly after: number;
+  /** Of the event that says so. */
+  readonly position: number;
 }
 
 /** A step that nobody else has seen yet. */
@@ -48,6 +58,7 @@ export function copyOf(step: Step): MutableStep {
     act: step.act,
     world: step.world,
     heartbeat: step.heartbeat,
+    checkpoint: step.checkpoint,
   };
 }
 

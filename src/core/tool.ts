@@ -2,6 +2,7 @@ import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Schema } from "./schema.ts";
+import type { DraftOf, SliceOf, SliceShape } from "./slice.ts";
 
 /** What can be called. Data first: everything but the functions decides something in the law. */
 export interface Tool {
@@ -68,6 +69,12 @@ export interface ToolContext {
   child(plan: Json, context?: JsonObject): void;
   /** A message to be delivered after commit, at least once, under a stable id. */
   notice(topic: string, payload: Json): void;
+  /** A slice of the project's state: a tool that writes changes its own draft of it, all others look. */
+  slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): DraftOf<Entry, Shape>;
+  /** Changes the slices that have a reducer for the event: at once where the tool writes, when it commits where it acts. */
+  dispatch(event: string, payload: Json): void;
+  /** Chance in [0, 1), the same for the same attempt of the same step whoever runs it. */
+  random(): number;
 }
 
 /** What is asked of the world about an act in doubt, or about a recorded one. */

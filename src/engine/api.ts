@@ -8,6 +8,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
+import type { Slice, SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Failpoints } from "./failpoint.ts";
@@ -32,6 +33,8 @@ export interface EngineOptions {
   /** Or the promise of one, from a store that has to be connected to first. */
   readonly store: Store | Promise<Store>;
   readonly tools: readonly Tool[];
+  /** The parts of a project's state, made by defineSlice. */
+  readonly slices?: readonly Slice[];
   readonly tenants?: Readonly<Record<string, TenantSettings>>;
   /** More guards, put behind the standing ones. */
   readonly guards?: readonly Guard[];
@@ -66,6 +69,10 @@ export interface SubmitOptions extends As {
   readonly priority?: number;
   readonly correlationId?: string;
   readonly traceId?: string;
+  /** Runs of one project share its state. Default: the run has a state of its own. */
+  readonly project?: string;
+  /** A scope inside the project. */
+  readonly session?: string;
 }
 
 export interface SignalOptions extends As {
@@ -238,6 +245,15 @@ export type SimulatedStep =
   /** Something it depends on is only known once it has really run. */
   | { readonly would: "unknown"; readonly why: string };
 
+/** Whose state is meant: a project's, or that which a run works on. */
+export type StateOf = { readonly project: string; readonly session?: string } | { readonly runId: string };
+
+/** State at one version, to look at. It stays as it is, whatever happens meanwhile. */
+export interface StateView {
+  readonly version: number;
+  slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
+}
+
 /** One straight road, seen from outside. */
 export interface Engine {
   submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
@@ -247,6 +263,9 @@ export interface Engine {
   /** Checks a plan without running it. */
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
   simulate(plan: unknown, options: SubmitOptions & { readonly reads?: "recorded" | "none" }): Promise<Simulation>;
+
+  /** A project's state as it is now, or that of a run that has its own. */
+  state(options: As & StateOf): Promise<StateView>;
 
   /** Sends what a step waits for. If none does yet, it is kept for the first that will. */
   signal(key: string, payload: Json, options: SignalOptions): Promise<Reception>;

@@ -1,7 +1,7 @@
 import type { Charged, Event, SignalSent } from "../core/event.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
 import { versionAfter } from "../core/judge.ts";
-import type { LedgerRow, SignalRow } from "../core/rows.ts";
+import type { LedgerRow, ProjectRow, SignalRow } from "../core/rows.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
@@ -164,9 +164,9 @@ async function hasNewOwner(
   put: Put,
   found: StoredRow | null,
 ): Promise<boolean> {
-  const shared = put.table === "ledger" || put.table === "signal";
+  const shared = put.table === "ledger" || put.table === "signal" || put.table === "project";
   if (!shared || found === null || found.version <= versionAfter(put)) return false;
-  const owner = (JSON.parse(found.row) as LedgerRow | SignalRow).run_id;
+  const owner = (JSON.parse(found.row) as LedgerRow | SignalRow | ProjectRow).run_id;
   const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
   if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
   const made = refold(tenant, owner, await opened(store, new Journal(tenant, owner), theirs)).get(

@@ -2,23 +2,34 @@ import { modes } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
+import type { Slice } from "../core/slice.ts";
 import { isQueue, queueRule } from "../core/turns.ts";
 import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools tenants guards work worker strictPlans durability limits onNotice".split(" "),
+  ..."store tools slices tenants guards work worker strictPlans durability limits onNotice".split(" "),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
 ];
 const durabilities = ["every", "power", "process"];
 
 /** Refuses settings that would silently mean something else than they say. Every reason at once. */
 export function assertOptions(options: EngineOptions & Pick<Ports, "store">): void {
-  const { store, tools, durability = "power", guards = [], tenants = {}, limits = {}, worker = {} } = options;
+  const {
+    store,
+    tools,
+    slices = [],
+    durability = "power",
+    guards = [],
+    tenants = {},
+    limits = {},
+    worker = {},
+  } = options;
   const reasons = [
     ...unknown(options, known, "option"),
     ...unless(typeof store?.append === "function", 'store is missing; pass one, such as sqlite("writ.db")'),
     ...unless(Array.isArray(tools), "tools must be a list of tools made by defineTool"),
+    ...sliceProblems(slices),
     ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...unless(
       Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),
@@ -30,6 +41,14 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
   ];
   if (reasons.length > 0)
     throw new FaultError(fault("CONFIG_INVALID", `the engine was not opened: ${reasons.join("; ")}`, { reasons }));
+}
+
+function sliceProblems(slices: unknown): readonly string[] {
+  if (!Array.isArray(slices) || slices.some((slice) => typeof slice?.entry?.parse !== "function"))
+    return ["slices must be a list of slices made by defineSlice"];
+  const names = slices.map(({ name }: Slice) => name);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  return unless(twice.length === 0, `two slices are called ${twice.join(", ")}; give each its own name`);
 }
 
 /** A mode that nobody knows must not pass for one that forbids nothing, nor a text for a list of tools. */

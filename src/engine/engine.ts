@@ -24,6 +24,7 @@ import type {
   ResolveOptions,
   RunHandle,
   SignalOptions,
+  StateView,
   SubmitOptions,
 } from "./api.ts";
 import { auditRun, auditTenant } from "./audit.ts";
@@ -38,10 +39,12 @@ import { load } from "./load.ts";
 import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
+import { Projects } from "./projects.ts";
 import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
+import { stateOf } from "./state-view.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
 import { systemDice, systemIds, systemStopwatch, systemTimers } from "./system.ts";
@@ -76,6 +79,8 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, terms),
     toolbox,
     tenants: new Tenants(options.tenants ?? {}),
+    slices: options.slices ?? [],
+    projects: new Projects(store),
     guards: [...standingGuards, ...(options.guards ?? [])],
     durability: options.durability ?? "power",
     limits: { ...defaultLimits, ...options.limits },
@@ -137,6 +142,10 @@ class WritEngine implements Engine {
     const options = readOptions(given);
     const checked = readPlan(this.#ports, plan, options.context, this.#strict);
     return simulate(this.#ports, checked, principal, options);
+  }
+
+  state(options: Parameters<Engine["state"]>[0]): Promise<StateView> {
+    return stateOf(this.#ports, principalOf(options.principal), options);
   }
 
   async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<Reception> {

@@ -3,7 +3,9 @@ import type { Notice } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId, StepId } from "../core/id.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { randomFrom } from "../core/random.ts";
 import type { Cost, Tool, ToolContext } from "../core/tool.ts";
+import type { Desk } from "./desk.ts";
 import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import { thrown } from "./thrown.ts";
@@ -28,7 +30,12 @@ interface Errand {
 export interface Work {
   readonly tool: Tool;
   readonly handler: (context: ToolContext) => Promise<unknown>;
-  readonly context: Omit<ToolContext, "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal">;
+  readonly context: Omit<
+    ToolContext,
+    "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal" | "slice" | "dispatch" | "random"
+  >;
+  /** Null: there is no state to work on. */
+  readonly desk: Desk | null;
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
@@ -127,7 +134,7 @@ class Attempt implements Running {
     let value: unknown;
     let failure: Ending | null = null;
     try {
-      value = await this.#work.handler(new Context(this.#work.context, this, this.#log));
+      value = await this.#work.handler(new Context(this.#work, this, this.#log));
     } catch (error) {
       failure = this.#failure(error);
     }
@@ -179,9 +186,12 @@ class Context implements ToolContext {
   readonly errand: ToolContext["errand"];
   readonly child: ToolContext["child"];
   readonly notice: ToolContext["notice"];
+  readonly slice: ToolContext["slice"];
+  readonly dispatch: ToolContext["dispatch"];
+  readonly random: ToolContext["random"];
   readonly #attempt: Attempt;
 
-  constructor(given: Work["context"], attempt: Attempt, log: Log) {
+  constructor({ context: given, desk }: Work, attempt: Attempt, log: Log) {
     this.key = given.key;
     this.run_id = given.run_id;
     this.plan_id = given.plan_id;
@@ -196,9 +206,26 @@ class Context implements ToolContext {
     this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
     this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
     this.notice = (topic, payload) => log.addNotice(topic, payload);
+    this.slice = (slice) => deskFor(desk).slice(slice) as never;
+    this.dispatch = (event, payload) => deskFor(desk).dispatch(event, payload);
+    this.random = randomOf(given);
     this.#attempt = attempt;
     Object.defineProperty(this, "signal", Context.#signal);
   }
+}
+
+function deskFor(desk: Desk | null): Desk {
+  if (desk !== null) return desk;
+  throw new FaultError(fault("STATE_FORBIDDEN", "this engine has no slices; give them to createEngine"));
+}
+
+/** Derived from the call, so that nothing of it needs to be recorded. */
+function randomOf({ run_id, step_id, attempt }: Work["context"]): () => number {
+  let next: (() => number) | null = null;
+  return () => {
+    next ??= randomFrom(`${run_id}/${step_id}/${attempt}`);
+    return next();
+  };
 }
 
 function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {

@@ -217,6 +217,7 @@ export class Holds {
 
   /** Others have written: whoever is held may have been cancelled or approved. One that cannot be read stops no other. */
   async refresh(): Promise<void> {
+    this.#ports.projects.doubtAll();
     const held = this.all();
     const positions = held.length === 0 ? [] : await this.#ports.store.positions(this.claims());
     for (const [index, one] of held.entries())

@@ -216,6 +216,7 @@ export class Mailbox {
 
   #landed(batch: Batch, head: Uint8Array, flush: Entry["flush"]): void {
     this.#run = batch.after;
+    this.#tell(batch);
     if (flush === "hard") {
       this.#onDisk = batch.after.position;
       this.#synced = this.#onDisk;
@@ -228,6 +229,13 @@ export class Mailbox {
     for (const [index, letter] of batch.letters.entries()) letter.answer(batch.decisions[index] as Decision);
   }
 
+  /** Whoever works on the same project sees what came of it. */
+  #tell({ before, events, after: { tenant, id: run_id } }: Batch): void {
+    for (const [index, event] of events.entries())
+      if ("state" in event && event.state)
+        this.#ports.projects.landed(tenant, event.state, { run_id, position: before.position + index + 1 });
+  }
+
   /** A failed condition is the next command. */
   async #lost(batch: Batch, landing: Landing & { landed: false }): Promise<void> {
     switch (landing.why) {
@@ -235,12 +243,19 @@ export class Mailbox {
         throw new Fenced("the run is held by another worker now");
       case "position":
         // What was not synced is gone, and the store with what it knows is right: as after a crash, only that we live.
-        if (landing.position < this.#run.position && landing.position >= this.#synced)
+        if (landing.position < this.#run.position && landing.position >= this.#synced) {
+          this.#ports.projects.doubtAll();
           throw new Fenced("the store has lost what it had not synced");
+        }
         if (!(await this.#catchUp())) throw this.#journal.broken(landing.position);
         this.#letters.unshift(...batch.letters);
         return;
       case "row":
+        if (landing.table === "project") {
+          await this.#ports.projects.catchUp(this.#run.tenant, landing.key);
+          this.#letters.unshift(...batch.letters);
+          return;
+        }
         if (this.#superseded(batch, landing)) return;
         throw new RowLost(landing);
       default:
@@ -332,7 +347,11 @@ export interface Loaded {
 
 function travelsAlone({ events, checks }: Decision): boolean {
   return (
-    checks.length > 0 || events.some((event) => ("ledger" in event && event.ledger !== null) || isAboutSignal(event))
+    checks.length > 0 ||
+    events.some(
+      (event) =>
+        ("ledger" in event && event.ledger !== null) || ("state" in event && event.state) || isAboutSignal(event),
+    )
   );
 }
 

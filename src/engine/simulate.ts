@@ -36,6 +36,7 @@ export async function simulate(
     store,
     leases: real.leases.on(store),
     toolbox: new Toolbox(tools),
+    projects: real.projects.on(store),
     tenants: real.tenants.rehearsing(),
     onNotice: null,
     failpoint: () => {},

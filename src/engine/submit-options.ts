@@ -18,9 +18,11 @@ const known = [
   "priority",
   "correlationId",
   "traceId",
+  "project",
+  "session",
   "reads",
 ];
-const texts = ["requestKey", "correlationId", "traceId"] as const;
+const texts = ["requestKey", "correlationId", "traceId", "project", "session"] as const;
 
 /** The longest that a run can be given; whoever wants no end leaves the deadline out. */
 const deadlineMsMax = 366 * 24 * 60 * 60 * 1000;

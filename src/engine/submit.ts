@@ -63,6 +63,8 @@ export async function submit(
     deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
     ...(queue !== queueDefault && { queue }),
     ...(options.priority && { priority: options.priority }),
+    ...(options.project !== undefined && { project: options.project }),
+    ...(options.session !== undefined && { session: options.session }),
     correlation_id: options.correlationId ?? id,
     trace_id: options.traceId ?? id,
   });
@@ -89,14 +91,15 @@ interface Wanted {
 /** Accepts what a step asks for as a run of its own, or finds that it was accepted before. Answers with the run as it is. */
 export async function submitFor(ports: Ports, holds: Holds, parent: Parent, wanted: Wanted): Promise<Run> {
   const { run, id, plan, context } = wanted;
-  const { tenant, principal, mode, deadline_at, queue, priority, correlation_id, trace_id } = run;
+  const { tenant, principal, mode, deadline_at, queue, priority, correlation_id, trace_id, project, session } = run;
   const given = { principal, mode, deadline_at, correlation_id, trace_id };
   const turn = { ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
+  const scope = { ...(project !== null && { project }), ...(session !== null && { session }) };
   const mailbox = new Mailbox(ports, unborn(tenant, id), null);
   const now = ports.clock.now();
   const own = { type: "accept", now, run_id: id, origin: id, plan, context, request: null, parent } as const;
   ports.failpoint("accept.before");
-  await mailbox.ask({ ...given, ...turn, ...own, tools: pinsOf(ports, plan) });
+  await mailbox.ask({ ...given, ...turn, ...scope, ...own, tools: pinsOf(ports, plan) });
   ports.failpoint("accept.after");
   if (mailbox.run.ended === null) await holds.takeUp(tenant, id, queue, mailbox.loaded);
   return mailbox.run;

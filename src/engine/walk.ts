@@ -2,7 +2,7 @@ import { assert } from "../core/assert.ts";
 import { farewell } from "../core/child.ts";
 import type { Ask, Errand, Grant } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
-import { worst } from "../core/effect.ts";
+import { type Effect, worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { Instant, StepId } from "../core/id.ts";
@@ -14,6 +14,7 @@ import { findStep, type Run, type Step } from "../core/run.ts";
 import { awaitsSignal, CALL_WITHIN_MS } from "../core/step.ts";
 import type { Claim } from "../core/store.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
+import { Desk } from "./desk.ts";
 import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
@@ -43,21 +44,38 @@ export interface Way {
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
 export async function walk(way: Way, step: Step): Promise<void> {
-  const { ports, mailbox, claim } = way;
+  const { ports, mailbox } = way;
   const { grant, events } = await admit(way, step);
   if (grant === null) {
     if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
     return;
   }
+  // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
+  const desk = ports.slices.length === 0 ? null : await Desk.open(ports, mailbox.run, effectOf(ports, step));
+  try {
+    await call(way, step, grant, desk);
+  } finally {
+    desk?.leave();
+  }
+}
+
+/** The call itself, and its commit. */
+async function call(way: Way, step: Step, grant: Grant, desk: Desk | null): Promise<void> {
+  const { ports, mailbox, claim } = way;
   const acts = grant.generation > 0;
   if (acts) await mark(way, grant);
   if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return end(way, step, grant, UNCALLED);
   if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
-  const execution = await perform(way, step, grant);
+  const execution = await perform(way, step, grant, desk);
   way.over(grant);
+  desk?.close(execution.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
   if (acts) ports.failpoint("tool.after");
-  await end(way, step, grant, execution);
+  await end(way, step, grant, execution, desk);
   if (acts) ports.failpoint("end.after");
+}
+
+function effectOf({ toolbox }: Ports, { spec }: Step): Effect {
+  return worst(spec.effect, toolbox.facts(spec.name)?.effect ?? "acts");
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
@@ -147,11 +165,11 @@ async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise
 }
 
 /** Calls the handler. Resolves when its attempt is over. */
-function perform(way: Way, step: Step, grant: Grant): Promise<Execution> {
+function perform(way: Way, step: Step, grant: Grant, desk: Desk | null): Promise<Execution> {
   const { ports, mailbox } = way;
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const work = workOf(ports, mailbox.run, step, grant, tool);
+  const work = { ...workOf(ports, mailbox.run, step, grant, tool), desk };
   const running = execute(ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
   return running.over;
@@ -217,14 +235,16 @@ export async function end(
   step: Step,
   grant: Grant,
   { ending, cost, errands, notices, heartbeat }: Execution,
+  desk: Desk | null = null,
 ): Promise<void> {
   const { ports, mailbox } = way;
   const facts = ports.toolbox.facts(step.spec.name);
   assert(facts !== null, "an unknown tool is never run");
   const succeeded = ending.how === "value" && ending.flaw === null;
+  const acts = worst(step.spec.effect, facts.effect) === "acts";
   const undone = step.cause?.by === "undo" && succeeded && facts.verifies;
   const confirmed = undone && (await look(ports, mailbox.run, step)).sighting.saw === "happened";
-  await mailbox.ask({
+  const ended: Ask<"end"> = {
     type: "end",
     now: ports.clock.now(),
     grant,
@@ -232,14 +252,21 @@ export async function end(
     heartbeat,
     tool: facts,
     cost,
-    reuse:
-      worst(step.spec.effect, facts.effect) === "acts" ? null : reuseTerms(ports, mailbox.run, step, grant.proposal),
+    // What was read from state is not in the question, so that the answer is not one to every equal question.
+    reuse: acts || desk?.hasRead ? null : reuseTerms(ports, mailbox.run, step, grant.proposal),
     errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
     notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
-    dice: succeeded ? 0 : ports.dice(),
+    state: desk,
+    dice: succeeded && desk === null ? 0 : ports.dice(),
     in_flight: succeeded ? NONE : way.inFlight(),
     confirmed,
-  });
+  };
+  await mailbox.ask(desk === null || !succeeded ? ended : maybeFailing(way, ended));
+}
+
+/** What state makes of it is not known yet: it may fail, and end the plan for all but those in flight then. */
+function maybeFailing(way: Way, ended: Ask<"end">): Ask<"end"> {
+  return Object.defineProperty({ ...ended }, "in_flight", { get: () => way.inFlight() });
 }
 
 const NONE: readonly never[] = [];

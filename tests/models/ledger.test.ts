@@ -248,7 +248,7 @@ class Both {
   }
 
   #ending(grant: Grant, ending: Ending): Command {
-    const none = { cost: null, reuse: null, heartbeat: null, errands: [], notices: [] };
+    const none = { cost: null, reuse: null, heartbeat: null, state: null, errands: [], notices: [] };
     const nothing = { ...none, dice: 0, in_flight: [], confirmed: false };
     return { type: "end", now: this.#real.now, grant, ending, tool: this.#tool, ...nothing };
   }

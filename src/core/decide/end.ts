@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
-import type { Ask } from "../command.ts";
+import type { Ask, StateFact } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
-import type { Event, Exits, LedgerVersion } from "../event.ts";
+import type { Event, Exits, LedgerVersion, StateChange } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import type { Json } from "../json.ts";
@@ -65,13 +65,22 @@ function endAct(run: Run, step: Step, command: End): Ruling {
   const ledger = versionAfter(act);
   if (ending.how === "value") {
     // Nobody builds on what an undo answers.
-    return ending.flaw === null || isUndo(step)
+    const flaw = (isUndo(step) ? null : ending.flaw) ?? afterAct(step, command.state);
+    return flaw === null
       ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
-      : { events: [unusable(run, command, ending.output, ending.flaw, ledger)] };
+      : { events: [unusable(run, command, ending.output, flaw, ledger)] };
   }
   // Of a call that was sent again, "not done" is said about the second time only.
   if (provesNothingDone(command) && act.doubt === null) return failed(run, step, command, ending.fault, ledger);
   return { events: [doubted(run, step, act, command, ending.fault)] };
+}
+
+/** It happened; that state does not take what it says of it changes nothing about that. */
+function afterAct({ spec }: Step, state: StateFact | null): Fault | null {
+  if (state === null || state.flaw === null) return null;
+  const { code, message } = state.flaw;
+  const told = `${spec.step_id} was done, but state does not take what it dispatched: ${message}`;
+  return fault("STATE_AFTER_ACT", told, { code });
 }
 
 function provesNothingDone({ ending, tool }: End): boolean {
@@ -79,11 +88,20 @@ function provesNothingDone({ ending, tool }: End): boolean {
 }
 
 function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
-  const { ending } = command;
+  const { ending, state } = command;
   if (run.cancel !== null && ending.how !== "value") return { events: [cancelled(run, command)] };
   if (ending.how !== "value") return failed(run, step, command, ending.fault);
-  if (ending.flaw !== null) return failed(run, step, command, ending.flaw);
+  const flaw = ending.flaw ?? state?.flaw ?? null;
+  if (flaw !== null) return failed(run, step, command, flaw);
+  if (state !== null && state.quarrel !== null) return failed(run, step, command, overtaken(step, state.quarrel));
   return { events: succeeded(run, step, command, effect === "writes" ? "state_changed" : "pure") };
+}
+
+function overtaken({ spec }: Step, where: string): Fault {
+  return fault(
+    "STATE_CONFLICT",
+    `${where} was changed by others while ${spec.step_id} worked with it; it is run again`,
+  );
 }
 
 /** The head that every ending shares: who, when, at what cost. */
@@ -95,7 +113,7 @@ function ended(run: Run, { grant, cost, now }: End) {
 }
 
 function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
-  const { ending, notices, errands, now, grant, reuse } = command;
+  const { ending, notices, errands, now, grant, reuse, state } = command;
   assert(ending.how === "value", "only a value succeeds");
   const made = provenanceOf(run.id, step, grant.proposal.call?.digest ?? null, reuse?.key ?? null);
   const event: Event = {
@@ -106,6 +124,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     ...(ledger && { ledger }),
     ...(notices.length > 0 && { notices }),
     ...(made && { outcome: made }),
+    ...left(state, "change"),
   };
   const more = errands
     .filter(({ step: errand }) => !run.index.has(errand.step_id))
@@ -131,7 +150,7 @@ function unusable(
   ledger: LedgerVersion,
 ): Event {
   const why = { fault: flaw, retry_at: null, world: "compensatable_failure", sparing: command.in_flight } as const;
-  return { ...ended(run, command), type: "step.failed", ...why, output, ledger };
+  return { ...ended(run, command), type: "step.failed", ...why, output, ledger, ...left(command.state, "logged") };
 }
 
 function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerVersion): Ruling {
@@ -144,10 +163,21 @@ function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerV
     retry_at,
     world: retry_at === null ? "permanent_failure" : "retryable_failure",
     ...said(command),
+    ...left(command.state, "logged"),
     ...(ledger && { ledger }),
     ...(retry_at === null && { sparing: in_flight }),
   };
   return { events: retry_at === null ? withUndo(run, step, [event]) : [event] };
+}
+
+/** What the call leaves in its project's state, and what it had worked on. */
+function left(
+  state: StateFact | null,
+  what: "change" | "logged",
+): { readonly base?: number; readonly state?: StateChange } {
+  if (state === null) return {};
+  const change = state[what];
+  return change === null ? { base: state.base } : { base: state.base, state: change };
 }
 
 /** For whoever tries next. */

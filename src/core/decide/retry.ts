@@ -23,7 +23,8 @@ export function retryAt(
   { attempt, now, dice }: Try,
 ): Instant | null {
   const { tries, baseMs, capMs } = patience(step, tool, fault);
-  const made = attempt - step.forgiven;
+  // An attempt that was overtaken failed at nothing: it does not count against the tries of what may fail.
+  const made = fault.code === "STATE_CONFLICT" ? attempt : attempt - step.forgiven;
   const undo = isUndo(step);
   if (made >= tries || (!undo && (run.cancel !== null || run.stopped !== null))) return null;
   const ceiling = Math.min(capMs, baseMs * 2 ** (made - 1));
@@ -42,7 +43,7 @@ function patience({ spec }: Step, tool: ToolFacts, fault: Fault): Patience {
   const row: { readonly tries: number; readonly baseMs?: number; readonly capMs?: number } = faults[fault.code];
   const { baseMs = 1000, capMs = 60_000 } = row;
   const asked = spec.on_failure === "retry" && fault.code === "TOOL_FAILED";
-  if (row.tries === 1 && !asked) return { tries: 1, baseMs, capMs };
+  if ((row.tries === 1 && !asked) || fault.code === "STATE_CONFLICT") return { tries: row.tries, baseMs, capMs };
   const usual = asked ? ASKED_TRIES : row.tries;
   return { tries: spec.retries === null ? (tool.tries ?? usual) : spec.retries + 1, baseMs, capMs };
 }

@@ -74,6 +74,7 @@ function proposed(run: MutableRun, event: Of<"step.proposed">): MutableRun {
     act: null,
     world: null,
     heartbeat: null,
+    checkpoint: null,
   };
   run.steps = run.steps.push(step);
   run.index = run.index.set(event.step_id, step.index);
@@ -114,6 +115,7 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
   done.attempts = event.attempt;
   done.act = act;
   done.world = event.world;
+  done.checkpoint = checkpointOf(run, step, event);
   placed(tried(run, step, event), done, {
     state: "succeeded",
     output: event.output,
@@ -123,6 +125,15 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
   });
   for (const notice of event.notices ?? []) run.notices = run.notices.set(notice.notice_id, notice);
   return released(run, step);
+}
+
+function checkpointOf(
+  { position }: MutableRun,
+  step: Step,
+  { base, state }: Pick<Of<"step.succeeded">, "base" | "state">,
+): Step["checkpoint"] {
+  if (state !== undefined) return { before: state.version - 1, after: state.version, position };
+  return base === undefined ? step.checkpoint : { before: base, after: base, position };
 }
 
 /** Everyone who waited for this step waits for one less. */
@@ -151,7 +162,9 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
           usable: !happened,
         };
   const heartbeat = event.heartbeat ?? step.heartbeat;
-  const over = { ...step, attempts: event.attempt, act, world: event.world, heartbeat };
+  const checkpoint = checkpointOf(run, step, event);
+  const forgiven = event.fault.code === "STATE_CONFLICT" ? step.forgiven + 1 : step.forgiven;
+  const over = { ...step, attempts: event.attempt, forgiven, act, world: event.world, heartbeat, checkpoint };
   const after = tried(run, step, event);
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });

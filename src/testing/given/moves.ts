@@ -109,6 +109,7 @@ export function ends(id: string, ending: Ending, { inFlight = [], ...wish }: End
       grant,
       ending,
       heartbeat: null,
+      state: null,
       tool: grant.proposal.tool ?? addUp,
       cost: null,
       reuse: null,

@@ -1,0 +1,125 @@
+import { type Fault, FaultError, fault } from "./fault.ts";
+import type { Json } from "./json.ts";
+import { type Change, Footprint, type Patch, placeOf } from "./patch.ts";
+import { parsePointer, pointerTo } from "./pointer.ts";
+import { type Entries, entriesFrom, type ProjectState, patched } from "./project-state.ts";
+import { recordName, type Slice } from "./slice.ts";
+import { type Sheet, sliceDraft } from "./slice-draft.ts";
+
+/** What a draft is made for. */
+export interface DraftTerms {
+  readonly slices: readonly Slice[];
+  readonly session: string;
+  /** False: it is for looking at; writing fails the call. */
+  readonly writes: boolean;
+}
+
+/**
+ * A private working copy of a project's state. What is read and written is noted, so that it can be told whether it would
+ * have come out the same on top of what others did meanwhile. Dropping it is all there is to rolling back.
+ */
+export class Draft implements Sheet {
+  readonly reads = new Footprint();
+  readonly writes = new Footprint();
+  readonly #terms: DraftTerms;
+  readonly #changes: Change[] = [];
+  readonly #slices = new Map<Slice, ReturnType<typeof sliceDraft>>();
+  #state: ProjectState;
+  #flaw: Fault | null = null;
+  #closed = false;
+
+  constructor(base: ProjectState, terms: DraftTerms) {
+    this.#state = base;
+    this.#terms = terms;
+  }
+
+  /** The first thing that was refused. A call that met one fails, whatever it makes of it. */
+  get flaw(): Fault | null {
+    return this.#flaw;
+  }
+
+  /** What it leaves if its call succeeds. */
+  get patch(): Patch {
+    return this.#changes;
+  }
+
+  /** What it leaves if its call fails: what was said to logs was said. */
+  get logged(): Patch {
+    if (this.#changes.length === 0) return this.#changes;
+    const { slices, session } = this.#terms;
+    const logs = new Set(slices.filter(({ policy }) => policy === "log").map((slice) => recordName(slice, session)));
+    return this.#changes.filter(({ path }) => logs.has(parsePointer(path)?.[0] as string));
+  }
+
+  slice(slice: Slice): ReturnType<typeof sliceDraft> {
+    const known = this.#slices.get(slice);
+    if (known !== undefined) return known;
+    if (!this.#terms.slices.includes(slice))
+      throw this.refused(fault("STATE_INVALID", `${slice.name} is no slice of this engine; give it to createEngine`));
+    const made = sliceDraft(this, slice, pointerTo("", recordName(slice, this.#terms.session)));
+    this.#slices.set(slice, made);
+    return made;
+  }
+
+  /** Lets every slice that knows the event change as its reducer says; one that throws fails the call. */
+  dispatch(event: string, payload: Json): void {
+    const listening = this.#terms.slices.filter(({ reducers }) => Object.hasOwn(reducers, event));
+    if (listening.length === 0)
+      throw this.refused(fault("STATE_INVALID", `no slice has a reducer for ${event}; add one, or do not dispatch it`));
+    for (const slice of listening) this.#reduce(slice, event, payload);
+  }
+
+  #reduce(slice: Slice, event: string, payload: Json): void {
+    try {
+      slice.reducers[event]?.(this.slice(slice), payload);
+    } catch (error) {
+      if (error instanceof FaultError) throw this.refused(error.fault);
+      const said = error instanceof Error ? error.message : "something that is no error";
+      throw this.refused(fault("REDUCER_FAILED", `the reducer of ${slice.name} for ${event} threw: ${said}`));
+    }
+  }
+
+  /** Takes no more changes: its call is over. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  entries(slice: Slice): Entries {
+    const kept = this.#state.get(recordName(slice, this.#terms.session));
+    if (kept === undefined) return entriesFrom(slice.initial, slice.version);
+    const flaw = misfitOf(slice, kept);
+    if (flaw !== null) throw this.refused(flaw);
+    return kept;
+  }
+
+  change(slice: Slice, change: Change): void {
+    if (this.#closed)
+      throw new FaultError(fault("STATE_FORBIDDEN", `${slice.name} was changed after its call was over`));
+    if (!this.#terms.writes) {
+      const message = `${slice.name} is changed by tools whose effect is writes; change the effect, or dispatch an event`;
+      throw this.refused(fault("STATE_FORBIDDEN", message));
+    }
+    const name = recordName(slice, this.#terms.session);
+    if (!this.#state.has(name))
+      this.#apply({ op: "init", path: pointerTo("", name), value: slice.initial, v: slice.version });
+    this.writes.add(placeOf(change));
+    this.#apply(change);
+  }
+
+  #apply(change: Change): void {
+    this.#state = patched(this.#state, [change]);
+    this.#changes.push(change);
+  }
+
+  refused(why: Fault): FaultError {
+    this.#flaw ??= why;
+    return new FaultError(why);
+  }
+}
+
+/** Why entries on record are not those of the slice that is declared; null: they are. */
+export function misfitOf({ name, version, shape }: Slice, kept: Entries): Fault | null {
+  if (kept.v === version && kept.shape === shape) return null;
+  const message = `${name} is on record as a ${kept.shape} of version ${kept.v}, here it is a ${shape} of version ${version}; declare it as it was, or give the new one another name`;
+  return fault("SLICE_CHANGED", message);
+}

@@ -1,0 +1,123 @@
+import { assert } from "./assert.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import type { Change, Patch } from "./patch.ts";
+import { parsePointer, pointerTo, valueAt, withValueAt } from "./pointer.ts";
+import { emptyTrieMap, TrieMap } from "./trie-map.ts";
+import { Vector } from "./vector.ts";
+
+/** The entries of one slice, and the version of the slice that they were written as. */
+export type Entries =
+  | { readonly shape: "list"; readonly v: string; readonly items: Vector<Json> }
+  | { readonly shape: "map"; readonly v: string; readonly items: TrieMap<Json> };
+
+/** All slices of a project, by the name that the record has for them. Every version of it stays valid. */
+export type ProjectState = TrieMap<Entries>;
+
+export const NO_STATE: ProjectState = emptyTrieMap<Entries>();
+
+export function entriesFrom(value: readonly Json[] | JsonObject, v: string): Entries {
+  if (isList(value)) return { shape: "list", v, items: Vector.from(value.map(frozen)) };
+  let items = TrieMap.empty<Json>();
+  for (const [key, entry] of Object.entries(value)) items = items.set(key, frozen(entry));
+  return { shape: "map", v, items };
+}
+
+/** The same in one piece; a map's keys in order, so that equal slices have equal texts. */
+export function wholeOf(entries: Entries): readonly Json[] | JsonObject {
+  return entries.shape === "list" ? [...entries.items] : Object.fromEntries(sorted(entries.items));
+}
+
+export function sorted(items: TrieMap<Json>): readonly (readonly [string, Json])[] {
+  return [...items].sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+/** State after a patch. Costs what the patch changes, however much there is beside it. */
+export function patched(state: ProjectState, patch: Patch): ProjectState {
+  let after = state;
+  for (const change of patch) after = changed(after, change);
+  return after;
+}
+
+/** The entry or slice that a pointer names, or what is inside; undefined if nothing is there. */
+export function placeIn(state: ProjectState, pointer: string): Json | undefined {
+  const [name, key, ...inside] = tokensOf(pointer);
+  const entries = name === undefined ? undefined : state.get(name);
+  if (entries === undefined) return undefined;
+  if (key === undefined) return wholeOf(entries);
+  const entry = entryAt(entries, key);
+  return entry === undefined || inside.length === 0 ? entry : valueAt(entry, inside.reduce(pointerTo, ""));
+}
+
+export function entryAt(entries: Entries, key: string): Json | undefined {
+  if (entries.shape === "map") return entries.items.get(key);
+  const index = indexOf(key);
+  return index !== null && index < entries.items.length ? entries.items.get(index) : undefined;
+}
+
+type EntryChange = Extract<Change, { op: "set" | "remove" }>;
+
+function changed(state: ProjectState, change: Change): ProjectState {
+  const [name, key, ...inside] = tokensOf(change.path);
+  assert(name !== undefined, "a change is of a slice");
+  const entries = state.get(name);
+  if (change.op === "init") return entries === undefined ? state.set(name, entriesFrom(change.value, change.v)) : state;
+  assert(entries !== undefined, `${change.path} is in a slice that was brought into being`);
+  if (change.op === "append") return state.set(name, appended(entries, change.value));
+  if (key !== undefined) return state.set(name, withEntry(entries, key, inside.reduce(pointerTo, ""), change));
+  assert(change.op === "set" && isContainer(change.value), "a slice is never removed");
+  return state.set(name, entriesFrom(change.value, entries.v));
+}
+
+function appended(entries: Entries, value: Json): Entries {
+  assert(entries.shape === "list", "only lists have an end");
+  return { ...entries, items: entries.items.push(frozen(value)) };
+}
+
+function withEntry(entries: Entries, key: string, inside: string, change: EntryChange): Entries {
+  if (change.op === "remove") {
+    assert(entries.shape === "map" && inside === "", "only whole entries of a map are removed");
+    return { ...entries, items: entries.items.delete(key) };
+  }
+  if (entries.shape === "map")
+    return { ...entries, items: entries.items.set(key, entryWith(entries.items.get(key), inside, change.value)) };
+  return { ...entries, items: withItem(entries.items, key, inside, change.value) };
+}
+
+function withItem(items: Vector<Json>, key: string, inside: string, value: Json): Vector<Json> {
+  const index = indexOf(key);
+  assert(index !== null && index < items.length, `a list is changed where it has entries, not at ${key}`);
+  return items.set(index, entryWith(items.get(index), inside, value));
+}
+
+/** An entry with a value put inside it, or another entry. */
+function entryWith(entry: Json | undefined, inside: string, value: Json): Json {
+  if (inside === "") return frozen(value);
+  const after = isObject(entry) ? withValueAt(entry, inside, value) : undefined;
+  assert(after !== undefined, `the entry has a place ${inside}`);
+  return frozen(after);
+}
+
+/** Whoever reads an entry holds the very one that is kept: nobody may change it in place. */
+export function frozen(value: Json): Json {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) frozen(inner as Json);
+  return Object.freeze(value);
+}
+
+function indexOf(key: string): number | null {
+  return /^(?:0|[1-9]\d{0,14})$/.test(key) ? Number(key) : null;
+}
+
+function isContainer(value: Json): value is readonly Json[] | JsonObject {
+  return typeof value === "object" && value !== null;
+}
+
+function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function tokensOf(pointer: string): readonly string[] {
+  const tokens = parsePointer(pointer);
+  assert(tokens !== null, `${pointer} is a JSON pointer`);
+  return tokens;
+}

@@ -1,0 +1,157 @@
+import type { Ending, StateFact } from "../core/command.ts";
+import { Draft } from "../core/draft.ts";
+import type { Effect } from "../core/effect.ts";
+import type { StateChange } from "../core/event.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import { type Patch, quarrel } from "../core/patch.ts";
+import { patched } from "../core/project-state.ts";
+import { projectOf, type Run } from "../core/run.ts";
+import type { Slice } from "../core/slice.ts";
+import { storable } from "./keep.ts";
+import type { Ports } from "./ports.ts";
+import type { Project, Version } from "./projects.ts";
+
+/** Something that a call wants state to hear of. */
+interface Told {
+  readonly event: string;
+  readonly payload: Json;
+}
+
+/** What state is told of every call that has ended, if a slice wants to hear it. */
+const INVOKED = "tool.invoked";
+
+/**
+ * What one attempt works on: a draft of its project's state, private until its call has ended well. As a fact it is read when the
+ * end is judged, so that it speaks of the state as that is then, though others may have come first.
+ */
+export class Desk implements StateFact {
+  readonly #ports: Ports;
+  readonly #project: Project;
+  readonly #base: Version;
+  readonly #draft: Draft;
+  readonly #effect: Effect;
+  readonly #session: string;
+  readonly #commit: string;
+  /** Of an act, and of how the call ended: applied to the state as it is when the call's end is judged. */
+  readonly #told: Told[] = [];
+  #made: Outlook | null = null;
+
+  constructor(ports: Ports, project: Project, run: Run, effect: Effect) {
+    this.#ports = ports;
+    this.#project = project;
+    this.#base = project.head;
+    this.#effect = effect;
+    this.#session = run.session ?? "";
+    this.#draft = this.#draftOf(this.#base, effect === "writes");
+    this.#commit = ports.newId("cmt", ports.clock.now());
+  }
+
+  static async open(ports: Ports, run: Run, effect: Effect): Promise<Desk> {
+    return new Desk(ports, await ports.projects.open(run.tenant, projectOf(run)), run, effect);
+  }
+
+  slice(slice: Slice): ReturnType<Draft["slice"]> {
+    return this.#draft.slice(slice);
+  }
+
+  dispatch(event: string, given: Json): void {
+    const payload = storable(given);
+    if (this.#effect === "writes") this.#draft.dispatch(event, payload);
+    else if (this.#effect === "acts") this.#told.push({ event, payload });
+    else throw this.#draft.refused(this.#unwritable());
+  }
+
+  #unwritable(): Fault {
+    const message = `a tool that ${this.#effect === "pure" ? "is pure" : "reads"} changes nothing; give it another effect`;
+    return fault("STATE_FORBIDDEN", message);
+  }
+
+  /** The call is over: what its handler does from now on is no part of it. */
+  close(ending: Ending, about: { readonly tool: string; readonly step_id: string; readonly attempt: number }): void {
+    this.#draft.close();
+    if (!this.#ports.slices.some(({ reducers }) => Object.hasOwn(reducers, INVOKED))) return;
+    const why = ending.how === "value" ? (ending.flaw ?? this.#draft.flaw) : ending.fault;
+    this.#told.push({ event: INVOKED, payload: { ...about, success: why === null, fault: why && { ...why } } });
+  }
+
+  /** Nobody asks it any more. */
+  leave(): void {
+    this.#project.users -= 1;
+  }
+
+  /** Whether what the call answered may depend on state. */
+  get hasRead(): boolean {
+    return this.#draft.reads.size > 0;
+  }
+
+  get base(): number {
+    return this.#base.version;
+  }
+
+  get flaw(): Fault | null {
+    return this.#now().change.flaw;
+  }
+
+  get change(): StateChange | null {
+    return this.#changeOf(this.#now().change.patch);
+  }
+
+  get logged(): StateChange | null {
+    return this.#changeOf(this.#now().logged.patch);
+  }
+
+  get quarrel(): string | null {
+    if (this.#draft.patch.length === 0) return null;
+    const since = this.#project.since(this.#base);
+    return since === null ? "state" : quarrel(since, this.#draft.reads, this.#draft.writes);
+  }
+
+  #changeOf(patch: Patch): StateChange | null {
+    if (patch.length === 0) return null;
+    const { version, point } = this.#project.head;
+    return { project: this.#project.key, version: version + 1, commit: this.#commit, upon: point, patch };
+  }
+
+  /** What comes of it on top of the state as it is now. */
+  #now(): Outlook {
+    const { head } = this.#project;
+    if (this.#made?.head === head) return this.#made;
+    const { patch, logged, flaw } = this.#draft;
+    this.#made = { head, change: this.#with(head, patch, flaw, false), logged: this.#with(head, logged, null, true) };
+    return this.#made;
+  }
+
+  /** A patch, and behind it what state is told at the end. */
+  #with(head: Version, patch: Patch, flaw: Fault | null, failed: boolean): Made {
+    const said = failed ? this.#told.filter(({ event }) => event === INVOKED) : this.#told;
+    if (said.length === 0 || flaw !== null) return { patch, flaw };
+    const draft = this.#draftOf({ ...head, state: patched(head.state, patch) }, true);
+    for (const { event, payload } of said) {
+      try {
+        draft.dispatch(event, payload);
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error;
+        // That a record of the call could not be kept is no reason to take it back.
+        if (event !== INVOKED) return { patch: [], flaw: error.fault };
+      }
+    }
+    return { patch: [...patch, ...(failed ? draft.logged : draft.patch)], flaw: null };
+  }
+
+  #draftOf({ state }: Version, writes: boolean): Draft {
+    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes });
+  }
+}
+
+/** What comes of a call on top of one version. */
+interface Outlook {
+  readonly head: Version;
+  readonly change: Made;
+  readonly logged: Made;
+}
+
+interface Made {
+  readonly patch: Patch;
+  readonly flaw: Fault | null;
+}

@@ -1,0 +1,81 @@
+import { FaultError, fault } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import { isPlainObject } from "../core/plain-object.ts";
+import type { Schema } from "../core/schema.ts";
+import { type DraftOf, type Reducer, type Slice, type SliceOf, type SliceShape, usualPolicy } from "../core/slice.ts";
+import { type Accepted, type SchemaDefinition, schemaFrom, type Yielded } from "./schema-from.ts";
+
+/** A slice as its author writes it: what one entry is must be said; the rest has safe defaults. */
+export interface SliceDefinition<Entry extends SchemaDefinition, Shape extends SliceShape> {
+  readonly name: string;
+  /** Raised when entries are written in another way; the record then no longer fits. */
+  readonly version?: string;
+  /** A list has an order and an end, a map has keys. */
+  readonly shape: Shape;
+  /** Default: state, but log for tool_invoked, prompt_rendered and prompt_executed, and cache for workspace_digest. */
+  readonly policy?: Slice["policy"];
+  readonly scope?: Slice["scope"];
+  readonly entry: Entry;
+  readonly initial?: Shape extends "list" ? readonly Accepted<Entry>[] : Readonly<Record<string, Accepted<Entry>>>;
+  /** By event: what `dispatch` changes here. */
+  readonly reducers?: Readonly<Record<string, (slice: DraftOf<Yielded<Entry>, Shape>, event: never) => void>>;
+  /** Why an entry may not be like this; nothing if it may. */
+  readonly invariant?: (
+    entry: Yielded<Entry>,
+    key: Shape extends "list" ? number : string,
+  ) => string | null | undefined;
+}
+
+const nameRule = /^[a-z][a-z0-9_-]{0,63}$/;
+
+/** Makes a slice of its definition, or throws CONFIG_INVALID with everything that is wrong with it. */
+export function defineSlice<const Entry extends SchemaDefinition, const Shape extends SliceShape>(
+  definition: SliceDefinition<Entry, Shape>,
+): SliceOf<Yielded<Entry>, Shape> {
+  const { name, shape, version = "1", scope = "project", reducers = {}, policy = usualPolicy(name) } = definition;
+  const entry = schemaFrom(definition.entry);
+  const given: unknown = definition.initial ?? (shape === "list" ? [] : {});
+  const invariant = definition.invariant as Invariant | undefined;
+  const problems = [
+    ...unless(nameRule.test(name), "its name must be 1 to 64 of a-z, 0-9, _ and -, a letter first"),
+    ...unless(shape === "list" || shape === "map", "its shape must be list or map"),
+    ...unless(["state", "log", "cache"].includes(policy), "its policy must be state, log or cache"),
+    ...unless(policy !== "log" || shape === "list", "a log is a list"),
+    ...unless(scope === "project" || scope === "session", "its scope must be project or session"),
+    ...unless(typeof version === "string" && version !== "", "its version must be a text"),
+    ...unless(Object.values(reducers).every(isFunction), "its reducers must be functions by event"),
+    ...initialProblems(given, shape, entry),
+  ];
+  if (problems.length > 0)
+    throw new FaultError(fault("CONFIG_INVALID", `slice ${name}: ${problems.join("; ")}`, { problems }));
+  return Object.freeze({
+    name,
+    version,
+    shape,
+    policy,
+    scope,
+    entry,
+    initial: given as Slice["initial"],
+    reducers: reducers as Readonly<Record<string, Reducer>>,
+    invariant: invariant === undefined ? null : (value: Json, key: string | number) => invariant(value, key) ?? null,
+  });
+}
+
+type Invariant = (entry: Json, key: string | number) => string | null | undefined;
+
+function initialProblems(given: unknown, shape: SliceShape, entry: Schema): readonly string[] {
+  const fits = shape === "list" ? Array.isArray(given) : isPlainObject(given);
+  if (!fits) return [`its initial value must be ${shape === "list" ? "a list" : "an object"} of entries`];
+  return Object.entries(given as object).flatMap(([key, value]) => {
+    const parsed = entry.parse(value);
+    return parsed.ok ? [] : [`initial entry ${key}: ${parsed.fault.message}`];
+  });
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function unless(right: boolean, problem: string): readonly string[] {
+  return right ? [] : [problem];
+}
