@@ -84,8 +84,8 @@ export const governing: readonly Planted[] = [
   {
     name: "a retry does not count the tries before it",
     file: `${decide}/retry.js`,
-    find: "const made = attempt - step.forgiven;",
-    replace: "const made = 1;",
+    find: "? attempt : attempt - step.forgiven;",
+    replace: "? attempt : 1;",
   },
   {
     name: "a notice is marked before it is delivered",

@@ -118,7 +118,7 @@ export class Draft implements Sheet {
 }
 
 /** Why entries on record are not those of the slice that is declared; null: they are. */
-export function misfitOf({ name, version, shape }: Slice, kept: Entries): Fault | null {
+function misfitOf({ name, version, shape }: Slice, kept: Entries): Fault | null {
   if (kept.v === version && kept.shape === shape) return null;
   const message = `${name} is on record as a ${kept.shape} of version ${kept.v}, here it is a ${shape} of version ${version}; declare it as it was, or give the new one another name`;
   return fault("SLICE_CHANGED", message);

@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Change, Patch } from "./patch.ts";
-import { parsePointer, pointerTo, valueAt, withValueAt } from "./pointer.ts";
+import { parsePointer, pointerTo, withValueAt } from "./pointer.ts";
 import { emptyTrieMap, TrieMap } from "./trie-map.ts";
 import { Vector } from "./vector.ts";
 
@@ -22,11 +22,6 @@ export function entriesFrom(value: readonly Json[] | JsonObject, v: string): Ent
   return { shape: "map", v, items };
 }
 
-/** The same in one piece; a map's keys in order, so that equal slices have equal texts. */
-export function wholeOf(entries: Entries): readonly Json[] | JsonObject {
-  return entries.shape === "list" ? [...entries.items] : Object.fromEntries(sorted(entries.items));
-}
-
 export function sorted(items: TrieMap<Json>): readonly (readonly [string, Json])[] {
   return [...items].sort(([left], [right]) => (left < right ? -1 : 1));
 }
@@ -36,22 +31,6 @@ export function patched(state: ProjectState, patch: Patch): ProjectState {
   let after = state;
   for (const change of patch) after = changed(after, change);
   return after;
-}
-
-/** The entry or slice that a pointer names, or what is inside; undefined if nothing is there. */
-export function placeIn(state: ProjectState, pointer: string): Json | undefined {
-  const [name, key, ...inside] = tokensOf(pointer);
-  const entries = name === undefined ? undefined : state.get(name);
-  if (entries === undefined) return undefined;
-  if (key === undefined) return wholeOf(entries);
-  const entry = entryAt(entries, key);
-  return entry === undefined || inside.length === 0 ? entry : valueAt(entry, inside.reduce(pointerTo, ""));
-}
-
-export function entryAt(entries: Entries, key: string): Json | undefined {
-  if (entries.shape === "map") return entries.items.get(key);
-  const index = indexOf(key);
-  return index !== null && index < entries.items.length ? entries.items.get(index) : undefined;
 }
 
 type EntryChange = Extract<Change, { op: "set" | "remove" }>;
@@ -98,7 +77,7 @@ function entryWith(entry: Json | undefined, inside: string, value: Json): Json {
 }
 
 /** Whoever reads an entry holds the very one that is kept: nobody may change it in place. */
-export function frozen(value: Json): Json {
+function frozen(value: Json): Json {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) frozen(inner as Json);
   return Object.freeze(value);

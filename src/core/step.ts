@@ -32,7 +32,7 @@ export interface Step {
 }
 
 /** Where a call stands in the versions of its project's state. */
-export interface Checkpoint {
+interface Checkpoint {
   readonly before: number;
   readonly after: number;
   /** Of the event that says so. */

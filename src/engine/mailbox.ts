@@ -251,16 +251,20 @@ export class Mailbox {
         this.#letters.unshift(...batch.letters);
         return;
       case "row":
-        if (landing.table === "project") {
-          await this.#ports.projects.catchUp(this.#run.tenant, landing.key);
-          this.#letters.unshift(...batch.letters);
-          return;
-        }
+        if (await this.#overtaken(batch, landing)) return;
         if (this.#superseded(batch, landing)) return;
         throw new RowLost(landing);
       default:
         throw new RowLost(landing);
     }
+  }
+
+  /** Another call's version of the project's state came first: the same commands are decided again, on top of it. */
+  async #overtaken({ letters }: Batch, { table, key }: Extract<Landing, { why: "row" | "check" }>): Promise<boolean> {
+    if (table !== "project") return false;
+    await this.#ports.projects.catchUp(this.#run.tenant, key);
+    this.#letters.splice(0, 0, ...letters);
+    return true;
   }
 
   /** A later act has the ledger's row: that is put on record, and then the same commands are decided again. */

@@ -188,7 +188,7 @@ interface Walk {
 }
 
 /** Goes back from a point, change by change, to one that is known. */
-export async function changesTo(
+async function changesTo(
   store: Store,
   tenant: Tenant,
   to: StatePoint | null,

@@ -3,7 +3,7 @@ import type { Digest, Instant, RunId, Tenant } from "../core/id.ts";
 import type { LedgerRow, RunRow } from "../core/rows.ts";
 import type { StoredEvent } from "../core/store.ts";
 import type { Retained } from "./api.ts";
-import { blobIn, bodyHash } from "./journal.ts";
+import { blobIn, bodyHash, Journal } from "./journal.ts";
 import { rowsIn } from "./listing.ts";
 import type { Ports } from "./ports.ts";
 
@@ -13,7 +13,7 @@ interface Candidate {
   readonly position: number;
 }
 
-/** Erases bodies, never heads, hashes, ledger rows or the receipts they point to. */
+/** Erases bodies, never heads, hashes, ledger rows, the receipts they point to, or what tells the state of a project. */
 export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant): Promise<Retained> {
   assertPast(ports, endedBefore);
   const candidates = await candidatesOf(ports, tenant, endedBefore);
@@ -26,8 +26,9 @@ export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant)
       erased.waiting += 1;
       continue;
     }
-    const keep = receipts.get(run) ?? [];
-    const blobs = blobsOf(await ports.store.events(tenant, run, 0), keep);
+    const stored = await ports.store.events(tenant, run, 0);
+    const keep = [...(receipts.get(run) ?? []), ...(await tellingState(ports, tenant, run, stored))];
+    const blobs = blobsOf(stored, keep);
     const events = (await ports.store.erase({ tenant, run, position, keep, blobs }, bodyHash)) ?? 0;
     if (events > 0) erased.runs += 1;
     erased.events += events;
@@ -59,6 +60,20 @@ async function candidatesOf(ports: Ports, tenant: Tenant, endedBefore: Instant):
 async function hasNotices({ store }: Ports, tenant: Tenant, run: RunId): Promise<boolean> {
   const where = { field: "run_id", equals: run };
   return (await store.list(tenant, { table: "notice", where, order: "oldest", limit: 1 })).length > 0;
+}
+
+/** A project's state is what these say; without them nobody could fold it. */
+async function tellingState(
+  { store }: Ports,
+  tenant: Tenant,
+  run: RunId,
+  stored: readonly StoredEvent[],
+): Promise<readonly number[]> {
+  const journal = new Journal(tenant, run);
+  const keep: number[] = [];
+  for (const event of stored.filter(({ body }) => body !== null))
+    if ("state" in (await journal.open(event, store))) keep.push(event.position);
+  return keep;
 }
 
 /** The blobs that only bodies that are about to go point to. */

@@ -121,6 +121,27 @@ describe.each(places)("a tool that writes, on $name", ({ newStage }) => {
     expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
   });
 
+  it("is remembered when retention has taken the bodies of its run", async () => {
+    const stage = newStage();
+    const write = writer(({ slice }, text) => slice(notes).append({ text }));
+    const other = actor("other", () => ({ ok: 1 }), { effect: "pure" });
+    const options = { tools: [write.tool, other.tool], slices };
+    const engine = await stage.open(options);
+    const steps = [
+      { step_id: "a", name: "write", payload: { text: "kept" } },
+      { step_id: "b", name: "other" },
+    ];
+    await (await engine.submit({ steps }, { principal: bot, project })).result();
+    stage.clock.advance(1000);
+    expect(await engine.retain({ principal: bot, endedBefore: stage.clock.now() })).toMatchObject({
+      runs: 1,
+      events: 3,
+    });
+    await stage.crash();
+    const again = await stage.open(options);
+    expect((await again.state({ principal: bot, project })).slice(notes).all()).toEqual([{ text: "kept" }]);
+  });
+
   it("appends beside others without being run again", async () => {
     const stage = newStage();
     const write = writer(async ({ slice }, text) => {
