@@ -60,11 +60,17 @@ create table writ.due (
   tenant text collate "C" not null,
   run text collate "C" not null,
   at bigint not null,
+  queue text collate "C" not null default 'default',
+  -- The lowest first.
+  rank bigint not null default 0,
   primary key (tenant, run)
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
 -- The one index that tenants share: claiming is the one call across them.
 create index due_at on writ.due (at, tenant, run);
+
+-- What a claim walks along: from tenant to tenant, queue to queue and rank to rank, and in each to what has been due the longest.
+create index due_turn on writ.due (tenant, queue, rank, at, run);
 
 -- Only runs that are held. A released run keeps its epoch in its head.
 create table writ.lease (
@@ -73,6 +79,10 @@ create table writ.lease (
   epoch bigint not null,
   worker text not null,
   until bigint not null,
+  -- Who held the run before this claim and never gave it back: a lease that is given back is deleted.
+  prior text,
+  -- When it was claimed.
+  since bigint not null default 0,
   primary key (tenant, run)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 

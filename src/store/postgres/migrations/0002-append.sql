@@ -72,7 +72,7 @@ create function writ.append(
   k_kind text[], k_key text[], k_put boolean[],
   c_entry integer[], c_key integer[], c_was bigint[],
   p_entry integer[], p_key integer[], p_version bigint[], p_row text[],
-  p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[],
+  p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[],
   t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[]
 ) returns jsonb language plpgsql
 set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -280,10 +280,11 @@ begin
     select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
     on conflict do nothing;
-    insert into writ.due (tenant, run, at)
-    select for_tenant, k_key[x.key], x.due from unnest(p_entry, p_key, p_due) x (entry, key, due)
+    insert into writ.due (tenant, run, at, queue, rank)
+    select for_tenant, k_key[x.key], x.due, x.queue, x.rank
+    from unnest(p_entry, p_key, p_due, p_queue, p_rank) x (entry, key, due, queue, rank)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
-    on conflict (tenant, run) do update set at = excluded.at;
+    on conflict (tenant, run) do update set at = excluded.at, queue = excluded.queue, rank = excluded.rank;
   end if;
 
   insert into writ.event (tenant, run, position, type, v, at, body, hash)

@@ -18,9 +18,10 @@ begin
     insert into writ.head (tenant, run, position) values (for_tenant, of_run, 0) on conflict do nothing;
     select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   end if;
-  insert into writ.lease as l (tenant, run, epoch, worker, until)
-  values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms)
-  on conflict (tenant, run) do update set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until
+  insert into writ.lease as l (tenant, run, epoch, worker, until, since)
+  values (for_tenant, of_run, coalesce(held, 0) + 1, by_worker, now_ms + lease_ms, now_ms)
+  on conflict (tenant, run) do update
+  set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker, since = excluded.since
   where l.tenant = for_tenant and (l.until <= now_ms or l.worker = excluded.worker)
   returning l.epoch into given;
   if given is not null then
@@ -31,38 +32,96 @@ end $$;
 
 -- The one call across tenants. It runs as the owner of the tables and tells only what was claimed. Heads are locked first, as
 -- everywhere; one that is locked is moving and left alone. What was free before the lock is looked at again after it.
-create function writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint)
+--
+-- Who is next: the first of every tenant, then the second of every tenant, and so on; within a tenant by rank, then the longest
+-- due. So a tenant with ten thousand runs does not keep another waiting. Limits are counted over the leases that last, by one
+-- claim after the other; without limits claims do not wait for each other.
+create function writ.claim_due(
+  by_worker text, most bigint, lease_ms bigint, given_now bigint,
+  -- Of these queues only; null: of all. The limits of some of them, and of each tenant; null: none.
+  of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint
+)
 returns table (tenant text, run text, epoch bigint) language plpgsql security definer
 set search_path = pg_catalog, pg_temp set writ.claiming = 'yes'
 set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set enable_material = off set enable_bitmapscan = off
 as $$
 declare
   now_ms bigint := coalesce(given_now, writ.now_ms());
+  limited boolean := l_queue is not null or per_tenant is not null;
+  -- So many are looked at: more than are wanted, for those that others are about to claim.
+  wide bigint := case when limited then most else most * 5 end;
+  -- And so many at each place; more, if some have fewer than that and the others more.
+  each bigint;
+  is_cut boolean;
+  q_room bigint[];
   d_tenant text[];
   d_run text[];
   d_epoch bigint[];
 begin
   perform writ.begin_append('', false);
-  with free as materialized (
-    select d.tenant, d.run, d.at, h.epoch from writ.due d
-    join writ.head h on h.tenant = d.tenant and h.run = d.run
-    left join writ.lease l on l.tenant = d.tenant and l.run = d.run
-    where d.at <= now_ms and (l.until is null or l.until <= now_ms)
-    order by d.at, d.tenant, d.run limit most
+  each := case when limited then wide end;
+  if limited then
+    perform pg_advisory_xact_lock(8247731, 0);
+    select array_agg(x.most - (
+      select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
+      where d.queue = x.queue and l.until > now_ms) order by x.n)
+    into q_room from unnest(l_queue, l_most) with ordinality x (queue, most, n);
+  end if;
+  loop
+  with recursive place as (
+    (select d.tenant, d.queue, d.rank from writ.due d order by d.tenant, d.queue, d.rank limit 1)
+    union all
+    select n.tenant, n.queue, n.rank from place p cross join lateral (
+      select d.tenant, d.queue, d.rank from writ.due d
+      where (d.tenant, d.queue, d.rank) > (p.tenant, p.queue, p.rank) order by d.tenant, d.queue, d.rank limit 1) n
+  ), first as materialized (
+    select p.rank, n.tenant, n.run, n.at, n.queue from place p cross join lateral (
+      -- The time as part of the place, so that no other index seems to answer it; the lease by its key, however few there are.
+      select d.tenant, d.run, d.at, d.queue from writ.due d
+      where d.tenant = p.tenant and d.queue = p.queue and d.rank = p.rank
+        and (d.tenant, d.queue, d.rank, d.at) <= (p.tenant, p.queue, p.rank, now_ms)
+        and coalesce((select l.until from writ.lease l where l.tenant = d.tenant and l.run = d.run), 0) <= now_ms
+      order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
+    where (of_queues is null or p.queue = any (of_queues))
+      and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
+  ), turn as materialized (
+    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from first f
+    order by n, f.at, f.tenant, f.run limit case when limited then null else wide end
+  ), room as materialized (
+    select t.tenant, per_tenant - (
+      select count(*) from writ.lease l where l.tenant = t.tenant and l.until > now_ms) as remaining
+    from (select distinct x.tenant from turn x) t where per_tenant is not null
+  ), fair as materialized (
+    -- Within its tenant's room and its queue's; a queue has its room in the order of turns.
+    select t.tenant, t.run, t.at, t.n, t.queue, row_number() over (partition by t.queue order by t.n, t.at, t.tenant, t.run) as q
+    from turn t left join room r on r.tenant = t.tenant
+    where not limited or (t.n <= most and t.n <= coalesce(r.remaining, most))
+  ), free as materialized (
+    select f.tenant, f.run, f.at, f.n, h.epoch from fair f
+    join writ.head h on h.tenant = f.tenant and h.run = f.run
+    where f.q <= coalesce(q_room[array_position(l_queue, f.queue)], f.q)
+    order by f.n, f.at, f.tenant, f.run limit most
     for no key update of h skip locked
   )
-  select array_agg(f.tenant order by f.at, f.tenant, f.run), array_agg(f.run order by f.at, f.tenant, f.run),
-         array_agg(coalesce(f.epoch, 0) + 1 order by f.at, f.tenant, f.run)
-  into d_tenant, d_run, d_epoch from free f;
+  select array_agg(f.tenant order by f.n, f.at, f.tenant, f.run), array_agg(f.run order by f.n, f.at, f.tenant, f.run),
+         array_agg(coalesce(f.epoch, 0) + 1 order by f.n, f.at, f.tenant, f.run),
+         (select max(x.count) >= coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))
+          from (select count(*) from first y group by y.tenant, y.queue, y.rank) x)
+  into d_tenant, d_run, d_epoch, is_cut from free f;
+  exit when each >= wide or is_cut is not true or cardinality(d_run) >= most;
+  each := wide;
+  end loop;
   if d_run is null then
     return;
   end if;
   return query
     with given as (
-      insert into writ.lease as l (tenant, run, epoch, worker, until)
-      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
+      insert into writ.lease as l (tenant, run, epoch, worker, until, since)
+      select x.tenant, x.run, x.epoch, by_worker, now_ms + lease_ms, now_ms
+      from unnest(d_tenant, d_run, d_epoch) x (tenant, run, epoch)
       on conflict on constraint lease_pkey do update
-      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until where l.until <= now_ms
+      set epoch = excluded.epoch, worker = excluded.worker, until = excluded.until, prior = l.worker, since = excluded.since where l.until <= now_ms
       returning l.tenant, l.run, l.epoch
     ), moved as (
       update writ.head h set epoch = g.epoch from given g where h.tenant = g.tenant and h.run = g.run
@@ -106,6 +165,14 @@ begin
     all_kept := all_kept || kept;
   end loop;
   return array(select n from generate_series(1, cardinality(c_run)) n where n <> all (all_kept) order by n);
+end $$;
+
+create function writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
+returns text language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return (select l.prior from writ.lease l
+          where l.tenant = for_tenant and l.run = of_run and l.worker = by_worker and l.epoch = under_epoch);
 end $$;
 
 create function writ.release(for_tenant text, of_run text, by_worker text, under_epoch bigint) returns void language plpgsql as $$
@@ -155,4 +222,16 @@ end $$;
 create function writ.tell(who text) returns void language plpgsql as $$
 begin
   perform pg_notify('writ', who);
+end $$;
+
+-- Who holds which run of a tenant, as long as it lasts.
+create function writ.holdings(for_tenant text, after_run text, most bigint, given_now bigint)
+returns table (run text, worker text, epoch bigint, queue text, since bigint, until bigint) language plpgsql as $$
+begin
+  perform set_config('writ.tenant', for_tenant, true);
+  return query
+    select l.run, l.worker, l.epoch, d.queue, l.since, l.until from writ.lease l
+    left join writ.due d on d.tenant = for_tenant and d.run = l.run
+    where l.tenant = for_tenant and l.run > after_run and l.until > coalesce(given_now, writ.now_ms())
+    order by l.run limit most;
 end $$;
