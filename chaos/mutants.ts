@@ -17,10 +17,13 @@ function lastWith(from: string, to: string): Patch {
 export function unfenced(): readonly Patch[] {
   return [
     lastWith("\n    and (under_epoch is null or epoch = under_epoch);", ";"),
-    lastWith(" and (x.epoch is null or h.epoch = x.epoch)", ""),
+    lastWith("\n        and (e_epoch[i] is null or epoch = e_epoch[i]);", ";"),
     lastWith(" and (x.epoch is null or coalesce(h.epoch = x.epoch, false))", ""),
-    lastWith("run = of_run and epoch = under_epoch for no key update", "run = of_run for no key update"),
-    lastWith(" and l.worker = x.worker and l.epoch = x.epoch\n", "\n"),
+    lastWith("run = c_run[i] and epoch = c_epoch[i] for no key update", "run = c_run[i] for no key update"),
+    lastWith(
+      "run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];\n    if not found",
+      "run = c_run[i];\n    if not found",
+    ),
     { file: "core/judge.js", from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch", to: "false" },
   ];
 }

@@ -121,7 +121,7 @@ describe("processes that share a Postgres", () => {
       await session.query(
         first === "claim"
           ? `begin; select writ.claim('${acme}', '${hire}', '${bob}', 1000, ${clock.now()})`
-          : `begin; select writ.mark('${acme}', '${hire}', ${late.epoch}, '${send}', 1)`,
+          : `begin; select writ.mark('${acme}', '{${hire}}', '{${late.epoch}}', '{${send}}', '{1}')`,
       );
       const second = first === "claim" ? mark() : claim();
       await blocked(1);

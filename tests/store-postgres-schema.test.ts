@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { batchCall, batchOf } from "../src/store/postgres/batch.ts";
+import { bytes, longs, texts } from "../src/store/postgres/binary-array.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { acme, ana, claimed, entry, globex, hire, landed, order, row } from "../src/testing/store-contract/law.ts";
 import { database } from "./postgres/database.ts";
@@ -56,14 +57,35 @@ describe("the schema of Postgres", () => {
     expect(others.map(({ path }) => path)).toEqual([]);
   });
 
-  it("plans an append of many by their keys, also while the tables are empty and nothing is known of them", async () => {
-    const puts = [{ table: "ledger", key: "k", was: null, row: row({}) }] as const;
+  it("finds what is there by the whole of its key, also while the tables are empty and nothing is known of them", async () => {
+    const ledger = (was: number | null) => [{ table: "ledger", key: "k", was, row: row({}) }] as const;
+    const timer = (due: string | null) => ({ table: "timer", key: order, was: "any", row: due }) as const;
     const charges = [{ tally: "usd", amount: 1, limit: 9 }];
-    const first = [entry({}), entry({ run: order, puts, charges })];
-    const then = [entry({ at: 1 }), entry({ run: order, at: 1 })];
-    const plans = await made.plansOf([first, then].map((entries) => batchCall(batchOf(entries))));
-    expect(plans.filter((plan) => tables.test(plan)).length).toBeGreaterThan(5);
-    expect(plans.filter((plan) => /Seq Scan|Hash Join|Merge Join/.test(plan))).toEqual([]);
+    const checks = [{ table: "setting", key: "s", was: null }] as const;
+    const batches = [
+      [entry({}), entry({ run: order, puts: [...ledger(null), timer(row({ due_at: 1 }))], charges, checks })],
+      [entry({ at: 1 }), entry({ run: order, at: 1 })],
+      [entry({ at: 2 }), entry({ run: order, at: 2, puts: [...ledger(1), timer(null)], charges })],
+      [entry({ at: 2 }), entry({ run: order, at: 2, puts: ledger(1) })],
+    ];
+    const [runs, ones] = [texts([hire, order]), longs([1, 1])];
+    const tenants = texts([acme, acme]);
+    const plans = await made.plansOf([
+      ...batches.map((entries) => batchCall(batchOf(entries))),
+      { name: "mark", values: [acme, runs, ones, texts(["a", "b"]), ones] },
+      { name: "renew", values: [tenants, runs, texts(["ana", "bob"]), ones, 1000, null] },
+      { name: "release", values: [acme, runs, texts(["ana", "bob"]), ones] },
+      { name: "positions", values: [tenants, runs] },
+      { name: "rows_of", values: [acme, texts(["ledger", "timer"]), texts(["k", order])] },
+      { name: "erase", values: [acme, hire, 3, longs([1, 2]), bytes([Buffer.of(1), Buffer.of(2)]), texts(["h"])] },
+    ]);
+    const scans = plans.flatMap((plan) => [
+      ...plan.replaceAll('"', "").matchAll(/Scan .*\bon (\w+)[^\n]*\n\s*(\S.*)/g),
+    ]);
+    const ofTables = scans.filter(([, table = ""]) => tenantTables.includes(table));
+    expect(new Set(ofTables.map(([, table]) => table)).size).toBeGreaterThan(5);
+    expect(ofTables.filter(([, table = "", how = ""]) => !isByKey(table, how)).map(([text]) => text)).toEqual([]);
+    expect(plans.filter((plan) => /Hash Join|Merge Join/.test(plan))).toEqual([]);
   });
 });
 
@@ -132,6 +154,24 @@ describe("the tenants of one Postgres", () => {
     await expect(made.asApp(theirs)).rejects.toThrow("row-level security");
   });
 });
+
+const keys: Readonly<Record<string, readonly string[]>> = {
+  blob: ["tenant", "hash"],
+  due: ["tenant", "run"],
+  event: ["tenant", "run", "position"],
+  head: ["tenant", "run"],
+  lease: ["tenant", "run"],
+  marker: ["tenant", "run", "step", "attempt"],
+  rows: ["tenant", "kind", "key"],
+  tally: ["tenant", "tally"],
+};
+
+/** Whether an index is asked for nothing less than one row. */
+function isByKey(table: string, condition: string): boolean {
+  return (
+    condition.startsWith("Index Cond:") && keys[table]?.every((column) => condition.includes(`(${column} = `)) === true
+  );
+}
 
 /** Comments and texts of their own aside, what stands between two semicolons. */
 function statementsOf(source: string): readonly string[] {

@@ -1,7 +1,7 @@
 import { FaultError, fault } from "../../core/fault.ts";
 import { assertSound } from "../../core/judge.ts";
 import type { Entry, Landing, Store } from "../../core/store.ts";
-import { batchCall, batchOf } from "./batch.ts";
+import { type Batch, batchCall, batchOf, type Claims } from "./batch.ts";
 import { type Calls, Refusal } from "./calls.ts";
 import { type GroupCommit, groupCommit, type Waiting } from "./group-commit.ts";
 import { type Facts, landingsOf } from "./landings.ts";
@@ -19,12 +19,14 @@ export interface AppendSetting {
   readonly calls: Calls;
   readonly lanes: number;
   readonly where: string;
+  /** For how long a run is claimed with the entry that begins it, and by whose time. */
+  lease(): Omit<Claims, "workers">;
   /** Is told of every entry that landed. */
   landed(entry: Entry): void;
 }
 
-export function appends(setting: AppendSetting): Pick<Store, "append"> & Pick<GroupCommit, "idle"> {
-  const sending = new Sending(setting.calls, setting.where);
+export function appends(setting: AppendSetting): Pick<Store, "append"> & Pick<GroupCommit, "idle" | "claim"> {
+  const sending = new Sending(setting);
   const group = groupCommit(setting.lanes, (batch) => sending.send(batch));
   const append = async (entry: Entry): Promise<Landing> => {
     const landing = await group.append(entry);
@@ -33,6 +35,7 @@ export function appends(setting: AppendSetting): Pick<Store, "append"> & Pick<Gr
   };
   return {
     idle: group.idle,
+    claim: group.claim,
     append: async (entries) => {
       entries.forEach(assertSound);
       const [only] = entries;
@@ -65,10 +68,12 @@ async function inWaves(
 class Sending {
   readonly #calls: Calls;
   readonly #where: string;
+  readonly #lease: AppendSetting["lease"];
 
-  constructor(calls: Calls, where: string) {
+  constructor({ calls, where, lease }: AppendSetting) {
     this.#calls = calls;
     this.#where = where;
+    this.#lease = lease;
   }
 
   /** Answers everyone; never rejects. */
@@ -79,8 +84,11 @@ class Sending {
       const isHopeless = batch.length === 1 || !(error instanceof Refusal);
       for (const waiting of batch) {
         // Postgres refused the batch for one of them; the others must not pay for it.
-        if (isHopeless) waiting.reject(error instanceof Refusal ? failed(error.cause, this.#where) : error);
-        else await this.send([waiting]);
+        if (!isHopeless) await this.send([waiting]);
+        else {
+          waiting.reject(error instanceof Refusal ? failed(error.cause, this.#where) : error);
+          waiting.claimant?.answer(false);
+        }
       }
     }
   }
@@ -112,18 +120,26 @@ class Sending {
 
   /** Answers those it can and returns the others, to be sent again. */
   async #sendTogether(waiting: readonly Waiting[]): Promise<readonly Waiting[]> {
-    const batch = batchOf(waiting.map(({ entry }) => entry));
+    const workers = new Map(
+      waiting.flatMap(({ entry, claimant }) => (claimant === null ? [] : [[entry.run, claimant.worker] as const])),
+    );
+    const batch = batchOf(
+      waiting.map(({ entry }) => entry),
+      { workers, ...this.#lease() },
+    );
     const facts = await this.#facts(batch);
     if (facts === "raced") return waiting;
-    const answers = new Map(batch.entries.map((entry, index) => [entry, landingsOf(batch, facts)[index] ?? null]));
-    return waiting.filter(({ entry, resolve }) => {
-      const landing = answers.get(entry) ?? null;
-      if (landing !== null) resolve(landing);
-      return landing === null;
+    const answers = answersOf(batch, facts);
+    return waiting.filter(({ entry, claimant, resolve }) => {
+      const answer = answers.get(entry);
+      if (answer?.landing == null) return true;
+      resolve(answer.landing);
+      claimant?.answer(answer.isClaimed);
+      return false;
     });
   }
 
-  async #facts(batch: ReturnType<typeof batchOf>): Promise<Facts | null | "raced"> {
+  async #facts(batch: Batch): Promise<Facts | null | "raced"> {
     try {
       const [answer] = await this.#calls<readonly [Facts | null]>(batchCall(batch), () => true);
       return answer?.[0] ?? null;
@@ -132,6 +148,21 @@ class Sending {
       throw error;
     }
   }
+}
+
+/** Of each entry; whether its run is claimed is for whoever asked for it. */
+interface Answer {
+  readonly landing: Landing | null;
+  readonly isClaimed: boolean;
+}
+
+function answersOf(batch: Batch, facts: Facts | null): ReadonlyMap<Entry, Answer> {
+  const landings = landingsOf(batch, facts);
+  const answer = (index: number): Answer => ({
+    landing: landings[index] ?? null,
+    isClaimed: facts?.unclaimed?.includes(index + 1) !== true,
+  });
+  return new Map(batch.entries.map((entry, index) => [entry, answer(index)]));
 }
 
 function tooManyRaces(where: string): FaultError {

@@ -1,4 +1,5 @@
 import { assert } from "../../core/assert.ts";
+import type { Instant, RunId, WorkerId } from "../../core/id.ts";
 import { versionAfter } from "../../core/judge.ts";
 import { indexed, type Table } from "../../core/rows.ts";
 import type { Charge, Check, Entry, Put, SealedEvent } from "../../core/store.ts";
@@ -11,7 +12,17 @@ export interface Batch {
   readonly entries: readonly Entry[];
   readonly keys: readonly RowKey[];
   readonly tallies: readonly string[];
+  readonly claims: Claims;
 }
+
+/** Who claims which of the runs that begin, for how long, and by whose time; null: the server's. */
+export interface Claims {
+  readonly workers: ReadonlyMap<RunId, WorkerId>;
+  readonly leaseMs: number;
+  readonly now: Instant | null;
+}
+
+const noClaims: Claims = { workers: new Map(), leaseMs: 0, now: null };
 
 export interface RowKey {
   readonly table: Table;
@@ -21,11 +32,12 @@ export interface RowKey {
 }
 
 /** Everything sorted: that all batches lock in one order is what keeps them from waiting for each other in a circle. */
-export function batchOf(entries: readonly Entry[]): Batch {
+export function batchOf(entries: readonly Entry[], claims = noClaims): Batch {
   return {
     entries: entries.toSorted((left, right) => compare(left.run, right.run)),
     keys: keysOf(entries).toSorted((left, right) => compare(left.table, right.table) || compare(left.key, right.key)),
     tallies: [...new Set(entries.flatMap(({ charges }) => charges.map(({ tally }) => tally)))].toSorted(compare),
+    claims,
   };
 }
 
@@ -46,7 +58,7 @@ function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-export function batchCall({ entries, keys, tallies }: Batch): Call {
+export function batchCall({ entries, keys, tallies, claims }: Batch): Call {
   const [first] = entries;
   assert(first !== undefined, "a batch has entries");
   const keyNumbers = new Map(keys.map((key, index) => [nameOf(key), index + 1]));
@@ -56,8 +68,10 @@ export function batchCall({ entries, keys, tallies }: Batch): Call {
     writes: true,
     values: [
       first.tenant,
-      entries.every(({ flush }) => flush === "soft"),
+      // A claim is never soft: an epoch that a crash takes back would be given out again.
+      claims.workers.size === 0 && entries.every(({ flush }) => flush === "soft"),
       ...entryValues(entries),
+      ...claimValues(entries, claims),
       ...eventValues(numbered(entries, ({ events }) => events)),
       texts(keys.map(({ table }) => table)),
       texts(keys.map(({ key }) => key)),
@@ -94,6 +108,11 @@ function entryValues(entries: readonly Entry[]): Call["values"] {
     longs(entries.map(({ expect, events }) => expect.position + events.length)),
     bytes(entries.map(({ events }) => events.at(-1)?.hash ?? null)),
   ];
+}
+
+function claimValues(entries: readonly Entry[], { workers, leaseMs, now }: Claims): Call["values"] {
+  if (workers.size === 0) return [null, null, null];
+  return [texts(entries.map(({ run }) => workers.get(run) ?? null)), leaseMs, now];
 }
 
 function eventValues(events: Numbered<SealedEvent>): Call["values"] {

@@ -114,6 +114,7 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
   20: Number,
   23: Number,
   701: Number,
+  1000: (text) => listOf(text).map((element) => element === "t"),
   1016: longList,
   3802: (text) => JSON.parse(text),
 };
@@ -121,7 +122,12 @@ const parsers: Readonly<Record<number, (text: string) => unknown>> = {
 const types = { getTypeParser: (oid: number) => parsers[oid] ?? asText };
 
 export function longList(text: string): readonly number[] {
-  return text.slice(1, -1).split(",").filter(Boolean).map(Number);
+  return listOf(text).map(Number);
+}
+
+/** Of what is never quoted: numbers, and whether something is so. */
+function listOf(text: string): readonly string[] {
+  return text.slice(1, -1).split(",").filter(Boolean);
 }
 
 function asText(text: string): string {

@@ -1,12 +1,20 @@
-import type { Tenant } from "../../core/id.ts";
+import type { RunId, Tenant, WorkerId } from "../../core/id.ts";
 import type { Entry, Landing } from "../../core/store.ts";
 import { nameOf } from "./batch.ts";
 
 /** One entry and whoever waits for its answer. */
 export interface Waiting {
   readonly entry: Entry;
+  /** Who claims the run that it begins, if it does and somebody does. */
+  claimant: Claimant | null;
   resolve(landing: Landing): void;
   reject(error: unknown): void;
+}
+
+interface Claimant {
+  readonly worker: WorkerId;
+  /** False: it is not claimed, and has to be claimed by itself. */
+  answer(isClaimed: boolean): void;
 }
 
 /** Beyond this a batch costs more for each entry, not less. */
@@ -14,6 +22,8 @@ const MOST = 64;
 
 export interface GroupCommit {
   append(entry: Entry): Promise<Landing>;
+  /** Claims a run with the entry that begins it; null if none waits. Answers whether it is claimed, with the first epoch there is. */
+  claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean> | null;
   /** Resolves when everything that waits was answered. */
   idle(): Promise<void>;
 }
@@ -53,10 +63,17 @@ export function groupCommit(lanes: number, send: (batch: readonly Waiting[]) => 
     append: (entry) =>
       new Promise((resolve, reject) => {
         const queue = queues.get(entry.tenant) ?? [];
-        queue.push({ entry, resolve, reject });
+        queue.push({ entry, claimant: null, resolve, reject });
         queues.set(entry.tenant, queue);
         set();
       }),
+    claim: (worker, tenant, run) => {
+      const first = queues.get(tenant)?.findLast(({ entry }) => entry.run === run && entry.expect.position === 0);
+      if (first === undefined || first.claimant !== null) return null;
+      return new Promise((answer) => {
+        first.claimant = { worker, answer };
+      });
+    },
     idle: () =>
       underWay === 0 && queues.size === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)),
   };

@@ -12,9 +12,11 @@ export interface Facts {
     /** Of each tally, when it was this entry's turn; only if a charge of it was refused. */
     readonly used: readonly number[] | null;
   }[];
-  readonly keys:
+  readonly keys?:
     | readonly { readonly key: number; readonly version: number | null; readonly row: string | null }[]
     | null;
+  /** The numbers of the entries whose runs could not be claimed. */
+  readonly unclaimed?: readonly number[];
 }
 
 const yes: Landing = { landed: true };

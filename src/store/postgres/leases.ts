@@ -1,10 +1,11 @@
 import { performance } from "node:perf_hooks";
-import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
+import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import { longs, texts } from "./binary-array.ts";
 import type { Calls } from "./calls.ts";
 import type { Value } from "./driver.ts";
+import { gathered } from "./gathered.ts";
 import type { Renewals } from "./renewals.ts";
 import type { ServerClock } from "./server-clock.ts";
 
@@ -14,21 +15,36 @@ export interface LeaseSetting {
   readonly calls: Calls;
   readonly leaseMs: number;
   /** The server judges by its own time, unless it is given another. */
-  givenNow(): number | null;
+  givenNow(): Instant | null;
   readonly serverClock: ServerClock;
   /** Where there is a thread for it, it renews; it also has to hear that there is nothing left to renew. */
   readonly renewals: Pick<Renewals, "renew" | "forget">;
+  /** Claims a run with the entry that begins it; null if none waits to be sent. Nobody else has it then, and this is its first epoch. */
+  claimBegun(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean> | null;
 }
 
+const FIRST = 1 as Epoch;
+
 /** Who holds which run, by the server's time alone. */
-export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: LeaseSetting): Claims {
+export function claims(setting: LeaseSetting): Claims {
+  const { calls, leaseMs, givenNow, serverClock, renewals } = setting;
   const renewHere = async (values: readonly Value[]): Promise<readonly number[]> => {
     const [answer] = await calls<readonly [readonly number[]]>({ name: "renew", values });
     return answer?.[0] ?? [];
   };
+  const release = gathered<Claim, void>(
+    ({ run }) => run,
+    async (tenant, all) => {
+      const [, ...claims] = claimValues(all);
+      await calls({ name: "release", values: [tenant, ...claims] });
+      return [];
+    },
+  );
   return {
     claim: async (worker, tenant, run) => {
       assertNames(worker, tenant, run);
+      const begun = setting.claimBegun(worker, tenant, run);
+      if (begun !== null && (await begun)) return { tenant, run, worker, epoch: FIRST };
       const values = [tenant, run, worker, leaseMs, givenNow()];
       const [taken] = await calls<readonly [Epoch | null]>({ name: "claim", values });
       const epoch = taken?.[0] ?? null;
@@ -55,9 +71,7 @@ export function claims({ calls, leaseMs, givenNow, serverClock, renewals }: Leas
       const [answer] = await calls<readonly [WorkerId | null]>({ name: "predecessor", values });
       return answer?.[0] ?? null;
     },
-    release: async ({ tenant, run, worker, epoch }) => {
-      await calls({ name: "release", values: [tenant, run, worker, epoch] });
-    },
+    release,
     holdings: async (tenant, after, most) => {
       assertNames(tenant, after);
       const found = await calls<HoldingColumns>({ name: "holdings", values: [tenant, after, most, givenNow()] });
@@ -111,13 +125,33 @@ function compare(left: string, right: string): number {
 
 type Markers = Pick<Store, "mark" | "marked">;
 
+interface Marker extends Pick<Claim, "tenant" | "run" | "epoch"> {
+  readonly step: StepId;
+  readonly attempt: number;
+}
+
 /** `heard` is told the boot that the server is in. */
 export function markers(calls: Calls, heard: (boot: string) => void): Markers {
+  const mark = gathered<Marker, boolean>(
+    ({ run }) => run,
+    async (tenant, all) => {
+      const [answer] = await calls<readonly [readonly boolean[]]>({
+        name: "mark",
+        values: [
+          tenant,
+          texts(all.map(({ run }) => run)),
+          longs(all.map(({ epoch }) => epoch)),
+          texts(all.map(({ step }) => step)),
+          longs(all.map(({ attempt }) => attempt)),
+        ],
+      });
+      return answer?.[0] ?? all.map(() => false);
+    },
+  );
   return {
     mark: async ({ tenant, run, epoch }, step, attempt) => {
       assertNames(step);
-      const [answer] = await calls<readonly [boolean]>({ name: "mark", values: [tenant, run, epoch, step, attempt] });
-      return answer?.[0] === true;
+      return mark({ tenant, run, epoch, step, attempt });
     },
     marked: async (tenant, run, step, attempt, boot) => {
       assertNames(tenant, run, step);

@@ -106,10 +106,27 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
   const calls = whileOpen(callsOn(pools.others, where));
   const server = serverClock();
   const { watch, tell, stop } = watching(pools.listener, calls, timers, randomUUID());
-  const { idle, append } = appends({ calls: callsOn(pools.appends, where), lanes: LANES, where, landed: tell });
   const thread = renewals({ settings: pools.settings, leaseMs, where });
   const givenNow = () => clock?.now() ?? null;
-  const { nextDue, ...leases } = claims({ calls, leaseMs, givenNow, serverClock: server, renewals: thread });
+  const {
+    idle,
+    append,
+    claim: claimBegun,
+  } = appends({
+    calls: callsOn(pools.appends, where),
+    lanes: LANES,
+    where,
+    lease: () => ({ leaseMs, now: givenNow() }),
+    landed: tell,
+  });
+  const { nextDue, ...leases } = claims({
+    calls,
+    leaseMs,
+    givenNow,
+    serverClock: server,
+    renewals: thread,
+    claimBegun,
+  });
   let boot = await bootOf(calls);
   const heard = (name: string): void => {
     boot = name;

@@ -1,10 +1,11 @@
 import { assert } from "../../core/assert.ts";
-import type { Instant, RunId } from "../../core/id.ts";
+import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
-import { indexed } from "../../core/rows.ts";
+import { indexed, type Table } from "../../core/rows.ts";
 import type { Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
 import { bytes, longs, texts } from "./binary-array.ts";
 import type { Calls } from "./calls.ts";
+import { gathered } from "./gathered.ts";
 
 type EventColumns = readonly [
   position: number,
@@ -60,12 +61,26 @@ export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "pos
   };
 }
 
+interface RowAddress {
+  readonly tenant: Tenant;
+  readonly table: Table;
+  readonly key: string;
+}
+
 export function rowReads(calls: Calls): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
+  const row = gathered<RowAddress, StoredRow | null>(
+    ({ key }) => key,
+    async (tenant, all) => {
+      const values = [tenant, texts(all.map(({ table }) => table)), texts(all.map(({ key }) => key))];
+      const found = await calls<readonly [number, ...RowColumns]>({ name: "rows_of", values });
+      const rows = new Map(found.map(([number, ...row]) => [number, storedRow(row)]));
+      return all.map((_, index) => rows.get(index + 1) ?? null);
+    },
+  );
   return {
     row: async (tenant, table, key) => {
       assertNames(tenant, key);
-      const [found] = await calls<RowColumns>({ name: "row_of", values: [tenant, table, key] });
-      return found === undefined ? null : storedRow(found);
+      return row({ tenant, table, key });
     },
     list: async (tenant, query) => {
       const { table, where, after, order, limit } = query;

@@ -118,7 +118,7 @@ create table writ.tally (
 ) with (fillfactor=50) -- row level security forced;
 create policy own_tenant on writ.tally to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
-CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
+CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], e_worker text[], lease_ms bigint, given_now bigint, v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
  RETURNS jsonb
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -129,7 +129,6 @@ AS $function$
 declare
   ok boolean[];
   h_position bigint[];
-  h_epoch bigint[];
   k_version bigint[];
   k_row text[];
   k_new boolean[];
@@ -139,11 +138,10 @@ declare
   trial double precision[];
   refused jsonb := '{}';
   facts jsonb;
+  unclaimed jsonb;
   entry integer;
-  i integer := 1;
+  i integer;
   added integer := 0;
-  changed integer := 0;
-  removed integer := 0;
   timed boolean := false;
   guarded integer[] := '{}';
   wanted bigint;
@@ -152,15 +150,15 @@ begin
   perform writ.begin_append(for_tenant, is_soft);
 
   -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and 0 < all (e_position) and array_position(e_hash, null) is null then
-    with moved as (
-      update writ.head h set position = x.head, hash = x.hash
-      from unnest(e_run, e_position, e_epoch, e_head, e_hash) with ordinality x (run, position, epoch, head, hash, n)
-      where h.tenant = for_tenant and h.run = x.run and h.position = x.position and (x.epoch is null or h.epoch = x.epoch)
-      returning x.n
-    )
-    select array_agg(e.n in (select m.n from moved m) order by e.n) into ok
-    from generate_series(1, cardinality(e_run)) e (n);
+  if k_key is null and t_tally is null and e_worker is null and 0 < all (e_position)
+    and array_position(e_hash, null) is null then
+    ok := array_fill(false, array[cardinality(e_run)]);
+    for i in 1 .. cardinality(e_run) loop
+      update writ.head set position = e_head[i], hash = e_hash[i]
+      where tenant = for_tenant and run = e_run[i] and position = e_position[i]
+        and (e_epoch[i] is null or epoch = e_epoch[i]);
+      ok[i] := found;
+    end loop;
     insert into writ.event (tenant, run, position, type, v, at, body, hash)
     select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
     from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
@@ -169,9 +167,9 @@ begin
   end if;
 
   -- Judged: only locks are taken.
-  select array_agg(h.position order by x.n), array_agg(h.epoch order by x.n),
+  select array_agg(h.position order by x.n),
          array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
-  into h_position, h_epoch, ok
+  into h_position, ok
   from unnest(e_run, e_position, e_epoch) with ordinality x (run, position, epoch, n)
   left join lateral (
     select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1 for no key update
@@ -224,40 +222,36 @@ begin
     end loop;
   end if;
 
-  facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
-    select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
-
-  -- Written.
-  update writ.head h set position = x.head, hash = x.hash
-  from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
-  where x.ok and x.hash is not null and x.found is not null and h.tenant = for_tenant and h.run = x.run;
-
-  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
-  if wanted > 0 then
-    insert into writ.head (tenant, run, position, hash)
-    select for_tenant, x.run, x.head, x.hash
-    from unnest(e_run, e_head, e_hash, ok, h_position) with ordinality x (run, head, hash, ok, found, n)
-    where x.ok and x.found is null order by x.n
-    on conflict do nothing;
-    get diagnostics done = row_count;
-    if done < wanted then
-      raise exception 'a run began meanwhile' using errcode = '40001';
-    end if;
+  if false = any (ok) then
+    facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
+      select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
   end if;
+
+  -- Written: what is there, then what is new.
+  wanted := 0;
+  for i in 1 .. cardinality(e_run) loop
+    if ok[i] and h_position[i] is null then
+      wanted := wanted + 1;
+    elsif ok[i] and e_hash[i] is not null then
+      update writ.head set position = e_head[i], hash = e_hash[i] where tenant = for_tenant and run = e_run[i];
+    end if;
+  end loop;
 
   if k_key is not null then
     k_new := array_fill(false, array[cardinality(k_key)]);
     for i in 1 .. coalesce(cardinality(p_entry), 0) loop
       if ok[p_entry[i]] then
-        if p_row[i] is null then
-          removed := removed + 1;
-        elsif k_version[p_key[i]] is null then
+        timed := timed or k_kind[p_key[i]] = 'timer';
+        if k_version[p_key[i]] is not null and p_row[i] is null then
+          delete from writ.rows where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+        elsif k_version[p_key[i]] is not null then
+          update writ.rows set version = p_version[i], row = p_row[i], status = p_status[i], run_id = p_run_id[i],
+                 reuse_key = p_reuse_key[i], due_at = p_due_at[i]
+          where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+        elsif p_row[i] is not null then
           added := added + 1;
           k_new[p_key[i]] := true;
-        else
-          changed := changed + 1;
         end if;
-        timed := timed or k_kind[p_key[i]] = 'timer';
       end if;
     end loop;
     -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
@@ -267,24 +261,39 @@ begin
         guarded := guarded || c_key[i];
       end if;
     end loop;
-    if removed > 0 then
-      delete from writ.rows r using unnest(p_entry, p_key, p_row) x (entry, key, row)
-      where ok[x.entry] and x.row is null and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
-    end if;
-    if changed > 0 then
-      update writ.rows r set version = x.version, row = x.row, status = x.status, run_id = x.run_id,
-             reuse_key = x.reuse_key, due_at = x.due_at
-      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
-           x (entry, key, version, row, status, run_id, reuse_key, due_at)
-      where ok[x.entry] and x.row is not null and k_version[x.key] is not null
-        and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
-    end if;
   end if;
 
   if t_tally is not null then
-    update writ.tally u set used = x.used
-    from unnest(t_tally, t_used, t_there, t_charged) x (tally, used, there, charged)
-    where x.there and x.charged and u.tenant = for_tenant and u.tally = x.tally;
+    for i in 1 .. cardinality(t_tally) loop
+      if t_there[i] and t_charged[i] then
+        update writ.tally set used = t_used[i] where tenant = for_tenant and tally = t_tally[i];
+      end if;
+    end loop;
+  end if;
+
+  if wanted > 0 then
+    insert into writ.head (tenant, run, position, hash, epoch)
+    select for_tenant, x.run, x.head, x.hash, case when x.worker is not null then 1 end
+    from unnest(e_run, e_head, e_hash, e_worker, ok, h_position) with ordinality x (run, head, hash, worker, ok, found, n)
+    where x.ok and x.found is null order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a run began meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if e_worker is not null then
+    -- Nobody can have claimed what was not there.
+    insert into writ.lease (tenant, run, epoch, worker, until, since)
+    select for_tenant, x.run, 1, x.worker, now.ms + lease_ms, now.ms
+    from unnest(e_run, e_worker, ok, h_position) x (run, worker, ok, found), coalesce(given_now, writ.now_ms()) now (ms)
+    where x.ok and x.found is null and x.worker is not null;
+    select jsonb_agg(x.n) into unclaimed from unnest(e_worker, ok, h_position) with ordinality x (worker, ok, found, n)
+    where x.worker is not null and (x.found is not null or not x.ok);
+    if unclaimed is not null then
+      facts := coalesce(facts, '{"entries": []}') || jsonb_build_object('unclaimed', unclaimed);
+    end if;
   end if;
 
   if added + cardinality(guarded) > 0 then
@@ -304,8 +313,9 @@ begin
     if done < added + cardinality(guarded) then
       raise exception 'a row was added meanwhile' using errcode = '40001';
     end if;
-    delete from writ.rows r using unnest(guarded) g (key)
-    where r.tenant = for_tenant and r.kind = k_kind[g.key] and r.key = k_key[g.key];
+    foreach i in array guarded loop
+      delete from writ.rows where tenant = for_tenant and kind = k_kind[i] and key = k_key[i];
+    end loop;
   end if;
 
   if t_tally is not null and false = any (t_there) then
@@ -322,8 +332,11 @@ begin
   end if;
 
   if timed then
-    delete from writ.due d using unnest(p_entry, p_key, p_due) x (entry, key, due)
-    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is null and d.tenant = for_tenant and d.run = k_key[x.key];
+    for i in 1 .. cardinality(p_entry) loop
+      if ok[p_entry[i]] and k_kind[p_key[i]] = 'timer' and p_due[i] is null then
+        delete from writ.due where tenant = for_tenant and run = k_key[p_key[i]];
+      end if;
+    end loop;
     -- Whoever claims a due run locks its head, so there must be one.
     insert into writ.head (tenant, run, position)
     select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
@@ -361,8 +374,12 @@ begin
         'entry', x.n, 'position', coalesce(h.position, 0), 'epoch', h.epoch, 'hash', encode(v.hash, 'hex'),
         'used', refused -> x.n::text))
       from unnest(e_run, e_position, ok) with ordinality x (run, position, ok, n)
-      left join writ.head h on h.tenant = for_tenant and h.run = x.run
-      left join writ.event v on v.tenant = for_tenant and v.run = x.run and v.position = x.position + 1
+      left join lateral (
+        select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1
+      ) h on true
+      left join lateral (
+        select hash from writ.event where tenant = for_tenant and run = x.run and position = x.position + 1 limit 1
+      ) v on true
       where not x.ok),
     'keys', (
       select jsonb_agg(jsonb_build_object('key', x.key, 'version', k_version[x.key], 'row', k_row[x.key]))
@@ -664,7 +681,7 @@ CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_positio
 AS $function$
 declare
   reached bigint;
-  erased bigint;
+  erased bigint := 0;
 begin
   perform writ.begin_append(for_tenant, false);
   select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
@@ -672,10 +689,11 @@ begin
     return null;
   end if;
   delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
-  update writ.event e set body = null, body_hash = x.hash
-  from unnest(at_position, with_hash) x (position, hash)
-  where e.tenant = for_tenant and e.run = of_run and e.position = x.position and e.body is not null;
-  get diagnostics erased = row_count;
+  for i in 1 .. coalesce(cardinality(at_position), 0) loop
+    update writ.event set body = null, body_hash = with_hash[i]
+    where tenant = for_tenant and run = of_run and position = at_position[i] and body is not null;
+    erased := erased + found::integer;
+  end loop;
   return erased;
 end $function$;
 
@@ -727,19 +745,24 @@ begin
   using for_tenant, of_kind, equal_to, after_key, most;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, of_run text, under_epoch bigint, of_step text, of_attempt bigint)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
+ RETURNS boolean[]
  LANGUAGE plpgsql
 AS $function$
+declare
+  marked boolean[] := array_fill(false, array[cardinality(c_run)]);
 begin
   perform writ.begin_append(for_tenant, true);
-  perform 1 from writ.head where tenant = for_tenant and run = of_run and epoch = under_epoch for no key update;
-  if not found then
-    return false;
-  end if;
-  insert into writ.marker (tenant, run, step, attempt, epoch) values (for_tenant, of_run, of_step, of_attempt, under_epoch)
-  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
-  return true;
+  for i in 1 .. cardinality(c_run) loop
+    perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
+    marked[i] := found;
+    if found then
+      insert into writ.marker (tenant, run, step, attempt, epoch)
+      values (for_tenant, c_run[i], of_step[i], of_attempt[i], c_epoch[i])
+      on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+    end if;
+  end loop;
+  return marked;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)
@@ -797,24 +820,13 @@ $function$;
 CREATE OR REPLACE FUNCTION writ.positions(c_tenant text[], c_run text[])
  RETURNS bigint[]
  LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET enable_seqscan TO 'off'
 AS $function$
 declare
-  for_tenant text;
   found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
-  one record;
 begin
-  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) loop
-    perform set_config('writ.tenant', for_tenant, true);
-    for one in
-      select x.n, h.position from unnest(c_tenant, c_run) with ordinality x (tenant, run, n)
-      join writ.head h on h.tenant = for_tenant and h.run = x.run where x.tenant = for_tenant
-    loop
-      found[one.n] := one.position;
-    end loop;
+  for i in 1 .. cardinality(c_run) loop
+    perform set_config('writ.tenant', c_tenant[i], true);
+    found[i] := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
   end loop;
   return found;
 end $function$;
@@ -838,51 +850,49 @@ begin
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.release(for_tenant text, of_run text, by_worker text, under_epoch bigint)
+CREATE OR REPLACE FUNCTION writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 begin
   perform writ.begin_append(for_tenant, true);
-  delete from writ.lease where tenant = for_tenant and run = of_run and worker = by_worker and epoch = under_epoch;
+  for i in 1 .. cardinality(c_run) loop
+    delete from writ.lease where tenant = for_tenant and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.renew(c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint)
  RETURNS bigint[]
  LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
- SET enable_seqscan TO 'off'
 AS $function$
 declare
-  for_tenant text;
-  kept bigint[];
-  all_kept bigint[] := '{}';
+  lost bigint[] := '{}';
 begin
   perform set_config('synchronous_commit', 'off', true);
-  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) order by x.tenant loop
-    perform set_config('writ.tenant', for_tenant, true);
-    with renewed as (
-      update writ.lease l set until = coalesce(given_now, writ.now_ms()) + lease_ms
-      from unnest(c_tenant, c_run, c_worker, c_epoch) with ordinality x (tenant, run, worker, epoch, n)
-      where l.tenant = for_tenant and x.tenant = for_tenant and l.run = x.run and l.worker = x.worker and l.epoch = x.epoch
-      returning x.n
-    )
-    select array_agg(r.n) into kept from renewed r;
-    all_kept := all_kept || kept;
+  for i in 1 .. cardinality(c_run) loop
+    perform set_config('writ.tenant', c_tenant[i], true);
+    update writ.lease set until = coalesce(given_now, writ.now_ms()) + lease_ms
+    where tenant = c_tenant[i] and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
+    if not found then
+      lost := lost || i::bigint;
+    end if;
   end loop;
-  return array(select n from generate_series(1, cardinality(c_run)) n where n <> all (all_kept) order by n);
+  return lost;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.row_of(for_tenant text, of_kind text, of_key text)
- RETURNS TABLE(key text, version bigint, text text)
+CREATE OR REPLACE FUNCTION writ.rows_of(for_tenant text, k_kind text[], k_key text[])
+ RETURNS TABLE(n bigint, key text, version bigint, text text)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 begin
   perform set_config('writ.tenant', for_tenant, true);
   return query
-    select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
+    select x.n, r.key, r.version, r.row from unnest(k_kind, k_key) with ordinality x (kind, key, n)
+    cross join lateral (
+      select * from writ.rows s where s.tenant = for_tenant and s.kind = x.kind and s.key = x.key limit 1
+    ) r order by x.n;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.runs(for_tenant text, after_run text, most bigint)

@@ -3,7 +3,7 @@ import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import type { TimerRow } from "../../core/rows.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import type { FakeClock } from "../clock.ts";
-import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, landed, leaseMs, order, row } from "./law.ts";
+import { acme, ana, bob, claimed, dueAt, globex, hire, type Law, land, landed, leaseMs, order, row } from "./law.ts";
 
 export const claiming: readonly Law[] = [
   {
@@ -37,6 +37,33 @@ export const claiming: readonly Law[] = [
       const workers = ["w1", "w2", "w3", "w4", "w5"];
       const claims = await Promise.all(workers.map((worker) => store.claim(worker as never, acme, hire)));
       assert.equal(claims.filter((claim) => claim !== null).length, 1);
+    },
+  },
+  {
+    title: "gives a run to who asks for it while its first entry is under way",
+    holds: async (store, clock) => {
+      const timer = { table: "timer", key: hire, was: "any", row: dueAt(clock.now()) } as const;
+      const beginning = landed(store, { puts: [timer] });
+      const [claim] = await Promise.all([store.claim(ana, acme, hire), beginning]);
+      assert.deepEqual({ ...claim }, { tenant: acme, run: hire, worker: ana, epoch: 1 });
+      assert.equal(await store.claim(bob, acme, hire), null);
+      assert.deepEqual(await store.claimDue(bob, 9), []);
+      await landed(store, { at: 1, epoch: claim?.epoch ?? null });
+      const [holding] = await store.holdings(acme, "", 9);
+      assert.equal(holding?.since, clock.now());
+      assert.equal(holding?.until, clock.now() + leaseMs);
+    },
+  },
+  {
+    title: "gives a run with a greater epoch to who asks for it while an entry is under way that does not begin it",
+    holds: async (store) => {
+      const first = await claimed(store, ana);
+      const [landing, second] = await Promise.all([land(store, {}), store.claim(ana, acme, hire)]);
+      assert.deepEqual(landing, { landed: true });
+      await store.release(second ?? first);
+      const [late, third] = await Promise.all([land(store, {}), store.claim(bob, acme, hire)]);
+      assert.equal(late.landed, false);
+      assert.ok(first.epoch < Number(second?.epoch) && Number(second?.epoch) < Number(third?.epoch));
     },
   },
   {

@@ -57,16 +57,20 @@ begin
 end $$;
 
 -- Entries of one tenant, no two of one run, in the order of their runs. All conditions are judged before the first write;
--- an entry that fails writes nothing. Null: every entry landed. Else what the failed ones met, from which core/judge.ts tells why.
+-- an entry that fails writes nothing. Null: every entry landed, and was claimed where that was asked for. Else what the failed
+-- ones met, from which core/judge.ts tells why, and who was not claimed.
 --
 -- Every lock is taken in one order, whoever asks: heads, existing rows, tallies, and new keys last. A key that was inserted
 -- by another between the look and the insert is 40001: nothing is written, and the same call sees it next time.
 --
--- Plans are made once and never from statistics: an array joined to a table that was small when the plan was made would
--- be a scan of all of it for ever after.
+-- What is there already is found by its whole key, one after the other or in a lateral that is cut at one. A join of an array
+-- with a table would be planned from guesses: that a tenant has one row, say, so that all of its rows might as well be gone
+-- through for each element. Plans are made once, and never from what the arrays hold.
 create function writ.append(
   for_tenant text, is_soft boolean,
   e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[],
+  -- Who claims a run that begins; null: nobody any.
+  e_worker text[], lease_ms bigint, given_now bigint,
   v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[],
   -- The keys that are put or checked, in order, each once; conditions, puts and charges count entries, keys and tallies from 1.
   k_kind text[], k_key text[], k_put boolean[],
@@ -80,7 +84,6 @@ as $$
 declare
   ok boolean[];
   h_position bigint[];
-  h_epoch bigint[];
   k_version bigint[];
   k_row text[];
   k_new boolean[];
@@ -90,11 +93,10 @@ declare
   trial double precision[];
   refused jsonb := '{}';
   facts jsonb;
+  unclaimed jsonb;
   entry integer;
-  i integer := 1;
+  i integer;
   added integer := 0;
-  changed integer := 0;
-  removed integer := 0;
   timed boolean := false;
   guarded integer[] := '{}';
   wanted bigint;
@@ -103,15 +105,15 @@ begin
   perform writ.begin_append(for_tenant, is_soft);
 
   -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and 0 < all (e_position) and array_position(e_hash, null) is null then
-    with moved as (
-      update writ.head h set position = x.head, hash = x.hash
-      from unnest(e_run, e_position, e_epoch, e_head, e_hash) with ordinality x (run, position, epoch, head, hash, n)
-      where h.tenant = for_tenant and h.run = x.run and h.position = x.position and (x.epoch is null or h.epoch = x.epoch)
-      returning x.n
-    )
-    select array_agg(e.n in (select m.n from moved m) order by e.n) into ok
-    from generate_series(1, cardinality(e_run)) e (n);
+  if k_key is null and t_tally is null and e_worker is null and 0 < all (e_position)
+    and array_position(e_hash, null) is null then
+    ok := array_fill(false, array[cardinality(e_run)]);
+    for i in 1 .. cardinality(e_run) loop
+      update writ.head set position = e_head[i], hash = e_hash[i]
+      where tenant = for_tenant and run = e_run[i] and position = e_position[i]
+        and (e_epoch[i] is null or epoch = e_epoch[i]);
+      ok[i] := found;
+    end loop;
     insert into writ.event (tenant, run, position, type, v, at, body, hash)
     select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
     from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
@@ -120,9 +122,9 @@ begin
   end if;
 
   -- Judged: only locks are taken.
-  select array_agg(h.position order by x.n), array_agg(h.epoch order by x.n),
+  select array_agg(h.position order by x.n),
          array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
-  into h_position, h_epoch, ok
+  into h_position, ok
   from unnest(e_run, e_position, e_epoch) with ordinality x (run, position, epoch, n)
   left join lateral (
     select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1 for no key update
@@ -175,40 +177,36 @@ begin
     end loop;
   end if;
 
-  facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
-    select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
-
-  -- Written.
-  update writ.head h set position = x.head, hash = x.hash
-  from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
-  where x.ok and x.hash is not null and x.found is not null and h.tenant = for_tenant and h.run = x.run;
-
-  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
-  if wanted > 0 then
-    insert into writ.head (tenant, run, position, hash)
-    select for_tenant, x.run, x.head, x.hash
-    from unnest(e_run, e_head, e_hash, ok, h_position) with ordinality x (run, head, hash, ok, found, n)
-    where x.ok and x.found is null order by x.n
-    on conflict do nothing;
-    get diagnostics done = row_count;
-    if done < wanted then
-      raise exception 'a run began meanwhile' using errcode = '40001';
-    end if;
+  if false = any (ok) then
+    facts := writ.append_facts(for_tenant, e_run, e_position, ok, k_version, k_row, array(
+      select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
   end if;
+
+  -- Written: what is there, then what is new.
+  wanted := 0;
+  for i in 1 .. cardinality(e_run) loop
+    if ok[i] and h_position[i] is null then
+      wanted := wanted + 1;
+    elsif ok[i] and e_hash[i] is not null then
+      update writ.head set position = e_head[i], hash = e_hash[i] where tenant = for_tenant and run = e_run[i];
+    end if;
+  end loop;
 
   if k_key is not null then
     k_new := array_fill(false, array[cardinality(k_key)]);
     for i in 1 .. coalesce(cardinality(p_entry), 0) loop
       if ok[p_entry[i]] then
-        if p_row[i] is null then
-          removed := removed + 1;
-        elsif k_version[p_key[i]] is null then
+        timed := timed or k_kind[p_key[i]] = 'timer';
+        if k_version[p_key[i]] is not null and p_row[i] is null then
+          delete from writ.rows where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+        elsif k_version[p_key[i]] is not null then
+          update writ.rows set version = p_version[i], row = p_row[i], status = p_status[i], run_id = p_run_id[i],
+                 reuse_key = p_reuse_key[i], due_at = p_due_at[i]
+          where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+        elsif p_row[i] is not null then
           added := added + 1;
           k_new[p_key[i]] := true;
-        else
-          changed := changed + 1;
         end if;
-        timed := timed or k_kind[p_key[i]] = 'timer';
       end if;
     end loop;
     -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
@@ -218,24 +216,39 @@ begin
         guarded := guarded || c_key[i];
       end if;
     end loop;
-    if removed > 0 then
-      delete from writ.rows r using unnest(p_entry, p_key, p_row) x (entry, key, row)
-      where ok[x.entry] and x.row is null and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
-    end if;
-    if changed > 0 then
-      update writ.rows r set version = x.version, row = x.row, status = x.status, run_id = x.run_id,
-             reuse_key = x.reuse_key, due_at = x.due_at
-      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
-           x (entry, key, version, row, status, run_id, reuse_key, due_at)
-      where ok[x.entry] and x.row is not null and k_version[x.key] is not null
-        and r.tenant = for_tenant and r.kind = k_kind[x.key] and r.key = k_key[x.key];
-    end if;
   end if;
 
   if t_tally is not null then
-    update writ.tally u set used = x.used
-    from unnest(t_tally, t_used, t_there, t_charged) x (tally, used, there, charged)
-    where x.there and x.charged and u.tenant = for_tenant and u.tally = x.tally;
+    for i in 1 .. cardinality(t_tally) loop
+      if t_there[i] and t_charged[i] then
+        update writ.tally set used = t_used[i] where tenant = for_tenant and tally = t_tally[i];
+      end if;
+    end loop;
+  end if;
+
+  if wanted > 0 then
+    insert into writ.head (tenant, run, position, hash, epoch)
+    select for_tenant, x.run, x.head, x.hash, case when x.worker is not null then 1 end
+    from unnest(e_run, e_head, e_hash, e_worker, ok, h_position) with ordinality x (run, head, hash, worker, ok, found, n)
+    where x.ok and x.found is null order by x.n
+    on conflict do nothing;
+    get diagnostics done = row_count;
+    if done < wanted then
+      raise exception 'a run began meanwhile' using errcode = '40001';
+    end if;
+  end if;
+
+  if e_worker is not null then
+    -- Nobody can have claimed what was not there.
+    insert into writ.lease (tenant, run, epoch, worker, until, since)
+    select for_tenant, x.run, 1, x.worker, now.ms + lease_ms, now.ms
+    from unnest(e_run, e_worker, ok, h_position) x (run, worker, ok, found), coalesce(given_now, writ.now_ms()) now (ms)
+    where x.ok and x.found is null and x.worker is not null;
+    select jsonb_agg(x.n) into unclaimed from unnest(e_worker, ok, h_position) with ordinality x (worker, ok, found, n)
+    where x.worker is not null and (x.found is not null or not x.ok);
+    if unclaimed is not null then
+      facts := coalesce(facts, '{"entries": []}') || jsonb_build_object('unclaimed', unclaimed);
+    end if;
   end if;
 
   if added + cardinality(guarded) > 0 then
@@ -255,8 +268,9 @@ begin
     if done < added + cardinality(guarded) then
       raise exception 'a row was added meanwhile' using errcode = '40001';
     end if;
-    delete from writ.rows r using unnest(guarded) g (key)
-    where r.tenant = for_tenant and r.kind = k_kind[g.key] and r.key = k_key[g.key];
+    foreach i in array guarded loop
+      delete from writ.rows where tenant = for_tenant and kind = k_kind[i] and key = k_key[i];
+    end loop;
   end if;
 
   if t_tally is not null and false = any (t_there) then
@@ -273,8 +287,11 @@ begin
   end if;
 
   if timed then
-    delete from writ.due d using unnest(p_entry, p_key, p_due) x (entry, key, due)
-    where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is null and d.tenant = for_tenant and d.run = k_key[x.key];
+    for i in 1 .. cardinality(p_entry) loop
+      if ok[p_entry[i]] and k_kind[p_key[i]] = 'timer' and p_due[i] is null then
+        delete from writ.due where tenant = for_tenant and run = k_key[p_key[i]];
+      end if;
+    end loop;
     -- Whoever claims a due run locks its head, so there must be one.
     insert into writ.head (tenant, run, position)
     select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
@@ -310,8 +327,12 @@ begin
         'entry', x.n, 'position', coalesce(h.position, 0), 'epoch', h.epoch, 'hash', encode(v.hash, 'hex'),
         'used', refused -> x.n::text))
       from unnest(e_run, e_position, ok) with ordinality x (run, position, ok, n)
-      left join writ.head h on h.tenant = for_tenant and h.run = x.run
-      left join writ.event v on v.tenant = for_tenant and v.run = x.run and v.position = x.position + 1
+      left join lateral (
+        select position, epoch from writ.head where tenant = for_tenant and run = x.run limit 1
+      ) h on true
+      left join lateral (
+        select hash from writ.event where tenant = for_tenant and run = x.run and position = x.position + 1 limit 1
+      ) v on true
       where not x.ok),
     'keys', (
       select jsonb_agg(jsonb_build_object('key', x.key, 'version', k_version[x.key], 'row', k_row[x.key]))

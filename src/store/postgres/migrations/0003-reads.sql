@@ -16,12 +16,18 @@ begin
     select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
 end $$;
 
-create function writ.row_of(for_tenant text, of_kind text, of_key text)
-returns table (key text, version bigint, text text) language plpgsql as $$
+-- Of these keys those that are there, with their numbers.
+create function writ.rows_of(for_tenant text, k_kind text[], k_key text[])
+returns table (n bigint, key text, version bigint, text text) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
 begin
   perform set_config('writ.tenant', for_tenant, true);
   return query
-    select r.key, r.version, r.row from writ.rows r where r.tenant = for_tenant and r.kind = of_kind and r.key = of_key;
+    select x.n, r.key, r.version, r.row from unnest(k_kind, k_key) with ordinality x (kind, key, n)
+    cross join lateral (
+      select * from writ.rows s where s.tenant = for_tenant and s.kind = x.kind and s.key = x.key limit 1
+    ) r order by x.n;
 end $$;
 
 -- Planned at each call, for the one index that answers it.
@@ -92,7 +98,7 @@ set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_me
 as $$
 declare
   reached bigint;
-  erased bigint;
+  erased bigint := 0;
 begin
   perform writ.begin_append(for_tenant, false);
   select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
@@ -100,30 +106,22 @@ begin
     return null;
   end if;
   delete from writ.blob where tenant = for_tenant and hash = any (blob_hash);
-  update writ.event e set body = null, body_hash = x.hash
-  from unnest(at_position, with_hash) x (position, hash)
-  where e.tenant = for_tenant and e.run = of_run and e.position = x.position and e.body is not null;
-  get diagnostics erased = row_count;
+  for i in 1 .. coalesce(cardinality(at_position), 0) loop
+    update writ.event set body = null, body_hash = with_hash[i]
+    where tenant = for_tenant and run = of_run and position = at_position[i] and body is not null;
+    erased := erased + found::integer;
+  end loop;
   return erased;
 end $$;
 
 -- How many events each of these runs has, in their order: one question for all that a worker holds.
-create function writ.positions(c_tenant text[], c_run text[]) returns bigint[] language plpgsql
-set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-as $$
+create function writ.positions(c_tenant text[], c_run text[]) returns bigint[] language plpgsql as $$
 declare
-  for_tenant text;
   found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
-  one record;
 begin
-  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) loop
-    perform set_config('writ.tenant', for_tenant, true);
-    for one in
-      select x.n, h.position from unnest(c_tenant, c_run) with ordinality x (tenant, run, n)
-      join writ.head h on h.tenant = for_tenant and h.run = x.run where x.tenant = for_tenant
-    loop
-      found[one.n] := one.position;
-    end loop;
+  for i in 1 .. cardinality(c_run) loop
+    perform set_config('writ.tenant', c_tenant[i], true);
+    found[i] := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
   end loop;
   return found;
 end $$;

@@ -141,30 +141,24 @@ begin
   return next;
 end $$;
 
--- Answers with the numbers of the claims that are lost. Claims come in the order of their tenants.
+-- Answers with the numbers of the claims that are lost. Claims come in the order of their tenants and runs, so that two who
+-- renew do not wait for each other in a circle.
 create function writ.renew(
   c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint
-) returns bigint[] language plpgsql
-set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
-as $$
+) returns bigint[] language plpgsql as $$
 declare
-  for_tenant text;
-  kept bigint[];
-  all_kept bigint[] := '{}';
+  lost bigint[] := '{}';
 begin
   perform set_config('synchronous_commit', 'off', true);
-  for for_tenant in select distinct x.tenant from unnest(c_tenant) x (tenant) order by x.tenant loop
-    perform set_config('writ.tenant', for_tenant, true);
-    with renewed as (
-      update writ.lease l set until = coalesce(given_now, writ.now_ms()) + lease_ms
-      from unnest(c_tenant, c_run, c_worker, c_epoch) with ordinality x (tenant, run, worker, epoch, n)
-      where l.tenant = for_tenant and x.tenant = for_tenant and l.run = x.run and l.worker = x.worker and l.epoch = x.epoch
-      returning x.n
-    )
-    select array_agg(r.n) into kept from renewed r;
-    all_kept := all_kept || kept;
+  for i in 1 .. cardinality(c_run) loop
+    perform set_config('writ.tenant', c_tenant[i], true);
+    update writ.lease set until = coalesce(given_now, writ.now_ms()) + lease_ms
+    where tenant = c_tenant[i] and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
+    if not found then
+      lost := lost || i::bigint;
+    end if;
   end loop;
-  return array(select n from generate_series(1, cardinality(c_run)) n where n <> all (all_kept) order by n);
+  return lost;
 end $$;
 
 create function writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
@@ -175,24 +169,32 @@ begin
           where l.tenant = for_tenant and l.run = of_run and l.worker = by_worker and l.epoch = under_epoch);
 end $$;
 
-create function writ.release(for_tenant text, of_run text, by_worker text, under_epoch bigint) returns void language plpgsql as $$
+-- In the order of their runs.
+create function writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[]) returns void language plpgsql as $$
 begin
   perform writ.begin_append(for_tenant, true);
-  delete from writ.lease where tenant = for_tenant and run = of_run and worker = by_worker and epoch = under_epoch;
+  for i in 1 .. cardinality(c_run) loop
+    delete from writ.lease where tenant = for_tenant and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
+  end loop;
 end $$;
 
--- The head is locked, so that a claim comes before this marker or sees it.
-create function writ.mark(for_tenant text, of_run text, under_epoch bigint, of_step text, of_attempt bigint)
-returns boolean language plpgsql as $$
+-- In the order of their runs: each head is locked, so that a claim comes before this marker or sees it. Whether each was written.
+create function writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
+returns boolean[] language plpgsql as $$
+declare
+  marked boolean[] := array_fill(false, array[cardinality(c_run)]);
 begin
   perform writ.begin_append(for_tenant, true);
-  perform 1 from writ.head where tenant = for_tenant and run = of_run and epoch = under_epoch for no key update;
-  if not found then
-    return false;
-  end if;
-  insert into writ.marker (tenant, run, step, attempt, epoch) values (for_tenant, of_run, of_step, of_attempt, under_epoch)
-  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
-  return true;
+  for i in 1 .. cardinality(c_run) loop
+    perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
+    marked[i] := found;
+    if found then
+      insert into writ.marker (tenant, run, step, attempt, epoch)
+      values (for_tenant, c_run[i], of_step[i], of_attempt[i], c_epoch[i])
+      on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+    end if;
+  end loop;
+  return marked;
 end $$;
 
 -- With the boot it was looked up under.
