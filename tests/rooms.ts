@@ -75,6 +75,13 @@ export const rooms: readonly Room[] = [
     node: ["node:crypto"],
   },
   {
+    name: "resources",
+    about: "the workshop: files that tools change, and how they were before",
+    rooms: ["core"],
+    packages: [],
+    node: "any",
+  },
+  {
     name: "verifiers",
     about: "those who ask the world whether a recorded act still holds",
     rooms: ["core"],

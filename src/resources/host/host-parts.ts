@@ -1,0 +1,89 @@
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { FaultError, fault } from "../../core/fault.ts";
+import { type FileLimits, fileLimits } from "../file-limits.ts";
+import { protectedNames, shown } from "../tree-path.ts";
+import { Anchor } from "./anchor.ts";
+import { withAttributes } from "./attributes.ts";
+import { CaptureShelf } from "./capture-shelf.ts";
+import { type Disk, realDisk } from "./disk.ts";
+import { ObjectStore } from "./object-store.ts";
+import { TreeLock } from "./tree-lock.ts";
+import { TreeWalker } from "./tree-walker.ts";
+
+export interface HostFilesystemOptions {
+  /** The working tree. */
+  readonly root: string;
+  /** Where captures are kept: outside the tree, best on the same file system. Default: `.<name>.writ` beside it. */
+  readonly store?: string;
+  /** Names that are neither captured nor touched, at any depth. Default: `node_modules`. */
+  readonly exclude?: readonly string[];
+  /** Names that tools may not write through the handle. Default: `.git`, shell start-up files and the like. */
+  readonly protect?: readonly string[];
+  readonly limits?: Partial<FileLimits>;
+  /**
+   * Extended attributes, which Node cannot read. `uncovered` (default): every capture says that they are not covered. `refuse`: what
+   * has some is refused before the tool is called; needs `python3`.
+   */
+  readonly attributes?: "uncovered" | "refuse";
+  readonly now?: () => number;
+  /** What is done to the disk goes through this; for tests of what happens when it fails. */
+  readonly disk?: Disk;
+}
+
+/** What a working tree and its captures are kept with. */
+export interface HostParts {
+  readonly root: string;
+  readonly disk: Disk;
+  readonly limits: FileLimits;
+  readonly exclude: readonly string[];
+  readonly protect: readonly string[];
+  readonly coversAttributes: boolean;
+  readonly attributes: (paths: readonly string[]) => readonly string[];
+  readonly anchor: Anchor;
+  readonly objects: ObjectStore;
+  readonly shelf: CaptureShelf;
+  readonly walker: TreeWalker;
+  readonly lock: TreeLock;
+}
+
+export function openParts(options: HostFilesystemOptions): HostParts {
+  const { exclude = ["node_modules"], protect = protectedNames, disk = realDisk, now = Date.now } = options;
+  const root = realpathSync(options.root);
+  const limits = { ...fileLimits, ...options.limits };
+  const store = storeFor(root, options.store);
+  const coversAttributes = options.attributes === "refuse";
+  const attributes = coversAttributes ? withAttributes : () => [];
+  const objects = new ObjectStore(disk, join(store, "objects"));
+  const { dev, ino } = disk.lstatSync(root);
+  return {
+    ...{ root, disk, limits, exclude, protect, coversAttributes, attributes, objects },
+    anchor: new Anchor(disk, root),
+    shelf: new CaptureShelf(disk, store),
+    walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),
+    lock: new TreeLock(root, `${dev} ${ino}`, store),
+  };
+}
+
+/** A folder that belongs to one tree and is not in it. */
+function storeFor(root: string, given: string | undefined): string {
+  const wanted = resolve(given ?? join(dirname(root), `.${basename(root)}.writ`));
+  mkdirSync(wanted, { recursive: true, mode: 0o700 });
+  const store = realpathSync(wanted);
+  if (`${store}${sep}`.startsWith(`${root}${sep}`) || `${root}${sep}`.startsWith(`${store}${sep}`))
+    throw unusable(
+      `${shown(store)} and the tree ${shown(root)} must not be inside each other; choose another \`store\``,
+    );
+  const note = join(store, "tree");
+  try {
+    writeFileSync(note, root, { flag: "wx", mode: 0o600 });
+  } catch {
+    const owner = readFileSync(note, "utf8");
+    if (owner !== root) throw unusable(`${shown(store)} is of the tree ${shown(owner)}; choose another \`store\``);
+  }
+  return store;
+}
+
+function unusable(message: string): FaultError {
+  return new FaultError(fault("CONFIG_INVALID", message));
+}

@@ -1,0 +1,72 @@
+import { FaultError, fault } from "../../core/fault.ts";
+import type { Digest } from "../../core/id.ts";
+import { shown } from "../tree-path.ts";
+import type { CaptureLog } from "./capture-log.ts";
+import { Hands } from "./hands.ts";
+import { markOf } from "./host-ground.ts";
+import type { HostParts } from "./host-parts.ts";
+import type { DirectoryNode } from "./tree-node.ts";
+import { differences, restoreTree } from "./tree-restorer.ts";
+import { undo } from "./undo.ts";
+
+const pathsShown = 20;
+
+export interface Trees {
+  /** As it was last seen and kept. */
+  seen: DirectoryNode | null;
+  readonly of: Map<string, DirectoryNode>;
+}
+
+/** Undoes captures, newest first. Each is noted when it is begun and when it is done, so that whoever comes next knows where to go on. */
+export async function restoreChain(parts: HostParts, trees: Trees, logs: readonly CaptureLog[]): Promise<number> {
+  let changed = 0;
+  for (const log of logs) {
+    if (log.state === "restored") continue;
+    if (log.state === "closed") {
+      await mustBeOurs(parts, trees, log);
+      log.append({ type: "restoring" });
+      log.sync();
+    }
+    changed += await undone(parts, trees, log);
+    log.append({ type: "restored" });
+    log.sync();
+  }
+  return changed;
+}
+
+async function undone(parts: HostParts, trees: Trees, log: CaptureLog): Promise<number> {
+  const { disk, anchor, walker, objects, shelf } = parts;
+  const hands = new Hands(disk, anchor, log.id);
+  const tree = beforeOf(log);
+  if (tree === null) return undo({ disk, anchor, hands, log, aside: shelf.aside });
+  const now = await walker.look("see", trees.seen);
+  const wanted = trees.of.get(log.id) ?? walker.load(tree);
+  const { look, changed } = await restoreTree({ walker, objects, hands }, now, wanted, tree);
+  trees.seen = look.root;
+  return changed;
+}
+
+/** What the call left is still there, and nothing else: otherwise a stranger's work would be undone with it. */
+async function mustBeOurs({ anchor, walker }: HostParts, trees: Trees, log: CaptureLog): Promise<void> {
+  const closed = log.records.findLast(({ record }) => record.type === "closed")?.record;
+  if (closed?.type !== "closed") return;
+  if (closed.tree !== null) {
+    const now = await walker.look("see", trees.seen);
+    if (now.digest === closed.tree) return;
+    throw blocked(differences(walker.load(closed.tree), now.root).map(({ path }) => path.join("/")));
+  }
+  const foreign = closed.after.filter(({ path, mark }) => markOf(anchor.stats(path)) !== mark);
+  if (foreign.length > 0) throw blocked(foreign.map(({ path }) => path.join("/")));
+}
+
+/** The tree that a raw call began with; null for one that only used its handle. */
+export function beforeOf(log: CaptureLog): Digest | null {
+  const begun = log.records[0]?.record;
+  return begun?.type === "begun" ? begun.tree : null;
+}
+
+function blocked(paths: readonly string[]): FaultError {
+  const told = paths.slice(0, pathsShown);
+  const message = `somebody else has changed ${told.map(shown).join(", ")} since; put that right first`;
+  return new FaultError(fault("RESTORE_BLOCKED", message, { paths: told }));
+}

@@ -1,0 +1,122 @@
+import { constants, type Stats } from "node:fs";
+import { FaultError, fault } from "../../core/fault.ts";
+import { shown, type TreePath } from "../tree-path.ts";
+import type { Anchor } from "./anchor.ts";
+import type { CaptureLog, LoggedRecord, Was } from "./capture-log.ts";
+import { type Disk, readUpTo } from "./disk.ts";
+import type { Hands } from "./hands.ts";
+import { nameFrom } from "./name-bytes.ts";
+import { hashOf } from "./object-store.ts";
+import { type Standing, standingOf } from "./tree-node.ts";
+
+const chunkBytes = 8_388_608;
+
+export interface UndoOptions {
+  readonly disk: Disk;
+  readonly anchor: Anchor;
+  readonly hands: Hands;
+  readonly log: CaptureLog;
+  readonly aside: string;
+}
+
+interface State {
+  readonly path: TreePath;
+  readonly was: Was;
+  readonly logged: LoggedRecord;
+}
+
+/** Undoes what went through a handle, and looks whether everything is as it was. Answers how much there was. */
+export function undo(options: UndoOptions): number {
+  const { anchor, hands, aside } = options;
+  const records = wholeRecords(options.log);
+  const states = statesIn(records);
+  const [downward, upward] = [states.toSorted(byDepth), states.toSorted(byDepth).reverse()];
+  for (const { path, was } of upward) if (was.kind !== "directory") clear(anchor, hands, path, was);
+  for (const { path, was } of downward) if (was.kind === "directory") hands.putDirectory(path);
+  for (const { record } of records) if (record.type === "aside") hands.putKept(record.path, `${aside}/${record.name}`);
+  for (const { path, was, logged } of downward) putBack(options, path, was, logged);
+  // Directories last: whatever happens in one changes its time.
+  for (const { path, was } of upward) if (was.kind === "directory") hands.dress(path, was);
+  hands.sync();
+  for (const { path, was } of states) mustBe(options, path, was);
+  return states.filter(({ was }) => was.kind !== "directory").length;
+}
+
+/** How each path was before it was first touched. */
+function statesIn(records: readonly LoggedRecord[]): readonly State[] {
+  const states = new Map<string, State>();
+  for (const logged of records) {
+    const { record } = logged;
+    if (record.type === "was" && !states.has(record.path.join("/")))
+      states.set(record.path.join("/"), { path: record.path, was: record.was, logged });
+    if (record.type === "unmade") states.delete(record.path.join("/"));
+  }
+  return [...states.values()];
+}
+
+function byDepth(left: State, right: State): number {
+  return left.path.length - right.path.length;
+}
+
+/** Takes away what was not there, or was no directory. */
+function clear(anchor: Anchor, hands: Hands, path: TreePath, was: Was): void {
+  const stats = anchor.stats(path);
+  if (stats?.isDirectory() === true) hands.removeEmpty(path);
+  else if (stats !== null && was.kind === "absent") hands.remove(path);
+}
+
+/** What was being written when the process died was never acted upon. */
+function wholeRecords(log: CaptureLog): readonly LoggedRecord[] {
+  return log.records.filter((logged) => {
+    const { record, at } = logged;
+    if (record.type !== "was" || record.was.kind !== "file" || record.was.digest === null) return true;
+    return at.bytes === record.was.size && hashOf(log.bytes(logged)) === record.was.digest;
+  });
+}
+
+function putBack({ anchor, hands, log }: UndoOptions, path: TreePath, was: Was, logged: LoggedRecord): void {
+  if (was.kind === "link") hands.putLink(path, was, was.target);
+  if (was.kind !== "file") return;
+  const stats = anchor.stats(path);
+  const isIt = stats?.isFile() === true && stats.ino === was.ino;
+  // Without a digest its content was never touched: it came back from where it was moved to.
+  if (was.digest === null && isIt) hands.dress(path, was);
+  else if (was.digest !== null && isIt) hands.refill(path, was, was.size, log.bytes(logged));
+  else if (was.digest !== null) hands.putFile(path, was, was.size, log.bytes(logged));
+}
+
+function mustBe({ disk, anchor }: UndoOptions, path: TreePath, was: Was): void {
+  const stats = anchor.stats(path);
+  if (stands(was, stats) && contentIs(disk, anchor, path, was)) return;
+  throw new FaultError(fault("RESTORE_FAILED", `${shown(path.join("/"))} is not as it was`, { path: path.join("/") }));
+}
+
+function stands(was: Was, stats: Stats | null): boolean {
+  if (was.kind === "absent" || stats === null) return was.kind === "absent" && stats === null;
+  if (was.kind === "directory") return stats.isDirectory() && dressed(was, stats);
+  if (was.kind === "link") return stats.isSymbolicLink() && standingOf(stats).mtime_us === was.mtime_us;
+  return stats.isFile() && stats.size === was.size && dressed(was, stats);
+}
+
+function dressed(was: Standing, stats: Stats): boolean {
+  const now = standingOf(stats);
+  return now.mode === was.mode && now.uid === was.uid && now.gid === was.gid && now.mtime_us === was.mtime_us;
+}
+
+function contentIs(disk: Disk, anchor: Anchor, path: TreePath, was: Was): boolean {
+  if (was.kind === "link")
+    return nameFrom(anchor.at(path, ({ place }) => disk.readlinkSync(place, "buffer"))) === was.target;
+  // Not the same file, or it would have been found above; its content was never touched.
+  if (was.kind !== "file" || was.digest === null) return true;
+  const { descriptor } = anchor.file(path, constants.O_RDONLY);
+  try {
+    const { size } = was;
+    const chunks = function* (): Generator<Uint8Array> {
+      for (let at = 0; at < size; at += chunkBytes)
+        yield readUpTo(disk, descriptor, Math.min(chunkBytes, size - at), at);
+    };
+    return hashOf(chunks()) === was.digest;
+  } finally {
+    disk.closeSync(descriptor);
+  }
+}
