@@ -22,6 +22,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     tries: null,
     cache: "never",
     cacheTtlMs: null,
+    cost: null,
     redact: [],
     settleAfterMs: 1000,
     confirm: "none",

@@ -112,6 +112,8 @@ function parkedText(on: Parking): Line {
       return line`the same act in ${on.owner}`;
     case "signal":
       return line`the signal ${on.box.key}${on.until === null ? line`` : line`, until ${timeText(on.until)}`}`;
+    case "rate":
+      return line`its turn, ${timeText(on.until)}: ${on.tally} is used up`;
     case "tool":
       return line`its tool: ${faultText(on.fault)}`;
   }

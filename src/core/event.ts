@@ -1,3 +1,4 @@
+import type { Unit } from "./budget.ts";
 import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
@@ -118,6 +119,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly gate: { readonly gate_id: GateId; readonly version: number } | null;
       /** Under which a missing send marker proves that the tool was never called. */
       readonly boot: string;
+      /** What limits took before it ran: reserved, and settled to the same tallies when it is over. */
+      readonly charges?: readonly Reserved[];
     }
   | {
       readonly type: "step.succeeded";
@@ -195,6 +198,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly by: string;
       readonly reason: string;
       readonly ledger: LedgerVersion | null;
+      /** What was reserved is given back: nothing happened. */
+      readonly charges?: readonly Charged[];
       readonly sparing?: InFlight;
     }
   | { readonly type: "step.readied"; readonly why: string }
@@ -271,6 +276,8 @@ export type Parking =
       readonly owner_step: StepId;
     }
   | { readonly for: "tool"; readonly fault: Fault }
+  /** It was called as often as it may be until then. */
+  | { readonly for: "rate"; readonly tally: string; readonly until: Instant }
   /** `until` null: for as long as it takes. */
   | { readonly for: "signal"; readonly box: BoxVersion; readonly until: Instant | null };
 
@@ -318,6 +325,14 @@ export interface Notice {
 export interface Charged {
   readonly tally: string;
   readonly amount: number;
+}
+
+/** A charge that only lands if the tally stays within its limit. */
+export interface Reserved extends Charged {
+  /** Null: it is recorded, whatever the limit says. */
+  readonly limit: number | null;
+  /** What it is settled in. Absent: a token of a rate, which is used up. */
+  readonly unit?: Unit;
 }
 
 /** What an outcome was made from, so that an equal call may be answered with it. */

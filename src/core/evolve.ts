@@ -98,6 +98,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
       call: null,
       gate: null,
       act: null,
+      reserved: NONE,
       world: null,
       heartbeat: null,
       checkpoint: null,

@@ -42,6 +42,7 @@ export const faults = {
   MODE_FORBIDS: { tries: 1, exit: 4, about: "the mode of the run does not allow the effect" },
   DEADLINE_EXCEEDED: { tries: 1, exit: 4, about: "the run's deadline has passed" },
   BUDGET_EXCEEDED: { tries: 1, exit: 4, about: "the call would overspend a limit" },
+  RATE_EXCEEDED: { tries: 1, exit: 4, about: "the call would pass a rate, and there is no time to wait" },
   GATE_REJECTED: { tries: 1, exit: 4, about: "a person said no" },
   GATE_EXPIRED: { tries: 1, exit: 4, about: "nobody decided in time" },
   DUPLICATE_EFFECT: { tries: 1, exit: 4, about: "the same act was already done elsewhere" },

@@ -1,8 +1,10 @@
+import type { Estimate } from "./budget.ts";
 import type { BoxVersion, Call, Reused, SignalSent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
 import type { LedgerRow } from "./rows.ts";
+import type { Toll } from "./toll.ts";
 import type { Sighting, Tool } from "./tool.ts";
 
 /** The declared part of a tool: what the law reads, without anything that runs. */
@@ -40,6 +42,10 @@ export interface Proposal {
   readonly reusable: ReusableOutcome | null;
   /** For a wait: the box of its signal. */
   readonly signal: SignalFact | null;
+  /** What the tool says that the call spends; null: it does not say. */
+  readonly estimate: Estimate | null;
+  /** What limits ask of the call before it runs. */
+  readonly tolls: readonly Toll[];
   /** For the case that a gate is opened, which takes a call. */
   readonly gate_id: GateId | null;
   readonly gate_ms: number;

@@ -68,6 +68,7 @@ export interface Blocked {
     | "IN_DOUBT"
     | "WAITING_FOR_TIME"
     | "WAITING_FOR_KEY"
+    | "WAITING_FOR_RATE"
     | "WAITING_FOR_SIGNAL"
     | "WAITING_FOR_RUN"
     | "TOOL_MISSING"
@@ -194,6 +195,7 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
       if (standing.on.for === "key")
         return { step_id, reason_code: "WAITING_FOR_KEY", run_id: standing.on.owner, until: standing.on.until };
       if (standing.on.for === "signal") return awaited(step_id, standing.on);
+      if (standing.on.for === "rate") return { step_id, reason_code: "WAITING_FOR_RATE", until: standing.on.until };
       return { step_id, reason_code: "WAITING_FOR_TIME", until: standing.on.until };
     default:
       return { step_id, reason_code: "COMPENSATING" };

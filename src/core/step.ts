@@ -1,3 +1,4 @@
+import type { Unit } from "./budget.ts";
 import type { World } from "./effect.ts";
 import type { Call, Cause, Exits, Parking, Pin, Provenance, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
@@ -24,6 +25,8 @@ export interface Step {
   /** The last gate opened for it. */
   readonly gate: GateId | null;
   readonly act: Act | null;
+  /** What its last attempt was charged in advance, as long as that is not settled. */
+  readonly reserved: readonly Reservation[];
   readonly world: World | null;
   /** What its last attempt said with a sign of life before it failed, or was not heard of any more. */
   readonly heartbeat: Json | null;
@@ -56,10 +59,19 @@ export function copyOf(step: Step): MutableStep {
     call: step.call,
     gate: step.gate,
     act: step.act,
+    reserved: step.reserved,
     world: step.world,
     heartbeat: step.heartbeat,
     checkpoint: step.checkpoint,
   };
+}
+
+/** What was charged to a tally for an attempt so far, and what its handler has said it cost. */
+export interface Reservation {
+  readonly tally: string;
+  readonly unit: Unit;
+  readonly charged: number;
+  readonly told: number;
 }
 
 /** What the ledger says of this step's act, as this run last wrote it. */

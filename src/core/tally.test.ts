@@ -4,7 +4,7 @@ import { cost, noon, plan, step } from "../testing/given/cast.ts";
 import { accepts } from "../testing/given/moves.ts";
 import { given } from "../testing/given.ts";
 import type { Instant } from "./id.ts";
-import { chargesFor, dateOf, tallyOf } from "./tally.ts";
+import { amountOf, chargesFor, dateOf, tallyOf } from "./tally.ts";
 
 const { run } = given(accepts(plan(step("a"))));
 const iso = (at: number) => new Date(at).toISOString();
@@ -54,5 +54,14 @@ describe("charging a cost", () => {
       tallyOf("credits", "tenant", "", "2026-03"),
     );
     expect(tallyOf("credits", "tenant", "anyone", "2026-03")).toBe(tallyOf("credits", "tenant", "", "2026-03"));
+  });
+});
+
+describe("a cost", () => {
+  it("is told by unit, tokens in and out together", () => {
+    const spent = cost(1, { credits: 2, tokens_in: 3, tokens_out: 4 });
+    expect(amountOf("usd_micros", spent)).toBe(1);
+    expect(amountOf("credits", spent)).toBe(2);
+    expect(amountOf("tokens", spent)).toBe(7);
   });
 });

@@ -1,14 +1,27 @@
-import type { Charged } from "./event.ts";
+import type { Unit } from "./budget.ts";
+import type { Charged, Event, Reserved } from "./event.ts";
 import type { Instant } from "./id.ts";
 import type { Run } from "./run.ts";
+import type { Charge } from "./store.ts";
 import type { Cost } from "./tool.ts";
 
-const units = ["usd_micros", "credits", "tokens_in", "tokens_out"] as const;
+const told = ["usd_micros", "credits", "tokens_in", "tokens_out"] as const;
+
+/** What events charge, each within the limit that it names. */
+export function chargesOf(events: readonly Event[]): readonly Charge[] {
+  const all: Charge[] = [];
+  for (const event of events) {
+    const charges: readonly (Charged | Reserved)[] = ("charges" in event && event.charges) || [];
+    for (const charge of charges)
+      all.push({ tally: charge.tally, amount: charge.amount, limit: "limit" in charge ? charge.limit : null });
+  }
+  return all;
+}
 
 /** The tallies that a cost is added to: per principal and day, per tenant and month, in UTC. */
 export function chargesFor(run: Run, cost: Cost, at: Instant): readonly Charged[] {
   const { day, month } = dateOf(at);
-  return units.flatMap((unit) => {
+  return told.flatMap((unit) => {
     const amount = cost[unit];
     if (amount === 0) return [];
     return [
@@ -19,7 +32,7 @@ export function chargesFor(run: Run, cost: Cost, at: Instant): readonly Charged[
 }
 
 export function tallyOf(
-  unit: (typeof units)[number],
+  unit: (typeof told)[number],
   whose: "principal" | "tenant",
   id: string,
   period: string,
@@ -42,4 +55,9 @@ export function dateOf(at: Instant): { readonly day: string; readonly month: str
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   const monthText = `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}`;
   return { day: `${monthText}-${String(day).padStart(2, "0")}`, month: monthText };
+}
+
+/** How much of a unit a cost is. */
+export function amountOf(unit: Exclude<Unit, "calls" | "ms">, cost: Cost): number {
+  return unit === "tokens" ? cost.tokens_in + cost.tokens_out : cost[unit];
 }

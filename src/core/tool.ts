@@ -1,3 +1,4 @@
+import type { Estimate } from "./budget.ts";
 import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -24,6 +25,8 @@ export interface Tool {
   readonly cache: CachePolicy;
   /** How long a recorded answer may stand in for a new one. */
   readonly cacheTtlMs: number | null;
+  /** What a call of this input is expected to spend; null: nobody can tell. */
+  readonly cost: ((input: Json) => Estimate) | null;
   /** Output fields (JSON pointers) that are stored as digests and can never be bound. */
   readonly redact: readonly string[];
 

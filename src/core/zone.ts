@@ -2,9 +2,11 @@ import { DAY_MS, dayNumber } from "./day.ts";
 
 /** A time zone by its IANA name. */
 export class Zone {
+  readonly name: string;
   readonly #format: Intl.DateTimeFormat;
 
-  private constructor(format: Intl.DateTimeFormat) {
+  private constructor(name: string, format: Intl.DateTimeFormat) {
+    this.name = name;
     this.#format = format;
   }
 
@@ -12,6 +14,7 @@ export class Zone {
   static of(name: string): Zone | null {
     try {
       return new Zone(
+        name,
         new Intl.DateTimeFormat("en-u-ca-iso8601-nu-latn", {
           timeZone: name,
           hourCycle: "h23",

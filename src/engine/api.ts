@@ -1,3 +1,4 @@
+import type { Budget, Rate } from "../core/budget.ts";
 import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Mode } from "../core/effect.ts";
 import type { Event, Notice } from "../core/event.ts";
@@ -36,6 +37,11 @@ export interface EngineOptions {
   /** The parts of a project's state, made by defineSlice. */
   readonly slices?: readonly Slice[];
   readonly tenants?: Readonly<Record<string, TenantSettings>>;
+  /** What may be spent, and how often something may be called, by each tenant; `tenants` has more of one. */
+  readonly budgets?: readonly Budget[];
+  readonly rates?: readonly Rate[];
+  /** Whose days and months budgets count, by IANA name. Default: UTC. */
+  readonly zone?: string;
   /** More guards, put behind the standing ones. */
   readonly guards?: readonly Guard[];
   /** False: submit, decide and look, but execute nothing here. */

@@ -4,11 +4,14 @@ import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
 import type { Slice } from "../core/slice.ts";
 import { isQueue, queueRule } from "../core/turns.ts";
+import { allowanceProblems } from "./allowance-problems.ts";
 import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools slices tenants guards work worker strictPlans durability limits onNotice".split(" "),
+  ..."store tools slices tenants budgets rates zone guards work worker strictPlans durability limits onNotice".split(
+    " ",
+  ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
 ];
 const durabilities = ["every", "power", "process"];
@@ -35,6 +38,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
       Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),
       "guards must be a list of { id, judge }",
     ),
+    ...allowanceProblems(options, ""),
     ...tenantProblems(tenants),
     ...limitProblems(limits),
     ...termProblems(worker),
@@ -58,7 +62,8 @@ function tenantProblems(tenants: unknown): readonly string[] {
     if (!isPlainObject(settings)) return [`tenant ${tenant} must have an object of settings`];
     const { mode, trust = [] } = settings;
     return [
-      ...unknown(settings, ["mode", "trust"], `setting of tenant ${tenant}`),
+      ...unknown(settings, ["mode", "trust", "budgets", "rates", "zone"], `setting of tenant ${tenant}`),
+      ...allowanceProblems(settings, `tenant ${tenant}: `),
       ...unless(mode === undefined || modes.includes(mode as never), `mode of ${tenant} must be ${modes.join(", ")}`),
       ...unless(
         Array.isArray(trust) && trust.every((tool) => typeof tool === "string"),

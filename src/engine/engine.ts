@@ -78,7 +78,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     worker,
     leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, terms),
     toolbox,
-    tenants: new Tenants(options.tenants ?? {}),
+    tenants: new Tenants(options.tenants ?? {}, options),
     slices: options.slices ?? [],
     projects: new Projects(store),
     guards: [...standingGuards, ...(options.guards ?? [])],

@@ -1,3 +1,4 @@
+import { AMOUNT_MOST, isAmount } from "../core/budget.ts";
 import type { Ending } from "../core/command.ts";
 import type { Notice } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
@@ -39,6 +40,8 @@ export interface Work {
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
+  /** What it has cost if it answers and says nothing of that; null: nothing. */
+  readonly expected: Cost | null;
 }
 
 /** A handler at work. */
@@ -77,7 +80,7 @@ class Attempt implements Running {
     this.#ports = ports;
     this.#work = work;
     this.#gone = gone;
-    this.#log = new Log(ports.limits);
+    this.#log = new Log(ports.limits, work.expected);
     this.#heardAt = work.context.now;
     this.over = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -279,20 +282,24 @@ class Log {
   refusal: FaultError | null = null;
   readonly #limits: Ports["limits"];
   #cost: Cost | null = null;
+  /** What stands in for a cost that the handler never tells. */
+  #expected: Cost | null;
   readonly #errands: Errand[] = [];
   readonly #notices: { topic: string; payload: Json }[] = [];
   #heartbeat: Json | null = null;
 
-  constructor(limits: Ports["limits"]) {
+  constructor(limits: Ports["limits"], expected: Cost | null) {
     this.#limits = limits;
+    this.#expected = expected;
   }
 
   addCost(spent: Partial<Cost>): void {
     const sum = this.#cost ?? { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, model: "" };
     const add = (key: "usd_micros" | "credits" | "tokens_in" | "tokens_out") => {
       const amount = spent[key] ?? 0;
-      if (!Number.isSafeInteger(amount) || amount < 0) {
-        throw this.#refused(fault("TOOL_FAILED", `a cost of ${amount} ${key} is not a whole number; round it up`));
+      if (!isAmount(amount) || !isAmount(sum[key] + amount)) {
+        const message = `a cost of ${amount} ${key} is not a whole number up to ${AMOUNT_MOST}; round it up`;
+        throw this.#refused(fault("TOOL_FAILED", message));
       }
       return sum[key] + amount;
     };
@@ -303,6 +310,7 @@ class Log {
       tokens_out: add("tokens_out"),
       model: spent.model ?? sum.model,
     };
+    this.#expected = null;
   }
 
   addErrand({ kind, name, payload }: Errand): void {
@@ -335,7 +343,7 @@ class Log {
 
   /** What was reported so far. Cost is handed over once: what is told later is what came later. */
   with(ending: Ending): Execution {
-    const cost = this.#cost;
+    const cost = this.#cost ?? (ending.how === "value" ? this.#expected : null);
     this.#cost = null;
     return { ending, cost, errands: this.#errands, notices: this.#notices, heartbeat: this.#heartbeat };
   }

@@ -8,7 +8,8 @@ import type { Epoch, GateId } from "../core/id.ts";
 import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { findStep, type Run, statusOf } from "../core/run.ts";
-import type { Charge, Check, Entry, Landing, SealedEvent } from "../core/store.ts";
+import type { Check, Entry, Landing, SealedEvent } from "../core/store.ts";
+import { chargesOf } from "../core/tally.ts";
 import { appendOnce } from "./append-once.ts";
 import { isHard, isUnseen } from "./flush.ts";
 import { type Blob, Journal } from "./journal.ts";
@@ -354,9 +355,17 @@ function travelsAlone({ events, checks }: Decision): boolean {
     checks.length > 0 ||
     events.some(
       (event) =>
-        ("ledger" in event && event.ledger !== null) || ("state" in event && event.state) || isAboutSignal(event),
+        ("ledger" in event && event.ledger !== null) ||
+        ("state" in event && event.state) ||
+        isAboutSignal(event) ||
+        isPaidInAdvance(event),
     )
   );
+}
+
+/** A limit may refuse it, and nothing else is to be refused with it. */
+function isPaidInAdvance(event: Event): boolean {
+  return event.type === "step.started" && event.charges !== undefined;
 }
 
 /** Its row has a version to be won or lost. */
@@ -374,15 +383,6 @@ function sharesGate(earlier: readonly Event[], more: readonly Event[]): boolean 
 function gateOf(event: Event): readonly GateId[] {
   if ("gate_id" in event) return [event.gate_id];
   return event.type === "step.started" && event.gate !== null ? [event.gate.gate_id] : [];
-}
-
-function chargesOf(events: readonly Event[]): readonly Charge[] {
-  const all: Charge[] = [];
-  for (const event of events) {
-    const charges = "charges" in event ? event.charges : undefined;
-    for (const { tally, amount } of charges ?? []) all.push({ tally, amount, limit: null });
-  }
-  return all;
 }
 
 function checksOf(decisions: readonly Decision[]): readonly Check[] {

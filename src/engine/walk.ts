@@ -18,6 +18,7 @@ import { Desk } from "./desk.ts";
 import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
+import { costExpected, withUsage, withUsed } from "./fare.ts";
 import type { Kin } from "./kin.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -94,17 +95,27 @@ async function admit(way: Way, step: Step): Promise<Decision> {
       proposal = await supplied(way, step, proposal, decision.need);
     } catch (error) {
       if (!(error instanceof RowLost)) throw error;
-      // The ledger said something else by the time it was asked.
-      proposal = await withFacts(ports, mailbox.run, step, proposal);
+      proposal = await mended(way, step, proposal, error.landing);
     }
   }
 }
+
+/** What was asked for with, as it turned out to be. */
+async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
+  if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
+  // The ledger said something else by the time it was asked.
+  return withFacts(ports, mailbox.run, step, proposal);
+}
+
+type Lost = RowLost["landing"];
 
 async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): Promise<Proposal> {
   const { ports, mailbox, kin } = way;
   switch (need) {
     case "call":
       return propose(ports, mailbox.run, step, { call: true });
+    case "usage":
+      return withUsage(ports, mailbox.run, proposal);
     case "sighting":
       return sighted(ports, step, proposal);
     case "child": {
@@ -208,7 +219,7 @@ const UNCALLED: Execution = {
 
 function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool) {
   const { spec, cause } = step;
-  const { input, call } = grant.proposal;
+  const { input, call, estimate } = grant.proposal;
   const key = call?.key == null ? ("" as const) : downstreamKey(call.key, grant.generation);
   const context = {
     key,
@@ -226,7 +237,8 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
     undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
   const longest =
     run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - clock.now());
-  return { tool, handler, context, checked: !undo, timeoutMs: Math.min(spec.timeout_ms ?? tool.timeoutMs, longest) };
+  const timeoutMs = Math.min(spec.timeout_ms ?? tool.timeoutMs, longest);
+  return { tool, handler, context, checked: !undo, timeoutMs, expected: costExpected(estimate) };
 }
 
 /** Commits how a handler ended; late values come this way, too. */

@@ -1,3 +1,4 @@
+import type { Estimate } from "../core/budget.ts";
 import type { Effect } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
@@ -26,6 +27,11 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   readonly tries?: number;
   readonly cache?: CachePolicy;
   readonly cacheTtlMs?: number;
+  /**
+   * What a call spends, as far as it is known before: reserved where a budget counts it, and what it has cost unless the
+   * handler says otherwise. `{}`: nothing.
+   */
+  readonly cost?: Estimate | ((input: Yielded<Input>) => Estimate);
   /** The fields of the output, by name or JSON pointer, that are stored only as digests. */
   readonly redact?: readonly string[];
 
@@ -105,8 +111,15 @@ function settings(definition: Definition) {
     tries: definition.tries ?? null,
     cache: definition.cache ?? "never",
     cacheTtlMs: definition.cacheTtlMs ?? null,
+    cost: costOf(definition),
     redact: (definition.redact ?? []).map(asPointer),
   } as const;
+}
+
+function costOf(definition: Definition): Tool["cost"] {
+  const { cost } = definition;
+  if (cost === undefined) return null;
+  return typeof cost === "function" ? (input) => cost.call(definition, input) : () => cost;
 }
 
 function forActs(definition: Definition) {

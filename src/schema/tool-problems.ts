@@ -1,3 +1,4 @@
+import { estimateProblems } from "../core/budget.ts";
 import { effects } from "../core/effect.ts";
 import { isObject, type Json } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
@@ -10,7 +11,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
   ..."name version effect description tags risk input output identity".split(" "),
-  ..."timeoutMs heartbeatMs tries cache cacheTtlMs redact run".split(" "),
+  ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
 const fields = [...everyTool, ...actsOnly];
@@ -31,6 +32,7 @@ export function problemsWith(
     ...numbers(given),
     ...functions(given),
     ...fieldLists(given, schemas),
+    ...(typeof given.cost === "function" ? [] : estimateProblems(given.cost ?? {})),
     ...contradictions(given),
   ];
 }

@@ -234,6 +234,8 @@ class Both {
       trusted: false,
       reusable: null,
       signal: null,
+      estimate: null,
+      tolls: [],
       boot: "",
     } as const;
     const gate_id = `gate_${id}_${this.#outputs}` as GateId;

@@ -13,6 +13,7 @@ import { findStep, type Run, stepOf } from "../run.ts";
 import { type Act, isUndo, type Step, startable } from "../step.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";
+import { type Bill, settlement } from "./toll.ts";
 
 type End = Ask<"end">;
 
@@ -49,7 +50,7 @@ function late(run: Run, step: Step, command: End): Ruling {
       ],
     };
   }
-  return isWithdrawn(step, command) && command.cost !== null ? { events: [cancelled(run, command)] } : NOTHING;
+  return isWithdrawn(step, command) && command.cost !== null ? { events: [cancelled(run, step, command)] } : NOTHING;
 }
 
 /** The step was taken out of the run while this attempt, of which nothing is on record, was under way. */
@@ -68,7 +69,7 @@ function endAct(run: Run, step: Step, command: End): Ruling {
     const flaw = (isUndo(step) ? null : ending.flaw) ?? afterAct(step, command.state);
     return flaw === null
       ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
-      : { events: [unusable(run, command, ending.output, flaw, ledger)] };
+      : { events: [unusable(run, step, command, flaw, ledger)] };
   }
   // Of a call that was sent again, "not done" is said about the second time only.
   if (provesNothingDone(command) && act.doubt === null) return failed(run, step, command, ending.fault, ledger);
@@ -89,7 +90,7 @@ function provesNothingDone({ ending, tool }: End): boolean {
 
 function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
   const { ending, state } = command;
-  if (run.cancel !== null && ending.how !== "value") return { events: [cancelled(run, command)] };
+  if (run.cancel !== null && ending.how !== "value") return { events: [cancelled(run, step, command)] };
   if (ending.how !== "value") return failed(run, step, command, ending.fault);
   const flaw = ending.flaw ?? state?.flaw ?? null;
   if (flaw !== null) return failed(run, step, command, flaw);
@@ -105,11 +106,27 @@ function overtaken({ spec }: Step, where: string): Fault {
 }
 
 /** The head that every ending shares: who, when, at what cost. */
-function ended(run: Run, { grant, cost, now }: End) {
+function ended(run: Run, step: Step, command: End) {
+  const { grant, cost, now } = command;
   const { step_id, attempt, started_at, proposal } = grant;
   const head = { at: now, step_id, attempt, started_at };
   const derived = proposal.derived && !grant.recorded ? { input: proposal.input, ...head } : head;
-  return cost === null ? derived : { cost, charges: chargesFor(run, cost, now), ...derived };
+  const { tolls } = proposal;
+  const settled =
+    tolls.length === 0 && step.reserved.length === 0 ? NONE : settlement(step, tolls, billOf(step, command));
+  const charges = cost === null ? settled : [...chargesFor(run, cost, now), ...settled];
+  const spent = cost === null ? derived : { cost, ...derived };
+  return charges.length === 0 && cost === null ? spent : { charges, ...spent };
+}
+
+const NONE: readonly never[] = [];
+
+function billOf({ act }: Step, command: End): Bill {
+  const { cost, now, grant, ending } = command;
+  const ms = Math.max(0, now - grant.started_at);
+  if (ending.how === "value") return { cost, ms, for: "all" };
+  if (provesNothingDone(command)) return { cost, ms, for: "nothing" };
+  return { cost, ms, for: ending.how === "error" && act === null ? "all" : "unknown" };
 }
 
 function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
@@ -120,7 +137,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     type: "step.succeeded",
     output: ending.output,
     world,
-    ...ended(run, command),
+    ...ended(run, step, command),
     ...(ledger && { ledger }),
     ...(notices.length > 0 && { notices }),
     ...(made && { outcome: made }),
@@ -142,22 +159,26 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
 }
 
 /** It happened, but what it answered is not what it promised: on record, never retried, nobody may build on it. */
-function unusable(
-  run: Run,
-  command: End,
-  output: Extract<Event, { type: "step.succeeded" }>["output"],
-  flaw: Fault,
-  ledger: LedgerVersion,
-): Event {
+function unusable(run: Run, step: Step, command: End, flaw: Fault, ledger: LedgerVersion): Event {
+  const { ending } = command;
+  assert(ending.how === "value", "only a value can be of no use");
+  const { output } = ending;
   const why = { fault: flaw, retry_at: null, world: "compensatable_failure", sparing: command.in_flight } as const;
-  return { ...ended(run, command), type: "step.failed", ...why, output, ledger, ...left(command.state, "logged") };
+  return {
+    ...ended(run, step, command),
+    type: "step.failed",
+    ...why,
+    output,
+    ledger,
+    ...left(command.state, "logged"),
+  };
 }
 
 function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerVersion): Ruling {
   const { grant, tool, now, dice, in_flight } = command;
   const retry_at = retryAt(run, step, tool, why, { attempt: grant.attempt, now, dice });
   const event: Event = {
-    ...ended(run, command),
+    ...ended(run, step, command),
     type: "step.failed",
     fault: why,
     retry_at,
@@ -185,14 +206,14 @@ function said({ heartbeat }: End): { readonly heartbeat?: Json } {
   return heartbeat === null ? {} : { heartbeat };
 }
 
-function cancelled(run: Run, command: End): Event {
-  const { input: _input, ...head } = { input: null, ...ended(run, command) };
+function cancelled(run: Run, step: Step, command: End): Event {
+  const { input: _input, ...head } = { input: null, ...ended(run, step, command) };
   return { ...head, type: "step.cancelled" };
 }
 
 function doubted(run: Run, step: Step, act: Act, command: End, cause: Fault): Doubted {
   const { now, tool, ending } = command;
-  const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, command) };
+  const { input: _input, started_at: _started, ...head } = { input: null, ...ended(run, step, command) };
   return {
     ...head,
     type: "step.doubted",

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Ask, Found, Resolution } from "../command.ts";
-import type { Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
+import type { Charged, Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import { lean, type PlanStep } from "../plan.ts";
@@ -10,6 +10,7 @@ import { findStep, type Run } from "../run.ts";
 import { type Act, CALL_WITHIN_MS, isUndo, type Step, undoId } from "../step.ts";
 import { exitsOf, uncompensated, unknown, versionAfter, withUndo } from "./end.ts";
 import { takenOver } from "./takeover.ts";
+import { settlement } from "./toll.ts";
 
 /** A new holder of the run looks at what the last one left under way. */
 export function recover(run: Run, { found, taken, now }: Ask<"recover">): Ruling {
@@ -29,7 +30,8 @@ function recovered(run: Run, { step_id, mark, tool }: Found, at: Instant): reado
   const ledger = next(step);
   if (mark === "no" && step.act.doubt === null) {
     const reason = "the send marker is missing: the tool was never called";
-    return [{ type: "step.settled", at, step_id, settled: { as: "not_done" }, by: "marker", reason, ledger }];
+    const settled = { as: "not_done" } as const;
+    return [{ type: "step.settled", at, step_id, settled, by: "marker", reason, ledger, ...givenBack(step, settled) }];
   }
   const cause = fault("OUTCOME_UNKNOWN", "its worker died after the call was let go");
   const exits = exitsOf(step, tool, step.act.sent_at, (at + CALL_WITHIN_MS) as Instant);
@@ -124,12 +126,20 @@ interface Settling {
 function settling(run: Run, step: Step, settled: Settlement, settling: Settling): Ruling {
   const { confirmed, ...how } = settling;
   const ledger = settled.as === "resend" ? null : next(step);
-  const event = { type: "step.settled", step_id: step.spec.step_id, settled, ledger, ...how } as const;
+  const { step_id } = step.spec;
+  const event = { type: "step.settled", step_id, settled, ledger, ...how, ...givenBack(step, settled) } as const;
   if (settled.as === "happened") return { events: withUndo(run, step, [event], confirmed) };
   if (settled.as !== "given_up" || step.cause?.by !== "undo") return { events: [event] };
   const { of } = step.cause; // Settling the doubt about an undo settles the act it undoes.
   const { by, at } = how;
   return { events: [event, uncompensated(run, of, fault("OUTCOME_UNKNOWN", `${by} gave up on undoing ${of}`), at)] };
+}
+
+/** What never happened cost nothing but what its handler said it did. */
+function givenBack(step: Step, { as }: Settlement): { readonly charges?: readonly Charged[] } {
+  if (as !== "not_done" && as !== "absent") return {};
+  const charges = settlement(step, [], { cost: null, ms: 0, for: "nothing" });
+  return charges.length === 0 ? {} : { charges };
 }
 
 /** A person says how it is. */

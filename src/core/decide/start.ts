@@ -7,12 +7,15 @@ import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
 import type { Condition } from "../plan.ts";
+import type { Proposal } from "../proposal.ts";
 import type { LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
 import { isUndo, type Step, startable } from "../step.ts";
+import type { Toll } from "../toll.ts";
 import { approval } from "./approval.ts";
 import { type Permit, permit } from "./ledger.ts";
+import { neverInTime, overspent, reservations, tooOften } from "./toll.ts";
 import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 
 type Start = Ask<"start">;
@@ -172,26 +175,50 @@ const ANYONE: Demand = { role: null };
 function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted: Execute | null = null): Ruling {
   const { proposal, now } = command;
   const ledger = permitted?.ledger ?? null;
+  const tolls = tollsOn(step, proposal);
+  const poor = isUndo(step) ? null : overspent(step, tolls);
+  if (poor !== null) return refused(step, "budget", poor, command);
   const grant: Grant = {
     step_id: step.spec.step_id,
     attempt: step.attempts + 1,
     started_at: now,
     generation: ledger?.generation ?? 0,
-    recorded: ledger !== null || verdict.kind === "hold",
+    recorded: ledger !== null || verdict.kind === "hold" || reservations(tolls, true).length > 0,
     proposal,
   };
   if (!grant.recorded) return { events: [], grant };
   if (proposal.call === null) return { events: [], need: "call" };
   const demand = verdict.kind === "hold" ? verdict.demand : ANYONE;
   const gate = approval(run, step, proposal.call, demand, now);
-  if (verdict.kind === "hold" && gate === null)
+  if (verdict.kind === "hold" && gate === null) {
+    // Nobody is asked about a call that could not be paid for.
+    if (tolls.some(({ of, tally, used }) => of === "budget" && tally !== null && used === null))
+      return { events: [], need: "usage" };
     return hold(step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
+  }
+  const full = tooOften(tolls);
+  if (full !== null) return queued(run, step, full, command);
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
   const { call, boot } = proposal;
+  const charges = reservations(tolls, !isUndo(step));
   const started = { type: "step.started", at: now, step_id, attempt, call, ledger, gate: consumed, boot } as const;
-  return { events: [...overtaken(run, step, call, grant), started], grant };
+  const charged = charges.length === 0 ? started : { ...started, charges };
+  return { events: [...overtaken(run, step, call, grant), charged], grant };
+}
+
+/** A call that is sent again stands on what was reserved for it, and undoing something is put off by no rate. */
+function tollsOn(step: Step, { tolls }: Proposal): readonly Toll[] {
+  if (step.act?.doubt) return [];
+  return isUndo(step) ? tolls.filter(({ of }) => of === "budget") : tolls;
+}
+
+/** It has been called as often as it may be: its turn comes with the next window, if the run has so much time. */
+function queued(run: Run, step: Step, full: Toll & { readonly until: Instant }, command: Start): Ruling {
+  const late = neverInTime(run, step, full);
+  if (late !== null) return refused(step, "rate", late, command);
+  return parked(step, { for: "rate", tally: full.tally as string, until: full.until }, command.now);
 }
 
 /** What this run did earlier under the same key has lost the row: two of its steps must not both write it. */

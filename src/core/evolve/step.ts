@@ -1,12 +1,13 @@
 import { assert, unreachable } from "../assert.ts";
-import type { Call, Event, StepEvent } from "../event.ts";
+import type { Call, Charged, Event, Reserved, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { StepId } from "../id.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { provenanceOf } from "../provenance.ts";
 import { findStep, type MutableRun, stepOf } from "../run.ts";
-import { type Act, copyOf, isUndo, pace, type Step, undoId } from "../step.ts";
+import { type Act, copyOf, isUndo, pace, type Reservation, type Step, undoId } from "../step.ts";
+import { amountOf } from "../tally.ts";
 import type { Cost } from "../tool.ts";
 import { withGate } from "./gate.ts";
 
@@ -72,6 +73,7 @@ function proposed(run: MutableRun, event: Of<"step.proposed">): MutableRun {
     call: null,
     gate: null,
     act: null,
+    reserved: NONE,
     world: null,
     heartbeat: null,
     checkpoint: null,
@@ -100,10 +102,30 @@ function started(run: MutableRun, step: Step, event: Of<"step.started">): Mutabl
   begun.attempts = event.attempt;
   begun.call = event.call;
   begun.act = act;
+  begun.reserved = again === null ? reservationsOf(event.charges) : step.reserved;
   const standing = { state: "running", attempt: event.attempt, started_at: event.at } as const;
   const gate = event.gate && run.gates.get(event.gate.gate_id);
   if (gate) withGate(run, { ...gate, status: "consumed" });
   return placed(tried(run, step, event), begun, standing);
+}
+
+function reservationsOf(charges: readonly Reserved[] = NONE): readonly Reservation[] {
+  return charges.flatMap(({ tally, unit, amount }) => (unit ? [{ tally, unit, charged: amount, told: 0 }] : []));
+}
+
+const NONE: readonly never[] = [];
+
+/** What was charged and said since is remembered, so that the last word is about all of it. */
+function chargedOn(
+  { reserved }: Step,
+  { charges = NONE, cost }: { readonly charges?: readonly Charged[]; readonly cost?: Cost },
+): readonly Reservation[] {
+  return reserved.map(({ tally, unit, charged, told }) => ({
+    tally,
+    unit,
+    charged: charges.reduce((sum, each) => (each.tally === tally ? sum + each.amount : sum), charged),
+    told: cost === undefined || unit === "calls" || unit === "ms" ? told : told + amountOf(unit, cost),
+  }));
 }
 
 function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): MutableRun {
@@ -114,6 +136,7 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
   const done = copyOf(step);
   done.attempts = event.attempt;
   done.act = act;
+  done.reserved = NONE;
   done.world = event.world;
   done.checkpoint = checkpointOf(run, step, event);
   placed(tried(run, step, event), done, {
@@ -164,7 +187,8 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
   const heartbeat = event.heartbeat ?? step.heartbeat;
   const checkpoint = checkpointOf(run, step, event);
   const forgiven = event.fault.code === "STATE_CONFLICT" ? step.forgiven + 1 : step.forgiven;
-  const over = { ...step, attempts: event.attempt, forgiven, act, world: event.world, heartbeat, checkpoint };
+  const seen = { attempts: event.attempt, world: event.world, heartbeat, checkpoint };
+  const over = { ...step, ...seen, forgiven, act, reserved: NONE };
   const after = tried(run, step, event);
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });
@@ -178,7 +202,13 @@ function doubted(run: MutableRun, step: Step, event: Of<"step.doubted">): Mutabl
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
   return placed(
     tried(run, step, event),
-    { ...step, act, world: "in_doubt", heartbeat: event.heartbeat ?? step.heartbeat },
+    {
+      ...step,
+      act,
+      reserved: chargedOn(step, event),
+      world: "in_doubt",
+      heartbeat: event.heartbeat ?? step.heartbeat,
+    },
     {
       state: "in_doubt",
       fault: event.fault,
@@ -196,9 +226,10 @@ function probed(run: MutableRun, step: Step, event: Of<"step.probed">): MutableR
   return placed(run, step, { ...standing, doubt: { ...standing.doubt, absent_at, next } });
 }
 
-function settled(run: MutableRun, step: Step, event: Of<"step.settled">): MutableRun {
+function settled(run: MutableRun, doubted: Step, event: Of<"step.settled">): MutableRun {
   const { settled: how, ledger } = event;
-  if (how.as === "resend") return sentAgain(run, step);
+  if (how.as === "resend") return sentAgain(run, doubted);
+  const step = { ...doubted, reserved: NONE };
   assert(ledger !== null, "settling an act changes its ledger row");
   if (how.as === "happened") {
     const act = {
@@ -288,7 +319,7 @@ function ledgered(
 
 /** A step of an ended or cancelled plan had a handler running: what it cost is spent, and nothing else is left of it. */
 function dropped(run: MutableRun, step: Step, event: Of<"step.cancelled">): MutableRun {
-  const over = { ...step, attempts: event.attempt };
+  const over = { ...step, attempts: event.attempt, reserved: NONE };
   const after = tried(run, step, event);
   if (step.standing.state === "skipped" || step.standing.state === "cancelled") return withStep(after, over);
   return sunk(placed(after, over, { state: "cancelled" }), step, event);

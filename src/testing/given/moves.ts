@@ -73,6 +73,8 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     ledger: null,
     reusable: null,
     signal: null,
+    estimate: null,
+    tolls: [],
     gate_id: `gate_${told.past.length}` as GateId,
     gate_ms: 24 * hour,
     boot: "boot 1",

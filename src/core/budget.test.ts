@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import { AMOUNT_MOST, estimateProblems } from "./budget.ts";
+
+describe("an estimate", () => {
+  it.each([
+    [{ usd_micros: 0, credits: 1, tokens_in: 2, tokens_out: AMOUNT_MOST, ms: 3 }, 0],
+    [{}, 0],
+    [{ usd_micros: -1 }, 1],
+    [{ usd_micros: 0.5, credits: Number.NaN }, 2],
+    [{ usd_micros: AMOUNT_MOST + 1 }, 1],
+    [{ usd_micros: "3" }, 1],
+    [{ calls: 1 }, 1],
+    [{ model: "m" }, 1],
+    [null, 1],
+    [7, 1],
+    [Promise.resolve({}), 1],
+  ])("%j has %d problems", (given, count) => {
+    expect(estimateProblems(given)).toHaveLength(count);
+  });
+});

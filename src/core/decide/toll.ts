@@ -1,0 +1,82 @@
+import type { Unit } from "../budget.ts";
+import type { Charged, Reserved } from "../event.ts";
+import { type Fault, fault } from "../fault.ts";
+import type { Instant } from "../id.ts";
+import type { Run } from "../run.ts";
+import type { Step } from "../step.ts";
+import { amountOf } from "../tally.ts";
+import { limitText, type Toll } from "../toll.ts";
+import type { Cost } from "../tool.ts";
+
+/** Why a call cannot be paid for; null if it can, as far as is known. */
+export function overspent({ spec: { step_id } }: Step, tolls: readonly Toll[]): Fault | null {
+  const toll = tolls.find((each) => each.of === "budget" && isShort(each));
+  if (toll === undefined) return null;
+  const { amount, most, used, tally, until } = toll;
+  const left = tally === null ? "" : `, of which ${used ?? 0} are used`;
+  const message = `${step_id} would take ${amount} from a ${limitText(toll)}${left}; it was not run`;
+  return fault("BUDGET_EXCEEDED", message, { limit: most, used: used ?? 0, asked: amount, tally, window_ends: until });
+}
+
+/** The rate that is used up for now, and is so for longest. */
+export function tooOften(tolls: readonly Toll[]): (Toll & { readonly until: Instant }) | null {
+  const full = tolls.filter((toll): toll is Toll & { until: Instant } => toll.of === "rate" && isShort(toll));
+  return full.reduce<(Toll & { until: Instant }) | null>(
+    (last, toll) => (last === null || toll.until > last.until ? toll : last),
+    null,
+  );
+}
+
+function isShort({ used, amount, most }: Toll): boolean {
+  return amount > 0 && (used ?? 0) + amount > most;
+}
+
+/** The window opens too late for the run. */
+export function neverInTime({ deadline_at }: Run, { spec: { step_id } }: Step, toll: Toll): Fault | null {
+  const { until, used, most, tally } = toll;
+  if (deadline_at === null || until === null || until < deadline_at) return null;
+  const message = `${step_id} would pass a ${limitText(toll)}, and the deadline is over before that counts anew; it was not run`;
+  return fault("RATE_EXCEEDED", message, { limit: most, used, asked: 1, tally, window_ends: until });
+}
+
+/** What a start is charged. A token of a rate is used up; the rest is reserved, and settled when the attempt is over. */
+export function reservations(tolls: readonly Toll[], limited: boolean): readonly Reserved[] {
+  return tolls.flatMap(({ of, tally, unit, amount, most }) => {
+    if (tally === null || amount === 0) return [];
+    const settles = of === "budget" ? { unit } : {};
+    return [{ tally, amount, limit: limited ? most : null, ...settles }];
+  });
+}
+
+/** What an attempt that is over has cost. */
+export interface Bill {
+  readonly cost: Cost | null;
+  readonly ms: number;
+  /** nothing: it is certain that nothing happened. unknown: it may have cost what was reserved, or still be about to. */
+  readonly for: "all" | "nothing" | "unknown";
+}
+
+/**
+ * What is left to charge when an attempt is over. What was reserved is settled by the difference, to the very tally it was
+ * charged to; what nobody expected is charged as it was told.
+ */
+export function settlement(
+  { reserved }: Pick<Step, "reserved">,
+  tolls: readonly Toll[],
+  bill: Bill,
+): readonly Charged[] {
+  const due = reserved.map(({ tally, unit, charged, told }) => {
+    const spent = spentOf(unit, told, bill);
+    return { tally, amount: (bill.for === "unknown" ? Math.max(charged, spent) : spent) - charged };
+  });
+  const unexpected = tolls
+    .filter(({ of, amount }) => of === "budget" && amount === 0)
+    .flatMap(({ tally, unit }) => (tally === null ? [] : [{ tally, amount: spentOf(unit, 0, bill) }]));
+  return [...due, ...unexpected].filter(({ amount }) => amount !== 0);
+}
+
+function spentOf(unit: Unit, told: number, bill: Bill): number {
+  if (unit === "calls") return bill.for === "nothing" ? 0 : 1;
+  if (unit === "ms") return bill.ms;
+  return bill.cost === null ? told : told + amountOf(unit, bill.cost);
+}

@@ -1,0 +1,66 @@
+import { dayNumber, dayOf } from "./day.ts";
+import type { Instant } from "./id.ts";
+import type { Zone } from "./zone.ts";
+
+/** How long a limit counts before it begins anew. */
+export const spans = ["minute", "hour", "day", "month"] as const;
+export type Span = (typeof spans)[number];
+
+/** The stretch of time that a moment is counted in. */
+export interface Window {
+  /** What no other window of its span is called. */
+  readonly name: string;
+  readonly until: Instant;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Minutes and hours are the same everywhere; a day or a month begins when the clocks of the zone say so. */
+export function windowAt(span: Span, at: Instant, zone: Zone): Window {
+  switch (span) {
+    case "minute":
+      return { name: timeOf(at).slice(0, "2025-11-15T10:31".length), until: after(at, MINUTE_MS) };
+    case "hour":
+      return { name: timeOf(at).slice(0, "2025-11-15T10".length), until: after(at, HOUR_MS) };
+    case "day": {
+      const number = zone.dayAt(at);
+      return { name: `${dateText(number)}${where(zone)}`, until: midnight(zone, number + 1) };
+    }
+    case "month": {
+      const number = zone.dayAt(at);
+      const { year, month } = dayOf(number);
+      const next = month === 12 ? { year: year + 1, month: 1, day: 1 } : { year, month: month + 1, day: 1 };
+      const name = dateText(number).slice(0, "2025-11".length);
+      return { name: `${name}${where(zone)}`, until: midnight(zone, dayNumber(next)) };
+    }
+  }
+}
+
+/** Days of another zone are other windows, though they have the same date. */
+function where({ name }: Zone): string {
+  return name === "UTC" ? "" : `[${name}]`;
+}
+
+function midnight(zone: Zone, day: number): Instant {
+  return zone.onDay(day)(0)[0] as Instant;
+}
+
+function after(at: Instant, ms: number): Instant {
+  return ((Math.floor(at / ms) + 1) * ms) as Instant;
+}
+
+function timeOf(at: Instant): string {
+  const minutes = Math.floor(at / MINUTE_MS) % (24 * 60);
+  const days = Math.floor(at / MINUTE_MS / (24 * 60));
+  return `${dateText(days)}T${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+function dateText(number: number): string {
+  const { year, month, day } = dayOf(number);
+  return `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, "0");
+}

@@ -1,0 +1,62 @@
+import { type Estimate, estimateProblems } from "../core/budget.ts";
+import { type Fault, fault } from "../core/fault.ts";
+import type { Json } from "../core/json.ts";
+import type { Proposal } from "../core/proposal.ts";
+import type { Run, Step } from "../core/run.ts";
+import { tollsOf } from "../core/toll.ts";
+import type { Cost, Tool } from "../core/tool.ts";
+import type { Ports } from "./ports.ts";
+import { textOf } from "./thrown.ts";
+
+type Fare = Pick<Proposal, "tolls" | "estimate"> & { readonly flaw: Fault | null };
+
+/** What a call is expected to spend, and what the limits it falls under ask for that. */
+export function fareOf(ports: Ports, run: Run, step: Step, tool: Tool, input: Json): Fare {
+  const known = step.cause?.by === "undo" ? {} : estimateOf(tool, input);
+  if (known !== null && "code" in known) return { tolls: [], estimate: null, flaw: known };
+  const allowance = ports.tenants.allowance(run.tenant);
+  if (allowance === null) return { tolls: [], estimate: known, flaw: null };
+  // What does not leave this process costs nothing, unless it says so.
+  const estimate = known ?? (tool.effect === "pure" || tool.effect === "writes" ? {} : null);
+  return {
+    tolls: tollsOf(allowance, run, { tool: tool.name, estimate }, ports.clock.now()),
+    estimate: known,
+    flaw: null,
+  };
+}
+
+function estimateOf(tool: Tool, input: Json): Estimate | Fault | null {
+  if (tool.cost === null) return null;
+  let problems: readonly string[];
+  try {
+    const estimate = tool.cost(input);
+    problems = estimateProblems(estimate);
+    if (problems.length === 0) return estimate;
+  } catch (error) {
+    problems = [textOf(error)];
+  }
+  return fault("TOOL_INVALID", `what ${tool.name} costs cannot be told: ${problems.join("; ")}; fix its cost`);
+}
+
+/** What a call has cost whose handler said nothing of it: what was expected. */
+export function costExpected(estimate: Estimate | null): Cost | null {
+  if (estimate === null) return null;
+  const { usd_micros = 0, credits = 0, tokens_in = 0, tokens_out = 0 } = estimate;
+  if (usd_micros + credits + tokens_in + tokens_out === 0) return null;
+  return { usd_micros, credits, tokens_in, tokens_out, model: "" };
+}
+
+/** The proposal with what each of its tallies has come to. */
+export async function withUsage({ store }: Ports, run: Run, proposal: Proposal): Promise<Proposal> {
+  const tolls = await Promise.all(
+    proposal.tolls.map(async (toll) =>
+      toll.tally === null ? toll : { ...toll, used: await store.used(run.tenant, toll.tally) },
+    ),
+  );
+  return { ...proposal, tolls };
+}
+
+/** The proposal with what one tally turned out to have come to. */
+export function withUsed(proposal: Proposal, tally: string, used: number): Proposal {
+  return { ...proposal, tolls: proposal.tolls.map((toll) => (toll.tally === tally ? { ...toll, used } : toll)) };
+}
