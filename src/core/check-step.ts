@@ -58,11 +58,7 @@ export function checkStep(raw: JsonObject, at: number, roster: Roster): PlanStep
     policy_tags: readTags(step, tool),
     gate: step.choice("gate", ["none", "human_confirm"], "none"),
     cache_policy: readCache(step, effect, tool),
-    idempotency_template: readTemplate(step, {
-      payload,
-      bound: boundNames(rawBindings(step)),
-      context: roster.context,
-    }),
+    idempotency_template: readTemplate(step, payload, roster),
     depends_on: [...self.needs],
     bindings,
     on_failure: step.choice("on_failure", ["abort", "skip", "retry"], "abort"),
@@ -175,7 +171,8 @@ function readTags(step: Fields, tool: Tool | null): readonly string[] {
       `must be at most ${tagsMax} words of letters, digits, dots, colons, dashes or underscores`,
     );
   }
-  return [...new Set([...(tool ?? nothing).tags, ...valid])];
+  const own = (tool ?? nothing).tags;
+  return valid.length === 0 ? own : [...new Set([...own, ...valid])];
 }
 
 function readCache(step: Fields, effect: Effect, tool: Tool | null): CachePolicy {
@@ -190,7 +187,7 @@ function readCache(step: Fields, effect: Effect, tool: Tool | null): CachePolicy
   return said ?? (effect === "acts" ? "never" : cache);
 }
 
-function readTemplate(step: Fields, sources: Parameters<typeof sourceOf>[1]): string | null {
+function readTemplate(step: Fields, payload: JsonObject, { context }: Roster): string | null {
   const template = step.value("idempotency_template") ?? null;
   if (template === null) return null;
   if (typeof template !== "string" || template === "" || template.length > planLimits.templateLength) {
@@ -201,6 +198,7 @@ function readTemplate(step: Fields, sources: Parameters<typeof sourceOf>[1]): st
     step.fault("idempotency_template", "has a brace that is no placeholder; placeholders look like {request_id}");
     return null;
   }
+  const sources = { payload, bound: boundNames(rawBindings(step)), context };
   const missing = placeholders(template).filter((name) => sourceOf(name, sources) === null);
   if (missing.length > 0) {
     const names = missing.join(", ");

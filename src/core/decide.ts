@@ -58,8 +58,8 @@ function following(run: Run, ruled: readonly Event[], at: Instant): Pick<Decisio
   const happen = (event: Event) => {
     events.push(event);
     after = evolve(after, event);
-    fresh.push(...after.fresh);
-    deserted.push(...after.deserted);
+    for (const index of after.fresh) fresh.push(index);
+    for (const gate_id of after.deserted) deserted.push(gate_id);
   };
   for (const event of ruled) happen(event);
   for (const event of undoesRefused(ruled, after, at)) happen(event);
@@ -113,12 +113,14 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
 
 /** An undo that was not let through leaves its act as it is: done, and not undone. */
 function undoesRefused(events: readonly Event[], after: Run, at: Instant): readonly Event[] {
-  return events.flatMap((event): readonly Event[] => {
+  const more: Event[] = [];
+  for (const event of events) {
     const refused = "gate_id" in event ? after.gates.get(event.gate_id) : event.type === "step.rejected" && event;
     const undo = refused ? stepOf(after, refused) : null;
-    if (undo?.cause?.by !== "undo" || undo.standing.state !== "rejected") return [];
-    return [uncompensated(after, undo.cause.of, undo.standing.fault, at)];
-  });
+    if (undo?.cause?.by !== "undo" || undo.standing.state !== "rejected") continue;
+    more.push(uncompensated(after, undo.cause.of, undo.standing.fault, at));
+  }
+  return more;
 }
 
 function isOver(run: Run): boolean {

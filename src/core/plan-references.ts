@@ -55,8 +55,9 @@ export function readCondition(fields: Fields, self: Referrer): Condition | null 
 /** Where the values of a payload come from, by the place they go to. */
 export function readBindings(step: Fields, payload: JsonObject, self: Referrer): Readonly<Record<string, Binding>> {
   const raw = step.object("bindings");
-  const place = pointerTo(step.path, "bindings");
   const targets = new Set(Object.keys(raw));
+  if (targets.size === 0) return {};
+  const place = pointerTo(step.path, "bindings");
   const bindings: [string, Binding][] = [];
   for (const [target, source] of Object.entries(raw)) {
     const path = pointerTo(place, target);

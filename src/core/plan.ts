@@ -1,6 +1,6 @@
 import type { Effect } from "./effect.ts";
 import type { StepId } from "./id.ts";
-import { type Json, type JsonObject, sameJson } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { CachePolicy } from "./tool.ts";
 
 /** Work as data, normalised: what a step left out was taken from its tool. This is what is stored and run. */
@@ -61,11 +61,17 @@ const unsaid: Omit<PlanStep, "step_id" | "name" | "effect"> = {
 };
 
 export function lean(step: PlanStep): LeanStep {
-  const said: Record<string, unknown> = {};
-  for (const key of Object.keys(step) as (keyof PlanStep)[]) {
-    if (!sameJson(step[key] as Json, unsaid[key as keyof typeof unsaid] as Json)) said[key] = step[key];
-  }
+  const { step_id, name, effect } = step;
+  const said: Record<string, unknown> = { step_id, name, effect };
+  for (const key of unsaidKeys) if (saysSomething(step[key], unsaid[key])) said[key] = step[key];
   return said as LeanStep;
+}
+
+const unsaidKeys = Object.keys(unsaid) as (keyof typeof unsaid)[];
+
+/** What says nothing is null, a word or nothing in a list or an object. */
+function saysSomething(said: PlanStep[keyof PlanStep], nothing: PlanStep[keyof PlanStep]): boolean {
+  return said !== nothing && (typeof said !== "object" || said === null || Object.keys(said).length > 0);
 }
 
 /** Field by field: laying one object over another takes three times as long, and a plan may have ten thousand steps. */

@@ -57,10 +57,10 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
     case "run.ended":
     case "run.poisoned":
     case "cancel.requested":
-      puts.push(...noticePuts(event.notices ?? [], after.id, position));
+      if (event.notices) puts.push(...noticePuts(event.notices, after.id, position));
       break;
     case "step.succeeded":
-      puts.push(...noticePuts(event.notices ?? [], after.id, position));
+      if (event.notices) puts.push(...noticePuts(event.notices, after.id, position));
       if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
       if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
       break;

@@ -43,8 +43,19 @@ export class Vector<Item> implements Iterable<Item> {
     return new Vector(this.length + 1, replaced(root, shift, this.length, item), shift);
   }
 
-  *[Symbol.iterator](): Iterator<Item> {
-    for (let index = 0; index < this.length; index += width) for (const item of this.#leafAt(index)) yield item;
+  /** Not a generator: that would take as long for every item as what is done with it. */
+  [Symbol.iterator](): Iterator<Item> {
+    let leaf: readonly Item[] = [];
+    let index = 0;
+    return {
+      next: () => {
+        if (index >= this.length) return { done: true, value: undefined };
+        const at = slot(index, 0);
+        if (at === 0) leaf = this.#leafAt(index);
+        index += 1;
+        return { done: false, value: leaf[at] as Item };
+      },
+    };
   }
 
   #has(index: number): boolean {

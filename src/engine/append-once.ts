@@ -18,7 +18,7 @@ export async function appendOnce({ store, timers }: Doors, entry: Entry): Promis
     try {
       const [landing] = await store.append([entry]);
       assert(landing !== undefined, "every entry gets an answer");
-      return (await isMine(store, landing, entry)) ? { landed: true } : landing;
+      return landing.landed || !(await isMine(store, landing, entry)) ? landing : { landed: true };
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       if (error.fault.code !== "STORE_UNKNOWN") throw lost ?? error;
@@ -32,10 +32,10 @@ export async function appendOnce({ store, timers }: Doors, entry: Entry): Promis
  * The acknowledgement was lost, but the append had landed: what is stored there is what was sent. All of it is looked at: an outcome
  * that is offered again can have others behind it that were not there the first time.
  */
-async function isMine(store: Ports["store"], landing: Landing, entry: Entry): Promise<boolean> {
+async function isMine(store: Ports["store"], landing: Landing & { landed: false }, entry: Entry): Promise<boolean> {
   const { tenant, run, expect, events } = entry;
   const sent = events[0]?.hash;
-  if (landing.landed || landing.why !== "position" || landing.hash === null || sent === undefined) return false;
+  if (landing.why !== "position" || landing.hash === null || sent === undefined) return false;
   if (!isSame(landing.hash, sent)) return false;
   if (events.length === 1) return true;
   const stored = await store.events(tenant, run, expect.position, events.length);

@@ -60,6 +60,8 @@ export function execute(ports: Ports, work: Work, gone: (late: Execution | null)
   return attempt;
 }
 
+const nothing = (): void => {};
+
 class Attempt implements Running {
   readonly over: Promise<Execution>;
   readonly #ports: Ports;
@@ -69,9 +71,9 @@ class Attempt implements Running {
   /** Made when the handler first asks for its signal: most never do. */
   #controller: AbortController | null = null;
   #aborted: FaultError | null = null;
-  #resolve: (execution: Execution) => void = () => {};
-  #disarm: () => void = () => {};
-  #disarmHeart: () => void = () => {};
+  #resolve: (execution: Execution) => void = nothing;
+  #disarm = nothing;
+  #disarmHeart = nothing;
   #heardAt: Instant;
   #over = false;
   #answered = false;
@@ -260,7 +262,8 @@ function bytesAtMost(value: Json): number {
   if (typeof value !== "object" || value === null) return 25;
   let bytes = 2;
   if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += bytesAtMost(item) + 1;
-  else for (const [key, item] of Object.entries(value)) bytes += 6 * key.length + 4 + bytesAtMost(item);
+  else
+    for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + bytesAtMost((value as JsonObject)[key] as Json);
   return bytes;
 }
 

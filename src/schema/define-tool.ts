@@ -103,7 +103,7 @@ function settings(definition: Definition) {
     version: definition.version ?? "1",
     effect,
     description: definition.description ?? "",
-    tags: definition.tags ?? [],
+    tags: [...new Set(definition.tags)],
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     identity: definition.identity?.map(asPointer) ?? null,
     timeoutMs: definition.timeoutMs ?? timeoutMsDefault,

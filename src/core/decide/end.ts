@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import type { Ask, StateFact } from "../command.ts";
+import type { Ask, Grant, StateFact } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
 import type { Event, Exits, LedgerVersion, StateChange } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
@@ -105,19 +105,32 @@ function overtaken({ spec }: Step, where: string): Fault {
   );
 }
 
+/** Its input is not the payload of the plan, and no event has told it yet. */
+function isDerived({ proposal, recorded }: Grant): boolean {
+  return proposal.derived && !recorded;
+}
+
 /** The head that every ending shares: who, when, at what cost. */
 function ended(run: Run, step: Step, command: End) {
-  const { grant, cost, now } = command;
+  const { grant, now } = command;
   const { step_id, attempt, started_at, proposal } = grant;
   const head = { at: now, step_id, attempt, started_at };
-  const derived = proposal.derived && !grant.recorded ? { input: proposal.input, ...head } : head;
-  const { tolls } = proposal;
+  const derived = isDerived(grant) ? { input: proposal.input, ...head } : head;
+  const spent = spending(run, step, command);
+  return spent === null ? derived : { ...spent, ...derived };
+}
+
+/** Null: it cost nothing that anybody counts. */
+function spending(run: Run, step: Step, command: End): Spending | null {
+  const { cost, now, grant } = command;
+  const { tolls } = grant.proposal;
   const settled =
     tolls.length === 0 && step.reserved.length === 0 ? NONE : settlement(step, tolls, billOf(step, command));
-  const charges = cost === null ? settled : [...chargesFor(run, cost, now), ...settled];
-  const spent = cost === null ? derived : { cost, ...derived };
-  return charges.length === 0 && cost === null ? spent : { charges, ...spent };
+  if (cost !== null) return { cost, charges: [...chargesFor(run, cost, now), ...settled] };
+  return settled.length === 0 ? null : { charges: settled };
 }
+
+type Spending = Pick<Succeeded, "cost" | "charges">;
 
 const NONE: readonly never[] = [];
 
@@ -130,19 +143,19 @@ function billOf({ act }: Step, command: End): Bill {
 }
 
 function succeeded(run: Run, step: Step, command: End, world: World, ledger?: LedgerVersion): readonly Event[] {
-  const { ending, notices, errands, now, grant, reuse, state } = command;
+  const { ending, errands, now, notices, reuse, grant, state } = command;
   assert(ending.how === "value", "only a value succeeds");
-  const made = provenanceOf(run.id, step, grant.proposal.call?.digest ?? null, reuse?.key ?? null);
-  const event: Event = {
-    type: "step.succeeded",
-    output: ending.output,
-    world,
-    ...ended(run, step, command),
-    ...(ledger && { ledger }),
-    ...(notices.length > 0 && { notices }),
-    ...(made && { outcome: made }),
-    ...left(state, "change"),
-  };
+  const { step_id, attempt, started_at, proposal } = grant;
+  // What nearly every step has, and then what few have: laid over each other, nobody could tell what the object will look like.
+  const event: Draft = { type: "step.succeeded", output: ending.output, world, at: now, step_id, attempt, started_at };
+  if (isDerived(grant)) event.input = proposal.input;
+  Object.assign(event, spending(run, step, command));
+  if (ledger !== undefined) event.ledger = ledger;
+  if (notices.length > 0) event.notices = notices;
+  const made = provenanceOf(run.id, step, proposal.call?.digest ?? null, reuse?.key ?? null);
+  if (made !== null) event.outcome = made;
+  if (state !== null) Object.assign(event, left(state, "change"));
+  if (errands.length === 0 && step.cause?.by !== "undo") return [event];
   const more = errands
     .filter(({ step: errand }) => !run.index.has(errand.step_id))
     .map(
@@ -157,6 +170,9 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
     );
   return withUndo(run, step, [event, ...more], command.confirmed);
 }
+
+type Draft = { -readonly [Field in keyof Succeeded]: Succeeded[Field] };
+type Succeeded = Extract<Event, { type: "step.succeeded" }>;
 
 /** It happened, but what it answered is not what it promised: on record, never retried, nobody may build on it. */
 function unusable(run: Run, step: Step, command: End, flaw: Fault, ledger: LedgerVersion): Event {

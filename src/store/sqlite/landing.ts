@@ -1,7 +1,8 @@
 import { assert } from "../../core/assert.ts";
 import { judge, judgeBeyond, type View, versionAfter } from "../../core/judge.ts";
 import type { Entry, Landing, SealedEvent } from "../../core/store.ts";
-import type { Statements } from "./statements.ts";
+import type { Value } from "./driver.ts";
+import { MANY, type Statements } from "./statements.ts";
 
 const yes: Landing = { landed: true };
 
@@ -51,14 +52,20 @@ function lastOf(events: Entry["events"]): SealedEvent {
 }
 
 function write(statements: Statements, { tenant, run, events, puts, charges }: Entry): void {
-  for (const { position, type, v, at, body, hash } of events) {
+  const single = events.length % MANY;
+  for (const { position, type, v, at, body, hash } of events.slice(0, single))
     statements.insertEvent.run(tenant, run, position, type, v, at, body, hash);
-  }
+  for (let next = single; next < events.length; next += MANY)
+    statements.insertManyEvents.run(tenant, run, ...events.slice(next, next + MANY).flatMap(columns));
   for (const put of puts) {
     if (put.row === null) statements.removeRow[put.table].run(tenant, put.key);
     else statements.putRow[put.table].run(tenant, put.key, versionAfter(put), put.row);
   }
   for (const { tally, amount } of charges) statements.charge.run(tenant, tally, amount);
+}
+
+function columns({ position, type, v, at, body, hash }: SealedEvent): readonly Value[] {
+  return [position, type, v, at, body, hash];
 }
 
 function viewOf(statements: Statements): View {

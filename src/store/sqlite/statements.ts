@@ -33,6 +33,15 @@ type EventColumns = readonly [
   body_hash: Uint8Array | null,
 ];
 
+/** So many rows in one statement take a third less than in one each; with more, binding them takes it back. */
+export const MANY = 8;
+
+/** Run and tenant first, then what each event has of its own. */
+function insertEvents(count: number): string {
+  const values = Array.from({ length: count }, () => "(?1, ?2, ?, ?, ?, ?, ?, ?)");
+  return `insert into event (tenant, run, position, type, v, at, body, hash) values ${values.join(", ")}`;
+}
+
 const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
 
 function journal(prepare: Prepare) {
@@ -54,9 +63,8 @@ function journal(prepare: Prepare) {
         "select position, hash from head where tenant = ? and run = ?",
       ),
     ),
-    insertEvent: prepare(
-      "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
+    insertEvent: prepare(insertEvents(1)),
+    insertManyEvents: prepare(insertEvents(MANY)),
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       "select hash from event where tenant = ? and run = ? and position = ?",
     ),
