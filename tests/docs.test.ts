@@ -90,6 +90,10 @@ function limitsPage(): string {
     takeovers:
       "workers that may take a run, one after the other, from one that never gave it back, with nothing to show; then it is parked as `poison`",
     childDepth: "runs that may be above one that a step asks for",
+    checkpoints:
+      "versions of a project's state that can be gone back to, 1000 at most; older ones are `CHECKPOINT_NOT_FOUND`",
+    checkpointBytes:
+      "bytes of changes, as JSON, that are gone back over; beyond them, too, a version is `CHECKPOINT_NOT_FOUND`",
   });
   return [
     "# Limits\n",

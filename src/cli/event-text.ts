@@ -31,6 +31,8 @@ function runText(event: RunEvent): Line {
       return line`parked: its workers were lost one after the other, and nothing came of it`;
     case "run.ended":
       return line`${event.status}`;
+    case "state.restored":
+      return line`state is again what it was at version ${event.to}, restored by ${event.by}${because(event.reason)}`;
     case "notice.delivered":
       return line`notice ${event.notice_id} delivered`;
   }

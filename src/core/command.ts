@@ -1,12 +1,14 @@
-import type { Mode } from "./effect.ts";
+import type { Mode, World } from "./effect.ts";
 import type {
   BoxVersion,
   Cause,
+  Forked,
   InFlight,
   Notice,
   Parent,
   Pin,
   Request,
+  Reused,
   StateChange,
   StepEvent,
   Takeover,
@@ -39,6 +41,9 @@ export type Command = { readonly now: Instant } & (
       readonly parent?: Parent;
       readonly project?: string;
       readonly session?: string;
+      readonly forked?: Forked;
+      /** What was done before the fork, in the order it was done. */
+      readonly inherited?: readonly Inherited[];
     }
   | { readonly type: "propose"; readonly step: PlanStep; readonly pin: Pin | null }
   | { readonly type: "close" }
@@ -110,6 +115,14 @@ export type Command = { readonly now: Instant } & (
     }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
   | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }
+  | {
+      readonly type: "restore";
+      readonly principal: Principal;
+      readonly reason: string;
+      /** The version to be restored. */
+      readonly to: number;
+      readonly state: Pick<StateFact, "change" | "flaw">;
+    }
   | { readonly type: "deliver"; readonly notice_id: string }
   /** Someone sent what a step waits for. */
   | {
@@ -149,6 +162,14 @@ export interface StateFact {
   readonly quarrel: string | null;
   /** Why state does not take it; null: it does. */
   readonly flaw: Fault | null;
+}
+
+/** A step of the run that another was forked from, with what it had to show. */
+export interface Inherited {
+  readonly step_id: StepId;
+  readonly output: Json;
+  readonly world: World;
+  readonly reused: Reused;
 }
 
 /** How a handler ended. */

@@ -3,7 +3,7 @@ import type { Json } from "./json.ts";
 import { type Change, Footprint, type Patch, placeOf } from "./patch.ts";
 import { parsePointer, pointerTo } from "./pointer.ts";
 import { type Entries, entriesFrom, type ProjectState, patched } from "./project-state.ts";
-import { recordName, type Slice } from "./slice.ts";
+import { misfitOf, recordName, type Slice } from "./slice.ts";
 import { type Sheet, sliceDraft } from "./slice-draft.ts";
 
 /** What a draft is made for. */
@@ -115,11 +115,4 @@ export class Draft implements Sheet {
     this.#flaw ??= why;
     return new FaultError(why);
   }
-}
-
-/** Why entries on record are not those of the slice that is declared; null: they are. */
-function misfitOf({ name, version, shape }: Slice, kept: Entries): Fault | null {
-  if (kept.v === version && kept.shape === shape) return null;
-  const message = `${name} is on record as a ${kept.shape} of version ${kept.v}, here it is a ${shape} of version ${version}; declare it as it was, or give the new one another name`;
-  return fault("SLICE_CHANGED", message);
 }

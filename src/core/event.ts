@@ -43,6 +43,8 @@ export type RunEvent =
       readonly project?: string;
       /** Absent: none. */
       readonly session?: string;
+      /** Present if it goes on from the middle of another run. */
+      readonly forked?: Forked;
     }
   | { readonly type: "run.closed" }
   | {
@@ -57,7 +59,26 @@ export type RunEvent =
   | ({ readonly type: "run.taken" } & Omit<Takeover, "at" | "position">)
   /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
   | { readonly type: "run.poisoned"; readonly notices: readonly Notice[] }
-  | { readonly type: "notice.delivered"; readonly notice_id: string };
+  | { readonly type: "notice.delivered"; readonly notice_id: string }
+  /** State is again what it was at an earlier version; what came after it is still told where it happened. */
+  | {
+      readonly type: "state.restored";
+      readonly by: string;
+      readonly reason: string;
+      readonly to: number;
+      readonly state: StateChange;
+    };
+
+/** Where a run goes on from: its steps up to there are done, and state is as it was there. */
+export interface Forked {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly side: "before" | "after";
+  /** Null: there was no state yet. */
+  readonly state: StatePoint | null;
+  /** Tools that acted after that point. What one of them did here and there is not always told apart by its key. */
+  readonly acted: readonly string[];
+}
 
 /** A version of a project's state: what a call left of its draft, and what that was laid upon. */
 export interface StateChange {

@@ -54,6 +54,8 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "run.ended":
       noted(run, event.notices);
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
+    case "state.restored":
+      return run;
     case "notice.delivered":
       return taken(run, event.notice_id);
     case "gate.opened":

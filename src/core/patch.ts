@@ -8,7 +8,10 @@ export type Change =
   | { readonly op: "set"; readonly path: string; readonly value: Json }
   /** One more entry of the list at the path. */
   | { readonly op: "append"; readonly path: string; readonly value: Json }
-  | { readonly op: "remove"; readonly path: string };
+  /** The entry of a map. */
+  | { readonly op: "remove"; readonly path: string }
+  /** Only the first so many entries of the list at the path. */
+  | { readonly op: "cut"; readonly path: string; readonly length: number };
 
 /** What a call leaves of its draft. It is complete in itself: folding it needs no reducer and no schema. */
 export type Patch = readonly Change[];

@@ -26,6 +26,19 @@ export function sorted(items: TrieMap<Json>): readonly (readonly [string, Json])
   return [...items].sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
+/** A slice in one piece; a map's keys in order, so that equal slices have equal texts. */
+export function wholeOf(entries: Entries): readonly Json[] | JsonObject {
+  return entries.shape === "list" ? [...entries.items] : Object.fromEntries(sorted(entries.items));
+}
+
+export function entryAt(entries: Entries | undefined, key: string): Json | undefined {
+  if (entries?.shape === "map") return entries.items.get(key);
+  const index = entries === undefined ? null : indexOf(key);
+  return index !== null && index < (entries as Items).items.length ? (entries as Items).items.get(index) : undefined;
+}
+
+type Items = Extract<Entries, { shape: "list" }>;
+
 /** State after a patch. Costs what the patch changes, however much there is beside it. */
 export function patched(state: ProjectState, patch: Patch): ProjectState {
   let after = state;
@@ -41,6 +54,7 @@ function changed(state: ProjectState, change: Change): ProjectState {
   const entries = state.get(name);
   if (change.op === "init") return entries === undefined ? state.set(name, entriesFrom(change.value, change.v)) : state;
   assert(entries !== undefined, `${change.path} is in a slice that was brought into being`);
+  if (change.op === "cut") return state.set(name, cut(entries, change.length));
   if (change.op === "append") return state.set(name, appended(entries, change.value));
   if (key !== undefined) return state.set(name, withEntry(entries, key, inside.reduce(pointerTo, ""), change));
   assert(change.op === "set" && isContainer(change.value), "a slice is never removed");
@@ -50,6 +64,11 @@ function changed(state: ProjectState, change: Change): ProjectState {
 function appended(entries: Entries, value: Json): Entries {
   assert(entries.shape === "list", "only lists have an end");
   return { ...entries, items: entries.items.push(frozen(value)) };
+}
+
+function cut(entries: Entries, length: number): Entries {
+  assert(entries.shape === "list", "only lists have an end");
+  return { ...entries, items: entries.items.take(length) };
 }
 
 function withEntry(entries: Entries, key: string, inside: string, change: EntryChange): Entries {

@@ -140,7 +140,7 @@ export interface StatePoint {
   readonly commit: string;
 }
 
-/** Where a project's state is told; its version is the row's. Key: projectOf the runs that work on it. */
+/** Where a project's state is told; its version is the row's. Key: stateKeyOf the runs that work on it. */
 export type ProjectRow = StatePoint;
 
 /** An artifact, where to find it and what it was made from. Key: outcome id. */

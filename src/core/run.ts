@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import { Calendar } from "./calendar.ts";
 import type { Mode } from "./effect.ts";
-import type { Call, Demand, Duplicate, EndStatus, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
+import type { Call, Demand, Duplicate, EndStatus, Forked, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
@@ -31,6 +31,7 @@ export interface Run {
   /** Whose state it works on; null: its origin's. */
   readonly project: string | null;
   readonly session: string | null;
+  readonly forked: Forked | null;
   readonly tools: Readonly<Record<string, Pin>>;
   readonly deadline_at: Instant | null;
   readonly queue: string;
@@ -98,6 +99,7 @@ export function draftOf(run: Run): MutableRun {
     parent: run.parent,
     project: run.project,
     session: run.session,
+    forked: run.forked,
     tools: run.tools,
     deadline_at: run.deadline_at,
     queue: run.queue,
@@ -166,6 +168,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     parent: null,
     project: null,
     session: null,
+    forked: null,
     tools: {},
     deadline_at: null,
     queue: queueDefault,
@@ -209,9 +212,18 @@ export function stepOf(run: Run, of: { readonly step_id: StepId }): Step {
   return step;
 }
 
-/** The key of the state that a run works on. No name of a project is like that of a run's own. */
+/** What a run belongs to: its project, or else what it and those that come from it have to themselves. */
 export function projectOf({ project, origin }: Pick<Run, "project" | "origin">): string {
-  return project === null ? `run:${origin}` : `project:${project}`;
+  return project === null ? `run:${origin}` : projectKey(project);
+}
+
+/** The key of the state that a run works on: its project's, but a fork has one of its own. */
+export function stateKeyOf(run: Pick<Run, "id" | "project" | "origin" | "forked">): string {
+  return run.forked === null ? projectOf(run) : `run:${run.id}`;
+}
+
+export function projectKey(project: string): string {
+  return `project:${project}`;
 }
 
 /** Who asked for a step: its run's principal, but whoever wanted something undone for the undoing of it. */

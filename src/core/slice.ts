@@ -1,3 +1,4 @@
+import { type Fault, fault } from "./fault.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Schema } from "./schema.ts";
 
@@ -92,4 +93,21 @@ export function usualPolicy(name: string): SlicePolicy {
 /** What the record calls a slice: that of a session has the session's name behind its own. */
 export function recordName({ name, scope }: Pick<Slice, "name" | "scope">, session: string): string {
   return scope === "project" ? name : `${name}@${session}`;
+}
+
+/** The slice that the record means by a name. */
+export function sliceNamed(slices: readonly Slice[], recorded: string): Slice | undefined {
+  const at = recorded.indexOf("@");
+  const name = at < 0 ? recorded : recorded.slice(0, at);
+  return slices.find((slice) => slice.name === name && (slice.scope === "session") === at >= 0);
+}
+
+/** Why entries on record are not those of the slice that is declared; null: they are. */
+export function misfitOf(
+  { name, version, shape }: Slice,
+  kept: { readonly v: string; readonly shape: SliceShape },
+): Fault | null {
+  if (kept.v === version && kept.shape === shape) return null;
+  const message = `${name} is on record as a ${kept.shape} of version ${kept.v}, here it is a ${shape} of version ${version}; declare it as it was, or give the new one another name`;
+  return fault("SLICE_CHANGED", message);
 }

@@ -1,5 +1,6 @@
 import type { Budget, Rate } from "../core/budget.ts";
 import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
+import type { Difference } from "../core/difference.ts";
 import type { Mode } from "../core/effect.ts";
 import type { Event, Notice } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
@@ -260,6 +261,46 @@ export interface StateView {
   slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
 }
 
+/** State right before or right after a call. */
+export interface CheckpointAt {
+  readonly runId: string;
+  readonly stepId: string;
+  readonly side: "before" | "after";
+}
+
+/** One version of a project's state, and the call or the restore that made it. */
+export interface CheckpointView {
+  readonly version: number;
+  readonly run_id: RunId;
+  /** Null: no call made it, but somebody who restored an earlier one. */
+  readonly step_id: StepId | null;
+  readonly attempt: number | null;
+  readonly type: Event["type"];
+  readonly at: Instant;
+  readonly elapsed_ms: number;
+  readonly changes: number;
+}
+
+/** Going back to how state was, without a change of what was: the record goes on. */
+export interface Checkpoints {
+  /** As far back as is kept, oldest first. */
+  list(options: As & StateOf): Promise<readonly CheckpointView[]>;
+  /** Makes state what it was, as a new version, whose number is the answer. Logs stay unless told otherwise; caches are emptied. */
+  restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number>;
+  /** What two points of one state differ in, entry by entry. */
+  diff(from: CheckpointAt, to: CheckpointAt, options: As): Promise<readonly Difference[]>;
+  /**
+   * A new run that goes on from there, with a state of its own: what was done before is done, what was acted after is met as
+   * it is on record. It has the plan of the run it comes from, or another.
+   */
+  fork(at: CheckpointAt, options: ForkOptions): Promise<RunHandle>;
+}
+
+export interface ForkOptions extends As {
+  readonly plan?: unknown;
+  readonly mode?: Mode;
+}
+
 /** One straight road, seen from outside. */
 export interface Engine {
   submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
@@ -272,6 +313,7 @@ export interface Engine {
 
   /** A project's state as it is now, or that of a run that has its own. */
   state(options: As & StateOf): Promise<StateView>;
+  readonly checkpoints: Checkpoints;
 
   /** Sends what a step waits for. If none does yet, it is kept for the first that will. */
   signal(key: string, payload: Json, options: SignalOptions): Promise<Reception>;

@@ -6,11 +6,16 @@ import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { type Patch, quarrel } from "../core/patch.ts";
 import { patched } from "../core/project-state.ts";
-import { projectOf, type Run } from "../core/run.ts";
+import { type Run, stateKeyOf } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
 import { storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import type { Project, Version } from "./projects.ts";
+
+/** The state that a run works on. */
+export function openProject({ projects }: Ports, run: Run): Promise<Project> {
+  return projects.open(run.tenant, stateKeyOf(run), run.forked?.state ?? null);
+}
 
 /** Something that a call wants state to hear of. */
 interface Told {
@@ -48,7 +53,7 @@ export class Desk implements StateFact {
   }
 
   static async open(ports: Ports, run: Run, effect: Effect): Promise<Desk> {
-    return new Desk(ports, await ports.projects.open(run.tenant, projectOf(run)), run, effect);
+    return new Desk(ports, await openProject(ports, run), run, effect);
   }
 
   slice(slice: Slice): ReturnType<Draft["slice"]> {

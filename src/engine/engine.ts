@@ -14,6 +14,7 @@ import type {
   As,
   AuditReport,
   CallResult,
+  Checkpoints,
   Engine,
   EngineOptions,
   GateView,
@@ -28,9 +29,11 @@ import type {
   SubmitOptions,
 } from "./api.ts";
 import { auditRun, auditTenant } from "./audit.ts";
+import { StateCheckpoints } from "./checkpoints.ts";
 import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
 import { familyOf } from "./family.ts";
+import { fork } from "./fork.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
@@ -95,12 +98,23 @@ class WritEngine implements Engine {
   readonly #due: DueRuns;
   readonly #strict: boolean;
   readonly schedules: StandingOrders;
+  readonly checkpoints: Checkpoints;
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
     this.#holds = new Holds(ports, works);
     this.#holds.join(familyOf(ports, this.#holds, strict));
     this.schedules = new StandingOrders(ports, this.#holds, strict);
+    const kept = new StateCheckpoints(ports, this.#holds);
+    this.checkpoints = {
+      list: (options) => kept.list(options),
+      restore: (at, options) => kept.restore(at, options),
+      diff: (from, to, options) => kept.diff(from, to, options),
+      fork: async (at, options) => {
+        const principal = principalOf(options.principal);
+        return this.#handle(principal, await fork(ports, this.#holds, at, { ...options, principal }));
+      },
+    };
     this.#due = new DueRuns(ports, this.#holds, this.schedules);
     this.#strict = strict;
   }

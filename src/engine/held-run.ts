@@ -2,7 +2,7 @@ import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { StepId } from "../core/id.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
-import { findStep, projectOf, type Run, type Step, statusOf, wakeAt } from "../core/run.ts";
+import { findStep, type Run, type Step, stateKeyOf, statusOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { Alarms } from "./alarms.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -99,7 +99,7 @@ export class HeldRun implements Listener {
   }
 
   async #takeUp(): Promise<void> {
-    this.#ports.projects.doubt(this.run.tenant, projectOf(this.run));
+    this.#ports.projects.doubt(this.run.tenant, stateKeyOf(this.run));
     const found = await foundIn(this.#ports, this.run);
     const taken = await takenFrom(this.#ports, this.run, this.claim);
     if (found.length > 0 || taken !== null) {

@@ -52,6 +52,9 @@ export interface Limits {
   readonly takeovers: number;
   /** How many runs may be above one that a step asks for. */
   readonly childDepth: number;
+  /** How many versions of a project's state can be gone back to, and how many bytes of changes. */
+  readonly checkpoints: number;
+  readonly checkpointBytes: number;
 }
 
 export const defaultLimits: Limits = {
@@ -64,4 +67,6 @@ export const defaultLimits: Limits = {
   noticeMs: 60_000,
   takeovers: 3,
   childDepth: 8,
+  checkpoints: 100,
+  checkpointBytes: 64 * 1024 * 1024,
 };

@@ -46,9 +46,9 @@ export class Projects {
   }
 
   /** A project with its state as it is now, as far as nobody has written since it was last looked at. */
-  async open(tenant: Tenant, key: string): Promise<Project> {
+  async open(tenant: Tenant, key: string, forked: StatePoint | null = null): Promise<Project> {
     const name = nameOf(tenant, key);
-    const project = this.#known.get(name) ?? new Project(this.#store, tenant, key);
+    const project = this.#known.get(name) ?? new Project(this.#store, tenant, key, forked);
     this.#known.delete(name);
     this.#known.set(name, project); // The one that was asked for last is forgotten last.
     project.users += 1;
@@ -98,20 +98,29 @@ export class Project {
   /** How many work with it: as long as anyone does, it is kept. */
   users = 0;
   readonly #store: Store;
+  readonly #forked: StatePoint | null;
   /** The latest versions without a gap, oldest first; never empty. */
   #versions: Version[];
   #fresh = false;
   #freshening: Promise<void> | null = null;
 
-  constructor(store: Store, tenant: Tenant, key: string, versions: readonly Version[] = [NOTHING_YET]) {
+  /** `forked`: where another state is told that this one goes on from. */
+  constructor(
+    store: Store,
+    tenant: Tenant,
+    key: string,
+    forked: StatePoint | null,
+    versions: readonly Version[] = [NOTHING_YET],
+  ) {
     this.#store = store;
     this.tenant = tenant;
     this.key = key;
+    this.#forked = forked;
     this.#versions = [...versions];
   }
 
   copy(store: Store): Project {
-    return new Project(store, this.tenant, this.key, this.#versions);
+    return new Project(store, this.tenant, this.key, this.#forked, this.#versions);
   }
 
   get head(): Version {
@@ -126,6 +135,16 @@ export class Project {
   since(base: Version): readonly Patch[] | null {
     const at = this.#indexOf(base);
     return at === null ? null : this.#versions.slice(at + 1).map(({ patch }) => patch);
+  }
+
+  /** The version of that number, if it is one of those that are kept in mind. */
+  at(version: number): Version | null {
+    return this.#versions[version - (this.#versions[0] as Version).version] ?? null;
+  }
+
+  /** The latest ones, oldest first. */
+  recent(most: number): readonly Version[] {
+    return this.#versions.slice(-most);
   }
 
   landed(change: StateChange, point: StatePoint): void {
@@ -146,7 +165,7 @@ export class Project {
     this.#fresh = true; // A doubt that comes meanwhile stays.
     try {
       const stored = await this.#store.row(this.tenant, "project", this.key);
-      const point = stored && (JSON.parse(stored.row) as ProjectRow);
+      const point = stored === null ? this.#forked : (JSON.parse(stored.row) as ProjectRow);
       const walk = await changesTo(this.#store, this.tenant, point, (upon) => this.#isKnown(upon));
       this.#cutBack(walk.from);
       for (const { change, point } of walk.changes) this.#push(change, point);
@@ -169,6 +188,11 @@ export class Project {
 
   #push(change: StateChange, point: StatePoint): void {
     const state = patched(this.head.state, change.patch);
+    // What another project's versions add up to is where this one begins.
+    if (change.project !== this.key) {
+      this.#versions = [{ version: 0, point, state, patch: [] }];
+      return;
+    }
     this.#versions.push({ version: change.version, point, state, patch: change.patch });
     if (this.#versions.length > 2 * RECENT) this.#versions.splice(0, this.#versions.length - RECENT);
   }
@@ -205,6 +229,11 @@ async function changesTo(
   return { from: point, changes: changes.reverse() };
 }
 
+/** The event that tells a version. */
+export function eventAtPoint(store: Store, tenant: Tenant, point: StatePoint): Promise<Event | null> {
+  return new Pages(store, tenant).eventAt(point);
+}
+
 /** Versions that follow each other are often told by the same run. */
 const PAGE = 200;
 
@@ -220,15 +249,20 @@ class Pages {
     this.#tenant = tenant;
   }
 
-  async changeAt({ run_id, position, commit }: StatePoint): Promise<StateChange> {
-    if (run_id !== this.#run || !this.#page.some((event) => event.position === position))
-      await this.#turnTo(run_id, position);
-    const stored = this.#page.find((event) => event.position === position);
-    const event = stored && (await new Journal(this.#tenant, run_id).open<Event>(stored, this.#store));
-    const change = event !== undefined && "state" in event ? event.state : undefined;
+  async changeAt(point: StatePoint): Promise<StateChange> {
+    const { run_id, position, commit } = point;
+    const event = await this.eventAt(point);
+    const change = event !== null && "state" in event ? event.state : undefined;
     if (change?.commit === commit) return change;
     const message = `event ${position} of run ${run_id} does not tell the state that is said to be there; audit the run`;
     throw new FaultError(fault("CHAIN_BROKEN", message));
+  }
+
+  async eventAt({ run_id, position }: StatePoint): Promise<Event | null> {
+    if (run_id !== this.#run || !this.#page.some((event) => event.position === position))
+      await this.#turnTo(run_id, position);
+    const stored = this.#page.find((event) => event.position === position);
+    return stored === undefined ? null : new Journal(this.#tenant, run_id).open<Event>(stored, this.#store);
   }
 
   async #turnTo(run: RunId, position: number): Promise<void> {

@@ -1,36 +1,45 @@
 import { Draft } from "../core/draft.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
-import { projectOf } from "../core/run.ts";
+import { projectKey, stateKeyOf } from "../core/run.ts";
 import type { StateOf, StateView } from "./api.ts";
+import { openProject } from "./desk.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
-import type { Version } from "./projects.ts";
+import type { Project } from "./projects.ts";
 
 /** A project's state as it is now. */
 export async function stateOf(ports: Ports, { tenant }: Principal, of: StateOf): Promise<StateView> {
-  const { key, session } = await scopeOf(ports, tenant, of);
-  ports.projects.doubt(tenant, key);
-  const project = await ports.projects.open(tenant, key);
-  project.users -= 1;
-  return viewOf(ports, project.head, session);
+  const { project, session } = await openState(ports, tenant, of);
+  const { version, state } = project.head;
+  const terms = { slices: ports.slices, session, writes: false };
+  return { version, slice: (slice) => new Draft(state, terms).slice(slice) as never };
 }
 
-interface StateScope {
-  readonly key: string;
+interface OpenState {
+  readonly project: Project;
   readonly session: string;
 }
 
-async function scopeOf({ store }: Ports, tenant: Tenant, of: StateOf): Promise<StateScope> {
-  if ("project" in of)
-    return { key: projectOf({ project: of.project, origin: "" as RunId }), session: of.session ?? "" };
-  const { run } = await load(store, tenant, of.runId as RunId);
-  return { key: projectOf(run), session: run.session ?? "" };
+/** The state that is meant, as it is now, for whoever only looks. */
+export async function openState(ports: Ports, tenant: Tenant, of: StateOf): Promise<OpenState> {
+  const opened = "project" in of ? await named(ports, tenant, of) : await ofRun(ports, tenant, of.runId as RunId);
+  opened.project.users -= 1;
+  return opened;
 }
 
-function viewOf({ slices }: Ports, { version, state }: Version, session: string): StateView {
-  return {
-    version,
-    slice: (slice) => new Draft(state, { slices, session, writes: false }).slice(slice) as never,
-  };
+async function named(
+  { projects }: Ports,
+  tenant: Tenant,
+  of: Extract<StateOf, { project: string }>,
+): Promise<OpenState> {
+  const key = projectKey(of.project);
+  projects.doubt(tenant, key);
+  return { project: await projects.open(tenant, key), session: of.session ?? "" };
+}
+
+async function ofRun(ports: Ports, tenant: Tenant, id: RunId): Promise<OpenState> {
+  const { run } = await load(ports.store, tenant, id);
+  ports.projects.doubt(tenant, stateKeyOf(run));
+  return { project: await openProject(ports, run), session: run.session ?? "" };
 }

@@ -126,7 +126,7 @@ async function attachment(
   }
 }
 
-function pinsOf({ toolbox }: Ports, plan: Plan): Readonly<Record<string, Pin>> {
+export function pinsOf({ toolbox }: Ports, plan: Plan): Readonly<Record<string, Pin>> {
   const pins: Record<string, Pin> = {};
   for (const step of plan.steps) {
     const pin = step.kind === "operator" ? toolbox.pin(step.name) : null;

@@ -35,6 +35,7 @@ describe("the standing guards", () => {
       "mode",
       "deadline",
       "plan_gate",
+      "fork_acts",
     ]);
   });
 });

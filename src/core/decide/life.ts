@@ -1,5 +1,6 @@
 import { farewells } from "../child.ts";
 import type { Ask } from "../command.ts";
+import type { Event } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import { lean } from "../plan.ts";
@@ -9,9 +10,20 @@ import type { Run } from "../run.ts";
 
 export function accept(run: Run, command: Ask<"accept">): Ruling {
   if (run.position > 0) return NOTHING; // The same command again, after an answer that was lost.
-  const { type: _type, now, ...given } = command;
+  const { type: _type, now, inherited = [], ...given } = command;
   const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(lean) };
-  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given, plan }] };
+  const done = inherited.map(
+    (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
+  );
+  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given, plan }, ...done] };
+}
+
+/** Goes on top of what was done since; a state that is as it was needs nothing. */
+export function restore(_run: Run, { principal, reason, to, state, now }: Ask<"restore">): Ruling {
+  const { flaw, change } = state;
+  if (flaw !== null) return { events: [], refusal: flaw };
+  if (change === null) return NOTHING;
+  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, state: change }] };
 }
 
 export function propose(run: Run, { step, pin, now }: Ask<"propose">): Ruling {

@@ -1,0 +1,64 @@
+import { lengthOf, touchedBy } from "./difference.ts";
+import { type Fault, fault } from "./fault.ts";
+import type { Change, Patch } from "./patch.ts";
+import { pointerTo } from "./pointer.ts";
+import { type Entries, entriesFrom, entryAt, type ProjectState, wholeOf } from "./project-state.ts";
+import { misfitOf, type Slice, sliceNamed } from "./slice.ts";
+
+export interface RevertTerms {
+  readonly slices: readonly Slice[];
+  /** Logs stay as they are: they tell what happened, and it did. */
+  readonly preserveLogs: boolean;
+}
+
+export type Reverted = { readonly ok: true; readonly patch: Patch } | { readonly ok: false; readonly fault: Fault };
+
+/**
+ * The patch that makes state what it was. It goes on top like any other: nothing is rewritten. `since` are the patches that led
+ * from then to now. Caches are emptied, because what they were made from is gone.
+ */
+export function reverting(now: ProjectState, then: ProjectState, since: Iterable<Patch>, terms: RevertTerms): Reverted {
+  const changes: Change[] = [];
+  for (const [name, touched] of touchedBy(since, then)) {
+    const slice = sliceNamed(terms.slices, name);
+    const current = now.get(name) as Entries;
+    const flaw = slice === undefined ? gone(name) : misfitOf(slice, current);
+    if (slice === undefined || flaw !== null) return { ok: false, fault: flaw ?? gone(name) };
+    if (slice.policy === "log" && terms.preserveLogs) continue;
+    const place = pointerTo("", name);
+    const old = then.get(name);
+    if (old === undefined || touched.whole || slice.policy === "cache") {
+      const whole = old === undefined || slice.policy === "cache" ? slice.initial : wholeOf(old);
+      changes.push({ op: "set", path: place, value: wholeOf(entriesFrom(whole, slice.version)) });
+      continue;
+    }
+    changes.push(...entriesBack(place, old, current, touched));
+  }
+  return { ok: true, patch: changes };
+}
+
+function entriesBack(
+  place: string,
+  old: Entries,
+  current: Entries,
+  { from, keys }: { readonly from: number; readonly keys: ReadonlySet<string> },
+): readonly Change[] {
+  const changes: Change[] = [];
+  const end = lengthOf(old);
+  const cutTo = Math.min(from, end);
+  if (old.shape === "list" && lengthOf(current) > cutTo) changes.push({ op: "cut", path: place, length: cutTo });
+  for (const key of keys) {
+    const value = entryAt(old, key);
+    if (old.shape === "list" && Number(key) >= cutTo) continue;
+    if (value !== undefined) changes.push({ op: "set", path: pointerTo(place, key), value });
+    else if (entryAt(current, key) !== undefined) changes.push({ op: "remove", path: pointerTo(place, key) });
+  }
+  for (let index = cutTo; index < end; index += 1)
+    changes.push({ op: "append", path: place, value: entryAt(old, String(index)) as never });
+  return changes;
+}
+
+function gone(name: string): Fault {
+  const message = `${name} is on record, but no slice of that name is declared here; declare it as it was`;
+  return fault("SLICE_CHANGED", message);
+}

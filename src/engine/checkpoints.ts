@@ -1,0 +1,175 @@
+import type { StateFact } from "../core/command.ts";
+import { type Difference, differences } from "../core/difference.ts";
+import type { StateChange } from "../core/event.ts";
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { RunId, StepId, Tenant } from "../core/id.ts";
+import { reverting } from "../core/revert.ts";
+import { findStep, type Run, stateKeyOf } from "../core/run.ts";
+import type { As, CheckpointAt, Checkpoints, CheckpointView, Reasoned, StateOf } from "./api.ts";
+import { openProject } from "./desk.ts";
+import type { Holds } from "./holds.ts";
+import { load } from "./load.ts";
+import type { Ports } from "./ports.ts";
+import { principalOf } from "./principal.ts";
+import { eventAtPoint, type Project, type Version } from "./projects.ts";
+import { openState } from "./state-view.ts";
+
+/** State before and after each call, for as far back as is kept. */
+export class StateCheckpoints implements Omit<Checkpoints, "fork"> {
+  readonly #ports: Ports;
+  readonly #holds: Holds;
+
+  constructor(ports: Ports, holds: Holds) {
+    this.#ports = ports;
+    this.#holds = holds;
+  }
+
+  async list({ principal, ...of }: As & StateOf): Promise<readonly CheckpointView[]> {
+    const { tenant } = principalOf(principal);
+    const { project } = await openState(this.#ports, tenant, of);
+    const views: CheckpointView[] = [];
+    for (const version of kept(this.#ports, project)) views.push(await this.#view(tenant, version));
+    return views;
+  }
+
+  async #view(tenant: Tenant, { version, point, patch }: Version): Promise<CheckpointView> {
+    const event = point && (await eventAtPoint(this.#ports.store, tenant, point));
+    if (point === null || event === null) throw notFound(`version ${version} of the state`);
+    const call =
+      "attempt" in event ? { step_id: event.step_id, attempt: event.attempt } : { step_id: null, attempt: null };
+    const elapsed_ms = "started_at" in event ? event.at - event.started_at : 0;
+    return {
+      version,
+      run_id: point.run_id,
+      ...call,
+      type: event.type,
+      at: event.at,
+      elapsed_ms,
+      changes: patch.length,
+    };
+  }
+
+  async restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number> {
+    const principal = principalOf(options.principal);
+    const { run, project, version } = await checkpointAt(this.#ports, principal.tenant, at);
+    const { slices, newId, clock } = this.#ports;
+    const commit = newId("cmt", clock.now());
+    const terms = { slices, preserveLogs: options.preserveLogs ?? true };
+    const state = new Reverting(project, version, commit, terms);
+    const { reason = "" } = options;
+    project.users += 1;
+    try {
+      await this.#holds.command(principal.tenant, run.id, () => ({
+        type: "restore",
+        now: clock.now(),
+        principal,
+        reason,
+        to: version.version,
+        state,
+      }));
+    } finally {
+      project.users -= 1;
+    }
+    return project.head.version;
+  }
+
+  async diff(from: CheckpointAt, to: CheckpointAt, { principal }: As): Promise<readonly Difference[]> {
+    const { tenant } = principalOf(principal);
+    const one = await checkpointAt(this.#ports, tenant, from);
+    const two = await checkpointAt(this.#ports, tenant, to);
+    if (one.project !== two.project)
+      throw new FaultError(
+        fault("INVALID_INPUT", `${from.runId} and ${to.runId} work on different states; compare calls of one`),
+      );
+    const forward = one.version.version <= two.version.version;
+    const [early, late] = forward ? [one.version, two.version] : [two.version, one.version];
+    const between = (one.project.since(early) ?? []).slice(0, late.version - early.version);
+    const found = differences(early.state, late.state, between);
+    return forward ? found : found.map(backwards);
+  }
+}
+
+function backwards({ path, before, after }: Difference): Difference {
+  return { path, ...(after !== undefined && { before: after }), ...(before !== undefined && { after: before }) };
+}
+
+/** What a restore would leave, read when it is judged. */
+class Reverting implements Pick<StateFact, "change" | "flaw"> {
+  readonly #project: Project;
+  readonly #then: Version;
+  readonly #commit: string;
+  readonly #terms: Parameters<typeof reverting>[3];
+
+  constructor(project: Project, then: Version, commit: string, terms: Parameters<typeof reverting>[3]) {
+    this.#project = project;
+    this.#then = then;
+    this.#commit = commit;
+    this.#terms = terms;
+  }
+
+  get flaw(): Fault | null {
+    const reverted = this.#reverted();
+    return reverted.ok ? null : reverted.fault;
+  }
+
+  get change(): StateChange | null {
+    const reverted = this.#reverted();
+    if (!reverted.ok || reverted.patch.length === 0) return null;
+    const { version, point } = this.#project.head;
+    return {
+      project: this.#project.key,
+      version: version + 1,
+      commit: this.#commit,
+      upon: point,
+      patch: reverted.patch,
+    };
+  }
+
+  #reverted(): ReturnType<typeof reverting> {
+    const since = this.#project.since(this.#then);
+    if (since === null) return { ok: false, fault: notFound("that version of the state").fault };
+    return reverting(this.#project.head.state, this.#then.state, since, this.#terms);
+  }
+}
+
+interface Found {
+  readonly run: Run;
+  readonly project: Project;
+  readonly version: Version;
+}
+
+/** The state before or after a call, if it is kept. */
+export async function checkpointAt(
+  ports: Ports,
+  tenant: Tenant,
+  { runId, stepId, side }: CheckpointAt,
+): Promise<Found> {
+  if (side !== "before" && side !== "after")
+    throw new FaultError(fault("INVALID_INPUT", "a checkpoint is before or after a call; say side: before or after"));
+  const { run } = await load(ports.store, tenant, runId as RunId);
+  const checkpoint = findStep(run, stepId as StepId)?.checkpoint ?? null;
+  if (checkpoint === null) throw notFound(`${side} ${stepId} of run ${runId}`);
+  ports.projects.doubt(tenant, stateKeyOf(run));
+  const project = await openProject(ports, run);
+  project.users -= 1;
+  const version = project.at(checkpoint[side]);
+  const oldest = kept(ports, project)[0]?.version ?? 1;
+  if (version === null || version.version < oldest - 1) throw notFound(`${side} ${stepId} of run ${runId}`);
+  return { run, project, version };
+}
+
+/** The versions that can be gone back over: so many, and so many bytes of changes. The first of all is no change. */
+function kept({ limits }: Ports, project: Project): readonly Version[] {
+  const recent = project.recent(limits.checkpoints).filter(({ version }) => version > 0);
+  let bytes = 0;
+  const from = recent.findLastIndex(({ patch }) => {
+    bytes += JSON.stringify(patch).length;
+    return bytes > limits.checkpointBytes;
+  });
+  return recent.slice(from + 1);
+}
+
+function notFound(what: string): FaultError {
+  const message = `no state is kept from ${what}; list the checkpoints to see which there are`;
+  return new FaultError(fault("CHECKPOINT_NOT_FOUND", message));
+}

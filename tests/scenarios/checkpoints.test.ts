@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/engine/api.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
+import { actor, eventsOf, faultOf } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const text = { type: "string" } as const;
+const notes = defineSlice({ name: "notes", shape: "list", entry: text });
+const facts = defineSlice({ name: "facts", shape: "map", entry: text });
+const diary = defineSlice({ name: "diary", shape: "list", policy: "log", entry: text });
+const digest = defineSlice({ name: "workspace_digest", shape: "list", entry: text });
+const slices = [notes, facts, diary, digest];
+const project = "garden";
+
+/** Writes the same word everywhere. */
+const write = actor(
+  "write",
+  ({ input, context }) => {
+    const word = String(input.word);
+    context.slice(notes).append(word);
+    context.slice(facts).set("last.of/all", word);
+    context.slice(facts).set(word, word);
+    context.slice(diary).append(word);
+    context.slice(digest).replace([word]);
+    return { word };
+  },
+  { effect: "writes" },
+);
+const send = actor("send", ({ input }) => ({ sent: input.word ?? null }));
+const tools = [write.tool, send.tool];
+
+const said = (step_id: string, name = "write", depends_on: readonly string[] = []) => ({
+  step_id,
+  name,
+  payload: { word: step_id },
+  depends_on,
+});
+const abc = { steps: [said("a"), said("b", "write", ["a"]), said("c", "write", ["b"])] };
+
+async function seen(engine: Engine, of: { readonly runId: string } | { readonly project: string } = { project }) {
+  const state = await engine.state({ principal: bot, ...of });
+  return {
+    notes: state.slice(notes).all(),
+    facts: Object.fromEntries(state.slice(facts).all()),
+    diary: state.slice(diary).all(),
+    digest: state.slice(digest).all(),
+  };
+}
+
+describe.each(places)("checkpoints, on $name", ({ newStage }) => {
+  it("bring state back to before and after any call, as a new version, after a crash too", async () => {
+    const stage = newStage();
+    const options = { tools, slices };
+    const engine = await stage.open(options);
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    await stage.crash();
+    const again = await stage.open(options);
+    const listed = await again.checkpoints.list({ principal: bot, project });
+    expect(listed.map(({ step_id, version, type }) => [step_id, version, type])).toEqual([
+      ["a", 1, "step.succeeded"],
+      ["b", 2, "step.succeeded"],
+      ["c", 3, "step.succeeded"],
+    ]);
+    const before = { runId: run.run_id, stepId: "b", side: "before" } as const;
+    expect(await again.checkpoints.restore(before, { principal: ana, reason: "b was wrong" })).toBe(4);
+    expect(await seen(again)).toEqual({
+      notes: ["a"],
+      facts: { a: "a", "last.of/all": "a" },
+      diary: ["a", "b", "c"],
+      digest: [],
+    });
+    expect((await eventsOf(await again.run(run.run_id, { principal: bot }), "state.restored"))[0]).toMatchObject({
+      by: "ana",
+      to: 1,
+    });
+    await again.checkpoints.restore({ ...before, stepId: "c", side: "after" }, { principal: ana, preserveLogs: false });
+    expect(await seen(again)).toMatchObject({ notes: ["a", "b", "c"], facts: { b: "b", "last.of/all": "c" } });
+    await again.checkpoints.restore({ ...before, stepId: "a" }, { principal: ana, preserveLogs: false });
+    expect(await seen(again)).toEqual({ notes: [], facts: {}, diary: [], digest: [] });
+    expect(await again.audit({ principal: bot })).toMatchObject({ broken: [] });
+  });
+
+  it("are as many as the limits say, and no other can be asked for", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices, limits: { checkpoints: 2 } });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    const at = { runId: run.run_id, stepId: "b", side: "before" } as const;
+    expect((await engine.checkpoints.list({ principal: bot, project })).map(({ step_id }) => step_id)).toEqual([
+      "b",
+      "c",
+    ]);
+    expect(await engine.checkpoints.restore(at, { principal: ana })).toBe(4);
+    for (const stepId of ["a", "b", "nobody"])
+      expect(await faultOf(engine.checkpoints.restore({ ...at, stepId }, { principal: ana }))).toMatchObject({
+        code: "CHECKPOINT_NOT_FOUND",
+        message: expect.stringContaining(stepId),
+      });
+    const few = await stage.open({ tools, slices, work: false, limits: { checkpointBytes: 1 } });
+    expect(await few.checkpoints.list({ principal: bot, project })).toEqual([]);
+  });
+
+  it("tell what is different between two of them, both ways", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    const at = (stepId: string, side: "before" | "after") => ({ runId: run.run_id, stepId, side });
+    const there = await engine.checkpoints.diff(at("a", "after"), at("b", "after"), { principal: bot });
+    expect(there).toEqual([
+      { path: "/diary/1", after: "b" },
+      { path: "/facts/b", after: "b" },
+      { path: "/facts/last.of~1all", before: "a", after: "b" },
+      { path: "/notes/1", after: "b" },
+      { path: "/workspace_digest/0", before: "a", after: "b" },
+    ]);
+    const back = await engine.checkpoints.diff(at("c", "before"), at("b", "before"), { principal: bot });
+    expect(back).toEqual(
+      there.map(({ path, before, after }) => ({
+        path,
+        ...(after && { before: after }),
+        ...(before && { after: before }),
+      })),
+    );
+    expect(await engine.checkpoints.diff(at("b", "before"), at("a", "after"), { principal: bot })).toEqual([]);
+  });
+
+  it("are where another run goes on from, with a state of its own and the receipts of the first", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices });
+    const before = send.calls.length;
+    const steps = [said("a"), said("mail", "send", ["a"]), said("b", "write", ["mail"])];
+    const run = await engine.submit({ steps }, { principal: bot, project });
+    expect((await run.result()).status).toBe("completed");
+    const fork = await engine.checkpoints.fork({ runId: run.run_id, stepId: "a", side: "after" }, { principal: bot });
+    expect(await fork.result()).toMatchObject({
+      status: "completed",
+      steps: { a: { reused: { run: run.run_id } }, mail: { reused: { run: run.run_id } } },
+    });
+    expect(send.calls.length - before).toBe(1);
+    expect((await seen(engine, { runId: fork.run_id })).notes).toEqual(["a", "b"]);
+    expect((await seen(engine)).notes).toEqual(["a", "b"]);
+    const other = { steps: [said("a"), { ...said("mail", "send", ["a"]), payload: { word: "another" } }] };
+    const differing = await engine.checkpoints.fork(
+      { runId: run.run_id, stepId: "a", side: "after" },
+      { principal: bot, plan: other },
+    );
+    expect((await differing.result()).gates).toMatchObject([
+      { step_id: "mail", reason: expect.stringContaining("has acted in run") },
+    ]);
+    expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
+  });
+
+  it("of a slice that is declared otherwise now are refused, and nothing is changed", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    const at = { runId: run.run_id, stepId: "b", side: "before" } as const;
+    await stage.crash();
+    const gone = await stage.open({ tools, slices: [facts, diary, digest] });
+    expect(await faultOf(gone.checkpoints.restore(at, { principal: ana }))).toMatchObject({ code: "SLICE_CHANGED" });
+    await stage.crash();
+    const changed = defineSlice({ name: "notes", shape: "list", entry: text, version: "2" });
+    const other = await stage.open({ tools, slices: [changed, facts, diary, digest] });
+    expect(await faultOf(other.checkpoints.restore(at, { principal: ana }))).toMatchObject({ code: "SLICE_CHANGED" });
+    expect((await other.state({ principal: bot, project })).version).toBe(3);
+  });
+});
