@@ -81,7 +81,7 @@ function limitsPage(): string {
   });
   const engine = section(defaultLimits, {
     concurrency: "handlers running at once in one process; more wait for their turn",
-    outputBytes: "bytes of an output, as JSON",
+    outputBytes: "bytes of an output, as JSON; of a run that a step asks for, of what it has to show",
     gateMs: "milliseconds a gate waits for a decision; then it expires (`GATE_EXPIRED`)",
     useWithinMs: "milliseconds a decided approval is good for; then the gate opens anew",
     errandsPerStep: "errands one step may leave",

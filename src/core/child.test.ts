@@ -9,7 +9,7 @@ import type { Instant, StepId } from "./id.ts";
 import { resultOf } from "./result.ts";
 import { dueAt } from "./run.ts";
 
-const parent: Parent = { run_id: order, step_id: "ask" as StepId, depth: 1 };
+const parent: Parent = { run_id: order, step_id: "ask" as StepId, depth: 1, most_bytes: 20 };
 const born = (...steps: readonly ReturnType<typeof step>[]): Told => given(accepts(plan(...steps), { parent }));
 const noticeOf = (told: Told) => told.said("run.ended").notices?.[0];
 
@@ -20,6 +20,20 @@ describe("a run that a step asked for", () => {
     expect(noticeOf(told)).toMatchObject({ kin: "report", payload });
     expect(dueAt(told.run)).not.toBeNull();
     expect(dueAt(told.when(delivers(noticeOf(told)?.notice_id ?? "")).run)).toBeNull();
+  });
+
+  it("shows nothing if what its last steps answered is more than the step that asked may have", () => {
+    const shows = (...texts: readonly string[]) =>
+      noticeOf(born(step("a"), step("b")).when(does("a", texts[0]), does("b", texts[1])))?.payload;
+    expect(shows("x".repeat(8), "y".repeat(8))).toMatchObject({ outputs: { a: "x".repeat(8), b: "y".repeat(8) } });
+    expect(shows("x".repeat(8), "y".repeat(9))).toEqual({
+      run_id: hire,
+      status: "completed",
+      outputs: {},
+      failed: [],
+      too_long: 20,
+    });
+    expect(shows("x".repeat(8), "é".repeat(5))).toMatchObject({ too_long: 20 });
   });
 
   it("reports of what it failed", () => {
@@ -80,6 +94,12 @@ describe("a step that asks for a run", () => {
     const after = asked().when(starts("ask", { signal: { box: sent, next: report } }));
     expect(after.step("ask").standing.state).toBe(state);
     expect(after.news[0]).toMatchObject({ signal: { signal_id: "sig_1", taken: 1, version: 1 } });
+  });
+
+  it("has failed, if the run has more to show than it may have", () => {
+    const report = told({ run_id: order, status: "completed", outputs: {}, failed: [], too_long: 20 });
+    const after = asked().when(starts("ask", { signal: { box: { ...box, sent: 1 }, next: report } }));
+    expect(after.step("ask").standing).toMatchObject({ state: "failed_final", fault: { code: "LIMIT_EXCEEDED" } });
   });
 
   it("is not sure of what it asked for when it is cancelled, and takes it back in any case", () => {

@@ -1,4 +1,5 @@
-import type { EndStatus, Notice } from "./event.ts";
+import { utf8Length } from "./check-json.ts";
+import type { EndStatus, Notice, Parent } from "./event.ts";
 import type { RunId } from "./id.ts";
 import type { Json } from "./json.ts";
 import type { Run } from "./run.ts";
@@ -17,17 +18,23 @@ export function awaitedRun(signal: string): RunId | null {
 }
 
 /** What a run tells the step that asked for it. No step has an exclamation mark in its id, so that no notice of one has this id. */
-export function report(run: Run, status: EndStatus): Notice {
-  const payload = { run_id: run.id, status, outputs: lastOutputs(run), failed: failures(run) };
+export function report(run: Run, { most_bytes }: Parent, status: EndStatus): Notice {
+  const outputs = lastOutputs(run, most_bytes);
+  const told = { run_id: run.id, status, outputs: outputs ?? {}, failed: failures(run) };
+  const payload = outputs === null ? { ...told, too_long: most_bytes } : told;
   return { notice_id: `${prefixOf(run)}_!report_${run.position + 1}`, topic: "run.ended", kin: "report", payload };
 }
 
-/** What its last steps answered: those that no other waits for. */
-function lastOutputs({ steps, dependents }: Run): Json {
+/** What its last steps answered: those that no other waits for. Null: it is more than the step that asked may have. */
+function lastOutputs({ steps, dependents }: Run, mostBytes: number): Json {
   const outputs: Record<string, Json> = {};
+  let bytes = 0;
   for (const { standing, spec, index, cause } of steps) {
     const last = cause === null && (dependents[index] ?? []).length === 0;
-    if (last && standing.state === "succeeded") outputs[spec.step_id] = standing.output;
+    if (!last || standing.state !== "succeeded") continue;
+    bytes += utf8Length(JSON.stringify(standing.output));
+    if (bytes > mostBytes) return null;
+    outputs[spec.step_id] = standing.output;
   }
   return outputs;
 }

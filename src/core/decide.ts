@@ -135,7 +135,7 @@ function isOver(run: Run): boolean {
 /** Whoever asked for the run is told how it ended. */
 function ending(run: Run, at: Instant): Event {
   const status = endStatus(run);
-  const told = run.parent === null ? {} : { notices: [report(run, status)] };
+  const told = run.parent === null ? {} : { notices: [report(run, run.parent, status)] };
   return { type: "run.ended", at, status, ...told };
 }
 

@@ -106,11 +106,12 @@ export interface Takeover {
 
 export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
 
-/** The step that asked for a run, and how many runs are above it. */
+/** The step that asked for a run, how many runs are above it, and how many bytes it may have to show. */
 export interface Parent {
   readonly run_id: RunId;
   readonly step_id: StepId;
   readonly depth: number;
+  readonly most_bytes: number;
 }
 
 export interface Request {

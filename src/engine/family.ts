@@ -24,7 +24,8 @@ export function familyOf(ports: Ports, holds: Holds, strict: boolean): Kin {
       if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
       const id = childOf(run.id, step_id);
       try {
-        const child = await submitFor(ports, holds, { run_id: run.id, step_id, depth }, { run, id, plan, context });
+        const parent = { run_id: run.id, step_id, depth, most_bytes: ports.limits.outputBytes };
+        const child = await submitFor(ports, holds, parent, { run, id, plan, context });
         return await wokenUp(ports, holds, run, child);
       } catch (error) {
         if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
@@ -57,9 +58,11 @@ function planOf(ports: Ports, raw: unknown, context: JsonObject, strict: boolean
 
 /** A run that ended without success, and whose step was told so, is asked for once more: it goes on where it can. */
 async function wokenUp(ports: Ports, holds: Holds, run: Run, child: Run): Promise<Fault | null> {
-  if (child.ended === null || child.ended.status === "completed" || (await isUntold(ports, child))) return null;
+  if (child.ended === null || (await isUntold(ports, child))) return null;
   const box = await boxOf(ports, run.tenant, endSignal(child.id));
   if (box.sent > box.taken) return null; // It has ended anew, and what it says is there.
+  if (child.ended.status === "completed")
+    return fault("LIMIT_EXCEEDED", `run ${child.id} has more to show than a step may have; ask for another`);
   if (child.ended.status === "cancelled")
     return fault("NOT_POSSIBLE", `run ${child.id} was cancelled and does not go on; ask for another`);
   const reason = `run ${run.id} was resumed`;

@@ -99,6 +99,23 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     expect(await engine.runs({ principal: ana })).toHaveLength(2);
   });
 
+  it("has much of it, but not more than an output may have, and asking again does not change that", async () => {
+    const stage = newStage();
+    const look = looks(({ input }) => "x".repeat((input as { readonly much: number }).much));
+    const engine = await stage.open({ tools: [look.tool, note().tool], limits: { outputBytes: 300_000 } });
+    const much = (...lengths: readonly number[]) => ({
+      steps: lengths.map((length, at) => ({ step_id: `s${at}`, name: "look", payload: { much: length } })),
+    });
+    const fits = await engine.submit(asking(much(100_000, 150_000)), { principal: bot });
+    expect((await ended(stage, fits)).steps.ask).toMatchObject({ output: { outputs: { s1: "x".repeat(150_000) } } });
+    const run = await engine.submit(asking(much(200_000, 150_000)), { principal: bot });
+    const fault = { code: "LIMIT_EXCEEDED", message: expect.stringContaining("300000 bytes") };
+    expect((await ended(stage, run)).steps.ask).toMatchObject({ state: "failed_final", fault });
+    await engine.resume(run.run_id, { principal: ana });
+    expect((await ended(stage, run)).steps.ask).toMatchObject({ fault: { code: "LIMIT_EXCEEDED" } });
+    expect((await engine.audit({ principal: ana })).broken).toEqual([]);
+  });
+
   it("hears of a run that a person mended meanwhile", async () => {
     const stage = newStage();
     const look = looks([says("POLICY_DENIED"), () => "seen"]);

@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
 import type { Ask } from "../command.ts";
 import type { BoxVersion, EndStatus, Event, InFlight, Parking, SignalSent, Taken } from "../event.ts";
-import { fault } from "../fault.ts";
+import { type Fault, fault } from "../fault.ts";
 import type { Instant, RunId } from "../id.ts";
 import type { Json } from "../json.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
@@ -72,17 +72,26 @@ interface Report {
   readonly run_id: RunId;
   readonly status: EndStatus;
   readonly failed: Json;
+  /** It has more to show than this many bytes, and shows nothing. */
+  readonly too_long?: number;
 }
 
 /** The run that a step asked for has ended: what it has to show is what the step has. */
 function reported(step: Step, told: Report, signal: Taken, { now, sparing }: Moment): Event {
   const head = { ...attempted(step, now), signal };
-  if (told.status === "completed")
+  if (told.status === "completed" && told.too_long === undefined)
     return { ...head, type: "step.succeeded", output: told as unknown as Json, world: "pure" };
-  const { run_id, status, failed } = told;
-  const message = `${step.spec.step_id} asked for run ${run_id}, which is ${status}; mend its cause, then resume`;
-  const why = fault("CHILD_FAILED", message, { run_id, status, failed });
+  const why = flawOf(step, told);
   return { ...head, type: "step.failed", fault: why, retry_at: null, world: "permanent_failure", sparing };
+}
+
+function flawOf({ spec: { step_id } }: Step, { run_id, status, failed, too_long }: Report): Fault {
+  if (status === "completed") {
+    const message = `${step_id} asked for run ${run_id}, which has more than ${too_long} bytes to show; let its last steps answer references`;
+    return fault("LIMIT_EXCEEDED", message, { run_id });
+  }
+  const message = `${step_id} asked for run ${run_id}, which is ${status}; mend its cause, then resume`;
+  return fault("CHILD_FAILED", message, { run_id, status, failed });
 }
 
 function after(box: BoxVersion): BoxVersion {
