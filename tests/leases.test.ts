@@ -5,8 +5,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Timers } from "../src/core/clock.ts";
 import { FaultError, fault } from "../src/core/fault.ts";
 import type { RunId, Tenant, WorkerId } from "../src/core/id.ts";
-import type { Store } from "../src/core/store.ts";
+import type { Claim, Store } from "../src/core/store.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import { Leases } from "../src/engine/leases.ts";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
@@ -167,6 +168,31 @@ describe("a worker that stood still for more than half of its lease", () => {
     expect(told).toContain("next");
     const events = await memory.events("acme" as Tenant, run_id, 0);
     expect(events.map(({ body }) => body).join()).not.toContain("DEPENDENCY_UNAVAILABLE");
+  });
+});
+
+describe("whether a run is still held", () => {
+  it("is asked with all that the worker has, so that a store that goes on by itself keeps the others, too", async () => {
+    let now = 0;
+    const memory = memoryStore();
+    const asked: (readonly RunId[])[] = [];
+    const renew: Store["renew"] = (claims) => {
+      asked.push(claims.map(({ run }) => run));
+      return memory.renew(claims);
+    };
+    const leases = new Leases({ ...memory, renew }, "ana" as WorkerId, () => now, {});
+    const claimOf = async (run: string) => (await leases.claim("acme" as Tenant, run as RunId)) as Claim;
+    const [one, two] = [await claimOf("one"), await claimOf("two")];
+    await leases.renew([one, two]);
+    const late = await claimOf("late");
+    now += 8000;
+    await memory.claim("ana" as WorkerId, two.tenant, two.run); // From now on that one is lost.
+    expect([await leases.holds(one), await leases.holds(late), await leases.holds(two)]).toEqual([true, true, false]);
+    expect(asked.slice(1)).toEqual([
+      ["one", "two"],
+      ["one", "two", "late"],
+      ["one", "two"],
+    ]);
   });
 });
 

@@ -12,6 +12,8 @@ export class Leases {
   readonly #stopwatch: Stopwatch;
   readonly #terms: ClaimTerms;
   readonly #provenAt = new WeakMap<Claim, number>();
+  /** What was renewed last. */
+  #kept: readonly Claim[] = [];
 
   constructor(store: Store, worker: WorkerId, stopwatch: Stopwatch, terms: ClaimTerms) {
     this.#store = store;
@@ -55,8 +57,13 @@ export class Leases {
     return claims;
   }
 
-  /** Answers with those that are lost. */
-  async renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+  /** Renews all that this worker has. Answers with those that are lost. */
+  renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
+    this.#kept = claims;
+    return this.#renew(claims);
+  }
+
+  async #renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const asked = this.#stopwatch();
     const lost = await this.#store.renew(claims);
     for (const claim of claims) this.#provenAt.set(claim, asked);
@@ -71,7 +78,11 @@ export class Leases {
 
   /** Whether it is held here still. Nobody is called on a lease that may have run out while this process stood still. */
   async holds(claim: Claim): Promise<boolean> {
-    while (!this.isProven(claim)) if ((await this.renew([claim])).length > 0) return false;
+    while (!this.isProven(claim)) {
+      // All of them: what a store was told last is what it goes on renewing by itself while this process stands still.
+      const all = this.#kept.includes(claim) ? this.#kept : [...this.#kept, claim];
+      if ((await this.#renew(all)).includes(claim)) return false;
+    }
     return true;
   }
 }
