@@ -3,7 +3,7 @@ import { assertNames } from "../../core/judge.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
 import { type Load, turns, type Waiter } from "../../core/turns.ts";
 import type { Context } from "./context.ts";
-import type { Place, Statements } from "./statements.ts";
+import type { Statements } from "./statements.ts";
 
 type Leases = Pick<
   Store,
@@ -66,22 +66,36 @@ function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leas
 /** The longest due first. Of each place as many as could be taken: whoever comes after them there has a later turn. */
 function dueOf(statements: Statements, now: Instant, most: number): readonly Waiter[] {
   const due: (Waiter & { readonly at: number })[] = [];
-  const next = ({ tenant, queue, rank }: Place) => statements.nextPlace.get(tenant, queue, rank);
-  const before: Place = { tenant: "" as Tenant, queue: "", rank: 0 };
-  for (let place = next(before); place !== undefined; place = next(place)) {
-    const { tenant, queue, rank } = place;
+  for (const { tenant, queue, rank } of places(statements))
     for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most))
       due.push({ tenant, run, queue, priority: -rank, at });
-  }
   return due.sort((left, right) => left.at - right.at || byName(left, right));
+}
+
+/** Where due runs of one tenant wait, the lowest rank first. */
+interface Place {
+  readonly tenant: Tenant;
+  readonly queue: string;
+  readonly rank: number;
+}
+
+function* places({ nextTenant, nextQueue, nextRank }: Statements): Iterable<Place> {
+  for (const tenant of walk<Tenant>("" as Tenant, (after) => nextTenant.get(after)))
+    for (const queue of walk("", (after) => nextQueue.get(tenant, after)))
+      for (const rank of walk(Number.MIN_SAFE_INTEGER, (after) => nextRank.get(tenant, queue, after)))
+        yield { tenant, queue, rank };
+}
+
+/** One after the other, until there is none. */
+function* walk<Part>(before: Part, next: (after: Part) => { readonly found: Part } | undefined): Iterable<Part> {
+  for (let step = next(before); step !== undefined; step = next(step.found)) yield step.found;
 }
 
 /** Those that are not due, but need something that is offered. */
 function needing(statements: Statements, now: Instant, { offers = [] }: ClaimTerms): readonly Waiter[] {
   const found: Waiter[] = [];
   if (offers.length === 0) return found;
-  const next = (after: string) => statements.nextNeeds.get(after)?.needs;
-  for (let needs = next(""); needs !== undefined; needs = next(needs)) {
+  for (const needs of walk("", (after) => statements.nextNeeds.get(after))) {
     const isOffered = (JSON.parse(needs) as readonly string[]).some((need) => offers.includes(need));
     if (isOffered) found.push(...statements.needing.all(needs, now));
   }

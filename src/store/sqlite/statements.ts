@@ -92,21 +92,12 @@ const place = {
 
 const queue = `case when ${place.at} is null then null else ${place.queue} end`;
 
-/** The first place that is beyond another in one of its parts. */
-const placeWhere = (condition: string) =>
-  `select * from (
-     select timer.tenant, ${place.queue} as queue, ${place.rank} as rank from timer indexed by timer_place
-     where ${place.at} is not null and ${condition} order by timer.tenant, ${place.queue}, ${place.rank} limit 1
-   )`;
+/** The first of a part of a place that is beyond another. */
+const beyond = (part: string, within = "true") =>
+  `select ${part} as found from timer indexed by timer_place
+   where ${place.at} is not null and ${within} and ${part} > ? order by ${part} limit 1`;
 
 const needs = "timer.row ->> 'needs'";
-
-/** Where due runs of one tenant wait, the lowest rank first. */
-export interface Place {
-  readonly tenant: Tenant;
-  readonly queue: string;
-  readonly rank: number;
-}
 
 function leases(prepare: Prepare) {
   return {
@@ -119,13 +110,9 @@ function leases(prepare: Prepare) {
        returning epoch`,
     ),
     // From place to place by the index, so that a claim costs what it takes and not what waits.
-    nextPlace: prepare<Place>(
-      [
-        placeWhere(`timer.tenant = ?1 and ${place.queue} = ?2 and ${place.rank} > ?3`),
-        placeWhere(`timer.tenant = ?1 and ${place.queue} > ?2`),
-        placeWhere("timer.tenant > ?1"),
-      ].join(" union all ") + " limit 1",
-    ),
+    nextTenant: prepare<{ readonly found: Tenant }>(beyond("timer.tenant")),
+    nextQueue: prepare<{ readonly found: string }>(beyond(place.queue, "timer.tenant = ?")),
+    nextRank: prepare<{ readonly found: number }>(beyond(place.rank, `timer.tenant = ? and ${place.queue} = ?`)),
     dueAt: prepare<{ readonly run: RunId; readonly at: number }>(
       `select timer.key as run, ${place.at} as at from timer indexed by timer_place
        left join lease on lease.tenant = timer.tenant and lease.run = timer.key
@@ -133,8 +120,8 @@ function leases(prepare: Prepare) {
          and ${place.at} <= ?4 and coalesce(lease.until, 0) <= ?4
        order by ${place.at}, timer.key limit ?5`,
     ),
-    nextNeeds: prepare<{ readonly needs: string }>(
-      `select ${needs} as needs from timer indexed by timer_needs
+    nextNeeds: prepare<{ readonly found: string }>(
+      `select ${needs} as found from timer indexed by timer_needs
        where ${needs} is not null and ${needs} > ? order by ${needs} limit 1`,
     ),
     needing: prepare<Waiter>(
