@@ -34,6 +34,7 @@ export function judgePoison({ scene, kept, before, event }: Fact): void {
   if (further.includes(event.type) || settled === "happened" || settled === "given_up") kept.losses = 0;
   if (event.type === "run.taken") {
     kept.losses += 1;
+    if (event.by === event.from) scene.violate(`I15: ${before.id} was taken by ${event.by} from itself`);
     if (kept.losses > MOST_LOST) scene.violate(`I15: ${before.id} was lost ${kept.losses} times and goes on`);
   }
   if (event.type === "run.poisoned" && kept.losses !== MOST_LOST)

@@ -17,9 +17,18 @@ export async function foundIn({ store, toolbox }: Ports, { tenant, id, steps }: 
   return found;
 }
 
-/** From whom the run was taken while it had something to do; null if whoever held it last gave it back. */
-export async function takenFrom({ store, limits }: Ports, run: Run, claim: Claim): Promise<Taking | null> {
+/**
+ * From whom the run was taken while it had something to do; null if whoever held it last gave it back, or is this same worker: it
+ * lives, so the run has not killed it. Unless it could not go on with the run, which is as good as lost with it.
+ */
+export async function takenFrom(
+  { store, limits }: Ports,
+  run: Run,
+  claim: Claim,
+  hasFailed: boolean,
+): Promise<Taking | null> {
   if (claim.epoch === 1 || statusOf(run) !== "running") return null;
   const from = await store.predecessor(claim);
-  return from === null ? null : { by: claim.worker, from, epoch: claim.epoch, most: limits.takeovers };
+  if (from === null || (from === claim.worker && !hasFailed)) return null;
+  return { by: claim.worker, from, epoch: claim.epoch, most: limits.takeovers };
 }

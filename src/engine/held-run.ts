@@ -17,12 +17,14 @@ import type { Slots } from "./slots.ts";
 import type { Way } from "./walk.ts";
 import { Walks } from "./walks.ts";
 
-/** How a hold on a run ended: it came to rest, or it was lost. */
-export type HoldEnd = { readonly kind: "rested" } | { readonly kind: "lost"; readonly error: unknown };
+/** How a hold on a run ended: it came to rest, another worker has it, or this one could not go on with it. */
+export type HoldEnd = "rested" | "fenced" | "failed";
 
 /** Whoever keeps the holds wants to know how each fares. */
 export interface Keeper {
   readonly kin: Kin;
+  /** This worker held the run before and could not go on with it. */
+  readonly hasFailed: boolean;
   progressed(): void;
   over(end: HoldEnd): void;
 }
@@ -101,7 +103,7 @@ export class HeldRun implements Listener {
   async #takeUp(): Promise<void> {
     this.#ports.projects.doubt(this.run.tenant, stateKeyOf(this.run));
     const found = await foundIn(this.#ports, this.run);
-    const taken = await takenFrom(this.#ports, this.run, this.claim);
+    const taken = await takenFrom(this.#ports, this.run, this.claim, this.#keeper.hasFailed);
     if (found.length > 0 || taken !== null) {
       this.#ports.failpoint("recover.before");
       await this.mailbox.ask({ type: "recover", now: this.#ports.clock.now(), found, taken });
@@ -145,7 +147,7 @@ export class HeldRun implements Listener {
     if (this.#gone) return;
     this.#leave();
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
-    this.#keeper.over({ kind: "rested" });
+    this.#keeper.over("rested");
   }
 
   stalled(error: unknown): void {
@@ -247,7 +249,7 @@ export class HeldRun implements Listener {
     if (this.#handlers.size > 0 || this.#deliveries.busy) return; // A late value may still come, or a notice go out.
     this.#leave();
     this.#ports.failpoint("release.before");
-    this.#keeper.over({ kind: "rested" });
+    this.#keeper.over("rested");
   }
 
   #keep(work: Promise<unknown>): Promise<unknown> {
@@ -266,7 +268,7 @@ export class HeldRun implements Listener {
     }
     this.#leave();
     if (fenced) this.#handlers.abortAll(() => fault("CANCELLED", "another worker holds the run"));
-    this.#keeper.over({ kind: "lost", error });
+    this.#keeper.over(fenced ? "fenced" : "failed");
   }
 
   #leave(): void {

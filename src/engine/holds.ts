@@ -24,6 +24,8 @@ export class Holds {
   readonly #held = new Map<string, HeldRun>();
   /** Claims under way, so that two takers of one run share one hold. */
   readonly #taking = new Map<string, Promise<HeldRun | null>>();
+  /** Runs that this engine could not go on with. Their lease runs out, and then someone takes them, maybe this one again. */
+  readonly #failed = new Set<string>();
   readonly #watchers = new Set<() => void>();
   readonly #followers = new Set<() => void>();
   /** Claims that the store could not take back: as long as their lease lasts, nobody is given their runs. */
@@ -129,6 +131,7 @@ export class Holds {
     other?.fence();
     const held: HeldRun = new HeldRun(this.#ports, this.#slots, loaded, claim, {
       kin: this.#kin,
+      hasFailed: this.#failed.delete(name),
       progressed: () => this.#progressed(),
       over: (end) => this.#over(name, held, end),
     });
@@ -142,8 +145,8 @@ export class Holds {
     let taken = 0;
     for (const claim of claims) {
       const name = nameOf(claim.tenant, claim.run);
-      // A claim under way is a later one than this, or it would not have been given.
-      if (this.#held.has(name) || this.#taking.has(name)) continue;
+      // A claim under way is a later one than this, or it would not have been given; what is held was claimed before this.
+      if (this.#taking.has(name)) continue;
       const taking = this.#takeUp(name, claim);
       this.#taking.set(name, taking);
       try {
@@ -241,7 +244,8 @@ export class Holds {
 
   #over(name: string, held: HeldRun, end: HoldEnd): void {
     if (this.#held.get(name) === held) this.#held.delete(name);
-    if (end.kind === "rested") this.#makeRoom(held);
+    if (end === "rested") this.#makeRoom(held);
+    if (end === "failed") this.#failed.add(name);
     const wake = nextWake(held.run);
     if (wake !== null) this.#rested(wake);
     this.changed();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Notice } from "../../src/core/event.ts";
+import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Engine, RunHandle } from "../../src/engine/api.ts";
 import { type Actor, actor, eventsOf, faultOf, hang, journalOf } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";
@@ -108,6 +109,31 @@ describe.each(places)("a run that kills its workers, on $name", ({ newStage }) =
     expect(await stage.rest(run)).toMatchObject({ status: "completed" });
     expect(await eventsOf(run, "run.taken")).toHaveLength(4);
     expect((await journalOf(run)).some(({ type }) => type === "run.poisoned")).toBe(false);
+  });
+
+  it("is not blamed when a worker takes it from itself, because giving it back had failed", async () => {
+    const stage = newStage();
+    const send = actor("send", () => 1);
+    const store = stage.store();
+    const release = () => Promise.reject(new FaultError(fault("STORE_FAILED", "gone fishing")));
+    const engine = await stage.open({ tools: [send.tool], store: { ...store, release }, tenants: {} });
+    const run = await engine.submit(one("send"), { principal: bot });
+    for (const { gate_id } of (await stage.rest(run)).gates) await engine.approve(gate_id, { principal: ana });
+    await stage.rest(run);
+    expect(await run.now()).toMatchObject({ status: "completed" });
+    expect(await eventsOf(run, "run.taken")).toEqual([]);
+  });
+
+  it("is parked, too, if one worker cannot go on with it, again and again", async () => {
+    const stage = newStage();
+    const look = actor("look", hang, { effect: "reads" });
+    const run_id = await submitted(stage, [look], one("look"));
+    const failpoint = (point: string) => {
+      if (point === "recover.after") throw new Error("a bug");
+    };
+    const engine = await stage.open({ tools: [look.tool], failpoint });
+    await stage.pass(60_000);
+    expect((await (await engine.run(run_id, { principal: ana })).now()).poison?.takeovers).toHaveLength(3);
   });
 
   it("is given back by a worker that is closed in good order, however often", async () => {
