@@ -1,14 +1,13 @@
 import type { Charged, Event, SignalSent } from "../core/event.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
-import { versionAfter } from "../core/judge.ts";
-import type { LedgerRow, ProjectRow, SignalRow } from "../core/rows.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
-import type { Put, Store, StoredEvent, StoredRow } from "../core/store.ts";
+import type { Put, Store, StoredEvent } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { PART, rowsIn, runsIn } from "./listing.ts";
+import { type Fold, isSame, Owners } from "./owners.ts";
 import { isSchedule } from "./schedules.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
@@ -22,7 +21,7 @@ interface Verdict {
 
 /** Goes over one journal: every body against its hash, every event against its predecessor, every row against its fold. */
 export async function auditRun(store: Store, tenant: Tenant, run: RunId): Promise<AuditReport> {
-  const { events, erased, broken } = await verdictOn(store, tenant, run);
+  const { events, erased, broken } = await verdictOn(store, tenant, run, ownersIn(store, tenant));
   return { runs: 1, events, erased, broken: broken === null ? [] : [{ run_id: run, ...broken }], tallies: [] };
 }
 
@@ -30,9 +29,10 @@ export async function auditRun(store: Store, tenant: Tenant, run: RunId): Promis
 export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditReport> {
   const broken: AuditReport["broken"][number][] = [];
   const counts = { runs: 0, events: 0, erased: 0 };
+  const owners = ownersIn(store, tenant);
   const tallies = await TallyAudit.begin(store, tenant);
   for await (const run of tracedRuns(store, tenant)) {
-    const verdict = await verdictOn(store, tenant, run);
+    const verdict = await verdictOn(store, tenant, run, owners);
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
@@ -58,10 +58,14 @@ async function isTold(store: Store, tenant: Tenant, run: RunId): Promise<boolean
   return (await store.head(tenant, run)) !== null || (await store.events(tenant, run, 0, 1)).length > 0;
 }
 
-async function verdictOn(store: Store, tenant: Tenant, run: RunId): Promise<Verdict> {
+function ownersIn(store: Store, tenant: Tenant): Owners {
+  return new Owners(store, tenant, foldOf(store, tenant));
+}
+
+async function verdictOn(store: Store, tenant: Tenant, run: RunId, owners: Owners): Promise<Verdict> {
   for (;;) {
     const stored = await store.events(tenant, run, 0);
-    const verdict = await judged(store, tenant, run, stored);
+    const verdict = await judged(store, tenant, run, stored, owners);
     if (verdict.broken === null) return verdict;
     // Rows and head of a run that goes on meanwhile are not those of the events that were read.
     const more = await store.events(tenant, run, stored.at(-1)?.position ?? 0, 1);
@@ -69,7 +73,13 @@ async function verdictOn(store: Store, tenant: Tenant, run: RunId): Promise<Verd
   }
 }
 
-async function judged(store: Store, tenant: Tenant, run: RunId, stored: readonly StoredEvent[]): Promise<Verdict> {
+async function judged(
+  store: Store,
+  tenant: Tenant,
+  run: RunId,
+  stored: readonly StoredEvent[],
+  owners: Owners,
+): Promise<Verdict> {
   const readable = stored.filter((event) => event.body !== null);
   const erased = stored.length - readable.length;
   const counts = { events: stored.length, erased };
@@ -78,7 +88,9 @@ async function judged(store: Store, tenant: Tenant, run: RunId, stored: readonly
   if (unchained !== null) return { ...counts, broken: unchained, charges: [] };
   const events = await opened(store, journal, readable);
   const broken =
-    erased > 0 ? await missingRow(store, tenant, run, stored.length) : await brokenRows(store, tenant, run, events);
+    erased > 0
+      ? await missingRow(store, tenant, run, stored.length)
+      : await brokenRows(store, tenant, run, events, owners);
   return { ...counts, broken, charges: chargesIn(events) };
 }
 
@@ -142,37 +154,24 @@ async function brokenRows(
   tenant: Tenant,
   run: RunId,
   events: readonly Recorded[],
+  owners: Owners,
 ): Promise<Verdict["broken"]> {
   for (const [name, put] of refold(tenant, run, events)) {
     const found = await store.row(tenant, put.table, put.key);
-    if (isSame(put, found) || (await hasNewOwner(store, tenant, run, put, found))) continue;
+    if (isSame(put, found) || (await owners.answersFor(put, found, run))) continue;
     return { position: events.length, what: `the ${name} row is not what its events add up to` };
   }
   return null;
 }
 
-function isSame(put: Put, found: StoredRow | null): boolean {
-  if (put.row === null || found === null) return put.row === null && found === null;
-  return found.row === put.row && found.version === versionAfter(put);
-}
-
-/** A row that another journal has taken over since is that one's to answer for, and must be what that one made of it. */
-async function hasNewOwner(
-  store: Store,
-  tenant: Tenant,
-  run: RunId,
-  put: Put,
-  found: StoredRow | null,
-): Promise<boolean> {
-  const shared = put.table === "ledger" || put.table === "signal" || put.table === "project";
-  if (!shared || found === null || found.version <= versionAfter(put)) return false;
-  const owner = (JSON.parse(found.row) as LedgerRow | SignalRow | ProjectRow).run_id;
-  const theirs = owner === run ? [] : await store.events(tenant, owner, 0);
-  if (theirs.length === 0 || theirs.some((event) => event.body === null)) return theirs.length > 0;
-  const made = refold(tenant, owner, await opened(store, new Journal(tenant, owner), theirs)).get(
-    `${put.table} ${put.key}`,
-  );
-  return made !== undefined && isSame(made, found);
+/** What another journal adds up to; null if it was emptied. One that is not there adds up to nothing. */
+function foldOf(store: Store, tenant: Tenant): Fold {
+  return async (owner) => {
+    const stored = await store.events(tenant, owner, 0);
+    if (stored.length === 0) return new Map();
+    if (stored.some((event) => event.body === null)) return null;
+    return refold(tenant, owner, await opened(store, new Journal(tenant, owner), stored));
+  };
 }
 
 /** The rows that a run's events add up to, by table and key. */

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../src/core/store.ts";
+import { createEngine } from "../src/engine/engine.ts";
+import { type MemoryStore, memoryStore } from "../src/store/memory/memory-store.ts";
+import { fakeClock } from "../src/testing/clock.ts";
+import { manualTimers } from "../src/testing/timers.ts";
+import { ana, bot } from "./scenarios/stage.ts";
+
+const waits = { steps: [{ step_id: "w", kind: "wait", payload: { signal: "go" } }] };
+
+/** Runs that wait for one signal, so that its row goes from journal to journal as they are told. */
+async function waiting(runs: number) {
+  const clock = fakeClock();
+  const memory = memoryStore({ clock });
+  const timers = manualTimers(clock);
+  const engine = await createEngine({ store: memory, timers, dice: () => 0.5, tools: [] });
+  const handles = [];
+  for (let run = 0; run < runs; run += 1) handles.push(await engine.submit(waits, { principal: bot }));
+  await timers.pass(100);
+  const tell = () => engine.signal("go", 1, { principal: bot });
+  const auditOf = async (store: Store) =>
+    (await createEngine({ store, timers, tools: [], work: false })).audit({ principal: ana });
+  return { memory, handles, tell, auditOf };
+}
+
+/** The store, with something that happens before it answers for the events of a run. */
+function interrupted(memory: MemoryStore, before: (run: string) => Promise<unknown>): Store {
+  return {
+    ...memory,
+    events: async (tenant, run, ...range) => {
+      await before(run);
+      return memory.events(tenant, run, ...range);
+    },
+  };
+}
+
+describe("a row that other journals have taken over", () => {
+  it("is what its last owner says, though that one goes on while it is looked at", async () => {
+    const { memory, tell, auditOf } = await waiting(1);
+    await tell();
+    await tell(); // Nobody waits for this one: from now on the row is the box's.
+    let told = 0;
+    const store = interrupted(memory, async (run) => {
+      if (!run.startsWith("sig_") || told === 3) return;
+      told += 1;
+      await tell();
+    });
+    expect((await auditOf(store)).broken).toEqual([]);
+    expect(told).toBe(3);
+  });
+
+  it("costs its last owner's journal once, however many had it before", async () => {
+    const { memory, handles, tell, auditOf } = await waiting(30);
+    for (const _ of handles) await tell();
+    const read = new Map<string, number>();
+    const store = interrupted(memory, async (run) => read.set(run, (read.get(run) ?? 0) + 1));
+    expect((await auditOf(store)).broken).toEqual([]);
+    expect(read.size).toBe(30);
+    expect([...read.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(30 + 2);
+  });
+
+  it("is broken, if its owner says something else", async () => {
+    const { memory, handles, tell, auditOf } = await waiting(3);
+    await tell();
+    const row: Store["row"] = async (tenant, table, key) => {
+      const found = await memory.row(tenant, table, key);
+      return found === null || table !== "signal"
+        ? found
+        : { ...found, row: found.row.replace('"taken":0', '"taken":9') };
+    };
+    expect((await auditOf({ ...memory, row })).broken).toHaveLength(handles.length);
+  });
+});
