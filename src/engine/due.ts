@@ -21,6 +21,7 @@ export class DueRuns {
   readonly #schedules: StandingOrders;
   readonly #stops: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
+  #wanted = false;
   #stopped = false;
   #sweepAt = Number.POSITIVE_INFINITY;
   /** When the next run falls due, as far as is known, and for how many sweeps that is believed. */
@@ -62,10 +63,19 @@ export class DueRuns {
 
   sweep(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#sweeping ??= this.#sweepOnce().finally(() => {
+    this.#wanted = true;
+    this.#sweeping ??= this.#sweepAll().finally(() => {
       this.#sweeping = null;
     });
     return this.#sweeping;
+  }
+
+  /** What is hinted at during a sweep may be what it had already passed by. */
+  async #sweepAll(): Promise<void> {
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false;
+      await this.#sweepOnce();
+    }
   }
 
   async #sweepOnce(): Promise<void> {

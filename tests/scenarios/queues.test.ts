@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { ClaimTerms } from "../../src/core/store.ts";
+import type { ClaimTerms, Store } from "../../src/core/store.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { fakeClock } from "../../src/testing/clock.ts";
+import { manualTimers } from "../../src/testing/timers.ts";
 import { actor, eventsOf, faultOf, promised } from "./cast.ts";
 import { bot, places } from "./stage.ts";
 
@@ -124,6 +126,36 @@ describe.each(places)("queues, on $name", ({ newStage }) => {
     const fault = await faultOf(engine.submit(one, { principal: bot, ...wrong }));
     expect(fault.code).toBe("INVALID_INPUT");
     expect(fault.message).toContain(message);
+  });
+});
+
+describe("a hint that there is work", () => {
+  it("is heeded though it comes in the middle of a look at what is due", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const memory = memoryStore({ clock });
+    const send = actor("send", () => ({}), { effect: "reads" });
+    const [asked, answer] = [promised<void>(), promised<void>()];
+    let hint = () => {};
+    const watch: Store["watch"] = (heard) => {
+      hint = heard;
+      return () => {};
+    };
+    const claimDue: Store["claimDue"] = async (...given) => {
+      const claims = await memory.claimDue(...given);
+      asked.keep();
+      await answer.promise;
+      return claims;
+    };
+    const opened = createEngine({ store: { ...memory, watch, claimDue }, timers, tools: [send.tool] });
+    await asked.promise;
+    const office = await createEngine({ store: memory, timers, tools: [send.tool], work: false });
+    await office.submit(one, { principal: bot });
+    hint();
+    answer.keep();
+    await opened;
+    await timers.pass(0);
+    expect(send.calls).toHaveLength(1);
   });
 });
 
