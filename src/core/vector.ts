@@ -43,7 +43,12 @@ export class Vector<Item> implements Iterable<Item> {
     return new Vector(this.length + 1, replaced(root, shift, this.length, item), shift);
   }
 
-<<<<<<< HEAD
+  /** The first so many. */
+  take(length: number): Vector<Item> {
+    assert(Number.isInteger(length) && length >= 0 && length <= this.length, "a vector has as many items as are taken");
+    return new Vector(length, length === 0 ? [] : taken(this.#root, this.#shift, length - 1), this.#shift);
+  }
+
   /** Not a generator: that would take as long for every item as what is done with it. */
   [Symbol.iterator](): Iterator<Item> {
     let leaf: readonly Item[] = [];
@@ -57,16 +62,6 @@ export class Vector<Item> implements Iterable<Item> {
         return { done: false, value: leaf[at] as Item };
       },
     };
-=======
-  /** The first so many. */
-  take(length: number): Vector<Item> {
-    assert(Number.isInteger(length) && length >= 0 && length <= this.length, "a vector has as many items as are taken");
-    return new Vector(length, length === 0 ? [] : taken(this.#root, this.#shift, length - 1), this.#shift);
-  }
-
-  *[Symbol.iterator](): Iterator<Item> {
-    for (let index = 0; index < this.length; index += width) for (const item of this.#leafAt(index)) yield item;
->>>>>>> 0d36b76 (desk: checkpoints: state is listed, compared, restored and forked from before or after any call)
   }
 
   #has(index: number): boolean {
