@@ -2,14 +2,12 @@ import type { Mode, World } from "./effect.ts";
 import type {
   BoxVersion,
   Cause,
-  Forked,
   InFlight,
   Notice,
   Parent,
   Pin,
   Request,
   Reused,
-  StateChange,
   StepEvent,
   Takeover,
 } from "./event.ts";
@@ -19,6 +17,7 @@ import type { Json, JsonObject } from "./json.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
+import type { Forked, StateChange } from "./state-change.ts";
 import type { Cost, Sighting } from "./tool.ts";
 
 /** A wish. It carries the moment it is judged at, and every fact from elsewhere, so that judging needs nothing else. */

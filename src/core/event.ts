@@ -3,10 +3,10 @@ import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { Patch } from "./patch.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
-import type { SignalRow, StatePoint } from "./rows.ts";
+import type { SignalRow } from "./rows.ts";
+import type { Forked, StateChange } from "./state-change.ts";
 import type { Cost } from "./tool.ts";
 
 /** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */
@@ -68,28 +68,6 @@ export type RunEvent =
       readonly to: number;
       readonly state: StateChange;
     };
-
-/** Where a run goes on from: its steps up to there are done, and state is as it was there. */
-export interface Forked {
-  readonly run_id: RunId;
-  readonly step_id: StepId;
-  readonly side: "before" | "after";
-  /** Null: there was no state yet. */
-  readonly state: StatePoint | null;
-  /** Tools that acted after that point. What one of them did here and there is not always told apart by its key. */
-  readonly acted: readonly string[];
-}
-
-/** A version of a project's state: what a call left of its draft, and what that was laid upon. */
-export interface StateChange {
-  readonly project: string;
-  /** Its row has this version from here on. */
-  readonly version: number;
-  readonly commit: string;
-  /** Where the version before this one is told; null: nothing was there. */
-  readonly upon: StatePoint | null;
-  readonly patch: Patch;
-}
 
 /** A worker took the run from one that never let it go. Together they are the evidence against a run that kills its workers. */
 export interface Takeover {

@@ -1,5 +1,5 @@
 import { assert } from "./assert.ts";
-import type { BoxVersion, Event, Notice, Provenance, Request, StateChange } from "./event.ts";
+import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import { needsOf } from "./need.ts";
@@ -16,6 +16,7 @@ import type {
   TimerRow,
 } from "./rows.ts";
 import { dueAt, type Run, requesterOf, statusOf, stepOf } from "./run.ts";
+import type { StateChange } from "./state-change.ts";
 import type { Put } from "./store.ts";
 import { queueDefault } from "./turns.ts";
 

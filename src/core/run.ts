@@ -1,12 +1,13 @@
 import { assert } from "./assert.ts";
 import { Calendar } from "./calendar.ts";
 import type { Mode } from "./effect.ts";
-import type { Call, Demand, Duplicate, EndStatus, Forked, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
+import type { Call, Demand, Duplicate, EndStatus, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
 import type { Poison } from "./poison.ts";
 import type { Principal } from "./principal.ts";
+import type { Forked } from "./state-change.ts";
 import type { Pace, Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
 import type { Cost } from "./tool.ts";

@@ -1,10 +1,10 @@
 import type { StateFact } from "../core/command.ts";
 import { type Difference, differences } from "../core/difference.ts";
-import type { StateChange } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { RunId, StepId, Tenant } from "../core/id.ts";
 import { reverting } from "../core/revert.ts";
 import { findStep, type Run, stateKeyOf } from "../core/run.ts";
+import type { StateChange } from "../core/state-change.ts";
 import type { As, CheckpointAt, Checkpoints, CheckpointView, Reasoned, StateOf } from "./api.ts";
 import { openProject } from "./desk.ts";
 import type { Holds } from "./holds.ts";

@@ -1,13 +1,13 @@
 import type { Ending, StateFact } from "../core/command.ts";
 import { Draft } from "../core/draft.ts";
 import type { Effect } from "../core/effect.ts";
-import type { StateChange } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { type Patch, quarrel } from "../core/patch.ts";
 import { patched } from "../core/project-state.ts";
 import { type Run, stateKeyOf } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
+import type { StateChange } from "../core/state-change.ts";
 import { storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import type { Project, Version } from "./projects.ts";

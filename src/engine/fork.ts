@@ -1,6 +1,5 @@
 import type { Inherited } from "../core/command.ts";
 import { strictest, type World } from "../core/effect.ts";
-import type { Forked } from "../core/event.ts";
 import { fold } from "../core/evolve.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, StepId } from "../core/id.ts";
@@ -8,6 +7,7 @@ import { type Json, sameJson } from "../core/json.ts";
 import type { Plan } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import { findStep, type Run, type Step, unbornRun } from "../core/run.ts";
+import type { Forked } from "../core/state-change.ts";
 import { queueDefault } from "../core/turns.ts";
 import type { CheckpointAt, ForkOptions } from "./api.ts";
 import { checkpointAt } from "./checkpoints.ts";

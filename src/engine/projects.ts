@@ -1,9 +1,10 @@
-import type { Event, StateChange } from "../core/event.ts";
+import type { Event } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Patch } from "../core/patch.ts";
 import { NO_STATE, type ProjectState, patched } from "../core/project-state.ts";
 import type { ProjectRow, StatePoint } from "../core/rows.ts";
+import type { StateChange } from "../core/state-change.ts";
 import type { Store, StoredEvent } from "../core/store.ts";
 import { GENESIS, Journal } from "./journal.ts";
 

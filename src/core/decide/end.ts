@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
 import type { Ask, Grant, StateFact } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
-import type { Event, Exits, LedgerVersion, StateChange } from "../event.ts";
+import type { Event, Exits, LedgerVersion } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import type { Json } from "../json.ts";
@@ -10,6 +10,7 @@ import type { ToolFacts } from "../proposal.ts";
 import { provenanceOf } from "../provenance.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
+import type { StateChange } from "../state-change.ts";
 import { type Act, isUndo, type Step, startable } from "../step.ts";
 import { chargesFor } from "../tally.ts";
 import { retryAt } from "./retry.ts";

@@ -1,0 +1,25 @@
+import type { RunId, StepId } from "./id.ts";
+import type { Patch } from "./patch.ts";
+import type { StatePoint } from "./rows.ts";
+
+/** A version of a project's state: what a call left of its draft, and what that was laid upon. */
+export interface StateChange {
+  readonly project: string;
+  /** Its row has this version from here on. */
+  readonly version: number;
+  readonly commit: string;
+  /** Where the version before this one is told; null: nothing was there. */
+  readonly upon: StatePoint | null;
+  readonly patch: Patch;
+}
+
+/** Where a run goes on from: its steps up to there are done, and state is as it was there. */
+export interface Forked {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly side: "before" | "after";
+  /** Null: there was no state yet. */
+  readonly state: StatePoint | null;
+  /** Tools that acted after that point. What one of them did here and there is not always told apart by its key. */
+  readonly acted: readonly string[];
+}
