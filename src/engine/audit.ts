@@ -5,6 +5,7 @@ import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
 import type { Put, Store, StoredEvent } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
+import { isBox } from "./boxes.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { PART, rowsIn, runsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
@@ -36,7 +37,8 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
-    tallies.add(verdict.charges, verdict.erased === 0 && verdict.broken === null);
+    const isWhole = verdict.erased === 0 || isBox(run) || isSchedule(run); // Those charge nothing.
+    tallies.add(verdict.charges, isWhole && verdict.broken === null);
     if (verdict.broken !== null) broken.push({ run_id: run, ...verdict.broken });
   }
   return { ...counts, broken, tallies: await tallies.end() };
@@ -106,8 +108,9 @@ async function opened(store: Store, journal: Journal, stored: readonly StoredEve
   return events;
 }
 
-/** What an emptied run's rows should say cannot be told any more; that it has one can. */
+/** What an emptied run's rows should say cannot be told any more; that it has one can. Boxes and schedules have none of that name. */
 async function missingRow(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Verdict["broken"]> {
+  if (isBox(run) || isSchedule(run)) return null;
   return (await store.row(tenant, "run", run)) === null ? { position, what: `the run ${run} row is gone` } : null;
 }
 
@@ -182,14 +185,14 @@ function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): Readon
 }
 
 function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readonly Put[] {
-  if (isBox(events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
+  if (isOfBox(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
   if (isSchedule(run)) return schedulePuts(run, scheduleOf(events as readonly ScheduleEvent[]));
   return rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
 }
 
 /** The journal of a signal holds nothing else. */
-function isBox(events: readonly Recorded[]): events is readonly SignalSent[] {
-  return events[0]?.type === "signal.sent";
+function isOfBox(run: RunId, events: readonly Recorded[]): events is readonly SignalSent[] {
+  return isBox(run) && events.length > 0;
 }
 
 function same(left: Uint8Array, right: Uint8Array): boolean {

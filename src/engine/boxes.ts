@@ -71,3 +71,7 @@ export async function boxOf({ store }: Ports, tenant: Tenant, key: string): Prom
 function journalOf(key: string): RunId {
   return `sig_${digestOf("writ/signal/v1", key).slice(0, 32)}` as RunId;
 }
+
+export function isBox(journal: RunId): boolean {
+  return journal.startsWith("sig_");
+}

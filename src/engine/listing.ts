@@ -15,6 +15,14 @@ export function runsIn(store: Store, tenant: Tenant): AsyncIterable<RunId> {
   return parts((after) => store.runs(tenant, after, PART), String);
 }
 
+/** The journals whose names begin like this. */
+export async function* journalsIn(store: Store, tenant: Tenant, prefix: string): AsyncIterable<RunId> {
+  for await (const journal of parts((after) => store.runs(tenant, after || prefix, PART), String)) {
+    if (!journal.startsWith(prefix)) return;
+    yield journal;
+  }
+}
+
 export function talliesIn(store: Store, tenant: Tenant): AsyncIterable<Tally> {
   return parts(
     (after) => store.tallies(tenant, after, PART),

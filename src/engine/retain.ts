@@ -1,11 +1,12 @@
 import { FaultError, fault } from "../core/fault.ts";
-import type { Digest, Instant, RunId, Tenant } from "../core/id.ts";
+import type { Instant, RunId, Tenant } from "../core/id.ts";
 import type { LedgerRow, RunRow } from "../core/rows.ts";
 import type { StoredEvent } from "../core/store.ts";
 import type { Retained } from "./api.ts";
-import { blobIn, bodyHash, Journal } from "./journal.ts";
+import { bodyHash, Journal } from "./journal.ts";
 import { rowsIn } from "./listing.ts";
 import type { Ports } from "./ports.ts";
+import { blobsOf, retainJournals } from "./retain-journals.ts";
 
 /** A run that has said all it had to say, as it was found. */
 interface Candidate {
@@ -17,7 +18,7 @@ interface Candidate {
 export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant): Promise<Retained> {
   assertPast(ports, endedBefore);
   const candidates = await candidatesOf(ports, tenant, endedBefore);
-  const erased = { runs: 0, events: 0, waiting: 0 };
+  const erased = { runs: 0, events: await retainJournals(ports, tenant, endedBefore), waiting: 0 };
   if (candidates.length === 0) return erased;
   // After the positions: a receipt that came later moved its run on, and then nothing of it is erased.
   const receipts = await receiptsOf(ports, tenant);
@@ -28,7 +29,11 @@ export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant)
     }
     const stored = await ports.store.events(tenant, run, 0);
     const keep = [...(receipts.get(run) ?? []), ...(await tellingState(ports, tenant, run, stored))];
-    const blobs = blobsOf(stored, keep);
+    const isKept = ({ position }: StoredEvent) => keep.includes(position);
+    const blobs = blobsOf(
+      stored.filter((event) => !isKept(event)),
+      stored.filter(isKept),
+    );
     const events = (await ports.store.erase({ tenant, run, position, keep, blobs }, bodyHash)) ?? 0;
     if (events > 0) erased.runs += 1;
     erased.events += events;
@@ -74,16 +79,6 @@ async function tellingState(
   for (const event of stored.filter(({ body }) => body !== null))
     if ("state" in (await journal.open(event, store))) keep.push(event.position);
   return keep;
-}
-
-/** The blobs that only bodies that are about to go point to. */
-function blobsOf(events: readonly StoredEvent[], keep: readonly number[]): readonly Digest[] {
-  const named = { going: new Set<Digest>(), staying: new Set<Digest>() };
-  for (const { position, body } of events) {
-    const name = body === null ? null : blobIn(body);
-    if (name !== null) named[keep.includes(position) ? "staying" : "going"].add(name);
-  }
-  return [...named.going].filter((name) => !named.staying.has(name));
 }
 
 async function receiptsOf(ports: Ports, tenant: Tenant): Promise<ReadonlyMap<RunId, readonly number[]>> {
