@@ -32,8 +32,6 @@ export interface Kept {
   readonly failures: Map<StepId, number>;
   /** How it has ended so far: what was undone or resumed since had ended all the same. */
   readonly ends: Set<string>;
-  /** It was accepted when the run that asked for it had been cancelled. */
-  tardy: boolean;
   /** How many workers lost it in turn since it last came further. */
   losses: number;
   /** Gates that let someone through, with the step they did it for. */
@@ -149,7 +147,6 @@ export class RunRecord {
         told: 0,
         failures: new Map(),
         losses: 0,
-        tardy: false,
         ends: new Set(),
         consumed: new Map(),
         charges,

@@ -116,7 +116,7 @@ export const governing: readonly Planted[] = [
   {
     name: "a run that is cancelled leaves alone what it asked for",
     file: "engine/family.js",
-    find: "await cancel(ports, holds, run, childOf(run.id, step_id));",
+    find: "await cancel(ports, holds, run, parentOf(ports, run, step_id));",
     replace: "",
   },
   {

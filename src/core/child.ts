@@ -60,7 +60,7 @@ export function farewells(run: Run): readonly Notice[] {
   return notices;
 }
 
-export function farewell(run: Run, { index, spec: { step_id } }: Step): Notice {
+function farewell(run: Run, { index, spec: { step_id } }: Step): Notice {
   const notice_id = `${prefixOf(run)}_!cancel_${index}`;
   return { notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id } };
 }

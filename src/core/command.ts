@@ -41,6 +41,8 @@ export type Command = { readonly now: Instant } & (
       readonly project?: string;
       readonly session?: string;
       readonly forked?: Forked;
+      /** Why it never begins: it was taken back before it was there. */
+      readonly cancelled?: string;
       /** What was done before the fork, in the order it was done. */
       readonly inherited?: readonly Inherited[];
     }

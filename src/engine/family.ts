@@ -1,6 +1,7 @@
 import { endSignal } from "../core/child.ts";
+import type { Parent } from "../core/event.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { RunId, StepId } from "../core/id.ts";
+import type { StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Plan } from "../core/plan.ts";
 import { signalRequestKey } from "../core/rows-of.ts";
@@ -11,20 +12,19 @@ import { childOf, type Kin } from "./kin.ts";
 import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { send } from "./signals.ts";
-import { readPlan, submitFor } from "./submit.ts";
+import { forestall, readPlan, submitFor } from "./submit.ts";
 
 /** The family of the runs that an engine holds. */
 export function familyOf(ports: Ports, holds: Holds, strict: boolean): Kin {
   return {
     bear: async (run, { spec: { step_id } }, input) => {
       const { plan: raw, context = {} } = input as { readonly plan?: unknown; readonly context?: JsonObject };
-      const depth = (run.parent?.depth ?? 0) + 1;
-      if (depth > ports.limits.childDepth) return tooDeep(step_id, ports.limits.childDepth);
+      const parent = parentOf(ports, run, step_id);
+      if (parent.depth > ports.limits.childDepth) return tooDeep(step_id, ports.limits.childDepth);
       const plan = planOf(ports, raw, context, strict);
       if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
       const id = childOf(run.id, step_id);
       try {
-        const parent = { run_id: run.id, step_id, depth, most_bytes: ports.limits.outputBytes };
         const child = await submitFor(ports, holds, parent, { run, id, plan, context });
         return await wokenUp(ports, holds, run, child);
       } catch (error) {
@@ -38,7 +38,7 @@ export function familyOf(ports: Ports, holds: Holds, strict: boolean): Kin {
         return;
       }
       const { step_id } = payload as { readonly step_id: StepId };
-      await cancel(ports, holds, run, childOf(run.id, step_id));
+      await cancel(ports, holds, run, parentOf(ports, run, step_id));
     },
   };
 }
@@ -80,12 +80,24 @@ async function isUntold({ store }: Ports, { id, tenant, notices }: Run): Promise
   return false;
 }
 
-async function cancel(ports: Ports, holds: Holds, { id, tenant, principal }: Run, child: RunId): Promise<void> {
-  const reason = `run ${id} was cancelled`;
-  try {
-    await holds.command(tenant, child, () => ({ type: "cancel", now: ports.clock.now(), principal, reason }));
-  } catch (error) {
-    // It was never there, or has ended.
-    if (!(error instanceof FaultError) || !["RUN_NOT_FOUND", "NOT_POSSIBLE"].includes(error.fault.code)) throw error;
+/** Cancels the run that a step asked for, or may be asking for: what was never there is taken back before it comes. */
+async function cancel(ports: Ports, holds: Holds, run: Run, parent: Parent): Promise<void> {
+  const { tenant, principal } = run;
+  const id = childOf(run.id, parent.step_id);
+  const reason = `run ${run.id} was cancelled`;
+  for (;;) {
+    try {
+      await holds.command(tenant, id, () => ({ type: "cancel", now: ports.clock.now(), principal, reason }));
+      return;
+    } catch (error) {
+      if (!(error instanceof FaultError) || !["RUN_NOT_FOUND", "NOT_POSSIBLE"].includes(error.fault.code)) throw error;
+      if (error.fault.code === "NOT_POSSIBLE" || (await ports.store.head(tenant, id)) !== null) return; // It has ended.
+      if (await forestall(ports, parent, run, id, reason)) return;
+    }
   }
+}
+
+function parentOf(ports: Ports, run: Run, step_id: StepId): Parent {
+  const depth = (run.parent?.depth ?? 0) + 1;
+  return { run_id: run.id, step_id, depth, most_bytes: ports.limits.outputBytes };
 }

@@ -91,18 +91,31 @@ interface Wanted {
 /** Accepts what a step asks for as a run of its own, or finds that it was accepted before. Answers with the run as it is. */
 export async function submitFor(ports: Ports, holds: Holds, parent: Parent, wanted: Wanted): Promise<Run> {
   const { run, id, plan, context } = wanted;
-  const { tenant, principal, mode, deadline_at, queue, priority, correlation_id, trace_id, project, session } = run;
-  const given = { principal, mode, deadline_at, correlation_id, trace_id };
-  const turn = { ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
-  const scope = { ...(project !== null && { project }), ...(session !== null && { session }) };
+  const { tenant, queue } = run;
   const mailbox = new Mailbox(ports, unborn(tenant, id), null);
-  const now = ports.clock.now();
-  const own = { type: "accept", now, run_id: id, origin: id, plan, context, request: null, parent } as const;
   ports.failpoint("accept.before");
-  await mailbox.ask({ ...given, ...turn, ...scope, ...own, tools: pinsOf(ports, plan) });
+  await mailbox.ask({ ...inheritedBy(ports, parent, run, id), plan, context, tools: pinsOf(ports, plan) });
   ports.failpoint("accept.after");
   if (mailbox.run.ended === null) await holds.takeUp(tenant, id, queue, mailbox.loaded);
   return mailbox.run;
+}
+
+/** Takes the place of a run that was to be asked for, so that whoever asks for it late finds it cancelled. False: it was there before. */
+export async function forestall(ports: Ports, parent: Parent, run: Run, id: RunId, reason: string): Promise<boolean> {
+  const mailbox = new Mailbox(ports, unborn(run.tenant, id), null);
+  const own = { plan: null, context: {}, tools: {}, cancelled: reason };
+  await mailbox.ask({ ...inheritedBy(ports, parent, run, id), ...own });
+  return mailbox.run.cancel !== null;
+}
+
+/** What a run has of the one that asks for it. */
+function inheritedBy({ clock }: Ports, parent: Parent, run: Run, id: RunId) {
+  const { principal, mode, deadline_at, queue, priority, correlation_id, trace_id, project, session } = run;
+  const given = { principal, mode, deadline_at, correlation_id, trace_id };
+  const turn = { ...(queue !== queueDefault && { queue }), ...(priority !== 0 && { priority }) };
+  const scope = { ...(project !== null && { project }), ...(session !== null && { session }) };
+  const own = { type: "accept", now: clock.now(), run_id: id, origin: id, request: null, parent } as const;
+  return { ...given, ...turn, ...scope, ...own };
 }
 
 /** The run that the same request became earlier; null if this one is the first. */

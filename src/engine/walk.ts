@@ -1,5 +1,4 @@
 import { assert } from "../core/assert.ts";
-import { farewell } from "../core/child.ts";
 import type { Ask, Errand, Grant } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
 import { type Effect, worst } from "../core/effect.ts";
@@ -123,8 +122,6 @@ async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): P
       if (!(await ports.leases.holds(way.claim)))
         throw new Fenced("the run was claimed again before it asked for another");
       const flaw = await kin.bear(mailbox.run, step, proposal.input);
-      // Whoever carried the wish to cancel it may have come before it was there.
-      if (mailbox.run.cancel !== null) await kin.carry(mailbox.run, farewell(mailbox.run, step));
       return flaw === null ? withFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
     }
   }

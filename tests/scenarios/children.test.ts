@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunId, StepId } from "../../src/core/id.ts";
 import type { RunResult } from "../../src/core/result.ts";
-import type { Store } from "../../src/core/store.ts";
+import type { Entry, Store } from "../../src/core/store.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
 import { childOf as derived } from "../../src/engine/kin.ts";
 import { actor, type Deed, eventsOf, faultOf, hang, promised, says } from "./cast.ts";
@@ -172,8 +172,10 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     const look = looks(hang);
     const store = stage.store();
     const [asked, go] = [promised<void>(), promised<void>()];
+    let isFirst = true;
     const append: Store["append"] = async (entries) => {
-      if (entries.some(({ run, expect: { position } }) => run.includes("-") && position === 0)) {
+      if (isFirst && entries.some(({ run, expect: { position } }) => run.includes("-") && position === 0)) {
+        isFirst = false;
         asked.keep();
         await go.promise;
       }
@@ -188,6 +190,32 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
     go.keep();
     await stage.pass(5000);
     expect(await engine.runs({ principal: ana, status: "cancelled" })).toHaveLength(2);
+  });
+
+  it("leaves nothing behind that was on its way when it was cancelled and its worker died", async () => {
+    const stage = newStage();
+    const look = looks(hang);
+    const store = stage.store();
+    const asked = promised<readonly Entry[]>();
+    const append: Store["append"] = (entries) => {
+      const born = entries.some(({ run, expect: { position } }) => run.includes("-") && position === 0);
+      if (born) asked.keep(entries);
+      return born ? new Promise(() => {}) : store.append(entries);
+    };
+    const first = await stage.open({ tools: [look.tool, note().tool], store: { ...store, append } });
+    const { run_id } = await first.submit(asking(child()), { principal: bot });
+    const late = await asked.promise;
+    const looking = await stage.open({ tools: [], work: false });
+    await (await looking.run(run_id, { principal: ana })).cancel({});
+    await stage.crash();
+    const second = await stage.open({ tools: [look.tool, note().tool] });
+    await stage.pass(1000);
+    expect(await stage.store().append(late)).toMatchObject([{ landed: false, why: "position" }]);
+    await stage.pass(30_000);
+    const all = await second.runs({ principal: ana });
+    expect(all.map(({ status }) => status)).toEqual(["cancelled", "cancelled"]);
+    expect(look.calls).toHaveLength(0);
+    expect((await second.audit({ principal: ana })).broken).toEqual([]);
   });
 
   it("is cancelled with what it asked for, though nobody was there to carry the word", async () => {

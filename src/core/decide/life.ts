@@ -10,12 +10,14 @@ import type { Run } from "../run.ts";
 
 export function accept(run: Run, command: Ask<"accept">): Ruling {
   if (run.position > 0) return NOTHING; // The same command again, after an answer that was lost.
-  const { type: _type, now, inherited = [], ...given } = command;
+  const { type: _type, now, inherited = [], cancelled: reason, ...given } = command;
   const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(lean) };
   const done = inherited.map(
     (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
   );
-  return { events: [{ type: "run.accepted", at: now, tenant: run.tenant, ...given, plan }, ...done] };
+  const accepted: Event = { type: "run.accepted", at: now, tenant: run.tenant, ...given, plan };
+  if (reason === undefined) return { events: [accepted, ...done] };
+  return { events: [accepted, { type: "cancel.requested", at: now, by: given.principal.id, reason }] };
 }
 
 /** Goes on top of what was done since; a state that is as it was needs nothing. */
