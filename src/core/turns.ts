@@ -35,7 +35,7 @@ interface Turn {
 /**
  * Whose turn it is, of those that wait, given in the order they fell due: the first of every tenant, then the second of every
  * tenant, and so on; within a tenant by priority. So a tenant with ten thousand runs does not keep another waiting. Only
- * as many as fit: what a queue or a tenant has no room for waits until it has.
+ * as many as fit: what a queue or a tenant has no room for waits until it has, and takes no turn from those that have room.
  */
 export function turns(waiters: readonly Waiter[], most: number, terms: ClaimTerms, load: Load): readonly Waiter[] {
   const { queues, perQueue = {}, perTenant } = terms;
@@ -44,18 +44,25 @@ export function turns(waiters: readonly Waiter[], most: number, terms: ClaimTerm
   const served = waiters.filter(({ queue }) => (queues === undefined || queues.includes(queue)) && room(queue) > 0);
   const fits = ({ waiter: { tenant }, turn }: Turn): boolean =>
     perTenant === undefined || turn <= perTenant - (load.tenants.get(tenant) ?? 0);
-  const inTurn = numbered(served).filter((one) => one.turn <= most && fits(one));
+  const inTurn = numbered(served, room).filter((one) => one.turn <= most && fits(one));
   const taken = new Map<string, number>();
   const fitting = inTurn.filter(({ waiter: { queue } }) => count(taken, queue) <= room(queue));
   return fitting.slice(0, most).map(({ waiter }) => waiter);
 }
 
-/** In the order of their turns; of two with the same, the one that has been due for longer. */
-function numbered(waiters: readonly Waiter[]): readonly Turn[] {
-  const seen = new Map<string, number>();
-  const byPriority = waiters.toSorted((left, right) => right.priority - left.priority);
-  const turnOf = new Map(byPriority.map((waiter) => [waiter, count(seen, waiter.tenant)]));
+/**
+ * In the order of their turns; of two with the same, the one that has been due for longer. Of each tenant's in a queue only as many
+ * as the queue has room for.
+ */
+function numbered(waiters: readonly Waiter[], room: (queue: string) => number): readonly Turn[] {
+  const [inQueue, inTenant] = [new Map<string, number>(), new Map<string, number>()];
+  const turnOf = new Map<Waiter, number>();
+  for (const waiter of waiters.toSorted((left, right) => right.priority - left.priority)) {
+    const { tenant, queue } = waiter;
+    if (count(inQueue, `${queue}\0${tenant}`) <= room(queue)) turnOf.set(waiter, count(inTenant, tenant));
+  }
   return waiters
+    .filter((waiter) => turnOf.has(waiter))
     .map((waiter) => ({ waiter, turn: turnOf.get(waiter) as number }))
     .toSorted((left, right) => left.turn - right.turn);
 }

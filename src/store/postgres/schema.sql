@@ -543,8 +543,12 @@ begin
       order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
     where (of_queues is null or p.queue = any (of_queues))
       and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
+  ), able as materialized (
+    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    select f.*, row_number() over (partition by f.tenant, f.queue order by f.rank, f.at, f.run) as k from first f
   ), turn as materialized (
-    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from first f
+    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from able f
+    where f.k <= coalesce(q_room[array_position(l_queue, f.queue)], f.k)
     order by n, f.at, f.tenant, f.run limit case when limited then null else wide end
   ), room as materialized (
     select t.tenant, per_tenant - (
@@ -618,9 +622,12 @@ begin
       select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
       where d.queue = w.queue and l.until > now_ms) end as q_room
     from waiting w where of_queues is null or w.queue = any (of_queues)
+  ), able as materialized (
+    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    select s.*, row_number() over (partition by s.tenant, s.queue order by s.rank, s.run) as k from served s
   ), turn as materialized (
     select s.*, row_number() over (partition by s.tenant order by s.rank, s.run) as n
-    from served s where coalesce(s.q_room, 1) > 0
+    from able s where s.k <= coalesce(s.q_room, s.k)
   ), fair as materialized (
     select t.*, row_number() over (partition by t.queue order by t.n, t.tenant, t.run) as q from turn t
     where t.n <= most and t.n <= coalesce(per_tenant - (

@@ -251,6 +251,26 @@ export const claiming: readonly Law[] = [
     },
   },
   {
+    title: "lets no full queue use up the turns that its tenant has elsewhere",
+    holds: async (store, clock) => {
+      const mail = { queue: "mail", priority: 5 };
+      await queued(store, clock, { a: mail, b: mail, c: mail, d: mail, e: {}, f: {} });
+      const terms = { perQueue: { mail: 1 } };
+      assert.deepEqual(await due(store, 2, terms), ["a", "e"]);
+      assert.deepEqual(await due(store, 2, { ...terms, perTenant: 3 }), ["f"]);
+    },
+  },
+  {
+    title: "lets no full queue use up the turns that its tenant has elsewhere, though nothing is due",
+    holds: async (store, clock) => {
+      const needs = { due_at: null, needs: ["a@1"] };
+      const mail = { queue: "mail", priority: 5, ...needs };
+      await queued(store, clock, { a: mail, b: mail, c: mail, e: needs, f: needs });
+      const terms = { offers: ["a@1"], perQueue: { mail: 1 } };
+      assert.deepEqual(await due(store, 2, terms), ["a", "e"]);
+    },
+  },
+  {
     title: "hands out no more of a tenant than its limit leaves",
     holds: async (store, clock) => {
       await timers(store, clock, { a: 0, b: 0, c: 0 }, acme);

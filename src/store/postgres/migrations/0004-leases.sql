@@ -85,8 +85,12 @@ begin
       order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
     where (of_queues is null or p.queue = any (of_queues))
       and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
+  ), able as materialized (
+    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    select f.*, row_number() over (partition by f.tenant, f.queue order by f.rank, f.at, f.run) as k from first f
   ), turn as materialized (
-    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from first f
+    select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from able f
+    where f.k <= coalesce(q_room[array_position(l_queue, f.queue)], f.k)
     order by n, f.at, f.tenant, f.run limit case when limited then null else wide end
   ), room as materialized (
     select t.tenant, per_tenant - (

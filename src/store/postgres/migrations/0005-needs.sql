@@ -64,9 +64,12 @@ begin
       select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
       where d.queue = w.queue and l.until > now_ms) end as q_room
     from waiting w where of_queues is null or w.queue = any (of_queues)
+  ), able as materialized (
+    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    select s.*, row_number() over (partition by s.tenant, s.queue order by s.rank, s.run) as k from served s
   ), turn as materialized (
     select s.*, row_number() over (partition by s.tenant order by s.rank, s.run) as n
-    from served s where coalesce(s.q_room, 1) > 0
+    from able s where s.k <= coalesce(s.q_room, s.k)
   ), fair as materialized (
     select t.*, row_number() over (partition by t.queue order by t.n, t.tenant, t.run) as q from turn t
     where t.n <= most and t.n <= coalesce(per_tenant - (
