@@ -50,6 +50,21 @@ describe("processes that share a Postgres", () => {
     assert.equal(hints.one, before);
   });
 
+  it("are told at once of the first of many writes, and of the others together", async () => {
+    await made.empty();
+    const session = await made.session();
+    onTestFinished(() => session.end());
+    const told: string[] = [];
+    session.on("notification", ({ payload = "" }) => void told.push(payload));
+    await session.query("listen writ");
+    const store = await postgres(made.url, { timers: { after: () => () => {} } });
+    for (let at = 0; at < 5; at += 1) await landed(store, { at });
+    await store.close();
+    await session.query("select 1"); // What was said before comes before the answer.
+    assert.equal(told.length, 2);
+    assert.equal(new Set(told).size, 1);
+  });
+
   it("listen again after the connection broke, and take that for a hint", async () => {
     const clock = fakeClock();
     const store = await opened({ timers: clock });

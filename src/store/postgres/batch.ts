@@ -3,7 +3,6 @@ import type { Instant, RunId, WorkerId } from "../../core/id.ts";
 import { versionAfter } from "../../core/judge.ts";
 import { indexed, type Table } from "../../core/rows.ts";
 import type { Charge, Check, Entry, Put, SealedEvent } from "../../core/store.ts";
-import { queueDefault } from "../../core/turns.ts";
 import { booleans, bytes, doubles, integers, longs, texts } from "./binary-array.ts";
 import type { Call } from "./calls.ts";
 
@@ -151,8 +150,8 @@ function putValues(puts: Numbered<Put>, keys: ReadonlyMap<string, number>): Call
     json("reuse_key"),
     json("due_at"),
     longs(fields.map(({ due_at }) => (typeof due_at === "number" ? due_at : null))),
-    texts(fields.map(({ queue }) => (typeof queue === "string" ? queue : queueDefault))),
-    longs(fields.map(({ priority }) => (typeof priority === "number" ? -priority : 0))),
+    texts(fields.map(({ queue }) => (typeof queue === "string" ? queue : null))),
+    longs(fields.map(({ priority }) => (typeof priority === "number" ? -priority : null))),
   ];
 }
 

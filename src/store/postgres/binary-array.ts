@@ -50,10 +50,13 @@ export const texts = arrayOf<string>({
   write: (target, offset, element) => target.write(element, offset),
 });
 
-/** Nothing at all is null, so that a function can ask for it cheaply. */
+/**
+ * Nothing at all is null, and so are nothing but nulls: it says the same, a function can ask for it cheaply, and Postgres takes no
+ * array apart.
+ */
 function arrayOf<Element>({ oid, size, write }: ElementType<Element>): Encode<Element> {
   return (elements) => {
-    if (elements.length === 0) return null;
+    if (elements.every((element) => element === null)) return null;
     const sizes = elements.map((element) => (element === null ? -1 : size(element)));
     const total = sizes.reduce((sum, one) => sum + LENGTH_BYTES + Math.max(0, one), HEADER_BYTES);
     const target = Buffer.allocUnsafe(total);

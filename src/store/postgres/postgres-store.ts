@@ -103,9 +103,10 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
     (calls: Calls): Calls =>
     (call, refused) =>
       isOpen ? calls(call, refused) : Promise.reject(closedFault(where));
-  const calls = whileOpen(callsOn(pools.others, where));
+  const others = callsOn(pools.others, where);
+  const calls = whileOpen(others);
   const server = serverClock();
-  const { watch, tell, stop } = watching(pools.listener, calls, timers, randomUUID());
+  const { watch, tell, stop } = watching(pools.listener, others, timers, randomUUID());
   const thread = renewals({ settings: pools.settings, leaseMs, where });
   const givenNow = () => clock?.now() ?? null;
   const {
@@ -153,7 +154,8 @@ async function storeOn(pools: Pools, where: string, options: PostgresOptions): P
     close: async () => {
       if (!isOpen) return;
       isOpen = false;
-      await Promise.all([idle(), stop(), thread.stop()]);
+      await idle();
+      await Promise.all([stop(), thread.stop()]);
       await pools.end();
     },
   };

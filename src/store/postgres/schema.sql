@@ -122,11 +122,10 @@ CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run t
  RETURNS jsonb
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
+  began text := writ.begin_append(for_tenant, is_soft);
   ok boolean[];
   h_position bigint[];
   k_version bigint[];
@@ -147,10 +146,8 @@ declare
   wanted bigint;
   done bigint;
 begin
-  perform writ.begin_append(for_tenant, is_soft);
-
   -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and e_worker is null and 0 < all (e_position)
+  if k_key is null and t_tally is null and e_worker is null and v_entry is not null and 0 < all (e_position)
     and array_position(e_hash, null) is null then
     ok := array_fill(false, array[cardinality(e_run)]);
     for i in 1 .. cardinality(e_run) loop
@@ -343,7 +340,7 @@ begin
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
     on conflict do nothing;
     insert into writ.due (tenant, run, at, queue, rank)
-    select for_tenant, k_key[x.key], x.due, x.queue, x.rank
+    select for_tenant, k_key[x.key], x.due, coalesce(x.queue, 'default'), coalesce(x.rank, 0)
     from unnest(p_entry, p_key, p_due, p_queue, p_rank) x (entry, key, due, queue, rank)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
     on conflict (tenant, run) do update set at = excluded.at, queue = excluded.queue, rank = excluded.rank;
@@ -360,8 +357,6 @@ CREATE OR REPLACE FUNCTION writ.append_facts(for_tenant text, e_run text[], e_po
  RETURNS jsonb
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -390,13 +385,9 @@ CREATE OR REPLACE FUNCTION writ.append_one(for_tenant text, is_soft boolean, of_
  RETURNS boolean
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := writ.begin_append(for_tenant, is_soft);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
-  if is_soft then
-    perform set_config('synchronous_commit', 'off', true);
-  elsif current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
   update writ.head set position = from_position + 1, hash = event_hash
   where tenant = for_tenant and run = of_run and position = from_position
     and (under_epoch is null or epoch = under_epoch);
@@ -430,24 +421,27 @@ begin
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.begin_append(for_tenant text, is_soft boolean)
- RETURNS void
+ RETURNS text
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   if is_soft then
-    perform set_config('synchronous_commit', 'off', true);
+    began := set_config('synchronous_commit', 'off', true);
   elsif current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
+    began := set_config('synchronous_commit', 'on', true);
   end if;
+  return began;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.blob_of(for_tenant text, of_hash text)
  RETURNS bytea
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select b.bytes from writ.blob b where b.tenant = for_tenant and b.hash = of_hash);
 end $function$;
 
@@ -469,11 +463,11 @@ CREATE OR REPLACE FUNCTION writ.claim(for_tenant text, of_run text, by_worker te
  LANGUAGE plpgsql
 AS $function$
 declare
+  began text := writ.begin_append(for_tenant, false);
   now_ms bigint := coalesce(given_now, writ.now_ms());
   held bigint;
   given bigint;
 begin
-  perform writ.begin_append(for_tenant, false);
   select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   if not found then
     insert into writ.head (tenant, run, position) values (for_tenant, of_run, 0) on conflict do nothing;
@@ -505,6 +499,7 @@ CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms 
  SET enable_bitmapscan TO 'off'
 AS $function$
 declare
+  began text := writ.begin_append('', false);
   now_ms bigint := coalesce(given_now, writ.now_ms());
   limited boolean := l_queue is not null or per_tenant is not null;
   -- So many are looked at: more than are wanted, for those that others are about to claim.
@@ -517,7 +512,6 @@ declare
   d_run text[];
   d_epoch bigint[];
 begin
-  perform writ.begin_append('', false);
   each := case when limited then wide end;
   if limited then
     perform pg_advisory_xact_lock(8247731, 0);
@@ -681,16 +675,13 @@ end $function$;
 CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[])
  RETURNS bigint
  LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
+  began text := writ.begin_append(for_tenant, false);
   reached bigint;
   erased bigint := 0;
 begin
-  perform writ.begin_append(for_tenant, false);
   select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   if coalesce(reached, 0) <> from_position then
     return null;
@@ -708,8 +699,9 @@ CREATE OR REPLACE FUNCTION writ.events(for_tenant text, of_run text, after_posit
  RETURNS TABLE(n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select e.position, e.type, e.v, e.at, e.body, e.hash, e.body_hash from writ.event e
     where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
@@ -719,8 +711,9 @@ CREATE OR REPLACE FUNCTION writ.head_of(for_tenant text, of_run text)
  RETURNS TABLE(n bigint, hash bytea)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
 end $function$;
@@ -729,8 +722,9 @@ CREATE OR REPLACE FUNCTION writ.holdings(for_tenant text, after_run text, most b
  RETURNS TABLE(run text, worker text, epoch bigint, queue text, since bigint, until bigint)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select l.run, l.worker, l.epoch, d.queue, l.since, l.until from writ.lease l
     left join writ.due d on d.tenant = for_tenant and d.run = l.run
@@ -742,8 +736,9 @@ CREATE OR REPLACE FUNCTION writ.list(for_tenant text, of_kind text, by_field tex
  RETURNS TABLE(key text, version bigint, text text)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query execute
     'select r.key, r.version, r.row from writ.rows r where r.tenant = $1 and r.kind = $2'
     || case when by_field is null then '' else format(' and r.%I = $3', by_field) end
@@ -755,11 +750,12 @@ end $function$;
 CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
  RETURNS boolean[]
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
+  began text := writ.begin_append(for_tenant, true);
   marked boolean[] := array_fill(false, array[cardinality(c_run)]);
 begin
-  perform writ.begin_append(for_tenant, true);
   for i in 1 .. cardinality(c_run) loop
     perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
     marked[i] := found;
@@ -776,8 +772,9 @@ CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step tex
  RETURNS TABLE(there boolean, boot text)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select exists (
       select from writ.marker m
@@ -827,12 +824,14 @@ $function$;
 CREATE OR REPLACE FUNCTION writ.positions(c_tenant text[], c_run text[])
  RETURNS bigint[]
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
+  began text;
   found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
 begin
   for i in 1 .. cardinality(c_run) loop
-    perform set_config('writ.tenant', c_tenant[i], true);
+    began := set_config('writ.tenant', c_tenant[i], true);
     found[i] := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
   end loop;
   return found;
@@ -842,8 +841,9 @@ CREATE OR REPLACE FUNCTION writ.predecessor(for_tenant text, of_run text, by_wor
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select l.prior from writ.lease l
           where l.tenant = for_tenant and l.run = of_run and l.worker = by_worker and l.epoch = under_epoch);
 end $function$;
@@ -852,17 +852,20 @@ CREATE OR REPLACE FUNCTION writ.put_blob(for_tenant text, of_hash text, all_byte
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := writ.begin_append(for_tenant, true);
 begin
-  perform writ.begin_append(for_tenant, true);
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[])
  RETURNS void
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
+declare
+  began text := writ.begin_append(for_tenant, true);
 begin
-  perform writ.begin_append(for_tenant, true);
   for i in 1 .. cardinality(c_run) loop
     delete from writ.lease where tenant = for_tenant and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
   end loop;
@@ -871,13 +874,14 @@ end $function$;
 CREATE OR REPLACE FUNCTION writ.renew(c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint)
  RETURNS bigint[]
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
+  began text := set_config('synchronous_commit', 'off', true);
   lost bigint[] := '{}';
 begin
-  perform set_config('synchronous_commit', 'off', true);
   for i in 1 .. cardinality(c_run) loop
-    perform set_config('writ.tenant', c_tenant[i], true);
+    began := set_config('writ.tenant', c_tenant[i], true);
     update writ.lease set until = coalesce(given_now, writ.now_ms()) + lease_ms
     where tenant = c_tenant[i] and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
     if not found then
@@ -893,8 +897,9 @@ CREATE OR REPLACE FUNCTION writ.rows_of(for_tenant text, k_kind text[], k_key te
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select x.n, r.key, r.version, r.row from unnest(k_kind, k_key) with ordinality x (kind, key, n)
     cross join lateral (
@@ -906,8 +911,9 @@ CREATE OR REPLACE FUNCTION writ.runs(for_tenant text, after_run text, most bigin
  RETURNS TABLE(run text)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     with recursive told (run) as (
       (select e.run from writ.event e where e.tenant = for_tenant and e.run > after_run order by e.run limit 1)
@@ -926,8 +932,9 @@ CREATE OR REPLACE FUNCTION writ.tallies(for_tenant text, after_tally text, most 
  RETURNS TABLE(tally text, used double precision)
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select t.tally, t.used from writ.tally t
     where t.tenant = for_tenant and t.tally > after_tally order by t.tally limit most;
@@ -945,7 +952,8 @@ CREATE OR REPLACE FUNCTION writ.used_of(for_tenant text, of_tally text)
  RETURNS double precision
  LANGUAGE plpgsql
 AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select t.used from writ.tally t where t.tenant = for_tenant and t.tally = of_tally);
 end $function$;

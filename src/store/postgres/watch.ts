@@ -3,8 +3,9 @@ import type { Entry } from "../../core/store.ts";
 import type { Calls } from "./calls.ts";
 import type { Client } from "./driver.ts";
 
-/** The first hint is passed on at once, and those that come within this time after it as one. */
+/** The first hint is passed on at once, and those that come within this time after it as one; so is the first word to the others. */
 const everyMs = 200;
+const tellMs = 100;
 const reconnectMs = 5_000;
 
 export interface Watching {
@@ -20,13 +21,14 @@ export interface Watching {
  */
 export function watching(open: () => Client, calls: Calls, timers: Timers, self: string): Watching {
   const hints = new Set<() => void>();
-  const { pass, stop: quiet } = throttled(timers, () => {
+  const { pass, stop: quiet } = throttled(timers, everyMs, () => {
     for (const hint of [...hints]) hint();
   });
+  const { tell, stop: finish } = telling(calls, timers, self);
   const { listen, stop: deafen } = listening(open, timers, (sender) => {
     if (sender !== self) pass();
   });
-  const stop = async (): Promise<void> => {
+  const unwatch = async (): Promise<void> => {
     quiet();
     await deafen();
   };
@@ -35,30 +37,29 @@ export function watching(open: () => Client, calls: Calls, timers: Timers, self:
       if (hints.size === 0) listen();
       hints.add(hint);
       return () => {
-        if (hints.delete(hint) && hints.size === 0) void stop();
+        if (hints.delete(hint) && hints.size === 0) void unwatch();
       };
     },
-    tell: telling(calls, self),
-    stop,
+    tell,
+    stop: async () => void (await Promise.all([unwatch(), finish()])),
   };
 }
 
-/** One message is under way at most, and one more waits for what was written since. */
-function telling(calls: Calls, self: string): (landed: Entry) => void {
-  let isUnderWay = false;
-  let isWanted = false;
-  const tell = async (): Promise<void> => {
-    isUnderWay = true;
-    while (isWanted) {
-      isWanted = false;
-      await calls({ name: "tell", values: [self] }).catch(() => []);
-    }
-    isUnderWay = false;
+/** A hint costs a transaction here and wakes every process there, so that what is written in a hurry is told together. */
+function telling(calls: Calls, timers: Timers, self: string): { tell(landed: Entry): void; stop(): Promise<void> } {
+  let last: Promise<unknown> = Promise.resolve();
+  const say = (): void => {
+    last = calls({ name: "tell", values: [self] }).catch(() => []);
   };
-  return (entry) => {
-    if (!isNews(entry)) return;
-    isWanted = true;
-    if (!isUnderWay) void tell();
+  const { pass, stop } = throttled(timers, tellMs, say);
+  return {
+    tell: (entry) => {
+      if (isNews(entry)) pass();
+    },
+    stop: async () => {
+      if (stop()) say();
+      await last;
+    },
   };
 }
 
@@ -67,13 +68,14 @@ function isNews({ expect, puts }: Entry): boolean {
   return expect.epoch === null || puts.some(({ table }) => table === "run");
 }
 
-function throttled(timers: Timers, work: () => void): { pass(): void; stop(): void } {
+/** `stop` answers whether there was something left to do. */
+function throttled(timers: Timers, ms: number, work: () => void): { pass(): void; stop(): boolean } {
   let cancel: (() => void) | null = null;
   let isWanted = false;
   const pass = (): void => {
     isWanted = cancel !== null;
     if (cancel !== null) return;
-    cancel = timers.after(everyMs, () => {
+    cancel = timers.after(ms, () => {
       cancel = null;
       if (isWanted) pass();
     });
@@ -82,8 +84,10 @@ function throttled(timers: Timers, work: () => void): { pass(): void; stop(): vo
   return {
     pass,
     stop: () => {
+      const isLeft = cancel !== null && isWanted;
       cancel?.();
       cancel = null;
+      return isLeft;
     },
   };
 }

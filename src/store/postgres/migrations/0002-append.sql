@@ -1,12 +1,15 @@
 -- The tenant that the rest of this transaction sees, and how its commit waits for the disk. Transaction poolers keep no more.
-create function writ.begin_append(for_tenant text, is_soft boolean) returns void language plpgsql as $$
+-- It answers so that it can be assigned: what is performed is run as a query of its own, at many times the cost.
+create function writ.begin_append(for_tenant text, is_soft boolean) returns text language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   if is_soft then
-    perform set_config('synchronous_commit', 'off', true);
+    began := set_config('synchronous_commit', 'off', true);
   elsif current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
+    began := set_config('synchronous_commit', 'on', true);
   end if;
+  return began;
 end $$;
 
 -- One entry that advances a run by one event, with at most one conditional row and one charge. False or WR001: nothing was
@@ -17,13 +20,9 @@ create function writ.append_one(
   put_kind text, put_key text, put_was bigint, put_row text,
   charge_tally text, charge_amount double precision, charge_limit double precision
 ) returns boolean language plpgsql as $$
+declare
+  began text := writ.begin_append(for_tenant, is_soft);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
-  if is_soft then
-    perform set_config('synchronous_commit', 'off', true);
-  elsif current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
-  end if;
   update writ.head set position = from_position + 1, hash = event_hash
   where tenant = for_tenant and run = of_run and position = from_position
     and (under_epoch is null or epoch = under_epoch);
@@ -79,9 +78,10 @@ create function writ.append(
   p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[],
   t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[]
 ) returns jsonb language plpgsql
-set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
+  began text := writ.begin_append(for_tenant, is_soft);
   ok boolean[];
   h_position bigint[];
   k_version bigint[];
@@ -102,10 +102,8 @@ declare
   wanted bigint;
   done bigint;
 begin
-  perform writ.begin_append(for_tenant, is_soft);
-
   -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and e_worker is null and 0 < all (e_position)
+  if k_key is null and t_tally is null and e_worker is null and v_entry is not null and 0 < all (e_position)
     and array_position(e_hash, null) is null then
     ok := array_fill(false, array[cardinality(e_run)]);
     for i in 1 .. cardinality(e_run) loop
@@ -298,7 +296,7 @@ begin
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
     on conflict do nothing;
     insert into writ.due (tenant, run, at, queue, rank)
-    select for_tenant, k_key[x.key], x.due, x.queue, x.rank
+    select for_tenant, k_key[x.key], x.due, coalesce(x.queue, 'default'), coalesce(x.rank, 0)
     from unnest(p_entry, p_key, p_due, p_queue, p_rank) x (entry, key, due, queue, rank)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null
     on conflict (tenant, run) do update set at = excluded.at, queue = excluded.queue, rank = excluded.rank;
@@ -315,7 +313,7 @@ end $$;
 create function writ.append_facts(
   for_tenant text, e_run text[], e_position bigint[], ok boolean[], k_version bigint[], k_row text[], keys integer[], refused jsonb
 ) returns jsonb language plpgsql
-set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 begin
   if true = all (ok) then

@@ -2,16 +2,18 @@
 
 create function writ.events(for_tenant text, of_run text, after_position bigint, most bigint)
 returns table (n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select e.position, e.type, e.v, e.at, e.body, e.hash, e.body_hash from writ.event e
     where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
 end $$;
 
 create function writ.head_of(for_tenant text, of_run text) returns table (n bigint, hash bytea) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select h.position, h.hash from writ.head h where h.tenant = for_tenant and h.run = of_run and h.position > 0;
 end $$;
@@ -21,8 +23,9 @@ create function writ.rows_of(for_tenant text, k_kind text[], k_key text[])
 returns table (n bigint, key text, version bigint, text text) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select x.n, r.key, r.version, r.row from unnest(k_kind, k_key) with ordinality x (kind, key, n)
     cross join lateral (
@@ -34,8 +37,9 @@ end $$;
 create function writ.list(
   for_tenant text, of_kind text, by_field text, equal_to text, after_key text, is_newest boolean, most bigint
 ) returns table (key text, version bigint, text text) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query execute
     'select r.key, r.version, r.row from writ.rows r where r.tenant = $1 and r.kind = $2'
     || case when by_field is null then '' else format(' and r.%I = $3', by_field) end
@@ -45,28 +49,32 @@ begin
 end $$;
 
 create function writ.used_of(for_tenant text, of_tally text) returns double precision language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select t.used from writ.tally t where t.tenant = for_tenant and t.tally = of_tally);
 end $$;
 
 create function writ.blob_of(for_tenant text, of_hash text) returns bytea language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select b.bytes from writ.blob b where b.tenant = for_tenant and b.hash = of_hash);
 end $$;
 
 -- Not waited for: the next hard append takes it to the disk.
 create function writ.put_blob(for_tenant text, of_hash text, all_bytes bytea) returns void language plpgsql as $$
+declare
+  began text := writ.begin_append(for_tenant, true);
 begin
-  perform writ.begin_append(for_tenant, true);
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $$;
 
 -- From run to run by the key: reading every event to name its run would take as long as reading the journal.
 create function writ.runs(for_tenant text, after_run text, most bigint) returns table (run text) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     with recursive told (run) as (
       (select e.run from writ.event e where e.tenant = for_tenant and e.run > after_run order by e.run limit 1)
@@ -83,8 +91,9 @@ end $$;
 
 create function writ.tallies(for_tenant text, after_tally text, most bigint)
 returns table (tally text, used double precision) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select t.tally, t.used from writ.tally t
     where t.tenant = for_tenant and t.tally > after_tally order by t.tally limit most;
@@ -94,13 +103,13 @@ end $$;
 create function writ.erase(
   for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[]
 ) returns bigint language plpgsql
-set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
+set enable_seqscan = off
 as $$
 declare
+  began text := writ.begin_append(for_tenant, false);
   reached bigint;
   erased bigint := 0;
 begin
-  perform writ.begin_append(for_tenant, false);
   select h.position into reached from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   if coalesce(reached, 0) <> from_position then
     return null;
@@ -115,12 +124,13 @@ begin
 end $$;
 
 -- How many events each of these runs has, in their order: one question for all that a worker holds.
-create function writ.positions(c_tenant text[], c_run text[]) returns bigint[] language plpgsql as $$
+create function writ.positions(c_tenant text[], c_run text[]) returns bigint[] language plpgsql set enable_seqscan = off as $$
 declare
+  began text;
   found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
 begin
   for i in 1 .. cardinality(c_run) loop
-    perform set_config('writ.tenant', c_tenant[i], true);
+    began := set_config('writ.tenant', c_tenant[i], true);
     found[i] := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
   end loop;
   return found;

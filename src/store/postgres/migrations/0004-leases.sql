@@ -8,11 +8,11 @@ $$;
 create function writ.claim(for_tenant text, of_run text, by_worker text, lease_ms bigint, given_now bigint)
 returns bigint language plpgsql as $$
 declare
+  began text := writ.begin_append(for_tenant, false);
   now_ms bigint := coalesce(given_now, writ.now_ms());
   held bigint;
   given bigint;
 begin
-  perform writ.begin_append(for_tenant, false);
   select h.epoch into held from writ.head h where h.tenant = for_tenant and h.run = of_run for no key update;
   if not found then
     insert into writ.head (tenant, run, position) values (for_tenant, of_run, 0) on conflict do nothing;
@@ -47,6 +47,7 @@ set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_me
 set enable_material = off set enable_bitmapscan = off
 as $$
 declare
+  began text := writ.begin_append('', false);
   now_ms bigint := coalesce(given_now, writ.now_ms());
   limited boolean := l_queue is not null or per_tenant is not null;
   -- So many are looked at: more than are wanted, for those that others are about to claim.
@@ -59,7 +60,6 @@ declare
   d_run text[];
   d_epoch bigint[];
 begin
-  perform writ.begin_append('', false);
   each := case when limited then wide end;
   if limited then
     perform pg_advisory_xact_lock(8247731, 0);
@@ -149,13 +149,13 @@ end $$;
 -- renew do not wait for each other in a circle.
 create function writ.renew(
   c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint
-) returns bigint[] language plpgsql as $$
+) returns bigint[] language plpgsql set enable_seqscan = off as $$
 declare
+  began text := set_config('synchronous_commit', 'off', true);
   lost bigint[] := '{}';
 begin
-  perform set_config('synchronous_commit', 'off', true);
   for i in 1 .. cardinality(c_run) loop
-    perform set_config('writ.tenant', c_tenant[i], true);
+    began := set_config('writ.tenant', c_tenant[i], true);
     update writ.lease set until = coalesce(given_now, writ.now_ms()) + lease_ms
     where tenant = c_tenant[i] and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
     if not found then
@@ -167,16 +167,19 @@ end $$;
 
 create function writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
 returns text language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return (select l.prior from writ.lease l
           where l.tenant = for_tenant and l.run = of_run and l.worker = by_worker and l.epoch = under_epoch);
 end $$;
 
 -- In the order of their runs.
-create function writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[]) returns void language plpgsql as $$
+create function writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[])
+returns void language plpgsql set enable_seqscan = off as $$
+declare
+  began text := writ.begin_append(for_tenant, true);
 begin
-  perform writ.begin_append(for_tenant, true);
   for i in 1 .. cardinality(c_run) loop
     delete from writ.lease where tenant = for_tenant and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
   end loop;
@@ -184,11 +187,11 @@ end $$;
 
 -- In the order of their runs: each head is locked, so that a claim comes before this marker or sees it. Whether each was written.
 create function writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
-returns boolean[] language plpgsql as $$
+returns boolean[] language plpgsql set enable_seqscan = off as $$
 declare
+  began text := writ.begin_append(for_tenant, true);
   marked boolean[] := array_fill(false, array[cardinality(c_run)]);
 begin
-  perform writ.begin_append(for_tenant, true);
   for i in 1 .. cardinality(c_run) loop
     perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
     marked[i] := found;
@@ -204,8 +207,9 @@ end $$;
 -- With the boot it was looked up under.
 create function writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)
 returns table (there boolean, boot text) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select exists (
       select from writ.marker m
@@ -233,8 +237,9 @@ end $$;
 -- Who holds which run of a tenant, as long as it lasts.
 create function writ.holdings(for_tenant text, after_run text, most bigint, given_now bigint)
 returns table (run text, worker text, epoch bigint, queue text, since bigint, until bigint) language plpgsql as $$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
 begin
-  perform set_config('writ.tenant', for_tenant, true);
   return query
     select l.run, l.worker, l.epoch, d.queue, l.since, l.until from writ.lease l
     left join writ.due d on d.tenant = for_tenant and d.run = l.run
