@@ -805,6 +805,8 @@ begin
     delete from writ.need n where n.tenant = old.tenant and n.run = old.key;
   end if;
   if tg_op <> 'DELETE' then
+    -- Whoever claims the run locks its head, so there must be one.
+    insert into writ.head (tenant, run, position) values (new.tenant, new.key, 0) on conflict do nothing;
     insert into writ.need (tenant, run, need, queue, rank)
     select new.tenant, new.key, x.need, coalesce(new.row::json ->> 'queue', 'default'),
            -coalesce((new.row::json ->> 'priority')::bigint, 0)
