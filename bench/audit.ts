@@ -18,7 +18,7 @@ export function auditSpeed(id: string, left: LeftStore): Measurement {
     id,
     about:
       "every body against its hash, every event against its predecessor, every row against what its events add up to",
-    beside: "reading the same events with the same select, every byte looked at once",
+    beside: "reading every column of the same events, every byte looked at once",
     unit: "events/s",
     goal: { of: "value", atLeast: 50_000 },
     round: async (order) => rateSideBySide(order, await left.withCopy(countEvents), pair),

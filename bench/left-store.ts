@@ -54,7 +54,7 @@ function leftBy(make: (file: string) => Promise<void>): LeftStore {
 }
 
 /**
- * Reads journals without doing anything with them: the select that the engine reads a run with, every column of every row
+ * Reads journals without doing anything with them: every column of every row
  * made a value of JavaScript by the driver, the blobs that bodies were moved to, and every byte of it looked at once.
  */
 export function rawReader(file: string): { readonly events: () => number; readonly close: () => void } {

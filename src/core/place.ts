@@ -55,11 +55,14 @@ function desert(run: MutableRun, gate_id: GateId): void {
 }
 
 function shifted(paces: Run["paces"], from: Pace, to: Pace): Run["paces"] {
-  const { moving, retrying, waiting, blocked, done } = paces;
-  const after = { moving, retrying, waiting, blocked, done };
-  after[from] -= 1;
-  after[to] += 1;
-  return after;
+  const count = (which: Pace) => paces[which] + Number(which === to) - Number(which === from);
+  return {
+    moving: count("moving"),
+    retrying: count("retrying"),
+    waiting: count("waiting"),
+    blocked: count("blocked"),
+    done: count("done"),
+  };
 }
 
 /** Replaces a step that stays in its state. */

@@ -11,7 +11,7 @@ import { landing } from "./landing.ts";
 import { leases } from "./leases.ts";
 import { openDatabase } from "./open.ts";
 import { asFault, asOpeningFault } from "./sqlite-fault.ts";
-import { prepareAll, type Statements, storedRow } from "./statements.ts";
+import { prepareAll, type Statements, storedEvent, storedRow } from "./statements.ts";
 import { watching } from "./watch.ts";
 import { workerLock } from "./worker-lock.ts";
 
@@ -186,17 +186,7 @@ interface Range {
 }
 
 function eventsOf(statements: Statements, tenant: string, run: string, { after, most }: Range): readonly StoredEvent[] {
-  return statements.events
-    .all(tenant, run, after, most)
-    .map(({ 0: position, 1: type, 2: v, 3: at, 4: body, 5: hash, 6: body_hash }) => ({
-      position,
-      type,
-      v,
-      at,
-      body,
-      hash,
-      body_hash,
-    }));
+  return statements.events.all(tenant, run, after, most).map(storedEvent);
 }
 
 const systemClock: Clock = { now: () => Date.now() as Instant };
