@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../src/core/json.ts";
 import type { Done, Probe, Sighting, Tool, ToolContext } from "../src/core/tool.ts";
 import { cast, MUTE, SECRET } from "./cast.ts";
 import type { Life } from "./life.ts";
+import { EXPECTED_USD } from "./limits.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
 
@@ -12,6 +13,7 @@ export function toolsFor(scene: Scene, life: Life): readonly Tool[] {
   const tools = life.missing === null ? cast : cast.filter(({ name }) => name !== life.missing);
   return tools.map((tool) => ({
     ...tool,
+    cost: scene.limits && (() => ({ usd_micros: EXPECTED_USD })),
     run: (input, context) => {
       if (!life.alive) return never();
       return tool.effect === "acts"
@@ -170,10 +172,11 @@ function answerOf({ name, redact }: Tool, input: Json, id: string): Json {
 }
 
 /** What a handler says beside its answer. Only plan steps send errands, or there would be no end of them. */
-function talk({ rng, swarm, record }: Scene, context: ToolContext, input: Json): void {
+function talk({ rng, swarm, record, limits }: Scene, context: ToolContext, input: Json): void {
   const { talks } = swarm.manners;
   const { tenant, to } = input as { readonly tenant: string; readonly to: string };
-  const usd_micros = rng.chance(talks) ? rng.between(1, 900) : 0;
+  // Where money is limited, every call says what it cost: what was expected must not pass for that.
+  const usd_micros = limits !== null || rng.chance(talks) ? rng.between(1, 900) : 0;
   const notices = rng.chance(talks) ? 1 : 0;
   const errands = !context.step_id.includes(".") && rng.chance(talks / 2) ? 1 : 0;
   if (usd_micros > 0) context.cost({ usd_micros, tokens_in: rng.below(5) });

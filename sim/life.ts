@@ -36,6 +36,7 @@ export class Life {
         store: faultyStore(this.#scene, this),
         tools: toolsFor(this.#scene, this),
         work: this.works,
+        ...this.#scene.limits,
         tenants: Object.fromEntries(swarm.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
         limits: { gateMs: swarm.gateMs, useWithinMs: swarm.useWithinMs, concurrency: swarm.concurrency },
         stopwatch: () => agenda.now(),

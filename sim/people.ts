@@ -80,6 +80,7 @@ export class People {
         break;
       case "step.parked":
         if (event.on.for === "tool") counts.parked += 1;
+        if (event.on.for === "rate") counts.tooOften += 1;
         break;
       case "run.ended":
         if (after.ended?.status !== "completed" && rng.chance(folk.resumes)) this.#resume(kept);

@@ -12,6 +12,7 @@ import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
 import { judgeKin } from "./laws/kin.ts";
 import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
+import { judgeLimits } from "./laws/limits.ts";
 import { judgeMoves } from "./laws/moves.ts";
 import { judgePoison } from "./laws/poison.ts";
 import { judgeStarts } from "./laws/starts.ts";
@@ -164,6 +165,7 @@ export class RunRecord {
     judgeMoves(fact);
     judgeStarts(fact);
     judgeLife(fact);
+    judgeLimits(fact);
     judgePoison(fact);
     judgeKin(fact);
     judgeGates(fact);

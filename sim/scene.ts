@@ -2,6 +2,7 @@ import type { MemoryStore } from "../src/store/memory/memory-store.ts";
 import type { Tables } from "../src/store/memory/tables.ts";
 import type { Agenda } from "./agenda.ts";
 import type { Counts } from "./counts.ts";
+import type { Limits } from "./limits.ts";
 import type { Unsynced } from "./power.ts";
 import type { RunRecord } from "./record.ts";
 import type { Rng } from "./rng.ts";
@@ -13,6 +14,8 @@ export interface Scene {
   readonly seed: number;
   readonly rng: Rng;
   readonly swarm: Swarm;
+  /** What its tenants may spend, and how often they may call; null: as they like. */
+  readonly limits: Limits | null;
   readonly agenda: Agenda;
   readonly tables: Tables;
   readonly store: MemoryStore;

@@ -8,6 +8,7 @@ import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
 import { isOnRecord } from "./laws/answers.ts";
 import { judgeRest } from "./laws/rest.ts";
+import { drawLimits } from "./limits.ts";
 import { People } from "./people.ts";
 import { Unsynced } from "./power.ts";
 import { RunRecord } from "./record.ts";
@@ -190,6 +191,7 @@ function sceneOf(seed: number, violate: (law: string) => void): Scene {
     seed,
     rng,
     swarm,
+    limits: drawLimits(seed),
     agenda,
     tables,
     store: memoryStore({ clock: agenda, tables, leaseMs: swarm.leaseMs }),

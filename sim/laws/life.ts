@@ -6,6 +6,7 @@ import { dueAt, type Run, type Step } from "../../src/core/run.ts";
 import { cast } from "../cast.ts";
 import type { Fact, Said } from "../record.ts";
 import type { Scene } from "../scene.ts";
+import { isOfLimit } from "./limits.ts";
 
 /** How a run lives: it ends once, waits only for what can come, tries as often as it may, pays for what it did. */
 export function judgeLife(fact: Fact): void {
@@ -113,7 +114,7 @@ function paying({ scene, kept, before, event }: Fact): void {
   const cost = "cost" in event ? event.cost : undefined;
   const charges = ("charges" in event ? event.charges : undefined) ?? [];
   for (const { tally, amount } of charges) kept.charges.set(tally, (kept.charges.get(tally) ?? 0) + amount);
-  const paid = charges.reduce((sum, { amount }) => sum + amount, 0);
+  const paid = charges.reduce((sum, { tally, amount }) => (isOfLimit(tally) ? sum : sum + amount), 0);
   const due = cost === undefined ? 0 : 2 * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
   if (paid !== due) scene.violate(`I6: ${before.id} charged ${paid} where ${due} were due`);
 }
@@ -153,8 +154,9 @@ function timing({ scene, before, event }: Fact): void {
   const where = `${before.id} ${event.step_id}.${event.attempt}`;
   if (standing.state === "failed_retryable" && begun < standing.retry_at)
     scene.violate(`${where} was tried again before its time`);
-  const timed = standing.state === "waiting" && (standing.on.for === "time" || standing.on.for === "key");
-  if (timed && begun < standing.on.until) scene.violate(`${where} did not wait for its time`);
+  const until =
+    standing.state === "waiting" && standing.on.for !== "tool" && standing.on.for !== "signal" && standing.on.until;
+  if (until !== false && begun < until) scene.violate(`${where} did not wait for its time`);
 }
 
 /** I14: delivered is only said of what has arrived. */

@@ -1,6 +1,7 @@
 import { acting } from "./acting.ts";
 import { fencing } from "./fencing.ts";
 import { governing } from "./governing.ts";
+import { limiting } from "./limiting.ts";
 import type { Planted } from "./plant.ts";
 
-export const planted: readonly Planted[] = [...acting, ...fencing, ...governing];
+export const planted: readonly Planted[] = [...acting, ...fencing, ...governing, ...limiting];

@@ -1,5 +1,6 @@
 import { type Estimate, estimateProblems } from "../core/budget.ts";
 import { type Fault, fault } from "../core/fault.ts";
+import type { Instant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { Proposal } from "../core/proposal.ts";
 import type { Run, Step } from "../core/run.ts";
@@ -8,21 +9,25 @@ import type { Cost, Tool } from "../core/tool.ts";
 import type { Ports } from "./ports.ts";
 import { textOf } from "./thrown.ts";
 
-type Fare = Pick<Proposal, "tolls" | "estimate"> & { readonly flaw: Fault | null };
+/** What a call is expected to spend; of an undo, nothing. */
+export function estimateFor(step: Step, tool: Tool, input: Json): Estimated {
+  if (step.cause?.by === "undo") return { estimate: {}, flaw: null };
+  const known = estimateOf(tool, input);
+  return known !== null && "code" in known ? { estimate: null, flaw: known } : { estimate: known, flaw: null };
+}
 
-/** What a call is expected to spend, and what the limits it falls under ask for that. */
-export function fareOf(ports: Ports, run: Run, step: Step, tool: Tool, input: Json): Fare {
-  const known = step.cause?.by === "undo" ? {} : estimateOf(tool, input);
-  if (known !== null && "code" in known) return { tolls: [], estimate: null, flaw: known };
-  const allowance = ports.tenants.allowance(run.tenant);
-  if (allowance === null) return { tolls: [], estimate: known, flaw: null };
+type Estimated = Pick<Proposal, "estimate" | "flaw">;
+
+/** The proposal with what limits ask for it at this moment, and what is already known of their tallies. */
+export function priced({ tenants }: Ports, run: Run, step: Step, proposal: Proposal, now: Instant): Proposal {
+  const allowance = tenants.allowance(run.tenant);
+  const { tool, flaw } = proposal;
+  if (allowance === null || tool === null || flaw !== null) return proposal;
   // What does not leave this process costs nothing, unless it says so.
-  const estimate = known ?? (tool.effect === "pure" || tool.effect === "writes" ? {} : null);
-  return {
-    tolls: tollsOf(allowance, run, { tool: tool.name, estimate }, ports.clock.now()),
-    estimate: known,
-    flaw: null,
-  };
+  const estimate = proposal.estimate ?? (tool.effect === "pure" || tool.effect === "writes" ? {} : null);
+  const known = new Map(proposal.tolls.map(({ tally, used }) => [tally, used]));
+  const tolls = tollsOf(allowance, run, { tool: step.spec.name, estimate }, now);
+  return { ...proposal, tolls: tolls.map((toll) => ({ ...toll, used: known.get(toll.tally) ?? null })) };
 }
 
 function estimateOf(tool: Tool, input: Json): Estimate | Fault | null {

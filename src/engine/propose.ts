@@ -11,7 +11,7 @@ import { findStep, type Run, type Step } from "../core/run.ts";
 import { boundNames, lookupIn, placeholders, render, sourceOf } from "../core/template.ts";
 import type { Tool } from "../core/tool.ts";
 import { digestOf, digestOfJson, downstreamKey, undoKey } from "./digest.ts";
-import { fareOf } from "./fare.ts";
+import { estimateFor } from "./fare.ts";
 import type { Ports } from "./ports.ts";
 
 /** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
@@ -20,27 +20,28 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
   const parked = kind === "operator" ? ports.toolbox.mismatch(name, step.pin) : null;
   const tool = kind === "operator" && parked === null ? ports.toolbox.get(name) : undefined;
   const { input, call, derived, flaw } = asked(run, step, tool, wants);
-  const fare = tool === undefined || flaw !== null ? FREE : fareOf(ports, run, step, tool, input);
+  const expected = tool === undefined || flaw !== null ? UNKNOWN : estimateFor(step, tool, input);
   return {
     input,
     call,
     derived,
-    flaw: flaw ?? fare.flaw,
+    flaw: flaw ?? expected.flaw,
     parked,
     tool: kind === "operator" ? ports.toolbox.facts(name) : null,
     trusted: ports.tenants.trusts(run.tenant, name),
     ledger: null,
     reusable: null,
     signal: null,
-    estimate: fare.estimate,
-    tolls: fare.tolls,
+    estimate: expected.estimate,
+    tolls: NONE,
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,
   };
 }
 
-const FREE: ReturnType<typeof fareOf> = { tolls: [], estimate: null, flaw: null };
+const UNKNOWN = { estimate: null, flaw: null } as const;
+const NONE: readonly never[] = [];
 
 type Asked = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
 

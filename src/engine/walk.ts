@@ -17,7 +17,7 @@ import { Desk } from "./desk.ts";
 import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
-import { costExpected, withUsage, withUsed } from "./fare.ts";
+import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
 import type { Kin } from "./kin.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -89,6 +89,7 @@ async function admit(way: Way, step: Step): Promise<Decision> {
     if (proposal.call?.key != null) ports.failpoint("start.before");
     try {
       const now = ports.clock.now();
+      proposal = priced(ports, mailbox.run, step, proposal, now);
       const decision = await mailbox.ask(new Start(now, step_id, proposal, way));
       if (decision.need === null) return decision;
       proposal = await supplied(way, step, proposal, decision.need);

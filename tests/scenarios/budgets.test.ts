@@ -227,6 +227,7 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
 
   it("settles a value that came late for all that its handler said, to the day on which it started", async () => {
     const stage = newStage();
+    stage.clock.advance(Date.UTC(2023, 10, 14, 23, 59, 59, 500) - stage.clock.now());
     const { promise, keep } = promised<void>();
     const slow: Deed = async ({ context }) => {
       context.cost({ usd_micros: 10 });
@@ -236,7 +237,6 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
     };
     const send = actor("send", slow, { cost: { usd_micros: 60 }, timeoutMs: 1000 });
     const engine = await stage.open({ tools: [send.tool], budgets: [daily(100)] });
-    await stage.pass(Date.UTC(2023, 10, 14, 23, 59, 59, 500) - stage.clock.now());
     const run = await engine.submit(one("send"), { principal: bot });
     await stage.pass(2000);
     expect(await used(stage)).toEqual({ "budget/usd_micros/user-day/2023-11-14/bot": 60 });
@@ -249,10 +249,10 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
 
   it("counts anew when the next day has begun where the tenant lives", async () => {
     const stage = newStage();
+    stage.clock.advance(Date.UTC(2023, 10, 15, 18, 29) - stage.clock.now());
     const ask = actor("ask", spends(100), { effect: "reads", cost: { usd_micros: 100 } });
     const acme = { mode: "auto_exec", zone: "Asia/Kolkata", budgets: [daily(100)] } as const;
     const engine = await stage.open({ tools: [ask.tool], tenants: { acme } });
-    await stage.pass(Date.UTC(2023, 10, 15, 18, 29) - stage.clock.now());
     expect(await states(engine, stage, "ask", 2)).toEqual(["succeeded", "rejected"]);
     await stage.pass(60_000); // It is half past six in the afternoon in UTC, and midnight in Calcutta.
     expect(await states(engine, stage, "ask", 2)).toEqual(["succeeded", "rejected"]);
