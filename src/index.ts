@@ -1,5 +1,6 @@
 export { type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
+export { attenuated, type Capability } from "./core/principal.ts";
 export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";
 export type { Blocked, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/result.ts";
 export type { ListDraft, ListView, MapDraft, MapView, Slice } from "./core/slice.ts";

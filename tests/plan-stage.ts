@@ -14,6 +14,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     description: "",
     tags: [],
     risk: "low",
+    roles: [],
     input: schema((value) => ({ ok: true, value: value as never })),
     output: schema((value) => ({ ok: true, value: value as never })),
     identity: null,

@@ -1,5 +1,6 @@
 import type { Mode, World } from "./effect.ts";
 import type {
+  Basis,
   BoxVersion,
   Cause,
   InFlight,
@@ -12,6 +13,7 @@ import type {
   Takeover,
 } from "./event.ts";
 import type { Fault } from "./fault.ts";
+import type { Policy } from "./guard.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Plan, PlanStep } from "./plan.ts";
@@ -52,6 +54,8 @@ export type Command = { readonly now: Instant } & (
       readonly type: "start";
       readonly step_id: StepId;
       readonly proposal: Proposal;
+      /** Null: nobody has made one. */
+      readonly policy: Policy | null;
       readonly in_flight: readonly StepId[];
     }
   | {
@@ -149,6 +153,7 @@ export interface Grant {
   /** A `started` fact stands in the journal; without one, running is live information only. */
   readonly recorded: boolean;
   readonly proposal: Proposal;
+  readonly basis: Basis | null;
 }
 
 /** What a call would make of its project's state, as that is when the call's end is judged. */

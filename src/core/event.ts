@@ -121,6 +121,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly boot: string;
       /** What limits took before it ran: reserved, and settled to the same tallies when it is over. */
       readonly charges?: readonly Reserved[];
+      readonly basis?: Basis;
     }
   | {
       readonly type: "step.succeeded";
@@ -142,6 +143,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       /** The version of the project's state that it worked on. */
       readonly base?: number;
       readonly state?: StateChange;
+      /** Present where no `started` fact has said it. */
+      readonly basis?: Basis;
     }
   | {
       readonly type: "step.failed";
@@ -165,6 +168,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly base?: number;
       /** What it had said to logs. */
       readonly state?: StateChange;
+      readonly basis?: Basis;
     }
   | {
       readonly type: "step.cancelled";
@@ -172,6 +176,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly started_at: Instant;
       readonly cost?: Cost;
       readonly charges?: readonly Charged[];
+      readonly basis?: Basis;
     }
   | {
       readonly type: "step.doubted";
@@ -208,6 +213,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly rule: string;
       readonly fault: Fault;
       readonly sparing?: InFlight;
+      readonly basis?: Basis;
     }
   | { readonly type: "step.parked"; readonly on: Parking }
   | { readonly type: "step.compensating"; readonly by: string; readonly reason: string; readonly ledger: LedgerVersion }
@@ -356,6 +362,7 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly expires_at: Instant;
       /** The earlier act that this one would repeat; approving means "yes, again". */
       readonly duplicate_of: Duplicate | null;
+      readonly basis?: Basis;
     }
   | { readonly type: "gate.approved"; readonly by: Principal; readonly reason: string; readonly use_by: Instant }
   | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string; readonly sparing?: InFlight }
@@ -364,6 +371,22 @@ export type GateEvent = { readonly gate_id: GateId } & (
   /** Someone who may not decide tried to. */
   | { readonly type: "gate.contested"; readonly by: Principal; readonly fault: Fault }
 );
+
+/** What letting a call pass, holding it or refusing it stood on, where more than one rule had a say. */
+export interface Basis {
+  /** Names exactly the rules that were in force; null: only those that always are. */
+  readonly policy: string | null;
+  /** Rules of the policy that applied and had nothing against it. */
+  readonly passed: readonly string[];
+  readonly objections: readonly Objection[];
+}
+
+/** What a rule had against letting a call pass. */
+export interface Objection {
+  readonly rule: string;
+  readonly says: "hold" | "refuse";
+  readonly reason: string;
+}
 
 /** Who must say yes. */
 export interface Demand {

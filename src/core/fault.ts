@@ -30,6 +30,7 @@ export const faults = {
   },
   MISSING_REQUIRED_CONTEXT: { tries: 1, exit: 2, about: "a placeholder or binding has no value" },
   TOOL_INVALID: { tries: 1, exit: 2, about: "the definition of a tool contradicts itself" },
+  POLICY_INVALID: { tries: 1, exit: 2, about: "the policy breaks a rule; every reason is listed" },
   CONFIG_INVALID: { tries: 1, exit: 2, about: "the configuration cannot be used" },
   REQUEST_KEY_REUSED: { tries: 1, exit: 2, about: "the request key belongs to a different request" },
   LIMIT_EXCEEDED: { tries: 1, exit: 2, about: "something is larger, deeper or longer than its limit" },

@@ -15,14 +15,19 @@ describe("the guards", () => {
   });
 
   it("hold with the first reason to hold, unless someone refuses", () => {
-    expect(judge([guard(hold("a")), guard(hold("b"))], admission)).toEqual(hold("a"));
-    expect(judge([guard(hold("a")), guard(refuse("b"))], admission)).toEqual(refuse("b"));
+    expect(judge([guard(hold("a"))], admission)).toEqual(hold("a"));
+    expect(judge([guard(hold("a")), guard(hold("b"))], admission)).toMatchObject(hold("a"));
+    expect(judge([guard(hold("a")), guard(refuse("b"))], admission)).toMatchObject(refuse("b"));
   });
 
   it("hold for the role that any of them names, wherever it stands", () => {
-    expect(judge([guard(hold("mode")), guard(hold("payments", "cfo"))], admission)).toEqual(hold("payments", "cfo"));
-    expect(judge([guard(hold("payments", "cfo")), guard(hold("mode"))], admission)).toEqual(hold("payments", "cfo"));
-    expect(judge([guard(hold("a", "cfo")), guard(hold("b", "cfo"))], admission)).toEqual(hold("a", "cfo"));
+    expect(judge([guard(hold("mode")), guard(hold("payments", "cfo"))], admission)).toMatchObject(
+      hold("payments", "cfo"),
+    );
+    expect(judge([guard(hold("payments", "cfo")), guard(hold("mode"))], admission)).toMatchObject(
+      hold("payments", "cfo"),
+    );
+    expect(judge([guard(hold("a", "cfo")), guard(hold("b", "cfo"))], admission)).toMatchObject(hold("a", "cfo"));
   });
 
   it("refuse what would need two people, because a gate asks for one", () => {
@@ -30,8 +35,42 @@ describe("the guards", () => {
     expect(answer).toMatchObject({ kind: "refuse", rule: "b", fault: { code: "POLICY_DENIED" } });
   });
 
+  it("say everything that was said against it, and not only what won", () => {
+    const { basis } = judge(
+      [guard(hold("a")), guard(ALLOW), guard(hold("b")), guard(refuse("c")), guard(hold("d"))],
+      admission,
+    );
+    expect(basis).toEqual({
+      policy: null,
+      passed: [],
+      objections: [
+        { rule: "a", says: "hold", reason: "a person decides" },
+        { rule: "b", says: "hold", reason: "a person decides" },
+        { rule: "c", says: "refuse", reason: "no" },
+      ],
+    });
+  });
+
+  it("say which policy had a say, though it had nothing against it", () => {
+    const basis = { policy: "p1", passed: ["fine"], objections: [] };
+    expect(judge([guard({ kind: "allow", basis }), guard(ALLOW)], admission)).toEqual({ kind: "allow", basis });
+    expect(judge([guard({ kind: "allow", basis }), guard(hold("a"))], admission)).toEqual({
+      ...hold("a"),
+      basis: { ...basis, objections: [{ rule: "a", says: "hold", reason: "a person decides" }] },
+    });
+    const more = { ...basis, objections: [{ rule: "x", says: "hold", reason: "why" }] };
+    expect(judge([guard({ ...hold("x"), basis: more }), guard(refuse("b"))], admission).basis?.objections).toEqual([
+      { rule: "x", says: "hold", reason: "why" },
+      { rule: "b", says: "refuse", reason: "no" },
+    ]);
+  });
+
   it.each([
     ["nothing", undefined],
+    ["a basis that is none", { kind: "allow", basis: "because" }],
+    ["a basis of a policy without a name", { kind: "allow", basis: { policy: 1, passed: [], objections: [] } }],
+    ["a basis that does not list what passed", { kind: "allow", basis: { policy: "p", passed: 1, objections: [] } }],
+    ["a basis that does not list what was said", { kind: "allow", basis: { policy: null, passed: [] } }],
     ["null", null],
     ["yes", "yes"],
     ["a promise", Promise.resolve(ALLOW)],

@@ -1,10 +1,11 @@
-import type { Effect } from "./effect.ts";
-import type { Demand } from "./event.ts";
+import type { Effect, Mode } from "./effect.ts";
+import type { Basis, Demand, Objection } from "./event.ts";
 import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
 import { isPlainObject } from "./plain-object.ts";
-import type { Proposal } from "./proposal.ts";
+import type { Proposal, ToolFacts } from "./proposal.ts";
 import type { Run, Step } from "./run.ts";
+import type { Check } from "./store.ts";
 
 /** What a guard looks at. Everything it may rely on is in here. */
 export interface Admission {
@@ -13,12 +14,31 @@ export interface Admission {
   readonly proposal: Proposal;
   readonly effect: Effect;
   readonly now: Instant;
+  /** Null: nobody has made one. */
+  readonly policy: Policy | null;
 }
 
-export type Verdict =
+/** The rules that are in force for a run: those of every layer, as they were read. */
+export interface Policy {
+  /** Names exactly these rules. */
+  readonly version: string;
+  /** The rows they were read from, which must not have changed when something is decided by them. */
+  readonly checks: readonly Check[];
+  /** How far a run may go by itself; null: as far as its own mode. */
+  readonly mode: Mode | null;
+  /** How many steps a run of a mode may have; null: as many as a plan may. */
+  stepsMost(mode: Mode): number | null;
+  /** Whether a person need not be asked before this tool acts. */
+  trusts(tool: ToolFacts): boolean;
+  judge(admission: Admission): Verdict;
+}
+
+/** `basis`: present where more than one rule had a say. */
+export type Verdict = { readonly basis?: Basis } & (
   | { readonly kind: "allow" }
   | { readonly kind: "hold"; readonly rule: string; readonly reason: string; readonly demand: Demand }
-  | { readonly kind: "refuse"; readonly rule: string; readonly fault: Fault };
+  | { readonly kind: "refuse"; readonly rule: string; readonly fault: Fault }
+);
 
 /** One rule of admission. It looks and answers; it never writes, waits or throws. */
 export interface Guard {
@@ -30,23 +50,35 @@ export const ALLOW: Verdict = { kind: "allow" };
 
 /**
  * Asks every guard in order. The first refusal wins; a hold stands only if nobody refuses, and of several the strictest.
- * A guard that throws refuses.
+ * A guard that throws refuses. Whatever was said against it is on the verdict, not only what won.
  */
 export function judge(guards: readonly Guard[], admission: Admission): Verdict {
   let verdict: Verdict = ALLOW;
+  let policy: Basis | null = null;
+  const objections: Objection[] = [];
   for (const guard of guards) {
     const answer = ask(guard, admission);
-    if (answer.kind === "refuse") return answer;
+    policy = answer.basis ?? policy;
+    objections.push(...objectionsIn(answer));
     if (answer.kind === "hold") verdict = verdict.kind === "hold" ? stricter(verdict, answer) : answer;
-    if (verdict.kind === "refuse") return verdict;
+    if (answer.kind === "refuse") verdict = answer;
+    if (verdict.kind === "refuse") break;
   }
-  return verdict;
+  if (policy === null && objections.length < 2) return verdict;
+  return { ...verdict, basis: { policy: null, passed: [], ...policy, objections } };
 }
 
-type Hold = Extract<Verdict, { kind: "hold" }>;
+function objectionsIn(answer: Verdict): readonly Objection[] {
+  if (answer.basis !== undefined) return answer.basis.objections;
+  if (answer.kind === "allow") return [];
+  const reason = answer.kind === "hold" ? answer.reason : answer.fault.message;
+  return [{ rule: answer.rule, says: answer.kind, reason }];
+}
+
+export type Hold = Extract<Verdict, { kind: "hold" }>;
 
 /** Whoever names a role asks for more than whoever takes anyone. Two roles would need two people, which no gate has. */
-function stricter(first: Hold, second: Hold): Verdict {
+export function stricter(first: Hold, second: Hold): Verdict {
   const [one, two] = [first.demand.role, second.demand.role];
   if (two === null || one === two) return first;
   if (one === null) return second;
@@ -68,9 +100,16 @@ function ask(guard: Guard, admission: Admission): Verdict {
 
 /** A guard may be written without a type checker; a promise or a misspelt word must not pass for "allow". */
 function isVerdict(answer: unknown): answer is Verdict {
-  const { kind, rule, reason, demand, fault: why } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  const { kind, rule, reason, demand, fault: why, basis } = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  if (basis !== undefined && !isBasis(basis)) return false;
   if (kind === "allow") return true;
   if (typeof rule !== "string") return false;
   if (kind === "hold") return typeof reason === "string" && isPlainObject(demand);
   return kind === "refuse" && isPlainObject(why) && Object.hasOwn(faults, String(why.code));
+}
+
+function isBasis(basis: unknown): boolean {
+  if (!isPlainObject(basis)) return false;
+  const { policy, passed, objections } = basis;
+  return (policy === null || typeof policy === "string") && Array.isArray(passed) && Array.isArray(objections);
 }

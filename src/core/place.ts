@@ -3,7 +3,7 @@ import type { InFlight } from "./event.ts";
 import { type Fault, fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
 import { type Gate, type MutableRun, type Run, wakeAt } from "./run.ts";
-import { copyOf, isUndo, type Pace, pace, type Standing, type Step, startable } from "./step.ts";
+import { copyOf, isUndo, type Pace, pace, type Standing, type State, type Step, startable } from "./step.ts";
 import type { TrieMap } from "./trie-map.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
@@ -18,8 +18,24 @@ export function placed(run: MutableRun, step: Step, standing: Standing): Mutable
   if (from !== to) run.paces = shifted(run.paces, from, to);
   if (isPatient(from) || isPatient(to)) rescheduled(run, step.index, before);
   if (standing.state === "ready") run.fresh.push(step.index);
+  if (CALLED.has(standing.state)) remember(run, step);
   if (before.state === "waiting_approval") desert(run, before.gate_id);
   return run;
+}
+
+/** A step in one of these may have learnt something, or done something. */
+const CALLED: ReadonlySet<State> = new Set<State>([
+  "running",
+  "succeeded",
+  "failed_retryable",
+  "failed_final",
+  "in_doubt",
+]);
+
+function remember(run: MutableRun, { spec: { kind, name, policy_tags } }: Step): void {
+  if (kind !== "operator") return;
+  if (!run.called.has(name)) run.called = run.called.set(name, true);
+  for (const tag of policy_tags) if (!run.tagged.has(tag)) run.tagged = run.tagged.set(tag, true);
 }
 
 /** Keeps the lists of those that wait. What one change costs does not depend on how many do. */

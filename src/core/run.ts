@@ -67,6 +67,9 @@ export interface Run {
   readonly poison: Poison | null;
   readonly ended: { readonly status: EndStatus; readonly at: Instant } | null;
   readonly spent: Spent;
+  /** The tools that were called so far, and the tags of the steps that called them. */
+  readonly called: TrieMap<true>;
+  readonly tagged: TrieMap<true>;
   /** Messages that nobody has delivered yet. */
   readonly notices: TrieMap<Notice>;
   /** How many of them are for other runs. */
@@ -125,6 +128,8 @@ export function draftOf(run: Run): MutableRun {
     poison: run.poison,
     ended: run.ended,
     spent: run.spent,
+    called: run.called,
+    tagged: run.tagged,
     notices: run.notices,
     kin: run.kin,
     fresh: [],
@@ -194,6 +199,8 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     poison: null,
     ended: null,
     spent: NOTHING_SPENT,
+    called: TrieMap.empty(),
+    tagged: TrieMap.empty(),
     notices: TrieMap.empty(),
     kin: 0,
     fresh: [],

@@ -13,6 +13,8 @@ export interface Tool {
   readonly description: string;
   readonly tags: readonly string[];
   readonly risk: "low" | "medium" | "high";
+  /** Only who has one of these may call it; empty: anyone. */
+  readonly roles: readonly string[];
   readonly input: Schema;
   readonly output: Schema;
   /** JSON pointers into the canonical input that make two calls the same act, tenant-wide. */

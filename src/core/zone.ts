@@ -36,6 +36,13 @@ export class Zone {
     return Math.floor((at + this.#offset(at)) / DAY_MS);
   }
 
+  /** The day that the calendar on the wall shows, and the minute of it that the clock shows. */
+  shownAt(at: number): { readonly day: number; readonly minute: number } {
+    const shown = at + this.#offset(at);
+    const day = Math.floor(shown / DAY_MS);
+    return { day, minute: Math.floor((shown - day * DAY_MS) / 60_000) };
+  }
+
   /**
    * The moments at which the clocks show a minute of this day: one as a rule, two where they are put back. A time that they
    * skip when they are put forward is as much later as they were put.

@@ -7,6 +7,7 @@ import type { Fault } from "../core/fault.ts";
 import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { Capability } from "../core/principal.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
@@ -25,6 +26,8 @@ export interface PrincipalInput {
   readonly tenant: string;
   readonly roles?: readonly string[];
   readonly claims?: JsonObject;
+  /** What it may do: what all of these let it. */
+  readonly capabilities?: readonly Capability[];
 }
 
 export interface As {
@@ -45,6 +48,8 @@ export interface EngineOptions {
   readonly zone?: string;
   /** More guards, put behind the standing ones. */
   readonly guards?: readonly Guard[];
+  /** Policies as JSON, each with the scope it is for. What is refused by one is refused, whatever others say. */
+  readonly policies?: readonly unknown[];
   /** False: submit, decide and look, but execute nothing here. */
   readonly work?: boolean;
   /** Which runs it takes when it works: all of them, as many as there are, unless said. */

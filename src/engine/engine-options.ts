@@ -9,7 +9,7 @@ import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools slices tenants budgets rates zone guards work worker strictPlans durability limits onNotice".split(
+  ..."store tools slices tenants budgets rates zone guards policies work worker strictPlans durability limits onNotice".split(
     " ",
   ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
@@ -24,6 +24,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     slices = [],
     durability = "power",
     guards = [],
+    policies = [],
     tenants = {},
     limits = {},
     worker = {},
@@ -39,6 +40,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
       "guards must be a list of { id, judge }",
     ),
     ...allowanceProblems(options, ""),
+    ...unless(Array.isArray(policies), "policies must be a list of policies, as JSON"),
     ...tenantProblems(tenants),
     ...limitProblems(limits),
     ...termProblems(worker),

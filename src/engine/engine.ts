@@ -9,6 +9,7 @@ import { signalKey } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { GateRow, RunRow } from "../core/rows.ts";
 import { findStep, type Step } from "../core/run.ts";
+import { cel } from "../expression/cel.ts";
 import { standingGuards } from "../policy/guards.ts";
 import type {
   As,
@@ -40,6 +41,7 @@ import { redacted, storable } from "./keep.ts";
 import { Leases } from "./leases.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
+import { Policies, readPolicies } from "./policies.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
@@ -85,6 +87,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     slices: options.slices ?? [],
     projects: new Projects(store),
     guards: [...standingGuards, ...(options.guards ?? [])],
+    policies: new Policies(readPolicies(options.policies ?? [], cel)),
     durability: options.durability ?? "power",
     limits: { ...defaultLimits, ...options.limits },
     failpoint: options.failpoint ?? (() => {}),

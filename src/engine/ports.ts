@@ -6,6 +6,7 @@ import type { Slice } from "../core/slice.ts";
 import type { Store } from "../core/store.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
+import type { Policies } from "./policies.ts";
 import type { Projects } from "./projects.ts";
 import type { NewId } from "./system.ts";
 import type { Tenants } from "./tenants.ts";
@@ -25,6 +26,7 @@ export interface Ports {
   readonly slices: readonly Slice[];
   readonly projects: Projects;
   readonly guards: readonly Guard[];
+  readonly policies: Policies;
   readonly durability: Durability;
   readonly limits: Limits;
   readonly failpoint: Failpoints;

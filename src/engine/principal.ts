@@ -22,8 +22,15 @@ export function principalOf(given: PrincipalInput | undefined): Principal {
     const message = `this principal cannot be used: ${problems.join("; ")}; pass { id, kind: "agent" | "person" | "service", tenant }`;
     throw new FaultError(fault("AUTH_FORBIDDEN", message));
   }
-  const { id, kind, tenant, roles, claims } = given;
-  return { id, kind, tenant: tenant as Tenant, ...(roles && { roles: [...roles] }), ...(claims && { claims }) };
+  const { id, kind, tenant, roles, claims, capabilities } = given;
+  return {
+    id,
+    kind,
+    tenant: tenant as Tenant,
+    ...(roles && { roles: [...roles] }),
+    ...(claims && { claims }),
+    ...(capabilities && { capabilities }),
+  };
 }
 
 function problemsOf(given: PrincipalInput | undefined): readonly string[] {
@@ -35,5 +42,26 @@ function problemsOf(given: PrincipalInput | undefined): readonly string[] {
   const { roles = [], claims = {} } = given;
   if (!(Array.isArray(roles) && roles.every(isName))) problems.push("roles must be a list of names");
   if (!isPlainObject(claims) || !checkJson(claims, claimLimits).ok) problems.push("claims must be a small JSON object");
+  if (!areCapabilities(given.capabilities ?? []))
+    problems.push("capabilities must be a list of { tools: { allow, deny }, max_actions }");
   return problems;
+}
+
+/** One that is misspelt would let everything pass that it is there to keep back. */
+function areCapabilities(given: unknown): boolean {
+  if (!Array.isArray(given) || !checkJson(given, claimLimits).ok) return false;
+  return given.every((capability: unknown) => {
+    if (!isPlainObject(capability) || !hasOnly(capability, ["tools", "max_actions"])) return false;
+    const { tools = {}, max_actions = 0 } = capability;
+    const isCount = Number.isSafeInteger(max_actions) && Number(max_actions) >= 0;
+    return isCount && isPlainObject(tools) && hasOnly(tools, ["allow", "deny"]) && Object.values(tools).every(areNames);
+  });
+}
+
+function hasOnly(object: object, names: readonly string[]): boolean {
+  return Object.keys(object).every((name) => names.includes(name));
+}
+
+function areNames(list: unknown): boolean {
+  return Array.isArray(list) && list.every(isName);
 }

@@ -4,6 +4,7 @@ import type { Decision } from "../core/decide.ts";
 import { type Effect, worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
+import type { Policy } from "../core/guard.ts";
 import type { Instant, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
@@ -137,6 +138,7 @@ class Start implements Ask<"start"> {
   readonly now: Instant;
   readonly step_id: StepId;
   readonly proposal: Proposal;
+  readonly policy: Policy | null;
   readonly #way: Way;
   readonly #first: number;
 
@@ -144,6 +146,7 @@ class Start implements Ask<"start"> {
     this.now = now;
     this.step_id = step_id;
     this.proposal = proposal;
+    this.policy = way.ports.policies.of(way.mailbox.run);
     this.#way = way;
     this.#first = way.setOut();
   }

@@ -1,24 +1,52 @@
 import { describe, expect, it } from "vitest";
 import type { Effect, Mode } from "../core/effect.ts";
 import { fault } from "../core/fault.ts";
-import type { Admission, Verdict } from "../core/guard.ts";
+import type { Admission, Policy, Verdict } from "../core/guard.ts";
+import { attenuated, type Capability } from "../core/principal.ts";
 import type { Proposal, ToolFacts } from "../core/proposal.ts";
-import { addUp, claim, keepNote, later, type noon, plan, readPage, sendMail, step } from "../testing/given/cast.ts";
+import {
+  addUp,
+  claim,
+  keepNote,
+  later,
+  type noon,
+  plan,
+  readPage,
+  robin,
+  sendMail,
+  step,
+  wait,
+} from "../testing/given/cast.ts";
 import { accepts, does, starts, undoes } from "../testing/given/moves.ts";
 import { given, type Told } from "../testing/given.ts";
+import { capable } from "./capable.ts";
 import { deadline } from "./deadline.ts";
 import { standingGuards } from "./guards.ts";
 import { inputFits } from "./input-fits.ts";
 import { modeAllows } from "./mode-allows.ts";
 import { planGate } from "./plan-gate.ts";
+import { planSize } from "./plan-size.ts";
+import { policies } from "./policies.ts";
 import { preconditions } from "./preconditions.ts";
+import { refusesAll } from "./refuses-all.ts";
+import { roleFits } from "./role-fits.ts";
 import { toolKnown } from "./tool-known.ts";
+
+/** A policy that has nothing against anything. */
+const lenient: Policy = {
+  version: "v",
+  checks: [],
+  mode: null,
+  stepsMost: () => null,
+  trusts: () => false,
+  judge: () => ({ kind: "allow" }),
+};
 
 /** What a guard is shown of a step, with a tool and at a time. */
 function admission(told: Told, id: string, wish: Partial<Proposal> & { effect?: Effect } = {}): Admission {
   const { effect = told.step(id).spec.effect, ...rest } = wish;
   const proposal = { tool: told.tool(id), flaw: null, trusted: false, ...rest } as Proposal;
-  return { run: told.run, step: told.step(id), proposal, effect, now: told.now };
+  return { run: told.run, step: told.step(id), proposal, effect, now: told.now, policy: null };
 }
 
 const undoing = (mode: Mode, more = {}): Told => {
@@ -30,10 +58,14 @@ describe("the standing guards", () => {
   it("stand in the order of the road, each under its own name", () => {
     expect(standingGuards.map(({ id }) => id)).toEqual([
       "tool_known",
+      "capability",
+      "roles",
       "input_fits",
       "preconditions",
+      "policies",
       "mode",
       "deadline",
+      "plan_size",
       "plan_gate",
       "fork_acts",
     ]);
@@ -49,6 +81,88 @@ describe("a tool that nobody registered", () => {
     });
     expect(toolKnown.judge(admission(told, "a"))).toEqual({ kind: "allow" });
     expect(toolKnown.judge(admission(told, "w", { tool: null }))).toEqual({ kind: "allow" });
+  });
+});
+
+describe("what a principal was given to do", () => {
+  const may = (id: string, ...capabilities: readonly Capability[]) => {
+    const principal = { ...robin, capabilities };
+    const told = given(accepts(plan(step("a", { tool: sendMail }), step("b"), wait("w", { ms: 1 })), { principal }));
+    return capable.judge(admission(told, id));
+  };
+
+  it("is anything, where nothing is said", () => {
+    expect(may("a")).toEqual({ kind: "allow" });
+    expect(may("a", {})).toEqual({ kind: "allow" });
+    expect(may("a", { tools: {} })).toEqual({ kind: "allow" });
+  });
+
+  it("is what is allowed and not denied", () => {
+    expect(may("a", { tools: { allow: ["mail.*"] } }).kind).toBe("allow");
+    expect(may("a", { tools: { allow: ["page.*", "sums.add"] } })).toMatchObject({
+      kind: "refuse",
+      rule: "capability",
+      fault: { code: "AUTH_FORBIDDEN", message: "robin may not run a: mail.send is not among what it may call" },
+    });
+    expect(may("a", { tools: { allow: ["mail.*"], deny: ["*.send"] } })).toMatchObject({
+      fault: { message: "robin may not run a: mail.send is denied to it" },
+    });
+    expect(may("b", { tools: { deny: ["*.send"] } }).kind).toBe("allow");
+    expect(may("b", { tools: { allow: [] } }).kind).toBe("refuse");
+  });
+
+  it("is the first so many steps of a run", () => {
+    expect(may("a", { max_actions: 1 }).kind).toBe("allow");
+    expect(may("b", { max_actions: 1 })).toMatchObject({
+      fault: { message: "robin may not run b: it may take 1 steps in a run" },
+    });
+    expect(may("a", { max_actions: 0 }).kind).toBe("refuse");
+  });
+
+  it("only becomes less when something is added", () => {
+    const all = { ...robin, capabilities: [{ tools: { allow: ["mail.*"] } }] };
+    const less = attenuated(attenuated(all, { tools: { allow: ["*"] } }), { max_actions: 5 });
+    expect(less.capabilities).toEqual([
+      { tools: { allow: ["mail.*"] } },
+      { tools: { allow: ["*"] } },
+      { max_actions: 5 },
+    ]);
+    expect(may("a", ...less.capabilities).kind).toBe("allow");
+    expect(may("b", ...less.capabilities).kind).toBe("refuse");
+    expect(attenuated(robin, { max_actions: 1 }).capabilities).toEqual([{ max_actions: 1 }]);
+  });
+
+  it("is about calls, and not about undoing them", () => {
+    expect(may("w", { tools: { allow: [] } })).toEqual({ kind: "allow" });
+    const told = undoing("auto_exec", { principal: { ...robin, capabilities: [{ max_actions: 1 }] } });
+    expect(capable.judge(admission(told, "undo.send.1"))).toEqual({ kind: "allow" });
+  });
+});
+
+describe("the roles of a tool", () => {
+  const judged = (roles: readonly string[] | undefined, wanted: readonly string[], tool = sendMail) => {
+    const principal = { ...robin, ...(roles && { roles }) };
+    const told = given(accepts(plan(step("a", { tool: { ...tool, roles: wanted } })), { principal }));
+    return roleFits.judge(admission(told, "a"));
+  };
+
+  it("are needed by whoever calls it, one of them", () => {
+    expect(judged(undefined, []).kind).toBe("allow");
+    expect(judged(["b"], ["a", "b"]).kind).toBe("allow");
+    expect(judged(["c"], ["a", "b"])).toMatchObject({
+      kind: "refuse",
+      rule: "roles",
+      fault: { code: "AUTH_FORBIDDEN", message: "robin has none of the roles that may call mail.send: a, b" },
+    });
+    expect(judged(undefined, ["a"]).kind).toBe("refuse");
+  });
+
+  it("are not needed to undo, nor by what calls nothing", () => {
+    const told = undoing("auto_exec");
+    const tool = { ...sendMail, roles: ["a"] };
+    expect(roleFits.judge(admission(told, "undo.send.1", { tool }))).toEqual({ kind: "allow" });
+    expect(roleFits.judge(admission(told, "send", { tool })).kind).toBe("refuse");
+    expect(roleFits.judge(admission(told, "send", { tool: null }))).toEqual({ kind: "allow" });
   });
 });
 
@@ -114,6 +228,30 @@ describe("the mode of a run", () => {
     expect(verdict("dry_run", sendMail, true)).toBe("refuse");
   });
 
+  it("holds what is of high risk, though the run may go by itself, unless someone trusts it", () => {
+    const risky = { ...sendMail, risk: "high" } as const;
+    expect(verdict("auto_exec", risky)).toBe("hold");
+    expect(verdict("auto_exec", { ...sendMail, risk: "medium" })).toBe("allow");
+    expect(verdict("auto_exec", risky, true)).toBe("allow");
+    expect(verdict("auto_exec", { ...addUp, risk: "high" })).toBe("allow");
+  });
+
+  it("is the stricter of the run's and the policy's, and a policy may trust", () => {
+    const told = given(accepts(plan(step("do", { tool: sendMail })), { mode: "human_gated" }));
+    const under = (policy: Partial<Policy>) =>
+      modeAllows.judge({ ...admission(told, "do"), policy: { ...lenient, ...policy } }).kind;
+    expect(under({})).toBe("hold");
+    expect(under({ mode: "auto_exec" })).toBe("hold");
+    expect(under({ mode: "draft_only" })).toBe("refuse");
+    expect(under({ trusts: ({ name }) => name === "mail.send" })).toBe("allow");
+    expect(under({ mode: "draft_only", trusts: () => true })).toBe("refuse");
+    const unknown = {
+      ...admission(told, "do", { tool: null, effect: "acts" }),
+      policy: { ...lenient, trusts: () => true },
+    };
+    expect(modeAllows.judge(unknown).kind).toBe("hold");
+  });
+
   it("goes by the worst that the step does, not by what its tool says", () => {
     const told = given(accepts(plan(step("do", { tool: addUp })), { mode: "draft_only" }));
     expect(modeAllows.judge(admission(told, "do", { effect: "acts" }))).toMatchObject({
@@ -149,6 +287,61 @@ describe("the deadline of a run", () => {
 
   it("does not keep anything from being undone", () => {
     expect(judged(undoing("auto_exec", { deadline_at: later(1) }), "undo.send.1", later(1000))).toBe("allow");
+  });
+});
+
+describe("how many steps a run may have", () => {
+  const told = given(accepts(plan(step("a"), step("b")), { mode: "auto_exec" }));
+  const judged = (id: string, most: Partial<Record<Mode, number>>, mode: Mode | null = null) =>
+    planSize.judge({
+      ...admission(told, id),
+      policy: { ...lenient, mode, stepsMost: (of) => most[of] ?? null },
+    });
+
+  it("is said for each mode", () => {
+    expect(judged("b", { auto_exec: 2 })).toEqual({ kind: "allow" });
+    expect(judged("a", { auto_exec: 1 })).toEqual({ kind: "allow" });
+    expect(judged("b", { auto_exec: 1 })).toMatchObject({
+      kind: "refuse",
+      rule: "plan_size",
+      fault: {
+        code: "LIMIT_EXCEEDED",
+        message: "b is step 2, and a run in mode auto_exec may have 1; take fewer, or ask for another mode",
+      },
+    });
+    expect(judged("b", { human_gated: 1 })).toEqual({ kind: "allow" });
+    expect(judged("b", { human_gated: 1 }, "human_gated").kind).toBe("refuse");
+    expect(planSize.judge(admission(told, "b"))).toEqual({ kind: "allow" });
+  });
+
+  it("keeps nothing from being undone", () => {
+    const policy = { ...lenient, stepsMost: () => 1 };
+    expect(planSize.judge({ ...admission(undoing("auto_exec"), "undo.send.1"), policy })).toEqual({ kind: "allow" });
+  });
+});
+
+describe("the policies", () => {
+  const told = given(accepts(plan(step("a"))));
+
+  it("are asked where there are any", () => {
+    expect(policies.judge(admission(told, "a"))).toEqual({ kind: "allow" });
+    const asked = { ...admission(told, "a"), policy: refusesAll("v", "session", "nobody knows it") };
+    expect(policies.judge(asked)).toEqual({
+      kind: "refuse",
+      rule: "session",
+      fault: { code: "POLICY_DENIED", message: "nobody knows it" },
+      basis: { policy: "v", passed: [], objections: [{ rule: "session", says: "refuse", reason: "nobody knows it" }] },
+    });
+  });
+
+  it("make nothing easier where nobody knows what is in force", () => {
+    const none = refusesAll("v", "session", "nobody knows it");
+    expect([none.mode, none.stepsMost("auto_exec"), none.trusts(sendMail), none.checks]).toEqual([
+      null,
+      null,
+      false,
+      [],
+    ]);
   });
 });
 

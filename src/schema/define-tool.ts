@@ -17,6 +17,8 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly risk?: Tool["risk"];
+  /** Only who has one of these roles may call it. Default: anyone. */
+  readonly roles?: readonly string[];
   readonly input: Input;
   readonly output: Output;
   /** The fields of the input, by name or JSON pointer, that make two calls the same act. */
@@ -105,6 +107,7 @@ function settings(definition: Definition) {
     description: definition.description ?? "",
     tags: [...new Set(definition.tags)],
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
+    roles: definition.roles ?? [],
     identity: definition.identity?.map(asPointer) ?? null,
     timeoutMs: definition.timeoutMs ?? timeoutMsDefault,
     heartbeatMs: definition.heartbeatMs ?? null,

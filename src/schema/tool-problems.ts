@@ -10,7 +10,7 @@ import { parsePointer } from "../core/pointer.ts";
 type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
-  ..."name version effect description tags risk input output identity".split(" "),
+  ..."name version effect description tags risk roles input output identity".split(" "),
   ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
@@ -48,7 +48,7 @@ function unknownFields(given: Given): readonly string[] {
     });
 }
 
-function names({ name, version = "1", description = "", tags = [] }: Given): readonly string[] {
+function names({ name, version = "1", description = "", tags = [], roles = [] }: Given): readonly string[] {
   const tagged = Array.isArray(tags) && tags.length <= tagsMax && tags.every((tag) => matches(tag, /^[\w.:-]{1,64}$/));
   return [
     ...unless(
@@ -60,6 +60,12 @@ function names({ name, version = "1", description = "", tags = [] }: Given): rea
       'version must be a short text of letters, digits, dots, dashes, such as "1"',
     ),
     ...unless(typeof description === "string", "description must be a text"),
+    ...unless(
+      Array.isArray(roles) &&
+        roles.length <= tagsMax &&
+        roles.every((role) => matches(role, /^[^\p{Cc}\p{Cs}]{1,200}$/u)),
+      `roles must be at most ${tagsMax} names of 1 to 200 printable characters`,
+    ),
     ...unless(tagged, `tags must be at most ${tagsMax} words of letters, digits, dots, colons, dashes or underscores`),
   ];
 }

@@ -208,6 +208,7 @@ class Both {
     const proposal = this.#proposal(asker, lost);
     const command = {
       type: "start",
+      policy: null,
       now: this.#real.now,
       step_id: asker.id as StepId,
       proposal,
@@ -272,6 +273,7 @@ class Both {
     const proposal = { ...this.#proposal(asker, row), call };
     const decision = this.#real.ask(asker.run, {
       type: "start",
+      policy: null,
       now: this.#real.now,
       step_id,
       proposal,

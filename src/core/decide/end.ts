@@ -115,7 +115,7 @@ function isDerived({ proposal, recorded }: Grant): boolean {
 function ended(run: Run, step: Step, command: End) {
   const { grant, now } = command;
   const { step_id, attempt, started_at, proposal } = grant;
-  const head = { at: now, step_id, attempt, started_at };
+  const head = { at: now, step_id, attempt, started_at, ...(!grant.recorded && grant.basis && { basis: grant.basis }) };
   const derived = isDerived(grant) ? { input: proposal.input, ...head } : head;
   const spent = spending(run, step, command);
   return spent === null ? derived : { ...spent, ...derived };

@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
+import type { Basis, Call, Demand, Duplicate, Event, Parking } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
@@ -21,8 +21,16 @@ import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 type Start = Ask<"start">;
 type Execute = Extract<Permit, { kind: "execute" }>;
 
-/** Admit and acquire: may this step run now, and if it acts, whose turn is it? */
+/** Admit and acquire: may this step run now, and if it acts, whose turn is it? What is put on record holds only under the policy it was judged by. */
 export function start(run: Run, command: Start, guards: readonly Guard[]): Ruling {
+  const ruling = admitted(run, command, guards);
+  const read = command.policy?.checks ?? [];
+  return read.length === 0 || ruling.events.length === 0
+    ? ruling
+    : { ...ruling, checks: [...(ruling.checks ?? []), ...read] };
+}
+
+function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   const { proposal, now } = command;
   const step = findStep(run, command.step_id);
   assert(step !== undefined, "only a step of the run is started");
@@ -32,11 +40,11 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   if (isOver(step)) return { events: [waited(step, now)] };
   if (proposal.parked !== null) return parked(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
-  const verdict = judge(guards, { run, step, proposal, effect, now });
-  if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command);
+  const verdict = judge(guards, { run, step, proposal, effect, now, policy: command.policy });
+  if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command, verdict.basis);
   if (step.spec.kind !== "operator") return check(run, step, command, verdict);
   if (effect === "acts") return acquire(run, step, command, verdict);
-  if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command);
+  if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command, verdict);
   return begin(run, step, command, verdict);
 }
 
@@ -52,7 +60,7 @@ function tooLate(run: Run, step: Step): Fault | null {
 function check(run: Run, step: Step, command: Start, verdict: Verdict): Ruling {
   if (verdict.kind === "hold") {
     const message = `${verdict.rule} holds ${step.spec.step_id}, which has no call to approve; hold a step behind it instead`;
-    return refused(step, verdict.rule, fault("POLICY_DENIED", message), command);
+    return refused(step, verdict.rule, fault("POLICY_DENIED", message), command, verdict.basis);
   }
   if (step.spec.kind === "assertion") return assertion(run, step, command);
   // Nobody asks for another run before it is sure that this step may.
@@ -85,11 +93,10 @@ function outputOf(run: Run, id: Condition["step"]) {
   return standing.state === "succeeded" ? standing.output : undefined;
 }
 
-function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start): Ruling {
+function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start, basis?: Basis): Ruling {
   if (step.act?.doubt) return ask(step, why.message, now);
-  return {
-    events: [{ type: "step.rejected", at: now, step_id: step.spec.step_id, rule, fault: why, sparing: in_flight }],
-  };
+  const event = { at: now, step_id: step.spec.step_id, rule, fault: why, sparing: in_flight, ...(basis && { basis }) };
+  return { events: [{ type: "step.rejected", ...event }] };
 }
 
 /** A call that cannot just be sent again is still in doubt: a person has to find out. */
@@ -97,7 +104,7 @@ function ask({ spec: { step_id } }: Step, why: string, at: Instant): Ruling {
   return { events: [{ type: "step.probed", at, step_id, saw: "unknown", why, next_at: null }] };
 }
 
-function reuse(step: Step, { proposal, now }: Start): Ruling {
+function reuse(step: Step, { proposal, now }: Start, { basis }: Verdict): Ruling {
   const { reusable } = proposal;
   assert(reusable !== null, "there is an outcome to reuse");
   const event = {
@@ -106,6 +113,7 @@ function reuse(step: Step, { proposal, now }: Start): Ruling {
     step_id: step.spec.step_id,
     attempt: step.attempts,
     started_at: now,
+    ...(basis && { basis }),
   } as const;
   return { events: [{ ...event, output: reusable.output, world: "pure", reused: reusable.reused }] };
 }
@@ -130,6 +138,7 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         // One yes must do for both: that it is done again, and that it is done at all.
         demand: verdict.kind === "hold" ? verdict.demand : ANYONE,
         duplicate: permitted.duplicate,
+        ...(verdict.basis && { basis: verdict.basis }),
       });
     case "reuse": {
       // A receipt of another act does not tell what became of this one.
@@ -142,6 +151,7 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
         step_id: step.spec.step_id,
         attempt: step.attempts,
         started_at: now,
+        ...(verdict.basis && { basis: verdict.basis }),
       } as const;
       const event = {
         ...reused,
@@ -185,6 +195,7 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
     generation: ledger?.generation ?? 0,
     recorded: ledger !== null || verdict.kind === "hold" || reservations(tolls, true).length > 0,
     proposal,
+    basis: verdict.basis ?? null,
   };
   if (!grant.recorded) return { events: [], grant };
   if (proposal.call === null) return { events: [], need: "call" };
@@ -203,7 +214,9 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
   const { call, boot } = proposal;
   const charges = reservations(tolls, !isUndo(step));
-  const started = { type: "step.started", at: now, step_id, attempt, call, ledger, gate: consumed, boot } as const;
+  const said = verdict.basis && { basis: verdict.basis };
+  const begun = { at: now, step_id, attempt, call, ledger, gate: consumed, boot, ...said };
+  const started = { type: "step.started", ...begun } as const;
   const charged = charges.length === 0 ? started : { ...started, charges };
   return { events: [...overtaken(run, step, call, grant), charged], grant };
 }
@@ -241,9 +254,11 @@ interface Held {
   readonly reason: string;
   readonly demand: Demand;
   readonly duplicate: Duplicate | null;
+  readonly basis?: Basis;
 }
 
-function hold(step: Step, call: Call, { proposal, now }: Start, { rule, reason, demand, duplicate }: Held): Ruling {
+function hold(step: Step, call: Call, { proposal, now }: Start, held: Held): Ruling {
+  const { rule, reason, demand, duplicate, basis } = held;
   if (step.act?.doubt) return ask(step, reason, now);
   const { gate_id, gate_ms } = proposal;
   assert(gate_id !== null, "a call is proposed with the id of its gate");
@@ -258,6 +273,7 @@ function hold(step: Step, call: Call, { proposal, now }: Start, { rule, reason, 
     reason,
     demand,
     expires_at,
+    ...(basis && { basis }),
   } as const;
   return { events: [{ ...event, duplicate_of: duplicate }] };
 }

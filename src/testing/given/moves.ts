@@ -2,6 +2,7 @@ import type { Ask, Command, Ending, Found, Resolution } from "../../core/command
 import { worst } from "../../core/effect.ts";
 import type { Call, InFlight } from "../../core/event.ts";
 import { type Fault, type FaultCode, fault } from "../../core/fault.ts";
+import type { Policy } from "../../core/guard.ts";
 import type { GateId, StepId } from "../../core/id.ts";
 import type { Json } from "../../core/json.ts";
 import type { Plan, PlanStep } from "../../core/plan.ts";
@@ -42,16 +43,18 @@ export function proposes(step: PlanStep): Telling {
 export const closes: Telling = ({ now }) => ({ type: "close", now });
 
 export interface StartWish extends Partial<Omit<Proposal, "tool">> {
+  readonly policy?: Policy | null;
   readonly tool?: ToolFacts | null;
   readonly inFlight?: readonly string[];
 }
 
-export function starts(id: string, { inFlight = [], ...wish }: StartWish = {}): Telling {
+export function starts(id: string, { inFlight = [], policy = null, ...wish }: StartWish = {}): Telling {
   return (told) => {
     const proposal = { ...proposalOf(told, id, wish.tool), ...wish } as Proposal;
     const ledger = wish.ledger === undefined && proposal.call?.key != null ? told.ledger(proposal.call.key) : null;
     const known = wish.ledger === undefined ? { ...proposal, ledger } : proposal;
-    return { type: "start", now: told.now, step_id: id as StepId, proposal: known, in_flight: ids(...inFlight) };
+    const asked = { step_id: id as StepId, proposal: known, policy, in_flight: ids(...inFlight) };
+    return { type: "start", now: told.now, ...asked };
   };
 }
 

@@ -1,0 +1,153 @@
+import type { Expression } from "../core/expression.ts";
+import type { Fields } from "../core/fields.ts";
+import type { Json } from "../core/json.ts";
+import { parsePointer } from "../core/pointer.ts";
+import { Zone } from "../core/zone.ts";
+import type { Reader } from "./reader.ts";
+import type { Clause, Rule, Said } from "./rule.ts";
+import { approval } from "./rules/approval.ts";
+import { condition } from "./rules/condition.ts";
+import { deny } from "./rules/deny.ts";
+import { flow } from "./rules/flow.ts";
+import { type Demanded, parameter } from "./rules/parameter.ts";
+import { weekdays, window } from "./rules/window.ts";
+import { Selector } from "./selector.ts";
+
+const ruleKinds = ["allow", "deny", "parameter", "require", "approval", "window", "flow"] as const;
+
+const ID = { pattern: /^[A-Za-z0-9][\w.-]{0,63}$/, form: "1 to 64 letters, digits, dots, dashes or underscores" };
+const REASON = { pattern: /^[^\p{Cc}\p{Cs}]{1,500}$/u, form: "one line of at most 500 characters" };
+const CLOCK = { pattern: /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, form: "a time of the day, such as 09:00" };
+const common = ["id", "kind", "on", "when", "reason"];
+
+/** What a kind of rule has to say beside what all have, and how that becomes a clause; null: something is wrong with it. */
+type Kind = (fields: Fields, reader: Reader, reason: string | null) => Clause | null;
+
+const kinds: Readonly<Record<(typeof ruleKinds)[number], { readonly fields: readonly string[]; readonly read: Kind }>> =
+  {
+    allow: { fields: [], read: () => () => null },
+    deny: { fields: [], read: (_fields, _reader, reason) => deny(reason) },
+    parameter: { fields: ["path", "must", "must_not"], read: readParameter },
+    require: { fields: ["expression"], read: readCondition },
+    approval: {
+      fields: ["role"],
+      read: (fields, reader, reason) => approval(reader.role(fields, "role"), reason),
+    },
+    window: { fields: ["days", "from", "to", "zone", "outside", "role"], read: readWindow },
+    flow: { fields: ["after", "answer", "role"], read: readFlow },
+  };
+
+/** Reads one rule of a document. Null: something is wrong, and the reasons say what. */
+export function readRule(fields: Fields, reader: Reader, prefix: string): Rule | null {
+  const kind = fields.choice("kind", ruleKinds, null);
+  const id = fields.text("id", ID, null);
+  const reason = fields.text("reason", REASON, null);
+  if (kind === null) fields.fault("kind", `is what the rule does: ${ruleKinds.join(", ")}`);
+  if (id === null) fields.fault("id", "is what the record calls the rule");
+  const on = new Selector(reader.inner(fields, "on") ?? reader.empty, reader);
+  const when = reader.expression(fields, "when");
+  if (kind === null || id === null) return null;
+  const { fields: own, read } = kinds[kind];
+  fields.onlyKnown([...common, ...own]);
+  const clause = read(fields, reader, reason);
+  return clause && { id: `${prefix}/${id}`, role: kind === "allow" ? "permits" : "objects", on, when, clause };
+}
+
+function readCondition(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+  const expression = reader.expression(fields, "expression");
+  if (fields.value("expression") === undefined) fields.fault("expression", "is what has to hold");
+  return expression && condition(expression, reason);
+}
+
+function readParameter(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+  const path = fields.value("path");
+  const isPath = typeof path === "string" && parsePointer(path) !== null;
+  if (!isPath) fields.fault("path", "must be a JSON pointer into the input, such as /amount");
+  const [must, mustNot] = [reader.inner(fields, "must"), reader.inner(fields, "must_not")];
+  if ((must === null) === (mustNot === null))
+    fields.fault("must", "say either what must be or, in must_not, what must not");
+  const said = must ?? mustNot;
+  const demanded = said && readDemanded(said, reader);
+  return isPath && demanded ? parameter(path, demanded, must !== null, reason) : null;
+}
+
+const demands = ["equals", "in", "contains", "matches", "at_most", "at_least", "exists"] as const;
+
+function readDemanded(fields: Fields, reader: Reader): Demanded | null {
+  fields.onlyKnown(demands);
+  const said = demands.filter((name) => fields.value(name) !== undefined);
+  const [name] = said;
+  if (name === undefined || said.length > 1) {
+    fields.fault("", `must be one of ${demands.join(", ")}`);
+    return null;
+  }
+  return readOneDemand(name, fields.value(name) as Json, fields, reader);
+}
+
+function readOneDemand(name: (typeof demands)[number], value: Json, fields: Fields, reader: Reader): Demanded | null {
+  const wrong = (must: string): null => {
+    fields.fault(name, must);
+    return null;
+  };
+  switch (name) {
+    case "equals":
+      return { is: name, value };
+    case "contains": {
+      const text = typeof value === "string" ? about(fields, reader, name, value) : null;
+      return { is: name, value, text };
+    }
+    case "exists":
+      return value === true ? { is: name } : wrong("must be true; write must_not for what must not be there");
+    case "in":
+      return Array.isArray(value) ? { is: name, values: value } : wrong("must be a list of values");
+    case "matches": {
+      if (typeof value !== "string") return wrong("must be a pattern, as text");
+      const text = about(fields, reader, name, value);
+      return text && { is: name, pattern: value, text };
+    }
+    case "at_most":
+    case "at_least":
+      return typeof value === "number" ? { is: name, value } : wrong("must be a number");
+  }
+}
+
+/** What is asked of a text is asked in the language of expressions, where it cannot take long. */
+function about(fields: Fields, reader: Reader, name: "contains" | "matches", text: string): Expression | null {
+  return reader.read(fields, name, `value.${name}(${JSON.stringify(text)})`, ["value"]);
+}
+
+function readWindow(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+  const days = reader.choices(fields, "days", weekdays) ?? weekdays;
+  const [from, to] = [fields.text("from", CLOCK, null), fields.text("to", CLOCK, null)];
+  for (const [name, value] of Object.entries({ from, to }))
+    if (value === null) fields.fault(name, "is when it opens or closes, such as 09:00");
+  if (from !== null && from === to) fields.fault("to", "must be another time than from");
+  const name = fields.value("zone") ?? "UTC";
+  const zone = typeof name === "string" ? Zone.of(name) : null;
+  if (zone === null) fields.fault("zone", "must be the IANA name of a time zone, such as Europe/Berlin");
+  const outside = fields.choice("outside", ["refuse", "hold"], "refuse");
+  const role = reader.role(fields, "role");
+  if (from === null || to === null || from === to || zone === null) return null;
+  return window({ days, from: minutesOf(from), to: minutesOf(to), zone }, outside, role, reason);
+}
+
+function minutesOf(clock: string): number {
+  const [hours, minutes] = clock.split(":").map(Number) as [number, number];
+  return hours * 60 + minutes;
+}
+
+function readFlow(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+  const answer = fields.choice("answer", ["refuse", "hold"], "hold");
+  const role = reader.role(fields, "role");
+  const after = reader.inner(fields, "after");
+  after?.onlyKnown(["tags", "tools"]);
+  const tags = after && reader.words(after, "tags");
+  const tools = after && reader.globs(after, "tools");
+  if (tags === null && tools === null) {
+    fields.fault("after", "is what the run has touched before: tags, tools or both");
+    return null;
+  }
+  const why = reason ?? "the run has touched what this must not follow without a person's yes";
+  const said: Said = answer === "refuse" ? { says: "refuse", reason: why } : { says: "hold", role, reason: why };
+  return flow({ tags: tags ?? [], tools }, said);
+}

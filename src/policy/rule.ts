@@ -1,0 +1,23 @@
+import type { Expression } from "../core/expression.ts";
+import type { Case } from "./case.ts";
+import type { Selector } from "./selector.ts";
+
+/** What a rule has against a call: it must not be, or a person has to say yes. */
+export type Said =
+  | { readonly says: "refuse"; readonly reason: string }
+  | { readonly says: "hold"; readonly reason: string; readonly role: string | null };
+
+/** What makes a rule of its kind: it looks at a call that the rule is for. Null: it has nothing against it. */
+export type Clause = (call: Case) => Said | null;
+
+/** One rule of a policy, read. */
+export interface Rule {
+  /** Layer, document and rule: what the record calls it. */
+  readonly id: string;
+  /** permits: a call that no such rule of its document is for is refused. objects: its clause has the word. */
+  readonly role: "permits" | "objects";
+  readonly on: Selector;
+  /** Only where this holds; null: always. */
+  readonly when: Expression | null;
+  readonly clause: Clause;
+}
