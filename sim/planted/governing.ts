@@ -43,8 +43,8 @@ export const governing: readonly Planted[] = [
   {
     name: "an act is done without a person in a gated run",
     file: "policy/mode-allows.js",
-    find: "if (proposal.trusted)",
-    replace: 'if (proposal.trusted || step.cause?.by === "errand")',
+    find: "return isTrusted(admission) ? ALLOW : hold(",
+    replace: 'return isTrusted(admission) || step.cause?.by === "errand" ? ALLOW : hold(',
   },
   {
     name: "the same request key with another plan gets the old run",
@@ -205,8 +205,8 @@ export const governing: readonly Planted[] = [
   {
     name: "a draft acts",
     file: "policy/mode-allows.js",
-    find: "switch (run.mode) {",
-    replace: 'switch (run.mode === "draft_only" ? "auto_exec" : run.mode) {',
+    find: "switch (mode) {",
+    replace: 'switch (mode === "draft_only" ? "auto_exec" : mode) {',
   },
   {
     name: "a precondition is not looked at",

@@ -1,6 +1,6 @@
+import type { Basis } from "./basis.ts";
 import type { Mode, World } from "./effect.ts";
 import type {
-  Basis,
   BoxVersion,
   Cause,
   InFlight,

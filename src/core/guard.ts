@@ -1,5 +1,6 @@
+import type { Basis, Objection } from "./basis.ts";
 import type { Effect, Mode } from "./effect.ts";
-import type { Basis, Demand, Objection } from "./event.ts";
+import type { Demand } from "./event.ts";
 import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
 import { isPlainObject } from "./plain-object.ts";

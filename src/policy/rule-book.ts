@@ -1,5 +1,5 @@
+import type { Basis, Objection } from "../core/basis.ts";
 import { type Mode, strictest } from "../core/effect.ts";
-import type { Basis, Objection } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import { type Admission, ALLOW, type Hold, type Policy, stricter, type Verdict } from "../core/guard.ts";
 import type { ToolFacts } from "../core/proposal.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ledgerFact, plan, readPage, sendMail, step } from "../../testing/given/cast.ts";
 import { accepts, answers, approves, does, fails, starts } from "../../testing/given/moves.ts";
 import { given } from "../../testing/given.ts";
-import type { Basis } from "../event.ts";
+import type { Basis } from "../basis.ts";
 import { fault } from "../fault.ts";
 import type { Policy, Verdict } from "../guard.ts";
 

@@ -150,6 +150,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
   // What nearly every step has, and then what few have: laid over each other, nobody could tell what the object will look like.
   const event: Draft = { type: "step.succeeded", output: ending.output, world, at: now, step_id, attempt, started_at };
   if (isDerived(grant)) event.input = proposal.input;
+  if (grant.basis !== null && !grant.recorded) event.basis = grant.basis;
   Object.assign(event, spending(run, step, command));
   if (ledger !== undefined) event.ledger = ledger;
   if (notices.length > 0) event.notices = notices;

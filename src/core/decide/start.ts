@@ -1,8 +1,9 @@
 import { assert } from "../assert.ts";
+import type { Basis } from "../basis.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Basis, Call, Demand, Duplicate, Event, Parking } from "../event.ts";
+import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
