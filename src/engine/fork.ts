@@ -67,7 +67,7 @@ export async function fork(
     forked,
     inherited: inheritedBy(plan, then),
   });
-  await holds.takeUp(tenant, id, queue, mailbox.loaded);
+  await holds.fellDue(tenant, id, queue, mailbox.loaded);
   return { id, attached: false };
 }
 

@@ -118,7 +118,7 @@ export class Handle implements RunHandle {
     if (held !== undefined) return held.rest();
     const { run } = await load(this.#ports.store, tenant, this.run_id);
     if (statusOf(run) !== "running") return resultOf(run);
-    if (!this.#holds.takes(run.queue)) return null;
+    if (!this.#holds.claimsAtOnce(run.queue)) return null;
     return (await this.#holds.take(tenant, this.run_id))?.rest() ?? null;
   }
 }

@@ -172,6 +172,7 @@ export class HeldRun implements Listener {
 
   /** What an event asks of whoever holds the run, beyond what is ready. */
   #follow(event: Event): void {
+    if ("notices" in event) this.#deliveries.deliver(event.notices);
     switch (event.type) {
       case "step.failed":
       case "step.parked":
@@ -182,18 +183,10 @@ export class HeldRun implements Listener {
         if (step !== undefined && step.standing.state !== "ready") this.#attend(step);
         break;
       }
-      case "step.succeeded":
-        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
-        break;
-      case "run.ended":
-      case "run.poisoned":
-        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
-        break;
       case "run.resumed":
         this.#attendAll(); // What was parked is not among what has just become ready.
         break;
       case "cancel.requested":
-        if (event.notices !== undefined) this.#deliveries.deliver(event.notices);
         this.#handlers.abortAll((step_id) =>
           fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`),
         );

@@ -79,13 +79,13 @@ export class Holds {
   }
 
   /** Whether a run of this queue is claimed at once, and not in turn. */
-  takes(queue: string): boolean {
+  claimsAtOnce(queue: string): boolean {
     return this.works && this.#ports.leases.takesAtOnce(queue);
   }
 
-  /** Takes a run up that has something to do now; or, where that is not for us to say, sees whose turn it is. */
-  async takeUp(tenant: Tenant, run: RunId, queue: string, loaded?: Loaded): Promise<HeldRun | null> {
-    if (this.takes(queue)) return this.take(tenant, run, loaded);
+  /** A run has something to do now: it is claimed, or, where that is not for us to say, those whose turn it is are. */
+  async fellDue(tenant: Tenant, run: RunId, queue: string, loaded?: Loaded): Promise<HeldRun | null> {
+    if (this.claimsAtOnce(queue)) return this.take(tenant, run, loaded);
     if (this.works && this.#ports.leases.serves(queue)) this.#wanted();
     return null;
   }
@@ -147,7 +147,7 @@ export class Holds {
       const name = nameOf(claim.tenant, claim.run);
       // A claim under way is a later one than this, or it would not have been given; what is held was claimed before this.
       if (this.#taking.has(name)) continue;
-      const taking = this.#takeUp(name, claim);
+      const taking = this.#holdLoaded(name, claim);
       this.#taking.set(name, taking);
       try {
         if ((await taking) !== null) taken += 1;
@@ -159,7 +159,7 @@ export class Holds {
     return taken > 0;
   }
 
-  async #takeUp(name: string, claim: Claim): Promise<HeldRun | null> {
+  async #holdLoaded(name: string, claim: Claim): Promise<HeldRun | null> {
     try {
       return this.hold(claim, await load(this.#ports.store, claim.tenant, claim.run));
     } finally {
@@ -173,7 +173,7 @@ export class Holds {
     const held = this.get(tenant, run);
     const decision = (held && (await askHeld(held, make))) ?? (await this.#askStore(tenant, run, make));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
-    if (held === undefined && this.#isDue(decision.after)) await this.takeUp(tenant, run, decision.after.queue);
+    if (held === undefined && this.#isDue(decision.after)) await this.fellDue(tenant, run, decision.after.queue);
     this.changed();
     return decision;
   }
@@ -254,7 +254,7 @@ export class Holds {
   /** Where there are limits, somebody may have waited for this one to go. */
   #makeRoom({ claim, run: { queue } }: HeldRun): void {
     void this.#release(claim).then(() => {
-      if (this.works && !this.takes(queue)) this.#wanted();
+      if (this.works && !this.claimsAtOnce(queue)) this.#wanted();
     });
   }
 

@@ -70,13 +70,13 @@ export async function submit(
   });
   // Nobody else knows the id yet, so the claim can share the transaction that accepts the run.
   const claiming =
-    holds.takes(queue) && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
+    holds.claimsAtOnce(queue) && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
   const attached = await attachment(ports, principal, request, accepting);
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
   const claim = await claiming;
   if (claim?.epoch === 1) holds.hold(claim, mailbox.loaded);
-  else await holds.takeUp(principal.tenant, id, queue, mailbox.loaded);
+  else await holds.fellDue(principal.tenant, id, queue, mailbox.loaded);
   return { id, attached: false };
 }
 
@@ -96,7 +96,7 @@ export async function submitFor(ports: Ports, holds: Holds, parent: Parent, want
   ports.failpoint("accept.before");
   await mailbox.ask({ ...inheritedBy(ports, parent, run, id), plan, context, tools: pinsOf(ports, plan) });
   ports.failpoint("accept.after");
-  if (mailbox.run.ended === null) await holds.takeUp(tenant, id, queue, mailbox.loaded);
+  if (mailbox.run.ended === null) await holds.fellDue(tenant, id, queue, mailbox.loaded);
   return mailbox.run;
 }
 
