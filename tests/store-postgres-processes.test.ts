@@ -33,21 +33,14 @@ describe("processes that share a Postgres", () => {
   it("hear of each other's commands, and not of their own", async () => {
     await made.empty();
     const [one, two] = [await opened(), await opened()];
-    const hints = { one: 0, two: 0 };
-    const heard = new Promise<void>((resolve) => {
-      two.watch(() => {
-        hints.two += 1;
-        if (hints.two === 2) resolve(); // The first says that it listens.
-      });
-    });
-    one.watch(() => {
-      hints.one += 1;
-    });
-    await listening(2);
-    const before = hints.one;
+    // The first hint says that it listens; the server knows so a little before.
+    const [first, second] = [hintsOf(one), hintsOf(two)];
+    await Promise.all([first.heard(1), second.heard(1)]);
     await landed(one, { epoch: null });
-    await heard;
-    assert.equal(hints.one, before);
+    await second.heard(2);
+    assert.equal(first.count(), 1);
+    await landed(two, { at: 1, epoch: null });
+    await first.heard(2);
   });
 
   it("are told at once of the first of many writes, and of the others together", async () => {
@@ -65,34 +58,42 @@ describe("processes that share a Postgres", () => {
     assert.equal(new Set(told).size, 1);
   });
 
+  /** How many hints a store has had. */
+  function hintsOf(store: Store): { count(): number; heard(wanted: number): Promise<void> } {
+    let count = 0;
+    let tell = () => {};
+    store.watch(() => {
+      count += 1;
+      tell();
+    });
+    const heard = async (wanted: number): Promise<void> => {
+      while (count < wanted)
+        await new Promise<void>((resolve) => {
+          tell = resolve;
+        });
+    };
+    return { count: () => count, heard };
+  }
+
   it("listen again after the connection broke, and take that for a hint", async () => {
     const clock = fakeClock();
     const store = await opened({ timers: clock });
-    let tell = () => {};
-    const hint = () =>
-      new Promise<void>((resolve) => {
-        tell = resolve;
-      });
-    const listens = hint();
-    store.watch(() => tell());
-    await listens;
-    const again = hint();
+    const hints = hintsOf(store);
+    await hints.heard(1);
     await made.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen writ' and datname = current_database()",
     );
-    for (;;) if ((await listeners()) === 0) break;
-    clock.advance(60_000);
-    await again;
+    // The server has let go of it a little before the process notices, and only then is there something to wait for.
+    while (hints.count() < 2) {
+      await listeners();
+      clock.advance(60_000);
+    }
   });
 
   async function listeners(): Promise<number> {
     const found =
       "select count(*)::integer from pg_stat_activity where query = 'listen writ' and state = 'idle' and datname = current_database()";
     return (await made.query<[number]>(found))[0]?.[0] ?? 0;
-  }
-
-  async function listening(wanted: number): Promise<void> {
-    while ((await listeners()) < wanted);
   }
 
   it("claim every due run once, however many ask at once", async () => {
