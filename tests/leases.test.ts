@@ -14,7 +14,7 @@ import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
 import { fakeClock } from "../src/testing/clock.ts";
 import { manualTimers } from "../src/testing/timers.ts";
 import { database } from "./postgres/database.ts";
-import { actor, faultOf, hang } from "./scenarios/cast.ts";
+import { actor, faultOf, hang, journalOf } from "./scenarios/cast.ts";
 import { bot } from "./scenarios/stage.ts";
 
 const made = database();
@@ -217,5 +217,41 @@ describe("a wall clock that is set", () => {
     const run = await one.submit({ steps }, { principal: bot });
     expect((await run.finished()).status).toBe("completed");
     expect(look.calls).toHaveLength(ids.length);
+  });
+});
+
+describe("machines whose wall clocks are hours apart", () => {
+  it("agree on Postgres when something happened, is due, expires or is taken: the server's time is the only one", async () => {
+    await made.empty();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    onTestFinished(() => void vi.useRealTimers());
+    const serverNow = async () => Number((await made.query<[string]>("select writ.now_ms()"))[0]?.[0]);
+    const began = await serverNow();
+    const hours = (count: number) => vi.setSystemTime(began + count * 3_600_000);
+    const send = actor("send", () => ({}));
+    const store = () => postgres(made.url);
+    const open = () => createEngine({ store: store(), tools: [send.tool], limits: { gateMs: 1_800_000 } });
+    hours(6);
+    const ahead = await open();
+    const steps = [
+      { step_id: "w", kind: "wait", payload: { ms: 300 } },
+      { step_id: "a", name: "send", depends_on: ["w"] },
+    ];
+    const run = await ahead.submit({ steps }, { principal: bot });
+    for (let held = await run.result(); held.gates.length === 0; ) held = await run.result();
+    hours(-6);
+    const behind = await open();
+    onTestFinished(async () => void (await Promise.all([ahead.close(), behind.close()])));
+    const [gate] = (await (await behind.run(run.run_id, { principal: bot })).result()).gates;
+    await behind.approve(gate?.gate_id ?? "", { principal: { ...bot, id: "ana", kind: "person" } });
+    expect((await run.finished()).status).toBe("completed");
+    const events = await journalOf(run);
+    const ended = await serverNow();
+    expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).toSorted((left, right) => left - right));
+    for (const { at, type } of events)
+      expect([type, at >= began - 1000, at <= ended + 1000]).toEqual([type, true, true]);
+    const waited = events.find(({ type }) => type === "step.succeeded")?.at ?? 0;
+    expect(waited - (events[0]?.at ?? 0)).toBeGreaterThanOrEqual(300);
+    expect(send.calls).toHaveLength(1);
   });
 });
