@@ -131,7 +131,8 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
 
   it("is resumed with that run, though whoever told of its end died before that was on record", async () => {
     const stage = newStage();
-    const look = looks([says("POLICY_DENIED"), () => "seen"]);
+    const awaited = promised<void>();
+    const look = looks([(called) => awaited.promise.then(() => says("POLICY_DENIED")(called)), () => "seen"]);
     const tools = [look.tool, note().tool];
     let told = 0;
     const first = await stage.open({
@@ -140,7 +141,11 @@ describe.each(places)("a step that asks for another run, on $name", ({ newStage 
         if (point === "notice.after" && told++ === 0) void stage.crash();
       },
     });
-    const { run_id } = await first.submit(asking(child()), { principal: bot });
+    const asked = await first.submit(asking(child()), { principal: bot });
+    const { run_id } = asked;
+    // Before the end of the other: what comes before anyone waits for it is kept, and told only by the next worker.
+    while ((await asked.now()).steps.ask?.state !== "waiting") await stage.pass(100);
+    awaited.keep();
     for (let passed = 0; passed < 60 && told === 0; passed += 1) await stage.pass(500);
     expect(told).toBe(1);
     await stage.crash();
