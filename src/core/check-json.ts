@@ -102,11 +102,21 @@ export function utf8Length(text: string): number {
 /** Text that JSON writes as it is, one byte for each character: nearly all there is, and judged many times faster. */
 const plainText = /^[ !#-[\]-~]*$/;
 
+interface Around {
+  readonly value: object;
+  readonly outer: Around | null;
+}
+
+function isAround(around: Around | null, value: object): boolean {
+  for (let outer = around; outer !== null; outer = outer.outer) if (outer.value === value) return true;
+  return false;
+}
+
 class Copy {
   readonly #meter: Meter;
   readonly #tidy: boolean;
-  /** The containers around this place; never more than may lie within each other. */
-  readonly #around: object[] = [];
+  /** The container around this place, and those around it; never more than may lie within each other. */
+  #around: Around | null = null;
 
   constructor(limits: JsonLimits, tidy: boolean) {
     this.#meter = new Meter(limits);
@@ -161,14 +171,15 @@ class Copy {
 
   #container(value: object): Json {
     this.#meter.count(1, 2);
-    if (this.#around.includes(value)) {
+    if (isAround(this.#around, value)) {
       this.#meter.fault("a value cannot contain itself; send the part that is meant");
       return null;
     }
     if (!this.#meter.deeper()) return null;
-    this.#around.push(value);
+    const outer = this.#around;
+    this.#around = { value, outer };
     const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
-    this.#around.pop();
+    this.#around = outer;
     return copy;
   }
 

@@ -19,7 +19,7 @@ export function sameJson(left: Json | undefined, right: Json | undefined): boole
   }
   const keys = Object.keys(left);
   if (keys.length !== Object.keys(right).length) return false;
-  return keys.every(
-    (key) => Object.hasOwn(right, key) && sameJson((left as JsonObject)[key], (right as JsonObject)[key]),
-  );
+  for (const key of keys)
+    if (!Object.hasOwn(right, key) || !sameJson((left as JsonObject)[key], (right as JsonObject)[key])) return false;
+  return true;
 }

@@ -16,8 +16,10 @@ export interface Referrer {
 const operators = ["eq", "neq", "gt", "lt", "gte", "lte", "exists", "not_exists", "contains"] as const;
 
 export function readDependencies(step: Fields, self: Referrer): void {
+  const ids = step.list("depends_on");
+  if (ids.length === 0) return;
   const named = new Set<Json>();
-  for (const [index, id] of step.list("depends_on").entries()) {
+  for (const [index, id] of ids.entries()) {
     const path = pointerTo(pointerTo(step.path, "depends_on"), index);
     if (named.has(id)) self.roster.reasons.add(path, `${String(id)} is named twice; name it once`);
     else refer(id, path, self);
@@ -26,8 +28,10 @@ export function readDependencies(step: Fields, self: Referrer): void {
 }
 
 export function readPreconditions(step: Fields, self: Referrer): readonly Condition[] {
+  const conditions = step.list("preconditions");
+  if (conditions.length === 0) return [];
   const place = pointerTo(step.path, "preconditions");
-  return step.list("preconditions").flatMap((raw, index) => {
+  return conditions.flatMap((raw, index) => {
     const path = pointerTo(place, index);
     if (isObject(raw)) return readCondition(new Fields(raw, path, self.roster.reasons), self) ?? [];
     self.roster.reasons.add(path, "must be an object with step, path, operator and value");
@@ -55,8 +59,9 @@ export function readCondition(fields: Fields, self: Referrer): Condition | null 
 /** Where the values of a payload come from, by the place they go to. */
 export function readBindings(step: Fields, payload: JsonObject, self: Referrer): Readonly<Record<string, Binding>> {
   const raw = step.object("bindings");
-  const targets = new Set(Object.keys(raw));
-  if (targets.size === 0) return {};
+  const names = Object.keys(raw);
+  if (names.length === 0) return {};
+  const targets = new Set(names);
   const place = pointerTo(step.path, "bindings");
   const bindings: [string, Binding][] = [];
   for (const [target, source] of Object.entries(raw)) {

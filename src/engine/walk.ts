@@ -65,8 +65,8 @@ async function call(way: Way, step: Step, grant: Grant, desk: Desk | null): Prom
   const { ports, mailbox, claim } = way;
   const acts = grant.generation > 0;
   if (acts) await mark(way, grant);
-  if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return end(way, step, grant, UNCALLED);
-  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return end(way, step, grant, UNCALLED);
+  if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return void (await end(way, step, grant, UNCALLED));
+  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return void (await end(way, step, grant, UNCALLED));
   const execution = await perform(way, step, grant, desk);
   way.over(grant);
   desk?.close(execution.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
@@ -243,20 +243,43 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
 }
 
 /** Commits how a handler ended; late values come this way, too. */
-export async function end(
+export function end(
   way: Way,
   step: Step,
   grant: Grant,
-  { ending, cost, errands, notices, heartbeat }: Execution,
+  execution: Execution,
   desk: Desk | null = null,
-): Promise<void> {
+): Promise<unknown> {
+  const ended = { execution, desk, confirmed: false };
+  const undone = step.cause?.by === "undo" && hasSucceeded(execution);
+  return undone && way.ports.toolbox.facts(step.spec.name)?.verifies
+    ? endUndo(way, step, grant, ended)
+    : commit(way, step, grant, ended);
+}
+
+/** Whether the act is gone is for the world to say. */
+async function endUndo(way: Way, step: Step, grant: Grant, ended: Ended): Promise<unknown> {
+  const { sighting } = await look(way.ports, way.mailbox.run, step);
+  return commit(way, step, grant, { ...ended, confirmed: sighting.saw === "happened" });
+}
+
+interface Ended {
+  readonly execution: Execution;
+  readonly desk: Desk | null;
+  readonly confirmed: boolean;
+}
+
+function hasSucceeded({ ending }: Execution): boolean {
+  return ending.how === "value" && ending.flaw === null;
+}
+
+function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed }: Ended): Promise<Decision> {
   const { ports, mailbox } = way;
+  const { ending, cost, errands, notices, heartbeat } = execution;
   const facts = ports.toolbox.facts(step.spec.name);
   assert(facts !== null, "an unknown tool is never run");
-  const succeeded = ending.how === "value" && ending.flaw === null;
+  const succeeded = hasSucceeded(execution);
   const acts = worst(step.spec.effect, facts.effect) === "acts";
-  const undone = step.cause?.by === "undo" && succeeded && facts.verifies;
-  const confirmed = undone && (await look(ports, mailbox.run, step)).sighting.saw === "happened";
   const ended: Ask<"end"> = {
     type: "end",
     now: ports.clock.now(),
@@ -274,7 +297,7 @@ export async function end(
     in_flight: succeeded ? NONE : way.inFlight(),
     confirmed,
   };
-  await mailbox.ask(desk === null || !succeeded ? ended : maybeFailing(way, ended));
+  return mailbox.ask(desk === null || !succeeded ? ended : maybeFailing(way, ended));
 }
 
 /** What state makes of it is not known yet: it may fail, and end the plan for all but those in flight then. */
