@@ -1,4 +1,5 @@
 import { auditSpeed } from "./audit.ts";
+import { guardChain } from "./guards.ts";
 import { allDone } from "./left-store.ts";
 import { flatness, weight } from "./long-run.ts";
 import type { Measurement } from "./measurement.ts";
@@ -59,6 +60,7 @@ export function allMeasurements(): readonly Measurement[] {
       { ...oneByOne, effects: mixed, durability: "power" },
       null,
     ),
+    guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memory("rss.sqlite"),
     startUp("startup.sqlite", store),

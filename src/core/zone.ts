@@ -1,9 +1,14 @@
 import { DAY_MS, dayNumber } from "./day.ts";
 
+/** No clock is put forward or back within a quarter of an hour. */
+const QUARTER_MS = 15 * 60_000;
+
 /** A time zone by its IANA name. */
 export class Zone {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
+  /** What was asked for last. Working it out takes longer than all else that a window of a policy takes. */
+  #latest: { readonly quarter: number; readonly offset: number } | null = null;
 
   private constructor(name: string, format: Intl.DateTimeFormat) {
     this.name = name;
@@ -38,7 +43,9 @@ export class Zone {
 
   /** The day that the calendar on the wall shows, and the minute of it that the clock shows. */
   shownAt(at: number): { readonly day: number; readonly minute: number } {
-    const shown = at + this.#offset(at);
+    const quarter = Math.floor(at / QUARTER_MS);
+    if (this.#latest?.quarter !== quarter) this.#latest = { quarter, offset: this.#offset(at) };
+    const shown = at + this.#latest.offset;
     const day = Math.floor(shown / DAY_MS);
     return { day, minute: Math.floor((shown - day * DAY_MS) / 60_000) };
   }
