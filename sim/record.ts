@@ -6,6 +6,7 @@ import { rowsOf } from "../src/core/rows-of.ts";
 import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
 import type { Claim, Entry, Put, SealedEvent } from "../src/core/store.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
+import { bodyText } from "./body.ts";
 import { SECRET } from "./cast.ts";
 import { judgeActs } from "./laws/acts.ts";
 import { judgeAnswer } from "./laws/answers.ts";
@@ -332,10 +333,9 @@ function samePut(left: Put, right: Put): boolean {
   return left.table === right.table && left.key === right.key && left.was === right.was && left.row === right.row;
 }
 
-/** An event as its bytes have it; where they are too many, they are kept beside the journal. */
+/** An event as its bytes have it. */
 function read({ tables, violate }: Scene, tenant: Tenant, { type, at, body }: SealedEvent): Event {
-  const named = body.startsWith('{"$blob":') ? (JSON.parse(body) as { readonly $blob: string }).$blob : null;
-  const text = named === null ? body : Buffer.from(tables.blobs.get(tenant, named) ?? []).toString("utf8");
+  const text = bodyText(tables, tenant, body);
   if (text.includes(SECRET)) violate(`I15: a secret of ${tenant} is on record in ${type}`);
   return { type, at, ...JSON.parse(text) } as Event;
 }

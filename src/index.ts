@@ -1,3 +1,4 @@
+export type { Budget, Estimate, Rate } from "./core/budget.ts";
 export { type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
 export { attenuated, type Capability } from "./core/principal.ts";

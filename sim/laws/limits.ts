@@ -1,6 +1,7 @@
 import type { Charged, Event } from "../../src/core/event.ts";
 import type { RunId, StepId, Tenant } from "../../src/core/id.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
+import { bodyText } from "../body.ts";
 import { EXPECTED_USD } from "../limits.ts";
 import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
@@ -106,8 +107,10 @@ interface Attempt {
 function attemptOf(scene: Scene, tenant: Tenant, run: RunId, step: StepId, upTo: number): Attempt | null {
   let attempt: { reserved: readonly Charged[]; charged: Charged[]; told: number } | null = null;
   for (const { type, body } of (scene.tables.events.get(tenant, run) ?? []).slice(0, upTo)) {
-    if (!body?.includes(`"${step}"`) || !type.startsWith("step.")) continue;
-    const { step_id, charges = [], cost } = JSON.parse(body) as Told;
+    if (body === null || !type.startsWith("step.")) continue;
+    const text = bodyText(scene.tables, tenant, body);
+    if (!text.includes(`"${step}"`)) continue;
+    const { step_id, charges = [], cost } = JSON.parse(text) as Told;
     if (step_id !== step) continue;
     if (type === "step.started" && charges.length > 0) attempt = { reserved: charges, charged: [], told: 0 };
     else if (type === "step.started" || attempt === null) continue;

@@ -1,6 +1,7 @@
 import { effects, modes } from "../core/effect.ts";
 import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
+import { allowanceProblems } from "../engine/allowance-problems.ts";
 import { defaultLimits } from "../engine/ports.ts";
 
 /** What each field of a config must be, in words; null when it is. */
@@ -13,6 +14,9 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   tools: toolsProblem,
   principal: principalProblem,
   tenants: tenantsProblem,
+  budgets: (value) => first(allowanceProblems({ budgets: value }, "")),
+  rates: (value) => first(allowanceProblems({ rates: value }, "")),
+  zone: (value) => first(allowanceProblems({ zone: value }, "")),
   guards: (value) => when(Array.isArray(value), "a list of guards"),
   strictPlans: (value) => when(typeof value === "boolean", "true or false"),
   durability: (value) => when(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),
@@ -52,14 +56,22 @@ function tenantsProblem(value: unknown): string | null {
   if (!isPlainObject(value)) return "an object with the settings of each tenant";
   for (const [tenant, settings] of Object.entries(value)) {
     if (!isPlainObject(settings)) return `an object with the settings of each tenant; ${tenant} has none`;
-    const { mode, trust, ...others } = settings;
+    const { mode, trust, budgets: _budgets, rates: _rates, zone: _zone, ...others } = settings;
     const [other] = Object.keys(others);
-    if (other !== undefined) return `valid: ${unknownField(`${tenant}.`, other, ["mode", "trust"])}`;
+    if (other !== undefined) return `valid: ${unknownField(`${tenant}.`, other, tenantFields)}`;
+    const limited = first(allowanceProblems(settings, `${tenant}.`));
+    if (limited !== null) return limited;
     if (mode !== undefined && !isOneOf(mode, modes)) return `valid: ${tenant}.mode is one of ${modes.join(", ")}`;
     const names = trust === undefined || (Array.isArray(trust) && trust.every(isText));
     if (!names) return `valid: ${tenant}.trust is a list of names of tools`;
   }
   return null;
+}
+
+const tenantFields = ["mode", "trust", "budgets", "rates", "zone"];
+
+function first([problem]: readonly string[]): string | null {
+  return problem === undefined ? null : `valid: ${problem}`;
 }
 
 function limitsProblem(value: unknown): string | null {

@@ -15,7 +15,10 @@ export const configName = "writ.config.mjs";
 
 /** What `writ.config.mjs` exports by default: what `createEngine` takes, with the store as a path if you like. */
 interface Config
-  extends Pick<EngineOptions, "tenants" | "guards" | "strictPlans" | "durability" | "limits" | "onNotice"> {
+  extends Pick<
+    EngineOptions,
+    "tenants" | "budgets" | "rates" | "zone" | "guards" | "strictPlans" | "durability" | "limits" | "onNotice"
+  > {
   /** A path, from where the config is; a Postgres URL; or an open store, or the promise of one. */
   readonly store?: string | Store | Promise<Store>;
   readonly tools?: readonly Tool[];

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { budgetCommand } from "./commands/budget.ts";
 import { checkCommand } from "./commands/check.ts";
 import { crashtestCommand } from "./commands/crashtest.ts";
 import { crashtestVictimCommand } from "./commands/crashtest-victim.ts";
@@ -65,6 +66,7 @@ const commands = [
   crashtestCommand,
   auditCommand,
   costCommand,
+  budgetCommand,
   retainCommand,
   migrateCommand,
   initCommand,

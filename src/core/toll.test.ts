@@ -19,10 +19,10 @@ const asks = (budgets: readonly Budget[], estimate: object | null = { usd_micros
 
 describe("what a budget asks of a call", () => {
   it("is what the call is expected to spend, from the tally of its window", () => {
-    const until = Date.UTC(2026, 2, 15);
+    const window = { name: "2026-03-14", from: Date.UTC(2026, 2, 14), until: Date.UTC(2026, 2, 15) };
     const tally = "budget/usd_micros/user-day/2026-03-14/robin";
     const limit = budget();
-    const toll = { of: "budget", limit, unit: "usd_micros", amount: 7, most: 100, tally, until, used: null };
+    const toll = { of: "budget", limit, unit: "usd_micros", amount: 7, most: 100, tally, window, used: null };
     expect(asks([limit])).toEqual([toll]);
   });
 
@@ -92,10 +92,10 @@ describe("what a budget asks of a call", () => {
 describe("what a rate asks of a call", () => {
   it("is one of the calls of its window, whatever the call costs", () => {
     const rate = { calls: 5, per: "tenant-minute", tool: "mail.send" } as const;
-    const until = noon + 60_000;
+    const window = { name: "2026-03-14T12:00", from: noon, until: noon + 60_000 };
     const tally = "rate/calls:mail.send/tenant-minute/2026-03-14T12:00";
     expect(tollsOf(allowance({ rates: [rate] }), run, { tool: "mail.send", estimate: {} }, noon)).toEqual([
-      { of: "rate", limit: rate, unit: "calls", amount: 1, most: 5, tally, until, used: null },
+      { of: "rate", limit: rate, unit: "calls", amount: 1, most: 5, tally, window, used: null },
     ]);
     expect(tollsOf(allowance({ rates: [rate] }), run, { tool: "other", estimate: {} }, noon)).toEqual([]);
   });

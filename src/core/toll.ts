@@ -2,20 +2,23 @@ import type { Allowance, Budget, Estimate, Rate, Unit } from "./budget.ts";
 import type { Instant } from "./id.ts";
 import { projectOf, type Run } from "./run.ts";
 import { type Span, type Window, windowAt } from "./window.ts";
-import type { Zone } from "./zone.ts";
 
-/** What one limit asks of one call before it runs. */
-export interface Toll {
+/** A limit, and where it is counted for someone at a moment. */
+export interface Counted {
   readonly of: "budget" | "rate";
   readonly limit: Budget | Rate;
   readonly unit: Unit;
-  /** What is reserved. 0: nothing is expected, and nothing is refused; what is spent all the same is counted. */
-  readonly amount: number;
   readonly most: number;
   /** Null: the limit is for each call by itself, and nothing is added up. */
   readonly tally: string | null;
-  /** When it counts anew; null: never. */
-  readonly until: Instant | null;
+  /** Null: it never counts anew. */
+  readonly window: Window | null;
+}
+
+/** What one limit asks of one call before it runs. */
+export interface Toll extends Counted {
+  /** What is reserved. 0: nothing is expected, and nothing is refused; what is spent all the same is counted. */
+  readonly amount: number;
   /** What the tally had come to when it was looked at; null: nobody looked. */
   readonly used: number | null;
 }
@@ -27,21 +30,37 @@ interface Fare {
   readonly estimate: Estimate | null;
 }
 
-/** What each limit that a call falls under asks of it. Of two on the same tally the tighter one stands. */
-export function tollsOf({ budgets, rates, zone }: Allowance, run: Run, fare: Fare, now: Instant): readonly Toll[] {
-  const tolls = new Map<string, Toll>();
-  const add = (toll: Toll) => {
-    const name = toll.tally ?? `call/${toll.unit}`;
-    const other = tolls.get(name);
-    if (other === undefined || toll.most < other.most) tolls.set(name, toll);
-  };
-  for (const budget of budgets) if (isMeant(budget, fare)) add(budgetToll(budget, run, fare, now, zone));
-  for (const rate of rates) if (isMeant(rate, fare)) add(rateToll(rate, run, now, zone));
-  return [...tolls.values()];
+/** Who pays. */
+export type Payer = Pick<Run, "origin" | "project"> & { readonly principal: Pick<Run["principal"], "id"> };
+
+/** Every limit that someone is under, with what it is counted in. */
+export function limitsOn({ budgets, rates, zone }: Allowance, who: Payer, now: Instant): readonly Counted[] {
+  return [
+    ...budgets.map((limit): Counted => {
+      const { unit, per, limit: most } = limit;
+      const window = per === "call" || per === "run" ? null : windowAt(spanOf(per), now, zone);
+      const tally = per === "call" ? null : tallyOf("budget", limit, who, window);
+      return { of: "budget", limit, unit, most, tally, window };
+    }),
+    ...rates.map((limit): Counted => {
+      const window = windowAt(spanOf(limit.per), now, zone);
+      const tally = tallyOf("rate", { unit: "calls", ...limit }, who, window);
+      return { of: "rate", limit, unit: "calls", most: limit.calls, tally, window };
+    }),
+  ];
 }
 
-function isMeant({ tool }: Budget | Rate, fare: Fare): boolean {
-  return tool === undefined || tool === fare.tool;
+/** What each limit that a call falls under asks of it. Of two on the same tally the tighter one stands. */
+export function tollsOf(allowance: Allowance, who: Payer, fare: Fare, now: Instant): readonly Toll[] {
+  const tolls = new Map<string, Toll>();
+  for (const counted of limitsOn(allowance, who, now)) {
+    if (counted.limit.tool !== undefined && counted.limit.tool !== fare.tool) continue;
+    const name = counted.tally ?? `call/${counted.unit}`;
+    const other = tolls.get(name);
+    if (other !== undefined && other.most <= counted.most) continue;
+    tolls.set(name, { ...counted, amount: asked(counted.unit, fare), used: null });
+  }
+  return [...tolls.values()];
 }
 
 /** Of what nobody can tell, the least there is: it is let through while anything is left. */
@@ -52,29 +71,6 @@ function asked(unit: Unit, { estimate }: Fare): number {
   return unit === "tokens" ? (estimate.tokens_in ?? 0) + (estimate.tokens_out ?? 0) : (estimate[unit] ?? 0);
 }
 
-function budgetToll(budget: Budget, run: Run, fare: Fare, now: Instant, zone: Zone): Toll {
-  const { unit, per, limit: most } = budget;
-  const amount = asked(unit, fare);
-  const window = per === "call" || per === "run" ? null : windowAt(spanOf(per), now, zone);
-  const tally = per === "call" ? null : tallyOf("budget", budget, run, window);
-  return { of: "budget", limit: budget, unit, amount, most, tally, until: window?.until ?? null, used: null };
-}
-
-function rateToll(rate: Rate, run: Run, now: Instant, zone: Zone): Toll {
-  const window = windowAt(spanOf(rate.per), now, zone);
-  const tally = tallyOf("rate", { unit: "calls", ...rate }, run, window);
-  return {
-    of: "rate",
-    limit: rate,
-    unit: "calls",
-    amount: 1,
-    most: rate.calls,
-    tally,
-    until: window.until,
-    used: null,
-  };
-}
-
 function spanOf(per: string): Span {
   return per.slice(per.indexOf("-") + 1) as Span;
 }
@@ -83,14 +79,14 @@ function spanOf(per: string): Span {
 function tallyOf(
   of: "budget" | "rate",
   { unit, per, tool }: Pick<Budget, "unit" | "tool"> & { readonly per: string },
-  run: Pick<Run, "principal" | "origin" | "project">,
+  who: Payer,
   window: Window | null,
 ): string {
   const what = `${of}/${tool === undefined ? unit : `${unit}:${tool}`}/${per}`;
-  if (window === null) return `${what}/${run.origin}`; // A fork spends from what its first run was given.
-  if (per.startsWith("user")) return `${what}/${window.name}/${run.principal.id}`;
+  if (window === null) return `${what}/${who.origin}`; // A fork spends from what its first run was given.
+  if (per.startsWith("user")) return `${what}/${window.name}/${who.principal.id}`;
   // A run outside any project has one of its own, as it has its own state.
-  return per.startsWith("project") ? `${what}/${window.name}/${projectOf(run)}` : `${what}/${window.name}`;
+  return per.startsWith("project") ? `${what}/${window.name}/${projectOf(who)}` : `${what}/${window.name}`;
 }
 
 /** A limit as people call it. */

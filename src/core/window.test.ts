@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instant } from "./id.ts";
-import { spans, windowAt } from "./window.ts";
+import { forecast, spans, windowAt } from "./window.ts";
 import { Zone } from "./zone.ts";
 
 const zone = (name: string) => Zone.of(name) as Zone;
@@ -44,9 +44,25 @@ describe("the window of a moment", () => {
         const there = zone(name);
         const window = windowAt(span, moment as Instant, there);
         expect(window.until).toBeGreaterThan(moment);
+        expect(window.from).toBeLessThanOrEqual(moment);
+        expect(windowAt(span, window.from, there)).toEqual(window);
         expect(windowAt(span, (window.until - 1) as Instant, there)).toEqual(window);
         expect(windowAt(span, window.until, there).name).not.toBe(window.name);
       }),
     );
+  });
+});
+
+describe("a forecast", () => {
+  const window = { name: "a day", from: 1000 as Instant, until: 5000 as Instant };
+
+  it.each([
+    [2000, 40],
+    [3000, 20],
+    [5000, 10],
+    [1000, 10], // It has only begun.
+    [900, 10], // A clock was put back.
+  ])("at %d of what has been used evenly is %d", (now, expected) => {
+    expect(forecast(10, window, now as Instant)).toBe(expected);
   });
 });

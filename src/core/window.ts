@@ -10,6 +10,7 @@ export type Span = (typeof spans)[number];
 export interface Window {
   /** What no other window of its span is called. */
   readonly name: string;
+  readonly from: Instant;
   readonly until: Instant;
 }
 
@@ -20,19 +21,22 @@ const HOUR_MS = 60 * MINUTE_MS;
 export function windowAt(span: Span, at: Instant, zone: Zone): Window {
   switch (span) {
     case "minute":
-      return { name: timeOf(at).slice(0, "2025-11-15T10:31".length), until: after(at, MINUTE_MS) };
+      return { name: timeOf(at).slice(0, "2025-11-15T10:31".length), ...around(at, MINUTE_MS) };
     case "hour":
-      return { name: timeOf(at).slice(0, "2025-11-15T10".length), until: after(at, HOUR_MS) };
+      return { name: timeOf(at).slice(0, "2025-11-15T10".length), ...around(at, HOUR_MS) };
     case "day": {
       const number = zone.dayAt(at);
-      return { name: `${dateText(number)}${where(zone)}`, until: midnight(zone, number + 1) };
+      return { name: `${dateText(number)}${where(zone)}`, ...between(zone, number, number + 1) };
     }
     case "month": {
       const number = zone.dayAt(at);
       const { year, month } = dayOf(number);
       const next = month === 12 ? { year: year + 1, month: 1, day: 1 } : { year, month: month + 1, day: 1 };
       const name = dateText(number).slice(0, "2025-11".length);
-      return { name: `${name}${where(zone)}`, until: midnight(zone, dayNumber(next)) };
+      return {
+        name: `${name}${where(zone)}`,
+        ...between(zone, dayNumber({ year, month, day: 1 }), dayNumber(next)),
+      };
     }
   }
 }
@@ -42,12 +46,19 @@ function where({ name }: Zone): string {
   return name === "UTC" ? "" : `[${name}]`;
 }
 
-function midnight(zone: Zone, day: number): Instant {
-  return zone.onDay(day)(0)[0] as Instant;
+function between(zone: Zone, first: number, next: number): Omit<Window, "name"> {
+  const midnight = (day: number) => zone.onDay(day)(0)[0] as Instant;
+  return { from: midnight(first), until: midnight(next) };
 }
 
-function after(at: Instant, ms: number): Instant {
-  return ((Math.floor(at / ms) + 1) * ms) as Instant;
+function around(at: Instant, ms: number): Omit<Window, "name"> {
+  const from = Math.floor(at / ms) * ms;
+  return { from: from as Instant, until: (from + ms) as Instant };
+}
+
+/** What will have been used at the end of a window, if it goes on as it has so far. */
+export function forecast(used: number, { from, until }: Window, now: Instant): number {
+  return now <= from ? used : Math.round((used * (until - from)) / (now - from));
 }
 
 function timeOf(at: Instant): string {

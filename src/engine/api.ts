@@ -1,4 +1,4 @@
-import type { Budget, Rate } from "../core/budget.ts";
+import type { Budget, Rate, Unit } from "../core/budget.ts";
 import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Difference } from "../core/difference.ts";
 import type { Mode } from "../core/effect.ts";
@@ -14,6 +14,7 @@ import type { Spent } from "../core/run.ts";
 import type { Slice, SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
+import type { Window } from "../core/window.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Durability, Limits } from "./ports.ts";
 import type { NewId } from "./system.ts";
@@ -220,6 +221,24 @@ export interface SpentOver {
   readonly tokens_out: number;
 }
 
+/** How a limit stands for someone. */
+export interface BudgetView {
+  readonly of: "budget" | "rate";
+  readonly unit: Unit;
+  readonly per: string;
+  /** Null: whatever is called. */
+  readonly tool: string | null;
+  readonly limit: number;
+  /** What was spent, and what is reserved for what is under way or in doubt. */
+  readonly used: number;
+  readonly left: number;
+  /** Null: it is for each call by itself. */
+  readonly tally: string | null;
+  readonly window: Window | null;
+  /** What will be used when the window ends, if it goes on as it has so far; null: it has no end. */
+  readonly forecast: number | null;
+}
+
 export interface AuditReport {
   readonly runs: number;
   readonly events: number;
@@ -340,6 +359,10 @@ export interface Engine {
   cost(runId: string, options: As): Promise<CostReport>;
   /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant in a month (YYYY-MM). */
   spent(options: As & { readonly period: string; readonly by?: string }): Promise<SpentOver>;
+  /** How each limit stands: those of the tenant and of who asks, or of `by`; of a run or a project if one is named. */
+  budgets(
+    options: As & { readonly by?: string; readonly project?: string; readonly runId?: string },
+  ): Promise<readonly BudgetView[]>;
   audit(options: As & { readonly runId?: string }): Promise<AuditReport>;
   /** Erases the bodies of runs that ended before; keeps hashes, ledger and receipts. */
   retain(options: As & { readonly endedBefore: Instant | number }): Promise<Retained>;

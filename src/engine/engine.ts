@@ -45,6 +45,7 @@ import { Policies, readPolicies } from "./policies.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
+import { budgetsOf } from "./purse.ts";
 import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
@@ -324,6 +325,10 @@ class WritEngine implements Engine {
 
   async spent({ principal, period, by }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
     return spentOver(this.#ports, principalOf(principal).tenant, period, by ?? null);
+  }
+
+  async budgets(options: Parameters<Engine["budgets"]>[0]): ReturnType<Engine["budgets"]> {
+    return budgetsOf(this.#ports, principalOf(options.principal).tenant, options);
   }
 
   async audit({ principal, runId }: As & { readonly runId?: string }): Promise<AuditReport> {

@@ -387,6 +387,46 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
     expect(await used(stage)).toEqual({});
   });
 
+  it("tells how it stands, and what it will come to at this pace", async () => {
+    const stage = newStage();
+    const ask = actor("ask", spends(30), { effect: "reads", cost: { usd_micros: 60 } });
+    const monthly = { unit: "calls", limit: 5, per: "project-month", tool: "ask" } as const;
+    const budgets = [daily(100), monthly, daily(70, { per: "call" }), daily(90, { per: "run" })];
+    const rates = [{ calls: 4, per: "tenant-minute" }] as const;
+    const engine = await stage.open({ tools: [ask.tool], budgets, rates });
+    const run = await engine.submit(one("ask"), { principal: bot, project: "website" });
+    await stage.rest(run);
+    const day = { name: "2023-11-14", from: Date.UTC(2023, 10, 14), until: Date.UTC(2023, 10, 15) };
+    const mine = { of: "budget", unit: "usd_micros", per: "user-day", tool: null, limit: 100, used: 30, left: 70 };
+    const passed = (stage.clock.now() - day.from) / 86_400_000;
+    const told = await engine.budgets({ principal: ana, by: "bot" });
+    expect(told[0]).toEqual({
+      ...mine,
+      tally: "budget/usd_micros/user-day/2023-11-14/bot",
+      window: day,
+      forecast: Math.round(30 / passed),
+    });
+    expect(told.map(({ per }) => per)).toEqual(["user-day", "call", "tenant-minute"]);
+    expect(await engine.budgets({ principal: ana })).toMatchObject([{ used: 0, left: 100 }, {}, {}]);
+    const all = await engine.budgets({ principal: ana, runId: run.run_id });
+    expect(all).toMatchObject([
+      { per: "user-day", used: 30 },
+      { per: "project-month", tool: "ask", used: 1, left: 4 },
+      { per: "call", limit: 70, used: 0, tally: null, window: null, forecast: null },
+      { per: "run", used: 30, window: null, forecast: null },
+      { of: "rate", unit: "calls", used: 1, left: 3 },
+    ]);
+    expect(await engine.budgets({ principal: ana, project: "other" })).toMatchObject([{}, { used: 0 }, {}, {}]);
+    expect(await engine.budgets({ principal: { ...ana, tenant: "globex" } })).toMatchObject([
+      { used: 0 },
+      {},
+      { used: 0 },
+    ]);
+    expect(await faultOf(engine.budgets({ principal: ana, by: "" }))).toMatchObject({ code: "INVALID_INPUT" });
+    const free = await newStage().open({ tools: [] });
+    expect(await free.budgets({ principal: ana })).toEqual([]);
+  });
+
   it.each([
     [{ budgets: [{ unit: "usd", limit: 1, per: "run" }] }, /budgets\[0\] needs unit/],
     [{ budgets: [{ unit: "calls", limit: -1, per: "run" }] }, /budgets\[0\] needs a limit/],

@@ -16,7 +16,7 @@ import { isUndo, type Step, startable } from "../step.ts";
 import type { Toll } from "../toll.ts";
 import { approval } from "./approval.ts";
 import { type Permit, permit } from "./ledger.ts";
-import { neverInTime, overspent, reservations, tooOften } from "./toll.ts";
+import { type Full, neverInTime, overspent, reservations, tooOften } from "./toll.ts";
 import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 
 type Start = Ask<"start">;
@@ -229,10 +229,10 @@ function tollsOn(step: Step, { tolls }: Proposal): readonly Toll[] {
 }
 
 /** It has been called as often as it may be: its turn comes with the next window, if the run has so much time. */
-function queued(run: Run, step: Step, full: Toll & { readonly until: Instant }, command: Start): Ruling {
+function queued(run: Run, step: Step, full: Full, command: Start): Ruling {
   const late = neverInTime(run, step, full);
   if (late !== null) return refused(step, "rate", late, command);
-  return parked(step, { for: "rate", tally: full.tally as string, until: full.until }, command.now);
+  return parked(step, { for: "rate", tally: full.tally, until: full.window.until }, command.now);
 }
 
 /** What this run did earlier under the same key has lost the row: two of its steps must not both write it. */

@@ -29,7 +29,7 @@ const toll = (more: Partial<Toll> = {}): Toll => ({
   amount: 40,
   most: 100,
   tally: "usd",
-  until: later(3_600_000),
+  window: { name: "now", from: noon, until: later(3_600_000) },
   used: null,
   ...more,
 });
@@ -104,7 +104,11 @@ describe("starting a call that is paid for in advance", () => {
   });
 
   it("waits for the window of its rate, for the last of several", () => {
-    const tolls = [rate({ used: 2 }), rate({ used: 2, tally: "rare", until: later(7_200_000) }), rate({ used: 2 })];
+    const tolls = [
+      rate({ used: 2 }),
+      rate({ used: 2, tally: "rare", window: { name: "long", from: noon, until: later(7_200_000) } }),
+      rate({ used: 2 }),
+    ];
     const after = begun(sendMail, tolls);
     expect(after.said("step.parked").on).toEqual({ for: "rate", tally: "rare", until: later(7_200_000) });
     expect(after.when(starts("do")).types).toEqual([]);

@@ -1,42 +1,50 @@
 import type { Unit } from "../budget.ts";
 import type { Charged, Reserved } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
-import type { Instant } from "../id.ts";
 import type { Run } from "../run.ts";
 import type { Step } from "../step.ts";
 import { amountOf } from "../tally.ts";
 import { limitText, type Toll } from "../toll.ts";
 import type { Cost } from "../tool.ts";
+import type { Window } from "../window.ts";
 
 /** Why a call cannot be paid for; null if it can, as far as is known. */
 export function overspent({ spec: { step_id } }: Step, tolls: readonly Toll[]): Fault | null {
   const toll = tolls.find((each) => each.of === "budget" && isShort(each));
   if (toll === undefined) return null;
-  const { amount, most, used, tally, until } = toll;
+  const { amount, most, used, tally, window } = toll;
   const left = tally === null ? "" : `, of which ${used ?? 0} are used`;
   const message = `${step_id} would take ${amount} from a ${limitText(toll)}${left}; it was not run`;
-  return fault("BUDGET_EXCEEDED", message, { limit: most, used: used ?? 0, asked: amount, tally, window_ends: until });
+  return fault("BUDGET_EXCEEDED", message, {
+    limit: most,
+    used: used ?? 0,
+    asked: amount,
+    tally,
+    window_ends: window?.until ?? null,
+  });
 }
 
 /** The rate that is used up for now, and is so for longest. */
-export function tooOften(tolls: readonly Toll[]): (Toll & { readonly until: Instant }) | null {
-  const full = tolls.filter((toll): toll is Toll & { until: Instant } => toll.of === "rate" && isShort(toll));
-  return full.reduce<(Toll & { until: Instant }) | null>(
-    (last, toll) => (last === null || toll.until > last.until ? toll : last),
+export function tooOften(tolls: readonly Toll[]): Full | null {
+  const full = tolls.filter((toll): toll is Full => toll.of === "rate" && isShort(toll));
+  return full.reduce<Full | null>(
+    (last, toll) => (last === null || toll.window.until > last.window.until ? toll : last),
     null,
   );
 }
+
+export type Full = Toll & { readonly tally: string; readonly window: Window };
 
 function isShort({ used, amount, most }: Toll): boolean {
   return amount > 0 && (used ?? 0) + amount > most;
 }
 
 /** The window opens too late for the run. */
-export function neverInTime({ deadline_at }: Run, { spec: { step_id } }: Step, toll: Toll): Fault | null {
-  const { until, used, most, tally } = toll;
-  if (deadline_at === null || until === null || until < deadline_at) return null;
-  const message = `${step_id} would pass a ${limitText(toll)}, and the deadline is over before that counts anew; it was not run`;
-  return fault("RATE_EXCEEDED", message, { limit: most, used, asked: 1, tally, window_ends: until });
+export function neverInTime({ deadline_at }: Run, { spec: { step_id } }: Step, full: Full): Fault | null {
+  const { window, used, most, tally } = full;
+  if (deadline_at === null || window.until < deadline_at) return null;
+  const message = `${step_id} would pass a ${limitText(full)}, and the deadline is over before that counts anew; it was not run`;
+  return fault("RATE_EXCEEDED", message, { limit: most, used, asked: 1, tally, window_ends: window.until });
 }
 
 /** What a start is charged. A token of a rate is used up; the rest is reserved, and settled when the attempt is over. */
