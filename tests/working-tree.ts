@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { FaultError } from "../src/core/fault.ts";
@@ -13,8 +13,11 @@ export interface WorkingTree {
   clear(): void;
 }
 
-export function workingTree(files: Readonly<Record<string, string>> = {}): WorkingTree {
-  const top = mkdtempSync(join(tmpdir(), "writ-tree-"));
+/** In memory, where there is such a place: for what would take a disk minutes. */
+export const quickPlace = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+export function workingTree(files: Readonly<Record<string, string>> = {}, place = tmpdir()): WorkingTree {
+  const top = mkdtempSync(join(place, "writ-tree-"));
   const root = join(top, "tree");
   const outside = join(top, "outside");
   mkdirSync(root);

@@ -1,0 +1,39 @@
+import { createHash } from "node:crypto";
+import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from "node:fs";
+
+/** Everything that can be said of a tree, by code that shares nothing with what captures and restores it: one line for each entry. */
+export function portrait(root: string): readonly string[] {
+  const lines: string[] = [];
+  const names = new Map<number, string>();
+  const visit = (path: Buffer): void => {
+    const stats = lstatSync(path);
+    lines.push(`${path.subarray(root.length).toString("latin1")} ${lineOf(path, stats, names)}`);
+    if (!stats.isDirectory()) return;
+    const inside = readdirSync(path, { encoding: "buffer" }).sort(Buffer.compare);
+    for (const name of inside) visit(Buffer.concat([path, Buffer.from("/"), name]));
+  };
+  visit(Buffer.from(root));
+  return lines;
+}
+
+function lineOf(path: Buffer, stats: Stats, names: Map<number, string>): string {
+  const { mode, uid, gid, mtimeMs, size, ino, nlink } = stats;
+  const standing = `${mode.toString(8)} ${uid}:${gid} ${Math.floor(mtimeMs * 1000)}`;
+  if (stats.isSymbolicLink()) return `link ${standing} -> ${readlinkSync(path, "buffer").toString("latin1")}`;
+  if (stats.isDirectory()) return `directory ${standing}`;
+  if (!stats.isFile()) return `other ${standing}`;
+  const first = names.get(ino);
+  if (nlink > 1 && first === undefined) names.set(ino, path.toString("latin1"));
+  const sparse = stats.blocks * 512 < size ? "sparse" : "solid";
+  return `file ${standing} ${size} ${sparse} ${nlink} ${first ?? "itself"} ${sumOf(path)}`;
+}
+
+const buffer = Buffer.alloc(1 << 20);
+
+function sumOf(path: Buffer): string {
+  const file = openSync(path, "r");
+  const sum = createHash("sha256");
+  for (let read = readSync(file, buffer); read > 0; read = readSync(file, buffer)) sum.update(buffer.subarray(0, read));
+  closeSync(file);
+  return sum.digest("hex");
+}
