@@ -38,6 +38,7 @@ async function outcome(feature: Feature, tree: WorkingTree, open: () => HostFile
   try {
     const capture = await resource.capture("trial", "raw");
     if (feature.tool === null) return "captured, though it could not be put back";
+    await resource.open(capture);
     const made = await feature.tool(tree);
     if (made instanceof ChildProcess) left.push(made);
     if (left.length > 0)

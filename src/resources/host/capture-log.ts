@@ -28,6 +28,8 @@ export type LogRecord =
       readonly access: Access;
       readonly tree: Digest | null;
     }
+  /** The tool may be at work past the handle. */
+  | { readonly type: "opened" }
   | { readonly type: "was"; readonly path: TreePath; readonly was: Was }
   /** A file that the call deleted, under another name outside the tree. */
   | { readonly type: "aside"; readonly path: TreePath; readonly name: string }
@@ -42,8 +44,8 @@ export interface LoggedRecord {
   readonly at: Pick<FileRecord, "at" | "bytes">;
 }
 
-/** open: the tool may be at work, or has died at it. */
-export type LogState = "open" | "closed" | "restoring" | "restored";
+/** begun: nothing can have been changed yet. open: the tool may be at work, or has died at it. */
+export type LogState = "begun" | "open" | "closed" | "restoring" | "restored";
 
 /** What one call must know to be undone, written before it changes anything. */
 export class CaptureLog {
@@ -82,8 +84,9 @@ export class CaptureLog {
   }
 
   get state(): LogState {
-    const last = this.#records.findLast(({ record: { type } }) => /^(?:closed|restor)/.test(type))?.record.type;
-    return last === undefined ? "open" : (last as LogState);
+    const types = this.#records.map(({ record }) => record.type);
+    const last = types.findLast((type) => type === "closed" || type === "restoring" || type === "restored");
+    return last ?? (types.includes("opened") || types.includes("was") ? "open" : "begun");
   }
 
   append(record: LogRecord, bytes?: Uint8Array): void {

@@ -54,10 +54,24 @@ export class CaptureShelf {
     return this.ids().find((id) => this.#stateOf(id) === "open" || this.#stateOf(id) === "restoring") ?? null;
   }
 
-  drop({ id }: Pick<Capture, "id">): void {
+  /** Second names of files that were given just before a process died, and that no log knows. */
+  clearStrays(): void {
+    const ids = new Set(this.ids());
+    for (const name of this.#disk.readdirSync(this.aside)) {
+      const id = name.split(".")[0] ?? "";
+      if (!ids.has(id) || this.#stateOf(id) === "begun") this.#disk.unlinkSync(join(this.aside, name));
+    }
+  }
+
+  /** What a call that is undone, or never will be, had moved aside. */
+  dropAside(id: string): void {
     for (const name of this.#disk.readdirSync(this.aside)) {
       if (name.startsWith(`${id}.`)) this.#disk.unlinkSync(join(this.aside, name));
     }
+  }
+
+  drop({ id }: Pick<Capture, "id">): void {
+    this.dropAside(id);
     try {
       this.#disk.unlinkSync(join(this.#folder, id));
     } catch (error) {

@@ -48,6 +48,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     await lock.take();
     try {
       this.#mustBeSettled();
+      shelf.clearStrays();
       const since = processMoment();
       const look = access === "raw" ? await walker.look("keep", this.#trees.seen) : null;
       objects.sync();
@@ -65,7 +66,9 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async open(capture: Capture): Promise<Filesystem> {
-    return filesystemOver(this.#find(capture).ground, this.#parts);
+    const { ground, log, before } = this.#find(capture);
+    if (before !== null) this.#noteOpened(log);
+    return filesystemOver(ground, this.#parts);
   }
 
   async close(capture: Capture): Promise<Closing> {
@@ -138,6 +141,17 @@ export class HostFilesystem implements Resource<Filesystem> {
     objects.close();
     anchor.close();
     await lock.free();
+  }
+
+  /** From here on it may have been changed. */
+  #noteOpened(log: CaptureLog): void {
+    if (log.state !== "begun") return;
+    try {
+      log.append({ type: "opened" });
+      log.sync();
+    } catch (error) {
+      throw diskFault(error, this.#parts.root);
+    }
   }
 
   async #restoreFrom(capture: Capture): Promise<{ readonly changed: number; readonly digest: Digest | null }> {

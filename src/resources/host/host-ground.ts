@@ -35,6 +35,8 @@ export class HostGround implements Ground {
   /** Paths of which it is known how they were, and which file was there. */
   readonly #touched = new Map<string, { readonly path: TreePath; readonly ino: number | null }>();
   #ended = false;
+  /** How many files were given a second name. */
+  #moved = 0;
 
   constructor(options: HostGroundOptions) {
     this.#options = options;
@@ -188,16 +190,19 @@ export class HostGround implements Ground {
     const known = this.#touched.get(path.join("/"));
     // One that the call itself has made may go.
     if (log === null || (known !== undefined && known.ino !== stats.ino)) return;
-    const name = `${log.id}.${log.records.length}`;
+    this.#moved += 1;
+    const name = `${log.id}.${this.#moved}`;
     try {
-      anchor.at(path, ({ place }) => disk.linkSync(place, `${aside}/${name}`));
+      anchor.at(path, ({ place }) => {
+        disk.linkSync(place, `${aside}/${name}`);
+        syncDirectory(disk, aside);
+      });
     } catch (error) {
       const refused = error instanceof FaultError && /EXDEV|EPERM|EMLINK|ENOTSUP/.test(error.fault.message);
       if (!refused) throw error;
       this.#copy(path);
       return;
     }
-    syncDirectory(disk, aside);
     const { size, ino } = stats;
     const was: Was = { kind: "file", ...standingOf(stats), size, ino, digest: null };
     this.#remember([{ path, was }, ...this.#parent(path)], (written) => written.append({ type: "aside", path, name }));
@@ -254,9 +259,13 @@ export class HostGround implements Ground {
     const { log } = this.#options;
     if (log === null) return;
     const unknown = states.filter(({ path }) => !this.#touched.has(path.join("/")));
-    for (const { path, was } of unknown) log.append({ type: "was", path, was });
-    and(log);
-    log.sync();
+    try {
+      for (const { path, was } of unknown) log.append({ type: "was", path, was });
+      and(log);
+      log.sync();
+    } catch (error) {
+      throw diskFault(error, states[0]?.path.join("/") ?? "");
+    }
     for (const { path, was } of unknown)
       this.#touched.set(path.join("/"), { path, ino: was.kind === "file" ? was.ino : null });
   }

@@ -27,7 +27,8 @@ export async function restoreChain(parts: HostParts, trees: Trees, logs: readonl
       log.append({ type: "restoring" });
       log.sync();
     }
-    changed += await undone(parts, trees, log);
+    if (log.state !== "begun") changed += await undone(parts, trees, log);
+    parts.shelf.dropAside(log.id);
     log.append({ type: "restored" });
     log.sync();
   }
