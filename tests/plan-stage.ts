@@ -24,6 +24,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     cache: "never",
     cacheTtlMs: null,
     cost: null,
+    resources: {},
     redact: [],
     settleAfterMs: 1000,
     confirm: "none",

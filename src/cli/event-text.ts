@@ -56,6 +56,10 @@ function stepText(event: StepEvent): Line {
       return line`looked for: ${event.saw}, ${event.why}`;
     case "step.settled":
       return line`settled by ${event.by}: ${settledText(event.settled)}${because(event.reason)}`;
+    case "step.restoring":
+      return line`failed, and what it changed is put back: ${faultText(event.fault)}`;
+    case "step.restored":
+      return line`put back`;
     case "step.readied":
       return line`ready: ${event.why}`;
     case "step.rejected":

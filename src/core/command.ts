@@ -19,6 +19,7 @@ import type { Json, JsonObject } from "./json.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
+import type { Closing, RestoreReport } from "./resource.ts";
 import type { Forked, StateChange } from "./state-change.ts";
 import type { Cost, Sighting } from "./tool.ts";
 
@@ -71,6 +72,7 @@ export type Command = { readonly now: Instant } & (
       readonly notices: readonly Notice[];
       /** Null: no slice is declared here. */
       readonly state: StateFact | null;
+      readonly closings?: readonly Closing[];
       /** For the jitter of a retry. */
       readonly dice: number;
       readonly in_flight: readonly StepId[];
@@ -127,6 +129,14 @@ export type Command = { readonly now: Instant } & (
       /** The version to be restored. */
       readonly to: number;
       readonly state: Pick<StateFact, "change" | "flaw">;
+    }
+  /** What an attempt changed in resources is about to be put back. */
+  | { readonly type: "restoring"; readonly step_id: StepId; readonly attempt: number; readonly fault: Fault }
+  | {
+      readonly type: "restored";
+      readonly step_id: StepId;
+      readonly attempt: number;
+      readonly restored: readonly RestoreReport[];
     }
   | { readonly type: "deliver"; readonly notice_id: string }
   /** Someone sent what a step waits for. */

@@ -4,6 +4,7 @@ import type { Command, Grant } from "./command.ts";
 import { end, uncompensated } from "./decide/end.ts";
 import { approve, expire, reject } from "./decide/gate.ts";
 import { accept, cancel, close, deliver, propose, restore, resume } from "./decide/life.ts";
+import { restored, restoring } from "./decide/restoring.ts";
 import { recover, resolve, settle, supersede } from "./decide/settle.ts";
 import { start } from "./decide/start.ts";
 import { signal } from "./decide/wait.ts";
@@ -102,6 +103,10 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
       return cancel(run, command);
     case "resume":
       return resume(run, command);
+    case "restoring":
+      return restoring(run, command);
+    case "restored":
+      return restored(run, command);
     case "restore":
       return restore(run, command);
     case "deliver":

@@ -6,6 +6,7 @@ import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, 
 import type { Json, JsonObject } from "./json.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
+import type { Capture, Closing, RestoreReport } from "./resource.ts";
 import type { SignalRow } from "./rows.ts";
 import type { Forked, StateChange } from "./state-change.ts";
 import type { Cost } from "./tool.ts";
@@ -123,6 +124,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly gate: { readonly gate_id: GateId; readonly version: number } | null;
       /** Under which a missing send marker proves that the tool was never called. */
       readonly boot: string;
+      /** The resources that the tool is about to change, as they were: they are put back unless the attempt succeeds. */
+      readonly captures?: readonly Capture[];
       /** What limits took before it ran: reserved, and settled to the same tallies when it is over. */
       readonly charges?: readonly Reserved[];
       readonly basis?: Basis;
@@ -146,6 +149,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly signal?: Taken;
       /** The version of the project's state that it worked on. */
       readonly base?: number;
+      /** What it left in resources, in the order of the captures. */
+      readonly closings?: readonly Closing[];
       readonly state?: StateChange;
       /** Present where no `started` fact has said it. */
       readonly basis?: Basis;
@@ -212,6 +217,9 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly sparing?: InFlight;
     }
   | { readonly type: "step.readied"; readonly why: string }
+  /** The attempt has failed, and the resources that it changed are about to be put back. */
+  | { readonly type: "step.restoring"; readonly attempt: number; readonly fault: Fault }
+  | { readonly type: "step.restored"; readonly attempt: number; readonly restored: readonly RestoreReport[] }
   | {
       readonly type: "step.rejected";
       readonly rule: string;

@@ -103,6 +103,7 @@ function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>):
       reserved: NONE,
       world: null,
       heartbeat: null,
+      captures: NONE,
       checkpoint: null,
     }),
   );

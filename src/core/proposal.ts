@@ -3,6 +3,7 @@ import type { BoxVersion, Call, Reused, SignalSent } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
+import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
 import type { Toll } from "./toll.ts";
 import type { Sighting, Tool } from "./tool.ts";
@@ -48,6 +49,8 @@ export interface Proposal {
   readonly estimate: Estimate | null;
   /** What limits ask of the call before it runs. */
   readonly tolls: readonly Toll[];
+  /** The resources of the tool as they were before it; `wanted`: they are captured once it is sure that the call is made. */
+  readonly captures: readonly Capture[] | "wanted";
   /** For the case that a gate is opened, which takes a call. */
   readonly gate_id: GateId | null;
   readonly gate_ms: number;

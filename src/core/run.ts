@@ -33,6 +33,8 @@ export interface Run {
   readonly project: string | null;
   readonly session: string | null;
   readonly forked: Forked | null;
+  /** By resource, the host that it was changed on: from then on the run goes on there. */
+  readonly bound: Readonly<Record<string, string>>;
   readonly tools: Readonly<Record<string, Pin>>;
   readonly deadline_at: Instant | null;
   readonly queue: string;
@@ -104,6 +106,7 @@ export function draftOf(run: Run): MutableRun {
     project: run.project,
     session: run.session,
     forked: run.forked,
+    bound: run.bound,
     tools: run.tools,
     deadline_at: run.deadline_at,
     queue: run.queue,
@@ -175,6 +178,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     project: null,
     session: null,
     forked: null,
+    bound: {},
     tools: {},
     deadline_at: null,
     queue: queueDefault,

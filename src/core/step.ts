@@ -5,6 +5,7 @@ import type { Fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
+import type { Capture } from "./resource.ts";
 import type { LedgerState } from "./rows.ts";
 
 /** One node of a run and where it stands. */
@@ -30,6 +31,8 @@ export interface Step {
   readonly world: World | null;
   /** What its last attempt said with a sign of life before it failed, or was not heard of any more. */
   readonly heartbeat: Json | null;
+  /** What its last attempt may have changed and not put back. */
+  readonly captures: readonly Capture[];
   /** The project's state before and after its last attempt; null: no attempt has ended that could have seen any. */
   readonly checkpoint: Checkpoint | null;
 }
@@ -62,6 +65,7 @@ export function copyOf(step: Step): MutableStep {
     reserved: step.reserved,
     world: step.world,
     heartbeat: step.heartbeat,
+    captures: step.captures,
     checkpoint: step.checkpoint,
   };
 }

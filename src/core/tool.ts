@@ -2,6 +2,7 @@ import type { Estimate } from "./budget.ts";
 import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { Access } from "./resource.ts";
 import type { Schema } from "./schema.ts";
 import type { DraftOf, SliceOf, SliceShape } from "./slice.ts";
 
@@ -29,6 +30,8 @@ export interface Tool {
   readonly cacheTtlMs: number | null;
   /** What a call of this input is expected to spend; null: nobody can tell. */
   readonly cost: ((input: Json) => Estimate) | null;
+  /** By name, the resources that it changes, and how it gets at them. */
+  readonly resources: Readonly<Record<string, Access>>;
   /** Output fields (JSON pointers) that are stored as digests and can never be bound. */
   readonly redact: readonly string[];
 
@@ -78,6 +81,8 @@ export interface ToolContext {
   slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): DraftOf<Entry, Shape>;
   /** Changes the slices that have a reducer for the event: at once where the tool writes, when it commits where it acts. */
   dispatch(event: string, payload: Json): void;
+  /** What the tool works on of a resource that it has declared. */
+  resource<Handle>(name: string): Handle;
   /** Chance in [0, 1), the same for the same attempt of the same step whoever runs it. */
   random(): number;
 }

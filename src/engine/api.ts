@@ -8,6 +8,7 @@ import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Capability } from "../core/principal.ts";
+import type { Resource } from "../core/resource.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
@@ -41,6 +42,8 @@ export interface EngineOptions {
   readonly tools: readonly Tool[];
   /** The parts of a project's state, made by defineSlice. */
   readonly slices?: readonly Slice[];
+  /** What tools change beside the journal, by the name they have for it. */
+  readonly resources?: Readonly<Record<string, Resource>>;
   readonly tenants?: Readonly<Record<string, TenantSettings>>;
   /** What may be spent, and how often something may be called, by each tenant; `tenants` has more of one. */
   readonly budgets?: readonly Budget[];

@@ -9,7 +9,7 @@ import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools slices tenants budgets rates zone guards policies work worker strictPlans durability limits onNotice".split(
+  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits onNotice".split(
     " ",
   ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
@@ -22,6 +22,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     store,
     tools,
     slices = [],
+    resources = {},
     durability = "power",
     guards = [],
     policies = [],
@@ -34,6 +35,10 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     ...unless(typeof store?.append === "function", 'store is missing; pass one, such as sqlite("writ.db")'),
     ...unless(Array.isArray(tools), "tools must be a list of tools made by defineTool"),
     ...sliceProblems(slices),
+    ...unless(
+      isPlainObject(resources) && Object.values(resources).every(isResource),
+      "resources must be an object of resources by name, such as { files: new HostFilesystem({ root }) }",
+    ),
     ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...unless(
       Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),
@@ -47,6 +52,10 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
   ];
   if (reasons.length > 0)
     throw new FaultError(fault("CONFIG_INVALID", `the engine was not opened: ${reasons.join("; ")}`, { reasons }));
+}
+
+function isResource(resource: unknown): boolean {
+  return typeof (resource as { readonly capture?: unknown } | null)?.capture === "function";
 }
 
 function sliceProblems(slices: unknown): readonly string[] {

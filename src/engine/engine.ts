@@ -46,6 +46,7 @@ import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
 import { budgetsOf } from "./purse.ts";
+import { Resources } from "./resources.ts";
 import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
@@ -87,6 +88,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     tenants: new Tenants(options.tenants ?? {}, options),
     slices: options.slices ?? [],
     projects: new Projects(store),
+    resources: new Resources(options.resources ?? {}),
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel)),
     durability: options.durability ?? "power",

@@ -5,10 +5,12 @@ import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId, StepId } from "../core/id.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
 import { randomFrom } from "../core/random.ts";
+import type { Closing } from "../core/resource.ts";
 import type { Cost, Tool, ToolContext } from "../core/tool.ts";
 import type { Desk } from "./desk.ts";
 import { redacted, storable } from "./keep.ts";
 import type { Ports } from "./ports.ts";
+import type { Borrowed } from "./resources.ts";
 import { thrown } from "./thrown.ts";
 
 /** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
@@ -19,6 +21,8 @@ export interface Execution {
   readonly notices: readonly Omit<Notice, "notice_id">[];
   /** What it last said with a sign of life; null: nothing. */
   readonly heartbeat: Json | null;
+  /** What it left in resources; absent: it changed none. */
+  readonly closings?: readonly Closing[];
 }
 
 /** A tool to be called, or a run to be started, when the attempt has succeeded. */
@@ -33,10 +37,12 @@ export interface Work {
   readonly handler: (context: ToolContext) => Promise<unknown>;
   readonly context: Omit<
     ToolContext,
-    "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal" | "slice" | "dispatch" | "random"
+    "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal" | "slice" | "dispatch" | "resource" | "random"
   >;
   /** Null: there is no state to work on. */
   readonly desk: Desk | null;
+  /** Null: it changes no resource. */
+  readonly borrowed: Borrowed | null;
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
@@ -193,10 +199,11 @@ class Context implements ToolContext {
   readonly notice: ToolContext["notice"];
   readonly slice: ToolContext["slice"];
   readonly dispatch: ToolContext["dispatch"];
+  readonly resource: ToolContext["resource"];
   readonly random: ToolContext["random"];
   readonly #attempt: Attempt;
 
-  constructor({ context: given, desk }: Work, attempt: Attempt, log: Log) {
+  constructor({ context: given, desk, borrowed }: Work, attempt: Attempt, log: Log) {
     this.key = given.key;
     this.run_id = given.run_id;
     this.plan_id = given.plan_id;
@@ -213,6 +220,7 @@ class Context implements ToolContext {
     this.notice = (topic, payload) => log.addNotice(topic, payload);
     this.slice = (slice) => deskFor(desk).slice(slice) as never;
     this.dispatch = (event, payload) => deskFor(desk).dispatch(event, payload);
+    this.resource = (name) => borrowedBy(borrowed).handle(name) as never;
     this.random = randomOf(given);
     this.#attempt = attempt;
     Object.defineProperty(this, "signal", Context.#signal);
@@ -222,6 +230,11 @@ class Context implements ToolContext {
 function deskFor(desk: Desk | null): Desk {
   if (desk !== null) return desk;
   throw new FaultError(fault("STATE_FORBIDDEN", "this engine has no slices; give them to createEngine"));
+}
+
+function borrowedBy(borrowed: Borrowed | null): Borrowed {
+  if (borrowed !== null) return borrowed;
+  throw new FaultError(fault("STATE_FORBIDDEN", "the tool has declared no resource"));
 }
 
 /** Derived from the call, so that nothing of it needs to be recorded. */

@@ -102,6 +102,7 @@ export class HeldRun implements Listener {
 
   async #takeUp(): Promise<void> {
     this.#ports.projects.doubt(this.run.tenant, stateKeyOf(this.run));
+    await this.#settleResources();
     const found = await foundIn(this.#ports, this.run);
     const taken = await takenFrom(this.#ports, this.run, this.claim, this.#keeper.hasFailed);
     if (found.length > 0 || taken !== null) {
@@ -114,6 +115,20 @@ export class HeldRun implements Listener {
     this.#deliveries.deliver();
     this.#walks.advance();
     this.#restIfDone();
+  }
+
+  /** What the last holder's calls had changed is put back before anything else happens. */
+  async #settleResources(): Promise<void> {
+    for (const { spec, attempts: attempt, captures } of [...this.run.steps].filter(
+      ({ captures }) => captures.length > 0,
+    )) {
+      const { step_id } = spec;
+      const { clock, resources } = this.#ports;
+      const why = fault("CANCELLED", "its worker was lost while it was at work");
+      await this.mailbox.ask({ type: "restoring", now: clock.now(), step_id, attempt, fault: why });
+      const restored = await resources.restore(captures);
+      await this.mailbox.ask({ type: "restored", now: clock.now(), step_id, attempt, restored });
+    }
   }
 
   /** Resolves with the result at rest; with null if the run went to another worker; rejects if it could not go on here. */

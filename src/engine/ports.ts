@@ -8,6 +8,7 @@ import type { Failpoints } from "./failpoint.ts";
 import type { Leases } from "./leases.ts";
 import type { Policies } from "./policies.ts";
 import type { Projects } from "./projects.ts";
+import type { Resources } from "./resources.ts";
 import type { NewId } from "./system.ts";
 import type { Tenants } from "./tenants.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -25,6 +26,7 @@ export interface Ports {
   readonly tenants: Tenants;
   readonly slices: readonly Slice[];
   readonly projects: Projects;
+  readonly resources: Resources;
   readonly guards: readonly Guard[];
   readonly policies: Policies;
   readonly durability: Durability;

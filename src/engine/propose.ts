@@ -17,7 +17,7 @@ import type { Ports } from "./ports.ts";
 /** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
 export function propose(ports: Ports, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
   const { kind, name } = step.spec;
-  const parked = kind === "operator" ? ports.toolbox.mismatch(name, step.pin) : null;
+  const parked = kind === "operator" ? mismatch(ports, run, step) : null;
   const tool = kind === "operator" && parked === null ? ports.toolbox.get(name) : undefined;
   const { input, call, derived, flaw } = asked(run, step, tool, wants);
   const expected = tool === undefined || flaw !== null ? UNKNOWN : estimateFor(step, tool, input);
@@ -34,6 +34,7 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
     signal: null,
     estimate: expected.estimate,
     tolls: NONE,
+    captures: tool === undefined || Object.keys(tool.resources).length === 0 ? NONE : "wanted",
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,
@@ -42,6 +43,12 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
 
 const UNKNOWN = { estimate: null, flaw: null } as const;
 const NONE: readonly never[] = [];
+
+/** Why the step must wait: its tool, or what that changes, is not here. */
+function mismatch({ toolbox, resources }: Ports, run: Run, { spec: { name }, pin }: Step): Fault | null {
+  const tool = toolbox.get(name);
+  return toolbox.mismatch(name, pin) ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
+}
 
 type Asked = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
 

@@ -62,9 +62,11 @@ function rehearsed(plan: Plan, reads: "recorded" | "none"): Plan {
 }
 
 function harmless(tool: Tool, stopped: Map<StepId, Json>): Tool {
-  if (tool.effect === "pure" || tool.effect === "writes") return tool;
+  const drafted = tool.effect === "writes" && Object.keys(tool.resources).length === 0;
+  if (tool.effect === "pure" || drafted) return tool;
   return {
     ...tool,
+    resources: {},
     confirm: "none",
     tries: 1,
     verify: null,

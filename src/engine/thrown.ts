@@ -4,10 +4,15 @@ import { toWellFormed } from "../core/well-formed.ts";
 import { storable } from "./keep.ts";
 
 /** How a handler ended that threw. What it threw comes from outside: of it, only what the journal can hold is kept. */
-export function thrown(error: unknown): Ending {
+export function thrown(error: unknown): Exclude<Ending, { how: "value" }> {
   if (error instanceof NotDoneError) return { how: "not_done", fault: named(error.fault) };
   if (error instanceof FaultError) return { how: "error", fault: named(error.fault) };
   return { how: "error", fault: fault("TOOL_FAILED", textOf(error) || "the tool threw without a message") };
+}
+
+/** What was thrown, as a fault. */
+export function faultOf(error: unknown): Fault {
+  return thrown(error).fault;
 }
 
 /** The table of faults is closed: what follows from a code that is not in it, nobody has decided. */

@@ -20,6 +20,7 @@ import { type Execution, execute, type Running } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
 import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
 import type { Kin } from "./kin.ts";
+import { closed, flawIn, type Loan, putBack, settleLoan, withCaptures } from "./loan.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { propose } from "./propose.ts";
@@ -45,8 +46,17 @@ export interface Way {
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
 export async function walk(way: Way, step: Step): Promise<void> {
+  const loan: Loan = { borrowed: null };
+  try {
+    await admitted(way, step, loan);
+  } finally {
+    if (loan.borrowed !== null) await loan.borrowed.giveBack();
+  }
+}
+
+async function admitted(way: Way, step: Step, loan: Loan): Promise<void> {
   const { ports, mailbox } = way;
-  const { grant, events } = await admit(way, step);
+  const { grant, events } = await admit(way, step, loan);
   if (grant === null) {
     if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
     return;
@@ -54,25 +64,34 @@ export async function walk(way: Way, step: Step): Promise<void> {
   // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
   const desk = ports.slices.length === 0 ? null : await Desk.open(ports, mailbox.run, effectOf(ports, step));
   try {
-    await call(way, step, grant, desk);
+    await call(way, step, grant, { desk, ...loan });
   } finally {
     desk?.leave();
   }
 }
 
 /** The call itself, and its commit. */
-async function call(way: Way, step: Step, grant: Grant, desk: Desk | null): Promise<void> {
+async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promise<void> {
   const { ports, mailbox, claim } = way;
   const acts = grant.generation > 0;
   if (acts) await mark(way, grant);
   if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return void (await end(way, step, grant, UNCALLED));
   if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return void (await end(way, step, grant, UNCALLED));
-  const execution = await perform(way, step, grant, desk);
+  const { desk, borrowed } = work;
+  let execution = await perform(way, step, grant, work);
   way.over(grant);
+  if (borrowed !== null) execution = await closed(execution, borrowed);
   desk?.close(execution.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
   if (acts) ports.failpoint("tool.after");
+  if (borrowed !== null) await putBack(way, grant, flawIn(execution.ending) ?? desk?.flaw ?? null, borrowed);
   await end(way, step, grant, execution, desk);
   if (acts) ports.failpoint("end.after");
+  if (borrowed !== null) await settleLoan(way, grant, borrowed);
+}
+
+/** What an attempt works on. */
+interface Workplace extends Loan {
+  readonly desk: Desk | null;
 }
 
 function effectOf({ toolbox }: Ports, { spec }: Step): Effect {
@@ -80,7 +99,7 @@ function effectOf({ toolbox }: Ports, { spec }: Step): Effect {
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
-async function admit(way: Way, step: Step): Promise<Decision> {
+async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
   const { ports, mailbox } = way;
   const { step_id } = step.spec;
   const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
@@ -93,7 +112,7 @@ async function admit(way: Way, step: Step): Promise<Decision> {
       proposal = priced(ports, mailbox.run, step, proposal, now);
       const decision = await mailbox.ask(new Start(now, step_id, proposal, way));
       if (decision.need === null) return decision;
-      proposal = await supplied(way, step, proposal, decision.need);
+      proposal = await supplied(way, step, proposal, decision.need, loan);
     } catch (error) {
       if (!(error instanceof RowLost)) throw error;
       proposal = await mended(way, step, proposal, error.landing);
@@ -110,11 +129,13 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
 
 type Lost = RowLost["landing"];
 
-async function supplied(way: Way, step: Step, proposal: Proposal, need: Need): Promise<Proposal> {
+async function supplied(way: Way, step: Step, proposal: Proposal, need: Need, loan: Loan): Promise<Proposal> {
   const { ports, mailbox, kin } = way;
   switch (need) {
     case "call":
       return propose(ports, mailbox.run, step, { call: true });
+    case "captures":
+      return withCaptures(way, step, proposal, loan);
     case "usage":
       return withUsage(ports, mailbox.run, proposal);
     case "sighting":
@@ -177,11 +198,11 @@ async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise
 }
 
 /** Calls the handler. Resolves when its attempt is over. */
-function perform(way: Way, step: Step, grant: Grant, desk: Desk | null): Promise<Execution> {
+function perform(way: Way, step: Step, grant: Grant, { desk, borrowed }: Workplace): Promise<Execution> {
   const { ports, mailbox } = way;
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const work = { ...workOf(ports, mailbox.run, step, grant, tool), desk };
+  const work = { ...workOf(ports, mailbox.run, step, grant, tool), desk, borrowed };
   const running = execute(ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
   return running.over;
@@ -275,7 +296,7 @@ function hasSucceeded({ ending }: Execution): boolean {
 
 function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed }: Ended): Promise<Decision> {
   const { ports, mailbox } = way;
-  const { ending, cost, errands, notices, heartbeat } = execution;
+  const { ending, cost, errands, notices, heartbeat, closings } = execution;
   const facts = ports.toolbox.facts(step.spec.name);
   assert(facts !== null, "an unknown tool is never run");
   const succeeded = hasSucceeded(execution);
@@ -293,6 +314,7 @@ function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed
     errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
     notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
     state: desk,
+    ...(closings && { closings }),
     dice: succeeded && desk === null ? 0 : ports.dice(),
     in_flight: succeeded ? NONE : way.inFlight(),
     confirmed,

@@ -3,6 +3,7 @@ import type { Effect } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { pointerTo } from "../core/pointer.ts";
+import type { Access } from "../core/resource.ts";
 import type { Schema } from "../core/schema.ts";
 import type { CachePolicy, Done, Probe, Sighting, Tool, ToolContext } from "../core/tool.ts";
 import { type Accepted, type SchemaDefinition, schemaFrom, type Yielded } from "./schema-from.ts";
@@ -34,6 +35,11 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
    * handler says otherwise. `{}`: nothing.
    */
   readonly cost?: Estimate | ((input: Yielded<Input>) => Estimate);
+  /**
+   * The resources of the engine that it changes, by name. handle: only through what `context.resource` gives it. raw: also past
+   * it, as anything does that starts a process.
+   */
+  readonly resources?: Readonly<Record<string, Access>>;
   /** The fields of the output, by name or JSON pointer, that are stored only as digests. */
   readonly redact?: readonly string[];
 
@@ -115,6 +121,7 @@ function settings(definition: Definition) {
     cache: definition.cache ?? "never",
     cacheTtlMs: definition.cacheTtlMs ?? null,
     cost: costOf(definition),
+    resources: definition.resources ?? {},
     redact: (definition.redact ?? []).map(asPointer),
   } as const;
 }

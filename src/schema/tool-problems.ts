@@ -11,7 +11,7 @@ type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
   ..."name version effect description tags risk roles input output identity".split(" "),
-  ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost redact run".split(" "),
+  ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
 const fields = [...everyTool, ...actsOnly];
@@ -33,8 +33,18 @@ export function problemsWith(
     ...functions(given),
     ...fieldLists(given, schemas),
     ...(typeof given.cost === "function" ? [] : estimateProblems(given.cost ?? {})),
+    ...resourceProblems(given),
     ...contradictions(given),
   ];
+}
+
+/** What an act did in the world is not put back, so that what it did beside it must not be either. */
+function resourceProblems({ resources = {}, effect }: Given): readonly string[] {
+  const fits =
+    isPlainObject(resources) && Object.values(resources).every((access) => access === "handle" || access === "raw");
+  if (!fits) return ['resources must say "handle" or "raw" for each resource that the tool changes'];
+  const used = Object.keys(resources as object).length > 0;
+  return unless(!used || effect === "writes", "resources are changed by tools whose effect is writes");
 }
 
 function unknownFields(given: Given): readonly string[] {

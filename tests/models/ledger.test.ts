@@ -237,6 +237,7 @@ class Both {
       signal: null,
       estimate: null,
       tolls: [],
+      captures: [],
       boot: "",
     } as const;
     const gate_id = `gate_${id}_${this.#outputs}` as GateId;

@@ -157,6 +157,7 @@ function succeeded(run: Run, step: Step, command: End, world: World, ledger?: Le
   const made = provenanceOf(run.id, step, proposal.call?.digest ?? null, reuse?.key ?? null);
   if (made !== null) event.outcome = made;
   if (state !== null) Object.assign(event, left(state, "change"));
+  if (command.closings !== undefined) event.closings = command.closings;
   if (errands.length === 0 && step.cause?.by !== "undo") return [event];
   const more = errands
     .filter(({ step: errand }) => !run.index.has(errand.step_id))

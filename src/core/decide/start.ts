@@ -194,7 +194,11 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
     attempt: step.attempts + 1,
     started_at: now,
     generation: ledger?.generation ?? 0,
-    recorded: ledger !== null || verdict.kind === "hold" || reservations(tolls, true).length > 0,
+    recorded:
+      ledger !== null ||
+      verdict.kind === "hold" ||
+      reservations(tolls, true).length > 0 ||
+      proposal.captures.length > 0,
     proposal,
     basis: verdict.basis ?? null,
   };
@@ -210,6 +214,7 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   }
   const full = tooOften(tolls);
   if (full !== null) return queued(run, step, full, command);
+  if (proposal.captures === "wanted") return { events: [], need: "captures" };
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
@@ -218,8 +223,9 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const said = verdict.basis && { basis: verdict.basis };
   const begun = { at: now, step_id, attempt, call, ledger, gate: consumed, boot, ...said };
   const started = { type: "step.started", ...begun } as const;
-  const charged = charges.length === 0 ? started : { ...started, charges };
-  return { events: [...overtaken(run, step, call, grant), charged], grant };
+  const { captures } = proposal;
+  const more = { ...(charges.length > 0 && { charges }), ...(captures.length > 0 && { captures }) };
+  return { events: [...overtaken(run, step, call, grant), { ...started, ...more }], grant };
 }
 
 /** A call that is sent again stands on what was reserved for it, and undoing something is put off by no rate. */

@@ -32,6 +32,10 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
       return settled(run, step, event);
     case "step.readied":
       return reopened(run, pace(step.standing) === "done" ? { ...step, forgiven: step.attempts } : step);
+    case "step.restoring":
+      return run;
+    case "step.restored":
+      return withStep(run, { ...step, captures: NONE });
     case "step.rejected": {
       if (event.fault.code === "ABORTED") return placed(run, step, { state: "skipped", fault: event.fault });
       const over = { ...step, world: "permanent_failure" as const };
@@ -76,6 +80,7 @@ function proposed(run: MutableRun, event: Of<"step.proposed">): MutableRun {
     reserved: NONE,
     world: null,
     heartbeat: null,
+    captures: NONE,
     checkpoint: null,
   };
   run.steps = run.steps.push(step);
@@ -99,6 +104,8 @@ function started(run: MutableRun, step: Step, event: Of<"step.started">): Mutabl
     ...event.ledger,
   };
   const begun = copyOf(step);
+  begun.captures = event.captures ?? NONE;
+  for (const { resource, host } of begun.captures) if (host !== null) run.bound = { ...run.bound, [resource]: host };
   begun.attempts = event.attempt;
   begun.call = event.call;
   begun.act = act;
@@ -138,6 +145,7 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
   done.act = act;
   done.reserved = NONE;
   done.world = event.world;
+  done.captures = NONE;
   done.checkpoint = checkpointOf(run, step, event);
   placed(tried(run, step, event), done, {
     state: "succeeded",

@@ -78,6 +78,7 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     signal: null,
     estimate: null,
     tolls: [],
+    captures: [],
     gate_id: `gate_${told.past.length}` as GateId,
     gate_ms: 24 * hour,
     boot: "boot 1",

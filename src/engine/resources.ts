@@ -1,0 +1,181 @@
+import { type Fault, FaultError, fault } from "../core/fault.ts";
+import { isObject } from "../core/json.ts";
+import type { Capture, Closing, Resource, RestoreReport } from "../core/resource.ts";
+import type { Run } from "../core/run.ts";
+import type { Tool } from "../core/tool.ts";
+import { faultOf } from "./thrown.ts";
+
+/** The resources of an engine, by the name that tools have for them. Calls that share one take turns. */
+export class Resources {
+  readonly #known: ReadonlyMap<string, Resource>;
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(known: Readonly<Record<string, Resource>>) {
+    this.#known = new Map(Object.entries(known));
+  }
+
+  /** Why a tool cannot be called here, if the run is bound to these hosts; null: it can. */
+  mismatch({ name, resources }: Pick<Tool, "name" | "resources">, bound: Run["bound"]): Fault | null {
+    for (const needed of Object.keys(resources)) {
+      const resource = this.#known.get(needed);
+      const host = resource === undefined ? undefined : bound[resource.name];
+      if (resource === undefined)
+        return fault(
+          "RESOURCE_ELSEWHERE",
+          `${name} changes ${needed}, which this engine does not have; give it to createEngine`,
+        );
+      if (host !== undefined && host !== resource.host)
+        return fault(
+          "RESOURCE_ELSEWHERE",
+          `${needed} of this run is on ${host}; only a worker there can go on with it`,
+        );
+    }
+    return null;
+  }
+
+  /** Waits for the turn of a call, and captures what it is about to change. Rejects with the fault if that cannot be put back. */
+  async borrow({ resources }: Pick<Tool, "resources">, tag: string): Promise<Borrowed> {
+    // In one order, so that two calls never wait for each other.
+    const names = Object.keys(resources).sort();
+    const borrowed = new Borrowed();
+    try {
+      for (const name of names) {
+        const resource = this.#known.get(name) as Resource;
+        borrowed.onReturn(await this.#turn(resource.name));
+        borrowed.add(name, resource, await captured(resource, tag, resources[name] ?? "raw"));
+      }
+      await borrowed.open();
+      return borrowed;
+    } catch (error) {
+      await borrowed.giveBack();
+      throw error;
+    }
+  }
+
+  /** Puts back what a call of a worker that is gone had changed. */
+  async restore(captures: readonly Capture[]): Promise<readonly RestoreReport[]> {
+    const reports: RestoreReport[] = [];
+    for (const capture of captures.toReversed()) {
+      const resource = [...this.#known.values()].find(({ name }) => name === capture.resource);
+      if (resource === undefined || resource.host !== capture.host) {
+        const message = `${capture.resource} was changed on ${capture.host ?? "another worker"} and has to be put back there`;
+        throw new FaultError(fault("RESOURCE_ELSEWHERE", message));
+      }
+      const done = await this.#turn(resource.name);
+      try {
+        reports.unshift(await restored(resource, capture));
+      } finally {
+        done();
+      }
+    }
+    return reports;
+  }
+
+  async #turn(name: string): Promise<() => void> {
+    const before = this.#turns.get(name) ?? Promise.resolve();
+    let done = () => {};
+    const mine = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    this.#turns.set(
+      name,
+      before.then(() => mine),
+    );
+    await before;
+    return done;
+  }
+}
+
+/** What one call has in its hands. */
+export class Borrowed {
+  readonly #parts: { readonly name: string; readonly resource: Resource; readonly capture: Capture }[] = [];
+  readonly #handles = new Map<string, unknown>();
+  readonly #returns: (() => void)[] = [];
+  #stands: "open" | "closed" | "settled" = "open";
+
+  add(name: string, resource: Resource, capture: Capture): void {
+    this.#parts.push({ name, resource, capture });
+  }
+
+  onReturn(back: () => void): void {
+    this.#returns.push(back);
+  }
+
+  get captures(): readonly Capture[] {
+    return this.#parts.map(({ capture }) => capture);
+  }
+
+  async open(): Promise<void> {
+    for (const { name, resource, capture } of this.#parts) this.#handles.set(name, await resource.open(capture));
+  }
+
+  handle(name: string): unknown {
+    if (this.#handles.has(name)) return this.#handles.get(name);
+    throw new FaultError(fault("STATE_FORBIDDEN", `the tool has not declared the resource ${name}`));
+  }
+
+  /** The handler has ended well. Rejects if something still changes a resource: then the call has failed. */
+  async close(): Promise<readonly Closing[]> {
+    const closings: Closing[] = [];
+    for (const { resource, capture } of this.#parts) closings.push(await resource.close(capture));
+    this.#stands = "closed";
+    return closings;
+  }
+
+  async restore(): Promise<readonly RestoreReport[]> {
+    const reports: RestoreReport[] = [];
+    for (const { resource, capture } of this.#parts.toReversed()) reports.unshift(await restored(resource, capture));
+    this.#stands = "settled";
+    return reports;
+  }
+
+  /** That the call succeeded is on record. */
+  keep(): void {
+    this.#stands = "settled";
+  }
+
+  /**
+   * Others may have their turn. What was never closed is put back; what was closed, and is on no record as done, is left as it is
+   * for whoever takes the run up: it finds the captures in the journal.
+   */
+  async giveBack(): Promise<void> {
+    try {
+      if (this.#stands === "open") await this.restore();
+      if (this.#stands === "settled") for (const { resource, capture } of this.#parts) await resource.release(capture);
+    } catch {
+      // What cannot be put back now is put back by whoever comes next; what is not released harms nobody.
+    }
+    for (const back of this.#returns.splice(0)) back();
+  }
+}
+
+/** A resource that somebody died at is put back first, whether or not the record says who. */
+async function captured(resource: Resource, tag: string, access: Capture["access"]): Promise<Capture> {
+  try {
+    return await resource.capture(tag, access);
+  } catch (error) {
+    const left = leftBehind(resource, error);
+    if (left === null) throw error;
+    await restored(resource, left);
+    await resource.release(left);
+    return resource.capture(tag, access);
+  }
+}
+
+/** The capture of a call whose worker is gone, if that is what is in the way. */
+function leftBehind({ name, host }: Resource, error: unknown): Capture | null {
+  const { code, detail } = faultOf(error);
+  const id = code === "RESOURCE_BUSY" && isObject(detail) ? detail.capture : undefined;
+  if (typeof id !== "string") return null;
+  return { resource: name, host, id, tag: "", access: "raw", digest: null, excluded: [] };
+}
+
+/** What is no longer kept was ended or put back before. */
+async function restored(resource: Resource, capture: Capture): Promise<RestoreReport> {
+  try {
+    return await resource.restore(capture);
+  } catch (error) {
+    if (faultOf(error).code !== "CAPTURE_NOT_FOUND") throw error;
+    return { outcome: "nothing", digest: null, changed: 0 };
+  }
+}
