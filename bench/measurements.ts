@@ -1,4 +1,5 @@
 import { auditSpeed } from "./audit.ts";
+import { handleTime, memoryRollback, walkTime } from "./files.ts";
 import { guardChain } from "./guards.ts";
 import { allDone } from "./left-store.ts";
 import { flatness, weight } from "./long-run.ts";
@@ -66,6 +67,11 @@ export function allMeasurements(): readonly Measurement[] {
     startUp("startup.sqlite", store),
     commandTime("cli.version", "`writ --version`", ["--version"]),
     commandTime("cli.run.sqlite", "`writ run` of a plan of one step on a new store", ["run", "plan.json"]),
+    memoryRollback("fs.memory.rollback.100000", 100_000),
+    handleTime("fs.host.capture.50000", "capture", 50_000),
+    handleTime("fs.host.restore.50000", "restore", 50_000),
+    walkTime("fs.host.walk.snapshot.10000", "snapshot", 10_000),
+    walkTime("fs.host.walk.restore.10000", "restore", 10_000),
   ];
 }
 

@@ -121,14 +121,15 @@ function put(
 }
 
 function putFile({ hands, objects }: TreeRestorerOptions, path: TreePath, from: TreeNode | null, to: FileNode): void {
-  const isIt = from?.kind === "file" && from.nlink === 1;
-  if (isIt && onlyDressDiffers(from, to)) hands.dress(path, to);
-  else if (isIt && from.ino === to.ino && to.nlink === 1) hands.refill(path, to, to.size, objects.read(to.digest));
-  else hands.putFile(path, to, to.size, objects.read(to.digest));
+  if (!staysInPlace(from, to)) hands.putFile(path, to, to.size, objects.read(to.digest));
+  else if (from.digest === to.digest) hands.dress(path, to);
+  else hands.refill(path, to, to.size, objects.read(to.digest));
 }
 
-function onlyDressDiffers(from: FileNode, to: FileNode): boolean {
-  return from.digest === to.digest && from.size === to.size && from.linkOf === to.linkOf;
+/** The same file, and it has no other name: what is put back is put into it, and its directory does not notice. */
+function staysInPlace(from: TreeNode | null, to: TreeNode | null): from is FileNode {
+  if (from?.kind !== "file" || to?.kind !== "file" || from.nlink !== 1 || to.linkOf !== null) return false;
+  return from.digest === to.digest || (from.ino === to.ino && to.nlink === 1);
 }
 
 /** Directories that were changed, or had something changed in them, the deepest first. */
@@ -142,7 +143,7 @@ function directoriesAbove(found: readonly Difference[], wanted: DirectoryNode): 
     if (node?.kind === "directory") for (const [name, child] of node.children) addAll([...path, name], child);
   };
   for (const { path, from, to } of found) {
-    add(path.slice(0, -1), nodeAt(wanted, path.slice(0, -1)));
+    if (!staysInPlace(from, to)) add(path.slice(0, -1), nodeAt(wanted, path.slice(0, -1)));
     if (from?.kind === "directory") add(path, to);
     else addAll(path, to);
   }

@@ -110,6 +110,8 @@ class Pass {
     user: process.geteuid?.() ?? 0,
     groups: new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])]),
   };
+  /** Some name is made of bytes that are no text. */
+  #odd = false;
   #device = 0;
   #entries = 0;
   #breath = performance.now();
@@ -147,12 +149,9 @@ class Pass {
     let [count, same] = [0, 0];
     for (const name of names) {
       const before = known?.get(name);
-      const node =
-        only !== null && before !== undefined && !only.has(name)
-          ? before
-          : this.#exclude.has(name)
-            ? this.#leaveOut(`${path}/${name}`)
-            : await this.#entry(`${path}/${name}`, before, only?.get(name) ?? null);
+      const found = this.#found(`${path}/${name}`, name, before, only);
+      // Waiting for each of ten thousand files would take as long as looking at them.
+      const node = found instanceof Promise ? await found : found;
       nodes.push(node);
       if (node === null) continue;
       count += 1;
@@ -167,6 +166,12 @@ class Pass {
     const children = unchanged ? known : mapOf(names, nodes);
     if (previous === null) this.#fresh.push(path);
     return { kind: "directory", ...standing, children, identity: identityOf(stats, this.#now), digest: null };
+  }
+
+  /** Nothing, where a name is left out. */
+  #found(path: string, name: string, before: TreeNode | undefined, only: Touched | null) {
+    if (only !== null && before !== undefined && !only.has(name)) return before;
+    return this.#exclude.has(name) ? this.#leaveOut(path) : this.#entry(path, before, only?.get(name) ?? null);
   }
 
   #entry(path: string, before: TreeNode | undefined, only: Touched | null): TreeNode | Promise<DirectoryNode> {
@@ -260,16 +265,23 @@ class Pass {
   }
 
   #stats(path: string): Stats {
-    const stats = this.#options.disk.lstatSync(osPath(path), { throwIfNoEntry: false });
+    const stats = this.#options.disk.lstatSync(this.#place(path), { throwIfNoEntry: false });
     if (stats === undefined) throw new Moved(`${shown(path)} vanished while it was looked at`);
     return stats;
   }
 
+  #place(path: string): string | Buffer {
+    return this.#odd ? osPath(path) : path;
+  }
+
   #names(path: string): readonly string[] {
     const { disk } = this.#options;
-    const place = osPath(path);
+    const place = this.#place(path);
     const names = this.#asked(path, () =>
-      namesIn((encoding) => disk.readdirSync(place, { encoding: encoding as "utf8" })),
+      namesIn((encoding) => {
+        if (encoding === "buffer") this.#odd = true;
+        return disk.readdirSync(place, { encoding: encoding as "utf8" });
+      }),
     );
     if (names === null) this.#tell(path, "cannot be read");
     return names ?? [];
