@@ -65,6 +65,7 @@ export function batchCall({ entries, keys, tallies, claims }: Batch): Call {
   return {
     name: "append",
     writes: true,
+    isValue: true,
     values: [
       first.tenant,
       // A claim is never soft: an epoch that a crash takes back would be given out again.

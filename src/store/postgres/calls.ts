@@ -8,6 +8,8 @@ export interface Call {
   readonly values: readonly Value[];
   /** Whether it writes a fact: then a lost answer is told, and never just asked for again. */
   readonly writes?: boolean;
+  /** It answers with one value, which costs less to ask for than rows do. */
+  readonly isValue?: boolean;
 }
 
 /** Rows as lists of their columns. Rejects with a fault, except for what Postgres refused if `refused` is told of it. */
@@ -30,8 +32,8 @@ export class Refusal extends Error {
 export function callsOn(pool: Pool, where: string): Calls {
   let isPreparing = true;
 
-  const query = async (connection: Connection, { name, values }: Call): Promise<readonly unknown[]> => {
-    const text = textOf(name, values.length);
+  const query = async (connection: Connection, { name, values, isValue }: Call): Promise<readonly unknown[]> => {
+    const text = textOf(name, values.length, isValue);
     const base = { text, values, rowMode: "array", types } as const;
     const { rows } = await connection.query(isPreparing ? { ...base, name: statementName(text) } : base);
     return rows;
@@ -84,10 +86,11 @@ class Lost extends Error {
 
 const texts = new Map<string, string>();
 
-export function textOf(name: string, values: number): string {
+export function textOf(name: string, values: number, isValue = false): string {
   const known = texts.get(name);
   if (known !== undefined) return known;
-  const text = `select * from writ.${name}(${Array.from({ length: values }, (_, index) => `$${index + 1}`).join(", ")})`;
+  const given = Array.from({ length: values }, (_, index) => `$${index + 1}`).join(", ");
+  const text = `select ${isValue ? "" : "* from "}writ.${name}(${given})`;
   texts.set(name, text);
   return text;
 }

@@ -17,8 +17,9 @@ interface Claimant {
   answer(isClaimed: boolean): void;
 }
 
-/** Beyond this a batch costs more for each entry, not less. */
+/** Beyond this a batch costs more for each entry, not less; below that, two halves cost more than the whole. */
 const MOST = 64;
+const LEAST = 32;
 
 export interface GroupCommit {
   append(entry: Entry): Promise<Landing>;
@@ -82,7 +83,7 @@ export function groupCommit(lanes: number, send: (batch: readonly Waiting[]) => 
 /** From the tenant that waits longest, its share of the free lanes; the rest of it goes behind the others. */
 function nextBatch(queues: Map<Tenant, Waiting[]>, free: number): readonly Waiting[] {
   const [[tenant, queue]] = queues as unknown as [[Tenant, Waiting[]]];
-  const most = Math.min(MOST, Math.ceil(queue.length / free));
+  const most = Math.min(MOST, Math.max(LEAST, Math.ceil(queue.length / free)));
   const batch: Waiting[] = [];
   const rest: Waiting[] = [];
   const met = new Set<string>();

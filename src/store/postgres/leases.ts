@@ -36,7 +36,7 @@ export function claims(setting: LeaseSetting): Claims {
     ({ run }) => run,
     async (tenant, all) => {
       const [, ...claims] = claimValues(all);
-      await calls({ name: "release", values: [tenant, ...claims] });
+      await calls({ name: "release", isValue: true, values: [tenant, ...claims] });
       return [];
     },
   );
@@ -137,6 +137,7 @@ export function markers(calls: Calls, heard: (boot: string) => void): Markers {
     async (tenant, all) => {
       const [answer] = await calls<readonly [readonly boolean[]]>({
         name: "mark",
+        isValue: true,
         values: [
           tenant,
           texts(all.map(({ run }) => run)),

@@ -141,28 +141,12 @@ declare
   entry integer;
   i integer;
   added integer := 0;
+  changed boolean := false;
   timed boolean := false;
   guarded integer[] := '{}';
   wanted bigint;
   done bigint;
 begin
-  -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and e_worker is null and v_entry is not null and 0 < all (e_position)
-    and array_position(e_hash, null) is null then
-    ok := array_fill(false, array[cardinality(e_run)]);
-    for i in 1 .. cardinality(e_run) loop
-      update writ.head set position = e_head[i], hash = e_hash[i]
-      where tenant = for_tenant and run = e_run[i] and position = e_position[i]
-        and (e_epoch[i] is null or epoch = e_epoch[i]);
-      ok[i] := found;
-    end loop;
-    insert into writ.event (tenant, run, position, type, v, at, body, hash)
-    select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
-    from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
-    where ok[x.entry];
-    return writ.append_facts(for_tenant, e_run, e_position, ok, null, null, null, refused);
-  end if;
-
   -- Judged: only locks are taken.
   select array_agg(h.position order by x.n),
          array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
@@ -224,15 +208,11 @@ begin
       select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
   end if;
 
-  -- Written: what is there, then what is new.
-  wanted := 0;
-  for i in 1 .. cardinality(e_run) loop
-    if ok[i] and h_position[i] is null then
-      wanted := wanted + 1;
-    elsif ok[i] and e_hash[i] is not null then
-      update writ.head set position = e_head[i], hash = e_hash[i] where tenant = for_tenant and run = e_run[i];
-    end if;
-  end loop;
+  -- Written: what is there and locked by now, then what is new.
+  insert into writ.head (tenant, run, position, hash)
+  select for_tenant, x.run, x.head, x.hash from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
+  where x.ok and x.hash is not null and x.found is not null
+  on conflict (tenant, run) do update set position = excluded.position, hash = excluded.hash;
 
   if k_key is not null then
     k_new := array_fill(false, array[cardinality(k_key)]);
@@ -242,15 +222,22 @@ begin
         if k_version[p_key[i]] is not null and p_row[i] is null then
           delete from writ.rows where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
         elsif k_version[p_key[i]] is not null then
-          update writ.rows set version = p_version[i], row = p_row[i], status = p_status[i], run_id = p_run_id[i],
-                 reuse_key = p_reuse_key[i], due_at = p_due_at[i]
-          where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+          changed := true;
         elsif p_row[i] is not null then
           added := added + 1;
           k_new[p_key[i]] := true;
         end if;
       end if;
     end loop;
+    if changed then
+      insert into writ.rows (tenant, kind, key, version, row, status, run_id, reuse_key, due_at)
+      select for_tenant, k_kind[p.key], k_key[p.key], p.version, p.row, p.status, p.run_id, p.reuse_key, p.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           p (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[p.entry] and p.row is not null and k_version[p.key] is not null
+      on conflict (tenant, kind, key) do update set version = excluded.version, row = excluded.row, status = excluded.status,
+        run_id = excluded.run_id, reuse_key = excluded.reuse_key, due_at = excluded.due_at;
+    end if;
     -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
     for i in 1 .. coalesce(cardinality(c_entry), 0) loop
       if c_was[i] is null and ok[c_entry[i]] and not k_new[c_key[i]] then
@@ -268,6 +255,7 @@ begin
     end loop;
   end if;
 
+  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
   if wanted > 0 then
     insert into writ.head (tenant, run, position, hash, epoch)
     select for_tenant, x.run, x.head, x.hash, case when x.worker is not null then 1 end
@@ -750,22 +738,24 @@ end $function$;
 CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
  RETURNS boolean[]
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
 AS $function$
 declare
   began text := writ.begin_append(for_tenant, true);
-  marked boolean[] := array_fill(false, array[cardinality(c_run)]);
+  held boolean[];
 begin
-  for i in 1 .. cardinality(c_run) loop
-    perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
-    marked[i] := found;
-    if found then
-      insert into writ.marker (tenant, run, step, attempt, epoch)
-      values (for_tenant, c_run[i], of_step[i], of_attempt[i], c_epoch[i])
-      on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
-    end if;
-  end loop;
-  return marked;
+  select array_agg(h.epoch is not null order by x.n) into held
+  from unnest(c_run, c_epoch) with ordinality x (run, epoch, n)
+  left join lateral (
+    select epoch from writ.head where tenant = for_tenant and run = x.run and epoch = x.epoch limit 1 for no key update
+  ) h on true;
+  insert into writ.marker (tenant, run, step, attempt, epoch)
+  select for_tenant, x.run, x.step, x.attempt, max(x.epoch)
+  from unnest(c_run, of_step, of_attempt, c_epoch, held) x (run, step, attempt, epoch, held)
+  where x.held group by x.run, x.step, x.attempt
+  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+  return held;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)

@@ -15,6 +15,7 @@ export function singleCall({ tenant, run, expect, events, puts, checks, charges,
   return {
     name: "append_one",
     writes: true,
+    isValue: true,
     values: [
       tenant,
       flush === "soft",

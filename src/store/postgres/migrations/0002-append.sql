@@ -62,9 +62,9 @@ end $$;
 -- Every lock is taken in one order, whoever asks: heads, existing rows, tallies, and new keys last. A key that was inserted
 -- by another between the look and the insert is 40001: nothing is written, and the same call sees it next time.
 --
--- What is there already is found by its whole key, one after the other or in a lateral that is cut at one. A join of an array
--- with a table would be planned from guesses: that a tenant has one row, say, so that all of its rows might as well be gone
--- through for each element. Plans are made once, and never from what the arrays hold.
+-- What is there already is found by its whole key: in a lateral that is cut at one, by an insert that meets it, or one after the
+-- other. A join of an array with a table would be planned from guesses: that a tenant has one row, say, so that all of its rows
+-- might as well be gone through for each element. Plans are made once, and never from what the arrays hold.
 create function writ.append(
   for_tenant text, is_soft boolean,
   e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[],
@@ -97,28 +97,12 @@ declare
   entry integer;
   i integer;
   added integer := 0;
+  changed boolean := false;
   timed boolean := false;
   guarded integer[] := '{}';
   wanted bigint;
   done bigint;
 begin
-  -- Events alone: the update is judge, lock and write.
-  if k_key is null and t_tally is null and e_worker is null and v_entry is not null and 0 < all (e_position)
-    and array_position(e_hash, null) is null then
-    ok := array_fill(false, array[cardinality(e_run)]);
-    for i in 1 .. cardinality(e_run) loop
-      update writ.head set position = e_head[i], hash = e_hash[i]
-      where tenant = for_tenant and run = e_run[i] and position = e_position[i]
-        and (e_epoch[i] is null or epoch = e_epoch[i]);
-      ok[i] := found;
-    end loop;
-    insert into writ.event (tenant, run, position, type, v, at, body, hash)
-    select for_tenant, e_run[x.entry], x.position, x.type, x.v, x.at, x.body, x.hash
-    from unnest(v_entry, v_position, v_type, v_v, v_at, v_body, v_hash) x (entry, position, type, v, at, body, hash)
-    where ok[x.entry];
-    return writ.append_facts(for_tenant, e_run, e_position, ok, null, null, null, refused);
-  end if;
-
   -- Judged: only locks are taken.
   select array_agg(h.position order by x.n),
          array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
@@ -180,15 +164,11 @@ begin
       select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
   end if;
 
-  -- Written: what is there, then what is new.
-  wanted := 0;
-  for i in 1 .. cardinality(e_run) loop
-    if ok[i] and h_position[i] is null then
-      wanted := wanted + 1;
-    elsif ok[i] and e_hash[i] is not null then
-      update writ.head set position = e_head[i], hash = e_hash[i] where tenant = for_tenant and run = e_run[i];
-    end if;
-  end loop;
+  -- Written: what is there and locked by now, then what is new.
+  insert into writ.head (tenant, run, position, hash)
+  select for_tenant, x.run, x.head, x.hash from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
+  where x.ok and x.hash is not null and x.found is not null
+  on conflict (tenant, run) do update set position = excluded.position, hash = excluded.hash;
 
   if k_key is not null then
     k_new := array_fill(false, array[cardinality(k_key)]);
@@ -198,15 +178,22 @@ begin
         if k_version[p_key[i]] is not null and p_row[i] is null then
           delete from writ.rows where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
         elsif k_version[p_key[i]] is not null then
-          update writ.rows set version = p_version[i], row = p_row[i], status = p_status[i], run_id = p_run_id[i],
-                 reuse_key = p_reuse_key[i], due_at = p_due_at[i]
-          where tenant = for_tenant and kind = k_kind[p_key[i]] and key = k_key[p_key[i]];
+          changed := true;
         elsif p_row[i] is not null then
           added := added + 1;
           k_new[p_key[i]] := true;
         end if;
       end if;
     end loop;
+    if changed then
+      insert into writ.rows (tenant, kind, key, version, row, status, run_id, reuse_key, due_at)
+      select for_tenant, k_kind[p.key], k_key[p.key], p.version, p.row, p.status, p.run_id, p.reuse_key, p.due_at
+      from unnest(p_entry, p_key, p_version, p_row, p_status, p_run_id, p_reuse_key, p_due_at)
+           p (entry, key, version, row, status, run_id, reuse_key, due_at)
+      where ok[p.entry] and p.row is not null and k_version[p.key] is not null
+      on conflict (tenant, kind, key) do update set version = excluded.version, row = excluded.row, status = excluded.status,
+        run_id = excluded.run_id, reuse_key = excluded.reuse_key, due_at = excluded.due_at;
+    end if;
     -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
     for i in 1 .. coalesce(cardinality(c_entry), 0) loop
       if c_was[i] is null and ok[c_entry[i]] and not k_new[c_key[i]] then
@@ -224,6 +211,7 @@ begin
     end loop;
   end if;
 
+  select count(*) into wanted from unnest(ok, h_position) x (ok, found) where x.ok and x.found is null;
   if wanted > 0 then
     insert into writ.head (tenant, run, position, hash, epoch)
     select for_tenant, x.run, x.head, x.hash, case when x.worker is not null then 1 end

@@ -187,21 +187,22 @@ end $$;
 
 -- In the order of their runs: each head is locked, so that a claim comes before this marker or sees it. Whether each was written.
 create function writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
-returns boolean[] language plpgsql set enable_seqscan = off as $$
+returns boolean[] language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   began text := writ.begin_append(for_tenant, true);
-  marked boolean[] := array_fill(false, array[cardinality(c_run)]);
+  held boolean[];
 begin
-  for i in 1 .. cardinality(c_run) loop
-    perform 1 from writ.head where tenant = for_tenant and run = c_run[i] and epoch = c_epoch[i] for no key update;
-    marked[i] := found;
-    if found then
-      insert into writ.marker (tenant, run, step, attempt, epoch)
-      values (for_tenant, c_run[i], of_step[i], of_attempt[i], c_epoch[i])
-      on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
-    end if;
-  end loop;
-  return marked;
+  select array_agg(h.epoch is not null order by x.n) into held
+  from unnest(c_run, c_epoch) with ordinality x (run, epoch, n)
+  left join lateral (
+    select epoch from writ.head where tenant = for_tenant and run = x.run and epoch = x.epoch limit 1 for no key update
+  ) h on true;
+  insert into writ.marker (tenant, run, step, attempt, epoch)
+  select for_tenant, x.run, x.step, x.attempt, max(x.epoch)
+  from unnest(c_run, of_step, of_attempt, c_epoch, held) x (run, step, attempt, epoch, held)
+  where x.held group by x.run, x.step, x.attempt
+  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+  return held;
 end $$;
 
 -- With the boot it was looked up under.
