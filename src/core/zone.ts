@@ -3,6 +3,23 @@ import { DAY_MS, dayNumber } from "./day.ts";
 /** No clock is put forward or back within a quarter of an hour. */
 const QUARTER_MS = 15 * 60_000;
 
+/** There are fewer zones than that, but one can be written in many ways. */
+const KNOWN_MOST = 1000;
+
+/** Throws if there is no zone of that name. */
+function formatFor(name: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat("en-u-ca-iso8601-nu-latn", {
+    timeZone: name,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+}
+
 /** A time zone by its IANA name. */
 export class Zone {
   readonly name: string;
@@ -18,23 +35,17 @@ export class Zone {
   /** Null: there is no zone of that name. */
   static of(name: string): Zone | null {
     try {
-      return new Zone(
-        name,
-        new Intl.DateTimeFormat("en-u-ca-iso8601-nu-latn", {
-          timeZone: name,
-          hourCycle: "h23",
-          year: "numeric",
-          month: "numeric",
-          day: "numeric",
-          hour: "numeric",
-          minute: "numeric",
-          second: "numeric",
-        }),
-      );
+      const zone = Zone.#known.get(name) ?? new Zone(name, formatFor(name));
+      if (Zone.#known.size >= KNOWN_MOST) Zone.#known.clear();
+      Zone.#known.set(name, zone);
+      return zone;
     } catch {
       return null;
     }
   }
+
+  /** Making a format takes as long as accepting a plan. */
+  static readonly #known = new Map<string, Zone>();
 
   /** The number of the day that the calendar on the wall shows. */
   dayAt(at: number): number {

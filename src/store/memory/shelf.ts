@@ -37,6 +37,8 @@ function joined(path: Path): string {
   return parts.join("\0");
 }
 
+const surrogate = /[\ud800-\udfff]/;
+
 export function comparePaths(left: Path, right: Path): number {
   for (const [index, part] of left.entries()) {
     const order = compareParts(part, right[index] ?? "");
@@ -47,6 +49,8 @@ export function comparePaths(left: Path, right: Path): number {
 
 function compareParts(left: string | number, right: string | number): number {
   if (typeof left === "number" && typeof right === "number") return left - right;
-  // By bytes, as databases do: JavaScript would put some emoji before some letters.
-  return Buffer.compare(Buffer.from(String(left)), Buffer.from(String(right)));
+  const [one, other] = [String(left), String(right)];
+  // By bytes, as databases do: JavaScript would put some emoji before some letters, and only those.
+  if (surrogate.test(one + other)) return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  return one === other ? 0 : one < other ? -1 : 1;
 }
