@@ -17,6 +17,7 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   budgets: (value) => first(allowanceProblems({ budgets: value }, "")),
   rates: (value) => first(allowanceProblems({ rates: value }, "")),
   zone: (value) => first(allowanceProblems({ zone: value }, "")),
+  policies: (value) => when(Array.isArray(value), "a list of policies, as JSON"),
   guards: (value) => when(Array.isArray(value), "a list of guards"),
   strictPlans: (value) => when(typeof value === "boolean", "true or false"),
   durability: (value) => when(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),

@@ -17,7 +17,16 @@ export const configName = "writ.config.mjs";
 interface Config
   extends Pick<
     EngineOptions,
-    "tenants" | "budgets" | "rates" | "zone" | "guards" | "strictPlans" | "durability" | "limits" | "onNotice"
+    | "tenants"
+    | "budgets"
+    | "rates"
+    | "zone"
+    | "guards"
+    | "policies"
+    | "strictPlans"
+    | "durability"
+    | "limits"
+    | "onNotice"
   > {
   /** A path, from where the config is; a Postgres URL; or an open store, or the promise of one. */
   readonly store?: string | Store | Promise<Store>;

@@ -13,6 +13,11 @@ export async function readPlanFile(path: string, cwd: string): Promise<Json> {
   return parsed(await textOf(resolve(cwd, path), "PLAN_INVALID"), "PLAN_INVALID", path);
 }
 
+/** Reads a policy, or cases to try one with, as strictly as a plan. */
+export async function readPolicyFile(path: string, cwd: string): Promise<Json> {
+  return parsed(await textOf(resolve(cwd, path), "POLICY_INVALID"), "POLICY_INVALID", path);
+}
+
 /** Reads what `--context` says: JSON as such, or the name of a file with it. */
 export async function readContext(given: string, cwd: string): Promise<JsonObject> {
   const inline = given.trimStart().startsWith("{");

@@ -6,11 +6,13 @@ import { crashtestCommand } from "./commands/crashtest.ts";
 import { crashtestVictimCommand } from "./commands/crashtest-victim.ts";
 import { approveCommand, rejectCommand } from "./commands/decide.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { explainCommand } from "./commands/explain.ts";
 import { gatesCommand } from "./commands/gates.ts";
 import { initCommand } from "./commands/init.ts";
 import { cancelCommand, resumeCommand } from "./commands/life.ts";
 import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { policyCommand } from "./commands/policy.ts";
 import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
@@ -60,7 +62,9 @@ const commands = [
   signalCommand,
   scheduleCommand,
   schedulesCommand,
+  explainCommand,
   checkCommand,
+  policyCommand,
   simulateCommand,
   toolsCommand,
   crashtestCommand,

@@ -1,0 +1,71 @@
+import type { Basis, Objection } from "../core/basis.ts";
+import type { Event } from "../core/event.ts";
+import type { GateId, Instant, StepId } from "../core/id.ts";
+import type { RecordedEvent } from "../engine/api.ts";
+
+/** One thing that was decided about a step, why, and by which rules. */
+export interface Explanation {
+  readonly position: number;
+  readonly at: Instant;
+  readonly decision: "let through" | "held" | "refused" | "approved" | "rejected" | "expired" | "closed";
+  /** The rule that decided; null: none had anything against it, or a person decided. */
+  readonly rule: string | null;
+  readonly reason: string;
+  /** Whom the gate asks for, or who decided. */
+  readonly who: string | null;
+  readonly policy: string | null;
+  readonly passed: readonly string[];
+  readonly objections: readonly Objection[];
+}
+
+/** Everything that the journal says about why a step was let through, held or refused, in its order. */
+export function explanationsOf(journal: readonly RecordedEvent[], step: StepId): readonly Explanation[] {
+  const gates = new Set<GateId>();
+  return journal.flatMap(({ position, event }) => {
+    if (event.type === "gate.opened" && event.step_id === step) gates.add(event.gate_id);
+    const isAbout = "gate_id" in event ? gates.has(event.gate_id) : "step_id" in event && event.step_id === step;
+    const said = isAbout ? explained(event) : null;
+    return said === null ? [] : [{ position, at: event.at, ...said }];
+  });
+}
+
+type Said = Omit<Explanation, "position" | "at">;
+
+function explained(event: Event): Said | null {
+  switch (event.type) {
+    case "step.rejected":
+      return said("refused", { rule: event.rule, reason: event.fault.message }, event.basis);
+    case "gate.opened":
+      return said(
+        "held",
+        { rule: event.rule, reason: event.reason, who: event.demand.role ?? "a person" },
+        event.basis,
+      );
+    case "gate.approved":
+      return said("approved", { reason: event.reason, who: event.by.id });
+    case "gate.rejected":
+      return said("rejected", { reason: event.reason, who: event.by.id });
+    case "gate.expired":
+      return said("expired", { reason: "nobody decided in time" });
+    case "gate.closed":
+      return said("closed", { reason: event.reason });
+    case "step.started":
+      return said(
+        "let through",
+        { reason: event.gate === null ? ALLOWED : "a person said yes to exactly this call" },
+        event.basis,
+      );
+    case "step.succeeded":
+    case "step.failed":
+      return event.basis === undefined ? null : said("let through", { reason: ALLOWED }, event.basis);
+    default:
+      return null;
+  }
+}
+
+const ALLOWED = "no rule had anything against it";
+
+function said(decision: Said["decision"], what: Partial<Said> & Pick<Said, "reason">, basis?: Basis): Said {
+  const { policy = null, passed = [], objections = [] } = basis ?? {};
+  return { decision, rule: null, who: null, ...what, policy, passed, objections };
+}

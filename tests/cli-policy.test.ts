@@ -1,0 +1,178 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { told } from "./cli-host.ts";
+import { workplace } from "./cli-workplace.ts";
+
+const house = {
+  schema_version: "1.0",
+  name: "house",
+  rules: [
+    { id: "no-shell", kind: "deny", on: { tools: ["shell.*"] } },
+    { id: "big", kind: "approval", on: { tools: ["pay"] }, when: "input.amount > 100", role: "cfo" },
+    { id: "leak", kind: "flow", on: { effects: ["external_send"] }, after: { tags: ["pii"] } },
+    { id: "hours", kind: "window", on: { tools: ["pay"] }, from: "08:00", to: "18:00" },
+  ],
+};
+
+describe("writ policy", () => {
+  let cwd: string;
+  beforeEach(() => {
+    cwd = mkdtempSync(join(tmpdir(), "writ-cli-"));
+  });
+  afterEach(() => rmSync(cwd, { recursive: true }));
+
+  const write = (name: string, value: unknown) => writeFileSync(join(cwd, name), JSON.stringify(value));
+  const answered = async (...args: readonly string[]) => {
+    const { exit, out } = await told(cwd, "policy", ...args, "--json");
+    return { exit, answer: JSON.parse(out) as Record<string, unknown> };
+  };
+
+  it("check says that a policy can be used, or everything that is wrong with it", async () => {
+    write("house.json", house);
+    expect(await told(cwd, "policy", "check", "house.json")).toMatchObject({
+      exit: 0,
+      out: "house.json can be used: house, for global, 4 rules\n",
+    });
+    expect(await answered("check", "house.json")).toMatchObject({
+      exit: 0,
+      answer: { ok: true, name: "house", scope: {}, rules: house.rules.map(({ id }) => `global/house/${id}`) },
+    });
+    write("broken.json", { ...house, mode: "yolo", rules: [{ id: "a", kind: "deny", when: "process.exit()" }] });
+    expect(await answered("check", "broken.json")).toMatchObject({
+      exit: 2,
+      answer: {
+        fault: { code: "POLICY_INVALID", detail: { reasons: [{ path: "/mode" }, { path: "/rules/0/when" }] } },
+      },
+    });
+    expect(await answered("check", "missing.json")).toMatchObject({
+      exit: 2,
+      answer: { fault: { code: "POLICY_INVALID" } },
+    });
+  });
+
+  const cases = [
+    { name: "a shell", tool: { name: "shell.run" }, expect: "refuse", rule: "global/house/no-shell" },
+    { name: "a small payment", tool: { name: "pay" }, input: { amount: 100 }, expect: "allow" },
+    { name: "a big payment", tool: { name: "pay" }, input: { amount: 101 }, expect: "hold", rule: "global/house/big" },
+    { name: "at night", tool: { name: "pay" }, input: { amount: 1 }, at: "2026-11-16T03:00:00Z", expect: "refuse" },
+    { name: "mail", tool: { name: "mail" }, expect: "allow" },
+    { name: "mail after reading", tool: { name: "mail" }, after: [{ name: "crm", tags: ["pii"] }], expect: "hold" },
+    { name: "gated", tool: { name: "mail" }, mode: "human_gated", expect: "hold", rule: "mode" },
+  ];
+
+  it("test tries every case on the whole road", async () => {
+    write("house.json", house);
+    write("cases.json", { policies: ["house.json"], cases });
+    const { exit, answer } = await answered("test", "cases.json");
+    expect(answer).toMatchObject({ cases: cases.length, wrong: 0 });
+    expect(exit).toBe(0);
+  });
+
+  it("test says which came to something else, and fails", async () => {
+    write("cases.json", {
+      policies: [house],
+      cases: [{ ...cases[1], expect: "refuse" }, { ...cases[2], rule: "other" }, cases[4]],
+    });
+    const { exit, out } = await told(cwd, "policy", "test", "cases.json");
+    expect(exit).toBe(4);
+    expect(out).toBe(
+      [
+        "wrong  a small payment  expected refuse, found allow",
+        "wrong  a big payment    expected hold by other, found hold by global/house/big: pay needs the yes of a cfo",
+        "ok     mail             allow",
+        "3 cases, 2 wrong",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it.each([
+    ["no policies", { cases }, "has no policies"],
+    ["no cases", { policies: [house] }, "at least one case"],
+    [
+      "a case that expects nothing",
+      { policies: [house], cases: [{ tool: { name: "a" } }] },
+      "expect is allow, hold or refuse",
+    ],
+    ["a misspelt case", { policies: [house], cases: [{ ...cases[0], tools: [] }] }, "there is no tools"],
+    [
+      "a tool that is none",
+      { policies: [house], cases: [{ ...cases[0], tool: { name: "a", effect: "x" } }] },
+      "tool is",
+    ],
+    [
+      "a tool that cannot be",
+      { policies: [house], cases: [{ ...cases[0], tool: { name: "a", risk: "x" } }] },
+      "tool is",
+    ],
+    ["a moment that is none", { policies: [house], cases: [{ ...cases[0], at: "noon" }] }, "at is a moment"],
+    ["a mode that is none", { policies: [house], cases: [{ ...cases[0], mode: "yolo" }] }, "mode is one of"],
+    [
+      "what is never reached",
+      { policies: [house], cases: [{ ...cases[4], after: [{ name: "shell.x" }] }] },
+      "was never judged",
+    ],
+  ])("test refuses %s", async (_, table, why) => {
+    write("cases.json", table);
+    const { exit, answer } = await answered("test", "cases.json");
+    expect(exit).toBe(2);
+    expect(answer).toMatchObject({ fault: { message: expect.stringContaining(why) } });
+  });
+});
+
+describe("writ explain", () => {
+  let cwd: string;
+  beforeEach(() => {
+    cwd = workplace();
+    const config = join(cwd, "writ.config.mjs");
+    const policy = {
+      schema_version: "1.0",
+      name: "house",
+      rules: [
+        { id: "ask", kind: "approval", reason: "notes are read by people" },
+        { id: "small", kind: "require", expression: "size(input) < 9" },
+      ],
+    };
+    const text = readFileSync(config, "utf8").replace(
+      "tools: [send]",
+      `tools: [send], policies: [${JSON.stringify(policy)}]`,
+    );
+    writeFileSync(config, text);
+  });
+  afterEach(() => rmSync(cwd, { recursive: true }));
+
+  it("tells from the record who held it and why, who said yes, and what it was let through by", async () => {
+    const { out } = await told(cwd, "run", "plan.json", "--json");
+    const { run_id, gates } = JSON.parse(out) as { run_id: string; gates: readonly { gate_id: string }[] };
+    const held = await told(cwd, "explain", run_id, "send");
+    expect(held.exit).toBe(0);
+    expect(held.out).toMatch(
+      /^send is waiting_approval\n {2}\S.* held by global\/house\/ask for a person: notes are read by people\n/,
+    );
+    expect(held.out).toContain("global/house/ask says hold: notes are read by people");
+    expect(held.out).toContain("mode says hold: note.send acts on the world and the run is human_gated");
+    expect(held.out).toContain("nothing against it: global/house/small");
+    expect(held.out).toMatch(/policy pol_[0-9a-f]{32}/);
+    await told(cwd, "approve", gates[0]?.gate_id as string, "--reason", "fine");
+    await told(cwd, "resume", run_id);
+    const { decisions } = JSON.parse((await told(cwd, "explain", run_id, "send", "--json")).out) as {
+      decisions: readonly { decision: string; who: string | null; reason: string }[];
+    };
+    expect(decisions.map(({ decision, who }) => [decision, who])).toEqual([
+      ["held", "a person"],
+      ["approved", "ana"],
+      ["let through", null],
+    ]);
+    expect(decisions[1]?.reason).toBe("fine");
+    expect(decisions[2]?.reason).toBe("a person said yes to exactly this call");
+  });
+
+  it("knows neither runs nor steps that are not there", async () => {
+    const { out } = await told(cwd, "run", "plan.json", "--json");
+    const { run_id } = JSON.parse(out) as { run_id: string };
+    expect((await told(cwd, "explain", run_id, "other")).exit).toBe(5);
+    expect((await told(cwd, "explain", "run_x", "send")).exit).toBe(5);
+  });
+});

@@ -1,0 +1,117 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { cel } from "../src/expression/cel.ts";
+import { readPolicy } from "../src/policy/read-policy.ts";
+
+const schema = JSON.parse(readFileSync(new URL("../docs/policy.schema.json", import.meta.url), "utf8")) as object;
+const fits = new Ajv2020({ strict: false }).compile(schema);
+const whole = { schema_version: "1.0", name: "house" };
+const rule = (more: object) => ({ ...whole, rules: [{ id: "r", ...more }] });
+const parameter = { kind: "parameter", path: "/a/~1b" };
+const hours = { kind: "window", from: "22:00", to: "06:00" };
+
+const right: readonly object[] = [
+  whole,
+  { ...whole, scope: { tenant: "a", project: "p", session: "s" }, roles: ["cfo"], mode: "dry_run" },
+  { ...whole, max_steps: { auto_exec: 0, dry_run: 10_000 }, trust: [{ tools: ["a.*"], risk: "high" }] },
+  ...["allow", "deny", "approval"].map((kind) => rule({ kind, when: "now > 0", reason: "because" })),
+  rule({ kind: "deny", on: { tools: ["*"], effects: ["external_send"], tags: ["a:b"], risks: ["low"] } }),
+  rule({ kind: "deny", on: { roles: ["x"], principals: ["agent"], causes: ["undo"] } }),
+  rule({ ...parameter, must: { equals: null } }),
+  rule({ ...parameter, must_not: { in: [1, "a"] } }),
+  rule({ ...parameter, path: "", must: { contains: { a: 1 } } }),
+  ...[{ matches: "^a$" }, { at_most: 1.5 }, { at_least: -1 }, { exists: true }].map((must) =>
+    rule({ ...parameter, must }),
+  ),
+  rule({ kind: "require", expression: "input.a == 1" }),
+  rule({ kind: "approval", role: "cfo" }),
+  rule({ kind: "approval", role: null }),
+  rule({ ...hours, days: ["sun"], zone: "Asia/Kolkata", outside: "hold", role: "cfo" }),
+  rule({ ...hours, to: "24:00" }),
+  rule({ kind: "flow", after: { tags: ["pii"] } }),
+  rule({ kind: "flow", after: { tools: ["crm.*"], tags: ["a"] }, answer: "refuse" }),
+];
+
+const wrong: readonly unknown[] = [
+  [],
+  null,
+  { name: "house" },
+  { ...whole, schema_version: "2.0" },
+  { ...whole, name: "a b" },
+  { ...whole, extra: 1 },
+  { ...whole, scope: { project: "p" } },
+  { ...whole, scope: { tenant: "" } },
+  { ...whole, roles: [] },
+  { ...whole, mode: "yolo" },
+  { ...whole, max_steps: { yolo: 1 } },
+  { ...whole, max_steps: { auto_exec: -1 } },
+  { ...whole, trust: [{}] },
+  { ...whole, rules: {} },
+  ...[
+    {},
+    { kind: "yolo" },
+    { kind: "deny", role: "x" },
+    { kind: "deny", on: { tool: ["x"] } },
+    { kind: "deny", on: { tools: [] } },
+    { kind: "deny", on: { tools: ["a b"] } },
+    { kind: "deny", on: { effects: ["toString"] } },
+    { kind: "deny", on: { tags: ["a b"] } },
+    { kind: "deny", on: { risks: ["tiny"] } },
+    { kind: "deny", when: 1 },
+    { kind: "deny", when: "" },
+    { kind: "require" },
+    { kind: "approval", role: 1 },
+    parameter,
+    { ...parameter, must: { equals: 1 }, must_not: { equals: 2 } },
+    { ...parameter, path: "a", must: { equals: 1 } },
+    { ...parameter, must: {} },
+    { ...parameter, must: { equals: 1, in: [] } },
+    { ...parameter, must: { exists: false } },
+    { ...parameter, must: { at_most: "1" } },
+    { ...parameter, must: { matches: 1 } },
+    { ...hours, from: "9" },
+    { kind: "window", from: "09:00" },
+    { ...hours, days: ["monday"] },
+    { ...hours, outside: "allow" },
+    { kind: "flow" },
+    { kind: "flow", after: {} },
+    { kind: "flow", after: { tag: "x" } },
+    { kind: "flow", after: { tags: ["x"] }, answer: "allow" },
+  ].map(rule),
+];
+
+/** What only reading it tells: the schema says how a policy looks, not whether it makes sense. */
+const senseless: readonly object[] = [
+  { ...whole, roles: ["cfo"], rules: [{ id: "a", kind: "approval", role: "nurse" }] },
+  { ...whole, scope: { tenant: "a", project: "p" }, trust: [{ tools: ["a"] }] },
+  {
+    ...whole,
+    rules: [
+      { id: "a", kind: "deny" },
+      { id: "a", kind: "deny" },
+    ],
+  },
+  rule({ kind: "require", expression: "1 +" }),
+  rule({ kind: "require", expression: "secrets.key == ''" }),
+  rule({ ...parameter, must: { matches: "(" } }),
+  rule({ ...hours, zone: "Mars/Base" }),
+  rule({ ...hours, from: "06:00" }),
+];
+
+describe("docs/policy.schema.json", () => {
+  it.each(right)("takes what is read: %j", (document) => {
+    expect(readPolicy(document, cel)).toMatchObject({ ok: true });
+    expect(fits(document)).toBe(true);
+  });
+
+  it.each(wrong.map((document) => [document]))("refuses what is refused: %j", (document) => {
+    expect(readPolicy(document, cel)).toMatchObject({ ok: false });
+    expect(fits(document)).toBe(false);
+  });
+
+  it.each(senseless)("takes the look of what makes no sense: %j", (document) => {
+    expect(readPolicy(document, cel)).toMatchObject({ ok: false });
+    expect(fits(document)).toBe(true);
+  });
+});
