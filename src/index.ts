@@ -1,5 +1,5 @@
 export type { Budget, Estimate, Rate } from "./core/budget.ts";
-export { type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
+export { expandVisibility, type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
 export { attenuated, type Capability } from "./core/principal.ts";
 export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";

@@ -67,6 +67,11 @@ export const faults = {
     exit: 4,
     about: "others changed what the call had read or written; it is run again",
   },
+  VISIBILITY_WANTED: {
+    tries: 1,
+    exit: 3,
+    about: "the tool asks for more of the prompt to be shown before it is called again",
+  },
   STATE_AFTER_ACT: { tries: 1, exit: 4, about: "the act happened, but state does not take what it says" },
   SLICE_CHANGED: { tries: 1, exit: 4, about: "a slice is on record with another version or shape, or is gone" },
 
@@ -160,6 +165,11 @@ export class FaultError extends Error {
 /** A fault together with the tool's word that nothing happened, so that a retry is safe. */
 export class NotDoneError extends FaultError {
   readonly done = false;
+}
+
+/** `throw expandVisibility(...)`: nothing was done, and whoever called is to show these sections and call again. */
+export function expandVisibility(sections: readonly string[], reason: string): NotDoneError {
+  return new NotDoneError(fault("VISIBILITY_WANTED", reason, { sections }));
 }
 
 /** `throw notDone(...)` in an act: it failed, and it left nothing in the world. */

@@ -141,6 +141,8 @@ class WritEngine implements Engine {
     const result = await handle.result();
     const step = result.steps.call;
     if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${handle.run_id} has no call`));
+    // It was no failure of the call: whoever made it shows more and makes it again.
+    if ("fault" in step && step.fault.code === "VISIBILITY_WANTED") throw new FaultError(step.fault);
     return { run_id: handle.run_id, step, result };
   }
 

@@ -46,6 +46,8 @@ export interface Work {
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
   readonly timeoutMs: number;
+  /** Its time is the run's: when it is over, that is no fault of the tool. */
+  readonly lastOfRun: boolean;
   /** What it has cost if it answers and says nothing of that; null: nothing. */
   readonly expected: Cost | null;
 }
@@ -101,9 +103,7 @@ class Attempt implements Running {
 
   begin(): void {
     const { tool, timeoutMs } = this.#work;
-    this.#disarm = this.#ports.timers.after(timeoutMs, () =>
-      this.abort(fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`)),
-    );
+    this.#disarm = this.#ports.timers.after(timeoutMs, () => this.abort(outOfTime(this.#work)));
     if (tool.heartbeatMs !== null) {
       this.#heardAt = this.#ports.clock.now();
       this.#listen(tool.heartbeatMs);
@@ -225,6 +225,11 @@ class Context implements ToolContext {
     this.#attempt = attempt;
     Object.defineProperty(this, "signal", Context.#signal);
   }
+}
+
+function outOfTime({ tool, timeoutMs, lastOfRun }: Work): Fault {
+  if (lastOfRun) return fault("DEADLINE_EXCEEDED", `the deadline of the run passed while ${tool.name} was at work`);
+  return fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`);
 }
 
 function deskFor(desk: Desk | null): Desk {

@@ -259,8 +259,9 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
     undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
   const longest =
     run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - clock.now());
-  const timeoutMs = Math.min(spec.timeout_ms ?? tool.timeoutMs, longest);
-  return { tool, handler, context, checked: !undo, timeoutMs, expected: costExpected(estimate) };
+  const own = spec.timeout_ms ?? tool.timeoutMs;
+  const time = { timeoutMs: Math.min(own, longest), lastOfRun: longest < own };
+  return { tool, handler, context, checked: !undo, ...time, expected: costExpected(estimate) };
 }
 
 /** Commits how a handler ended; late values come this way, too. */
