@@ -3,7 +3,7 @@ import { type FileLimits, within } from "./file-limits.ts";
 import type { Edit, FileEntry, FileStat, Filesystem, GrepMatch, GrepOptions, WriteOptions } from "./filesystem.ts";
 import { globMatcher } from "./glob.ts";
 import type { Ground } from "./ground.ts";
-import { mayWrite, shown, type TreePath, treePath } from "./tree-path.ts";
+import { forbidden, mayWrite, shown, type TreePath, treePath } from "./tree-path.ts";
 
 const chunkBytes = 65_536;
 
@@ -151,8 +151,7 @@ class GroundedFilesystem implements Filesystem {
   }
 
   #entries(path: TreePath): readonly FileEntry[] {
-    const { kind } = this.#need(path);
-    if (kind !== "directory") throw refused("FILE_UNFIT", `${shown(path.join("/"))} is a ${kind}, not a directory`);
+    mustBeDirectory(path, this.#need(path).kind);
     const names = this.#ground.names(path);
     within(this.#rules.limits, "listEntries", names.length, `what is in ${shown(path.join("/"))}`);
     return names.toSorted().map((name) => ({ name, kind: this.#ground.look([...path, name])?.kind ?? "other" }));
@@ -219,8 +218,7 @@ class GroundedFilesystem implements Filesystem {
       const place = path.slice(0, depth);
       const kind = this.#ground.look(place)?.kind;
       if (kind === undefined) this.#ground.makeDirectory(place);
-      else if (kind !== "directory")
-        throw refused("FILE_UNFIT", `${shown(place.join("/"))} is a ${kind}, not a directory`);
+      else mustBeDirectory(place, kind);
     }
   }
 
@@ -233,6 +231,11 @@ class GroundedFilesystem implements Filesystem {
     }
     this.#ground.remove(path);
   }
+}
+
+function mustBeDirectory(path: TreePath, kind: FileStat["kind"]): void {
+  if (kind === "link") throw forbidden(path.join("/"), "it is a link, and links are not followed");
+  if (kind !== "directory") throw refused("FILE_UNFIT", `${shown(path.join("/"))} is no directory`);
 }
 
 function asText(bytes: Uint8Array, path: string): string {

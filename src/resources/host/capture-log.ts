@@ -67,7 +67,7 @@ export class CaptureLog {
   ): CaptureLog {
     const log = new CaptureLog(id, RecordFile.create(disk, `${folder}/${id}`), []);
     log.append({ type: "begun", v: 1, ...begun });
-    log.sync();
+    // Its name is enough: what it says is on disk with the next record, before anything is changed.
     syncDirectory(disk, folder);
     return log;
   }

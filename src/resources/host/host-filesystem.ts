@@ -37,6 +37,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   readonly #parts: HostParts;
   readonly #working = new Map<string, Working>();
   readonly #trees: Trees = { seen: null, of: new Map() };
+  #disposed = false;
 
   constructor(options: HostFilesystemOptions) {
     this.#parts = openParts(options);
@@ -133,6 +134,8 @@ export class HostFilesystem implements Resource<Filesystem> {
   /** Lets go of the tree. A call that is at work is as one whose process died. */
   async dispose(): Promise<void> {
     const { objects, anchor, lock } = this.#parts;
+    if (this.#disposed) return;
+    this.#disposed = true;
     for (const { log, ground } of this.#working.values()) {
       ground.end();
       log.close();

@@ -1,0 +1,295 @@
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Access } from "../src/core/resource.ts";
+import type { Filesystem } from "../src/resources/filesystem.ts";
+import { type Disk, realDisk } from "../src/resources/host/disk.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
+import type { HostFilesystemOptions } from "../src/resources/host/host-parts.ts";
+import { portrait } from "./fidelity/portrait.ts";
+import { quickPlace, refusal, type WorkingTree, workingTree } from "./working-tree.ts";
+
+const opened: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of opened.splice(0).reverse()) await close();
+});
+
+function tree(files: Readonly<Record<string, string>> = {}): WorkingTree {
+  const made = workingTree({ "a.txt": "aaa", "d/b.txt": "bbb", ...files }, quickPlace);
+  opened.push(async () => made.clear());
+  return made;
+}
+
+function over(made: WorkingTree, options: Partial<HostFilesystemOptions> = {}): HostFilesystem {
+  const resource = new HostFilesystem({ ...made, ...options });
+  opened.push(() => resource.dispose());
+  return resource;
+}
+
+async function handle(made: WorkingTree): Promise<Filesystem> {
+  const resource = over(made);
+  return resource.open(await resource.capture("test", "handle"));
+}
+
+describe("links", () => {
+  it("lead nowhere, whether they are the file, above it, or in a chain", async () => {
+    const made = tree();
+    writeFileSync(join(made.outside, "secret"), "secret");
+    symlinkSync(made.outside, made.path("out"));
+    symlinkSync("out", made.path("chain"));
+    symlinkSync(join(made.outside, "secret"), made.path("file"));
+    symlinkSync(join(made.outside, "not-yet"), made.path("dangling"));
+    symlinkSync("d", made.path("inside"));
+    const files = await handle(made);
+    for (const path of ["file", "dangling", "out/secret", "chain/secret", "out/new", "inside/b.txt"]) {
+      expect(await refusal(files.read(path)), path).toBe("PATH_FORBIDDEN");
+      expect(await refusal(files.write(path, "x")), path).toBe("PATH_FORBIDDEN");
+      expect(await refusal(files.append(path, "x")), path).toBe("PATH_FORBIDDEN");
+    }
+    expect(await refusal(files.list("out"))).toBe("PATH_FORBIDDEN");
+    expect(await refusal(files.mkdir("out/new"))).toBe("PATH_FORBIDDEN");
+    expect(await refusal(files.delete("out/secret"))).toBe("PATH_FORBIDDEN");
+    expect(await files.glob("**")).toEqual(["a.txt", "d/b.txt"]);
+    expect(existsSync(join(made.outside, "not-yet"))).toBe(false);
+    expect(readFileSync(join(made.outside, "secret"), "utf8")).toBe("secret");
+  });
+
+  it("are deleted themselves, and come back", async () => {
+    const made = tree();
+    writeFileSync(join(made.outside, "kept"), "kept");
+    symlinkSync(made.outside, made.path("out"));
+    const before = portrait(made.root);
+    const resource = over(made);
+    const capture = await resource.capture("test", "handle");
+    await (await resource.open(capture)).delete("out");
+    expect(existsSync(join(made.outside, "kept"))).toBe(true);
+    await resource.restore(capture);
+    expect(portrait(made.root)).toEqual(before);
+  });
+
+  it("that are put in the way between a look and an open are not followed either", async () => {
+    const made = tree();
+    mkdirSync(join(made.outside, "d"));
+    writeFileSync(join(made.outside, "d/b.txt"), "outside");
+    // Swapped after every look at the directory, back after every try to open it.
+    let swaps = 0;
+    const disk: Disk = {
+      ...realDisk,
+      lstatSync: ((path: string, options: object) => {
+        const stats = realDisk.lstatSync(path, options);
+        if (String(path).endsWith("/d") && stats?.isDirectory() === true) {
+          renameSync(made.path("d"), made.path("moved"));
+          symlinkSync(join(made.outside, "d"), made.path("d"));
+          swaps += 1;
+        }
+        return stats;
+      }) as Disk["lstatSync"],
+    };
+    const resource = over(made, { disk });
+    const files = await resource.open(await resource.capture("test", "handle"));
+    for (const work of [
+      () => files.read("d/b.txt"),
+      () => files.write("d/b.txt", "x"),
+      () => files.delete("d/b.txt"),
+    ]) {
+      expect(await refusal(work)).toMatch(/^(?:PATH_FORBIDDEN|FILE_UNFIT|FILE_NOT_FOUND)$/);
+      unlinkSync(made.path("d"));
+      renameSync(made.path("moved"), made.path("d"));
+    }
+    expect(swaps).toBe(3);
+    expect(readFileSync(join(made.outside, "d/b.txt"), "utf8")).toBe("outside");
+  });
+});
+
+describe("what is no plain file", () => {
+  it("is not opened: a pipe does not keep anybody waiting, and a second name is not written through", async () => {
+    const made = tree();
+    execFileSync("mkfifo", [made.path("pipe")]);
+    writeFileSync(join(made.outside, "shadow"), "theirs");
+    linkSync(join(made.outside, "shadow"), made.path("mine"));
+    const files = await handle(made);
+    expect(await refusal(files.read("pipe"))).toBe("FILE_UNFIT");
+    expect(await refusal(files.write("pipe", "x"))).toBe("FILE_UNFIT");
+    expect(await refusal(files.delete("pipe"))).toBe("FILE_UNFIT");
+    expect(await refusal(files.write("mine", "x"))).toBe("PATH_FORBIDDEN");
+    expect(readFileSync(join(made.outside, "shadow"), "utf8")).toBe("theirs");
+  });
+
+  it("is removed when the tool made it", async () => {
+    const made = tree();
+    const before = portrait(made.root);
+    const resource = over(made);
+    const capture = await resource.capture("test", "raw");
+    await resource.open(capture);
+    execFileSync("mkfifo", [made.path("pipe")]);
+    linkSync(made.path("a.txt"), join(made.outside, "leaked"));
+    writeFileSync(made.path("a.txt"), "through the other name, too");
+    await resource.restore(capture);
+    expect(portrait(made.root)).toEqual(before);
+    expect(readFileSync(join(made.outside, "leaked"), "utf8")).toBe("through the other name, too");
+  });
+});
+
+describe("what is excluded", () => {
+  it("is told, never touched, and does not stand in the way", async () => {
+    const made = tree({ "node_modules/x/index.js": "installed", "d/node_modules/y": "y" });
+    const resource = over(made);
+    const capture = await resource.capture("test", "raw");
+    expect(capture.excluded).toEqual(["d/node_modules", "node_modules", "extended attributes"].toSorted(listed));
+    await resource.open(capture);
+    writeFileSync(made.path("node_modules/x/index.js"), "newer");
+    writeFileSync(made.path("a.txt"), "changed");
+    mkdirSync(made.path("made/node_modules"), { recursive: true });
+    await resource.restore(capture);
+    expect(readFileSync(made.path("node_modules/x/index.js"), "utf8")).toBe("newer");
+    expect(readFileSync(made.path("a.txt"), "utf8")).toBe("aaa");
+    expect(existsSync(made.path("made"))).toBe(false);
+  });
+
+  const listed = (left: string, right: string): number =>
+    Number(left.startsWith("ext")) - Number(right.startsWith("ext")) || left.localeCompare(right);
+});
+
+describe("two at work on one tree", () => {
+  it("are told apart: the second is refused until the first has ended", async () => {
+    const made = tree();
+    const [ours, theirs] = [over(made), over(made)];
+    const capture = await ours.capture("ours", "handle");
+    expect(await refusal(theirs.capture("theirs", "handle"))).toBe("RESOURCE_BUSY");
+    expect(await refusal(ours.capture("again", "raw"))).toBe("RESOURCE_BUSY");
+    await ours.close(capture);
+    const next = await theirs.capture("theirs", "handle");
+    await (await theirs.open(next)).write("a.txt", "theirs");
+    await theirs.dispose();
+    // It died without a word. What it did must be undone first.
+    expect(await refusal(ours.capture("ours", "raw"))).toBe("RESOURCE_BUSY");
+    await ours.restore(next);
+    expect(readFileSync(made.path("a.txt"), "utf8")).toBe("aaa");
+    await ours.capture("ours", "raw");
+  });
+
+  it("do not wait for one that died before it could change anything", async () => {
+    const made = tree();
+    for (const access of ["handle", "raw"] as const) {
+      const dead = over(made);
+      const capture = await dead.capture("dead", access);
+      await dead.dispose();
+      writeFileSync(made.path("a.txt"), `a person's, after ${access}`);
+      const next = over(made);
+      await next.close(await next.capture("next", access));
+      expect(await next.restore(capture)).toMatchObject({ changed: 0 });
+      expect(readFileSync(made.path("a.txt"), "utf8")).toBe(`a person's, after ${access}`);
+      await next.dispose();
+    }
+  });
+});
+
+describe.each<[Access]>([["handle"], ["raw"]])("undoing a call that had ended, %s", (access) => {
+  it("touches nothing if somebody else has changed what it left", async () => {
+    const made = tree();
+    const resource = over(made);
+    const capture = await resource.capture("test", access);
+    const files = await resource.open(capture);
+    await files.write("a.txt", "the call's");
+    await files.write("new.txt", "the call's");
+    await resource.close(capture);
+    appendFileSync(made.path("new.txt"), ", and a person's");
+    const before = portrait(made.root);
+    expect(await refusal(resource.restore(capture))).toBe("RESTORE_BLOCKED");
+    expect(portrait(made.root)).toEqual(before);
+    writeFileSync(made.path("new.txt"), "the call's");
+    expect(await refusal(resource.restore(capture))).toBe("RESTORE_BLOCKED");
+  });
+});
+
+describe("a tree that moves while it is looked at", () => {
+  /** Does something whenever a file is about to be read. */
+  const meddled = (made: WorkingTree, meddle: (count: number) => void): HostFilesystem => {
+    let count = 0;
+    const readSync = ((...args: Parameters<Disk["readSync"]>) => {
+      count += 1;
+      meddle(count);
+      return realDisk.readSync(...args);
+    }) as Disk["readSync"];
+    return over(made, { disk: { ...realDisk, readSync } });
+  };
+
+  it.each<[string, (made: WorkingTree, count: number) => void]>([
+    ["a file that grows", (made) => appendFileSync(made.path("a.txt"), "+")],
+    ["a file that is written in its place", (made, count) => writeFileSync(made.path("a.txt"), `${count % 10}aa`)],
+    ["a directory that gets new entries", (made, count) => writeFileSync(made.path(`d/${count}`), "")],
+  ])("is refused: %s", async (_, meddle) => {
+    const made = tree();
+    const resource = meddled(made, (count) => meddle(made, count));
+    expect(await refusal(resource.capture("test", "raw"))).toBe("RESOURCE_RESTLESS");
+  });
+
+  it("is captured once it holds still: a file that vanishes is not there", async () => {
+    const made = tree({ "gone.txt": "gone" });
+    const resource = meddled(made, () => rmSync(made.path("gone.txt"), { force: true }));
+    const capture = await resource.capture("test", "raw");
+    await resource.open(capture);
+    writeFileSync(made.path("gone.txt"), "made by the tool");
+    await resource.restore(capture);
+    expect(existsSync(made.path("gone.txt"))).toBe(false);
+  });
+});
+
+describe("what was seen before", () => {
+  it("is read again if it could have changed without showing it", async () => {
+    const made = tree();
+    utimesSync(made.path("a.txt"), 1, 1);
+    const resource = over(made);
+    const digests = new Set<string | null>();
+    for (const text of ["one", "two", "six"]) {
+      writeFileSync(made.path("a.txt"), text);
+      utimesSync(made.path("a.txt"), 1, 1);
+      const capture = await resource.capture(text, "raw");
+      digests.add(capture.digest);
+      await resource.close(capture);
+    }
+    expect(digests.size).toBe(3);
+  });
+
+  it("is kept for as long as a capture needs it, and no longer", async () => {
+    const made = tree();
+    const before = portrait(made.root);
+    const resource = over(made);
+    const capture = await resource.capture("test", "raw");
+    await resource.open(capture);
+    writeFileSync(made.path("a.txt"), "changed");
+    await resource.close(capture);
+    expect(await resource.sweep()).toBe(0);
+    await resource.restore(capture);
+    expect(portrait(made.root)).toEqual(before);
+    await resource.release(capture);
+    expect(await resource.sweep()).toBe(1);
+    const again = await resource.capture("test", "raw");
+    expect(again.digest).toBe(capture.digest);
+  });
+});
+
+describe("the folder that captures are kept in", () => {
+  it("is not in the tree, nor around it, nor another tree's", async () => {
+    const [made, other] = [tree(), tree()];
+    const config = (options: Partial<HostFilesystemOptions>) => async () => over(made, options);
+    expect(await refusal(config({ store: made.path("store") }))).toBe("CONFIG_INVALID");
+    expect(await refusal(config({ store: join(made.root, "..") }))).toBe("CONFIG_INVALID");
+    over(other);
+    expect(await refusal(config({ store: other.store }))).toBe("CONFIG_INVALID");
+  });
+});
