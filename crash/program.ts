@@ -1,4 +1,5 @@
 import { FaultError } from "../src/core/fault.ts";
+import type { RunId } from "../src/core/id.ts";
 import type { RunResult } from "../src/core/result.ts";
 import type { LedgerRow } from "../src/core/rows.ts";
 import type { Store } from "../src/core/store.ts";
@@ -50,6 +51,7 @@ export async function drive(stand: Stand): Promise<Rested> {
     store,
     tools: parts.flatMap(toolsOf),
     tenants: { demo: { mode: "auto_exec" } },
+    budgets: parts.flatMap(({ scenario, world: told }) => scenario.budgets?.(told) ?? []),
     // No run is to blame for what kills its process here.
     limits: { takeovers: 1_000_000, ...(gateMs !== undefined && { gateMs }) },
     dice: () => 0,
@@ -57,7 +59,12 @@ export async function drive(stand: Stand): Promise<Rested> {
     onNotice: async ({ notice_id }) => bell.note({ did: "notice", to: notice_id }),
   });
   const runs = await Promise.all(parts.map(async (part) => [part.name, await play(engine, store, part)] as const));
-  const { broken } = await engine.audit({ principal: ana });
+  const { broken: events, tallies } = await engine.audit({ principal: ana });
+  const wrong = tallies.map(({ tally, used, charged }) => {
+    const what = `the tally ${tally} says ${used}, its events charged ${charged}`;
+    return { run_id: "all" as RunId, position: 0, what };
+  });
+  const broken = [...events, ...wrong];
   await engine.close();
   return { runs: Object.fromEntries(runs), broken };
 }

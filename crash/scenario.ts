@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Budget } from "../src/core/budget.ts";
 import type { Json } from "../src/core/json.ts";
 import type { OpenGate, RunResult } from "../src/core/result.ts";
 import type { Sighting, Tool } from "../src/core/tool.ts";
@@ -19,6 +20,8 @@ export interface Scenario {
   readonly about: string;
   readonly mode?: "auto_exec" | "human_gated";
   tools(world: World): readonly Tool[];
+  /** What its tools may be called for. */
+  budgets?(world: World): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];
   /** What each step that acts does, and to whom: the facts that the witness counts. */
   readonly acts: Readonly<Record<string, Fact>>;

@@ -185,6 +185,17 @@ export const scenarios = {
     acts: Object.fromEntries([1, 2, 3].map((n) => [`send${n}`, { did: "send", to: `friend ${n}` }])),
     asks: [1, 2].map((n) => ({ did: "model.ask", to: `model ${n}` })),
   },
+  metered: {
+    ...quiet("reads", "steps that ask, each paid for in advance"),
+    // An attempt that died keeps what it reserved, and no process dies more than twice.
+    budgets: ({ named }) => [{ unit: "calls", limit: 4, per: "run", tool: named("page.ask") }],
+  },
+  paid: {
+    ...opaque,
+    about: "an act that is paid for in advance, with all there is",
+    tools: (world) => [mailer(world, { cost: { credits: 5 } })],
+    budgets: ({ named }) => [{ unit: "credits", limit: 5, per: "tenant-month", tool: named("mail.send") }],
+  },
   twice: {
     ...opaque,
     about: "two steps that mean the same act",

@@ -83,6 +83,5 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a call that is sent again is charged again": 355,
   "a late value is settled for what it said last": 355,
   "a token of a rate is given back": 13,
-  "a call is charged in the window in which it was put together": 629,
   "a rate is not waited for": 13,
 };

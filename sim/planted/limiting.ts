@@ -57,12 +57,6 @@ export const limiting: readonly Planted[] = [
     replace: 'const settles = { unit: of === "budget" ? unit : "ms" };',
   },
   {
-    name: "a call is charged in the window in which it was put together",
-    file: "engine/walk.js",
-    find: "proposal = priced(ports, mailbox.run, step, proposal, now);",
-    replace: "if (proposal.tolls.length === 0) proposal = priced(ports, mailbox.run, step, proposal, now);",
-  },
-  {
     name: "a rate is not waited for",
     file: "core/decide/toll.js",
     find: 'toll.of === "rate" && isShort(toll)',
