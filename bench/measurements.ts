@@ -9,6 +9,7 @@ import { commandTime } from "./processes.ts";
 import { resume } from "./resume.ts";
 import { startUp } from "./start-up.ts";
 import { throughput } from "./throughput.ts";
+import { transactionTime } from "./transaction.ts";
 import type { Workload } from "./workload.ts";
 
 const oneByOne = { runs: 200, steps: 10, atOnce: 1, order: "chain", durability: "every" } as const;
@@ -67,6 +68,8 @@ export function allMeasurements(): readonly Measurement[] {
     startUp("startup.sqlite", store),
     commandTime("cli.version", "`writ --version`", ["--version"]),
     commandTime("cli.run.sqlite", "`writ run` of a plan of one step on a new store", ["run", "plan.json"]),
+    transactionTime("tx.noop.10", 10),
+    transactionTime("tx.noop.1000000", 1_000_000),
     memoryRollback("fs.memory.rollback.100000", 100_000),
     handleTime("fs.host.capture.50000", "capture", 50_000),
     handleTime("fs.host.restore.50000", "restore", 50_000),
