@@ -11,7 +11,7 @@ const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
 export const library = JSON.stringify(pathToFileURL(join(dist, "index.js")).href);
 
 /** A process that has not said or done what is waited for by then never will. */
-const patienceMs = 20_000;
+const patienceMs = 120_000;
 
 export interface Answer {
   readonly exit: number | null;
@@ -67,7 +67,7 @@ export class Site {
   /** For what takes many processes, one after the other, and temporary files, which are put here, too. */
   async runLong(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Answer> {
     const given = { PATH: process.env.PATH, NO_COLOR: "1", TMPDIR: this.folder, ...env };
-    const running = new Running(args, { cwd: this.folder, env: given }, 5 * patienceMs);
+    const running = new Running(args, { cwd: this.folder, env: given }, 1.5 * patienceMs);
     this.#started.push(running);
     return running.ended;
   }

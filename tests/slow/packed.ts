@@ -42,7 +42,7 @@ export class Packed {
   }
 
   runIn(cwd: string, command: string, ...args: readonly string[]): Said {
-    const options = { cwd, encoding: "utf8", timeout: 60_000 } as const;
+    const options = { cwd, encoding: "utf8", timeout: 120_000 } as const;
     const { status, stdout, stderr } = spawnSync(command, args, options);
     return { status, stdout, stderr };
   }
