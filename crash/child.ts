@@ -1,4 +1,5 @@
 import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { clockOf } from "./clock.ts";
 import { deadly, Killer } from "./killer.ts";
 import { type Disk, layUnder, reboot } from "./machine.ts";
 import { prove } from "./proof.ts";
@@ -21,7 +22,8 @@ async function main(task: Task): Promise<void> {
   reboot(task.boot);
   layUnder(diskOf(task, killer));
   const file = storeFile(folder);
-  const open = () => sqlite(file);
+  const clock = clockOf(worldFile(folder));
+  const open = () => sqlite(file, { clock });
   const store = deadly(open(), killer);
   process.stdout.write(READY);
   let passed: Report["passed"] = [];

@@ -39,6 +39,7 @@ export function judge({ name, scenario, report, deeds, told, kills }: Case): rea
   const asked = (scenario.asks ?? []).filter((fact) => countOf(fact, own) > kills + 1);
   return [
     ...Object.entries(scenario.acts).flatMap(([step, fact]) => acted(step, fact, story)),
+    ...(scenario.elsewhere ?? []).flatMap((fact) => happened(fact, own)),
     ...asked.map(({ did }) => found("twice", `${did} was asked again though its answer was recorded`)),
     ...undelivered(rest, deeds),
     ...takenBack(told, rest),
@@ -64,6 +65,11 @@ export function judgeStore(
 export function countOf({ did, to, deduped = false }: Fact, deeds: readonly Deed[]): number {
   const seen = deeds.filter((deed) => deed.did === did && deed.to === to);
   return deduped ? new Set(seen.map(({ key }) => key)).size : seen.length;
+}
+
+function happened(fact: Fact, deeds: readonly Deed[]): readonly Finding[] {
+  const count = countOf(fact, deeds);
+  return unless(count === 1, count > 1 ? "twice" : "lost", `${fact.did} to ${fact.to} was seen ${count} times`);
 }
 
 function acted(step: string, fact: Fact, { scenario, rest, deeds }: Story): readonly Finding[] {

@@ -8,7 +8,9 @@ const questions: Readonly<Record<string, string>> = {
   "a lease without a run": "select run as id from lease where run not in (select run from head)",
   "a timer without a run": "select key as id from timer where key not in (select run from head)",
   "a journal that no list shows":
-    "select distinct run as id from event where type <> 'signal.sent' and run not in (select key from run)",
+    "select distinct run as id from event where type <> 'signal.sent' and run not like 'sch_%' and run not in (select key from run)",
+  "a schedule that was removed":
+    "select key as id from timer where key like 'sch_%' and key not in (select key from setting)",
   ...Object.fromEntries(
     ["run", "ledger", "gate", "request", "notice", "outcome"].map((table) => [
       `a row of ${table} without its run`,

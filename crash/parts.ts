@@ -6,6 +6,7 @@ import { failOnce } from "./fail-once.ts";
 import { inTurns, withAllHands } from "./in-turns.ts";
 import type { Kill } from "./killer.ts";
 import { type Choice, goThrough } from "./matrix.ts";
+import { poison, whereParked } from "./poison.ts";
 import { replay } from "./replay.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 import { shift } from "./shift.ts";
@@ -73,6 +74,7 @@ async function cells(asked: Asked, power: boolean, choiceFor: (scenario: Scenari
       tallied(tally, outcome);
     } else {
       await goThrough(stage, scenario, choiceFor(scenario), tally);
+      if (scenario === "poisonous" && !power) await poison(stage, whereParked, tally);
       say(`${power ? "power" : "kill"}:${scenario}: ${tally.cells} cells so far`);
     }
   }
@@ -80,7 +82,7 @@ async function cells(asked: Asked, power: boolean, choiceFor: (scenario: Scenari
 
 async function replays({ stage, wanted, tally, say }: Asked): Promise<void> {
   const afterTool: Kill = { point: "tool.after", nth: 1 };
-  const lives = namesIn(wanted, names).flatMap((scenario) => {
+  const lives = namesIn(wanted, timeless).flatMap((scenario) => {
     const acts = Object.keys(scenarios[scenario].acts).length > 0 && !unreached.includes(scenario);
     if (wanted !== null && wanted.places.length > 0) return [{ scenario, after: wanted.places[0] as Kill }];
     return [{ scenario, after: null }, ...(acts ? [{ scenario, after: afterTool }] : [])];
@@ -94,6 +96,9 @@ async function replays({ stage, wanted, tally, say }: Asked): Promise<void> {
     say(`${name}: ${writes} writes, ${syncs} syncs, ${prefixes} prefixes`);
   });
 }
+
+/** A minute that passes is on no tape. */
+const timeless = names.filter((name) => name !== "scheduled");
 
 /** Scenarios in which nobody is let go. */
 const unreached: readonly ScenarioName[] = ["refused", "expired", "cancelled"];

@@ -52,8 +52,7 @@ export async function drive(stand: Stand): Promise<Rested> {
     tools: parts.flatMap(toolsOf),
     tenants: { demo: { mode: "auto_exec" } },
     budgets: parts.flatMap(({ scenario, world: told }) => scenario.budgets?.(told) ?? []),
-    // No run is to blame for what kills its process here.
-    limits: { takeovers: 1_000_000, ...(gateMs !== undefined && { gateMs }) },
+    limits: { takeovers: takeoversOf(parts), ...(gateMs !== undefined && { gateMs }) },
     dice: () => 0,
     failpoint: at,
     onNotice: async ({ notice_id }) => bell.note({ did: "notice", to: notice_id }),
@@ -67,6 +66,11 @@ export async function drive(stand: Stand): Promise<Rested> {
   const broken = [...events, ...wrong];
   await engine.close();
   return { runs: Object.fromEntries(runs), broken };
+}
+
+/** No run is to blame for what kills its process here, but where that is what the story is about. */
+function takeoversOf([first, ...others]: readonly Part[]): number {
+  return (others.length === 0 && first?.scenario.takeovers) || 1_000_000;
 }
 
 /** Somebody who only looks must find every run, whatever the last process left, and before anybody mends it. */
@@ -162,8 +166,12 @@ function isOver({ final, blocked_on }: RunResult): boolean {
 }
 
 async function undelivered(run: RunHandle): Promise<number> {
-  const { events, notices } = await journalOf(run);
-  return notices.length - events.filter((event) => event.startsWith("notice.delivered")).length;
+  const left = new Set<string>();
+  for await (const { event } of run.events()) {
+    if ("notices" in event) for (const { notice_id } of event.notices ?? []) left.add(notice_id);
+    if (event.type === "notice.delivered") left.delete(event.notice_id);
+  }
+  return left.size;
 }
 
 async function journalOf(run: RunHandle): Promise<Pick<Driven, "events" | "notices">> {
@@ -171,7 +179,8 @@ async function journalOf(run: RunHandle): Promise<Pick<Driven, "events" | "notic
   const notices: string[] = [];
   for await (const { event } of run.events()) {
     events.push([event.type, ...subjectOf(event)].join(" "));
-    if (event.type === "step.succeeded") notices.push(...(event.notices ?? []).map(({ notice_id }) => notice_id));
+    const told = "notices" in event ? (event.notices ?? []) : [];
+    notices.push(...told.filter(({ kin }) => kin === undefined).map(({ notice_id }) => notice_id));
   }
   return { events, notices };
 }

@@ -27,10 +27,14 @@ export interface Scenario {
   readonly acts: Readonly<Record<string, Fact>>;
   /** Deeds that change nothing, and how often each may be seen beyond once per process. */
   readonly asks?: readonly Fact[];
+  /** What other runs do that this one brings about: once each, neither more nor less. */
+  readonly elsewhere?: readonly Fact[];
   /** How the run may end, once nobody has anything to do any more. */
   readonly ends: readonly RunResult["status"][];
   /** Nothing can stay in doubt: a verifier, a promise or a person settles it, and every act has happened once. */
   readonly settles: boolean;
+  /** How many workers may lose it in turn before it is parked, if it is alone on its store; else as many as there are. */
+  readonly takeovers?: number;
   /** How long a gate waits for its decision. */
   readonly gateMs?: number;
   /** What somebody does before the run is asked for. */

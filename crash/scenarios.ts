@@ -1,25 +1,16 @@
 import { FaultError, notDone } from "../src/core/fault.ts";
 import type { ToolContext } from "../src/core/tool.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
-import {
-  ana,
-  inbox,
-  looks,
-  type Mail,
-  mailer,
-  type Rest,
-  type Scenario,
-  type Sent,
-  send,
-  shape,
-  type World,
-} from "./scenario.ts";
+import { awaitsSchedule, cancels, letsGoOn, mends, setsSchedule, signals, undoes } from "./persons.ts";
+import { inbox, looks, type Mail, mailer, type Scenario, type Sent, send, shape, type World } from "./scenario.ts";
 
 const toAna = { did: "send", to: "ana@example.org" } as const;
 const sendToAna = { step_id: "send", name: "mail.send", payload: { to: toAna.to } } as const;
 const roomSeven = { step_id: "book", name: "room.book", payload: { to: "room 7" } } as const;
 const booked = { did: "book", to: "room 7" } as const;
 const cancelled = { did: "cancel", to: "room 7" } as const;
+
+const pause = { step_id: "pause", kind: "wait", payload: { ms: 1 } } as const;
 
 const opaque: Scenario = {
   about: "an act that nobody can look for",
@@ -212,6 +203,43 @@ export const scenarios = {
       { ...sendToAna, bindings: { "/body": { step: "write", path: "/text" } } },
     ],
   },
+  child: {
+    ...opaque,
+    about: "an act in a run that another run asks for",
+    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
+    steps: [
+      { step_id: "ask", kind: "run", payload: { plan: { steps: [{ ...sendToAna, name: "child.mail.send" }] } } },
+      { step_id: "more", kind: "run", payload: { plan: { steps: [pause] } }, depends_on: ["ask"] },
+    ],
+    acts: {},
+    elsewhere: [toAna],
+    ends: ["completed"],
+    settles: true,
+  },
+  scheduled: {
+    ...opaque,
+    about: "an act that is for a certain time, whoever is there then",
+    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
+    steps: [pause],
+    acts: {},
+    elsewhere: [toAna],
+    ends: ["completed"],
+    settles: true,
+    before: setsSchedule,
+    person: awaitsSchedule,
+  },
+  poisonous: {
+    ...opaque,
+    about: "a step that takes its process with it, until a person lets it go on",
+    tools: (world) => [asker(world, "page.ask", "reads")],
+    steps: [{ step_id: "ask", name: "page.ask", payload: { to: "the page" } }],
+    acts: {},
+    asks: [{ did: "page.ask", to: "the page" }],
+    ends: ["completed"],
+    settles: true,
+    takeovers: 3,
+    person: letsGoOn,
+  },
   resumed: {
     ...opaque,
     about: "an act behind a step that fails until a person mends its cause",
@@ -300,28 +328,6 @@ function broken({ witness }: World) {
   });
 }
 
-async function cancels({ engine, result, witness }: Rest): Promise<boolean> {
-  if (result.final) return false;
-  await (await engine.run(result.run_id, { principal: ana })).cancel({ reason: "it can wait no longer" });
-  witness.hears("cancel.requested");
-  return true;
-}
-
-/** Sent under one id, so that it may be sent again by whoever cannot know whether it was. */
-async function signals({ engine, witness }: Omit<Rest, "result">, key: string): Promise<true> {
-  await engine.signal(key, { paid: true }, { principal: ana, id: "the one signal" });
-  witness.hears("step.succeeded paid"); // From now on it is only a matter of time.
-  return true;
-}
-
-async function mends({ engine, result, witness }: Rest): Promise<boolean> {
-  if (result.steps.check?.state !== "failed_final") return false;
-  if (witness.count("mend", "the server") === 0) witness.note({ did: "mend", to: "the server" });
-  await engine.resume(result.run_id, { principal: ana, reason: "the server is set up" });
-  witness.hears("run.resumed");
-  return true;
-}
-
 /** Books rooms and cancels bookings. */
 function desk(world: World, more: object) {
   const { witness, at } = world;
@@ -352,11 +358,4 @@ function bookings({ witness, at }: World) {
     const stands = witness.count("book", to) > witness.count("cancel", to);
     return stands ? { saw: "happened", output: { sent: to } } : { saw: "absent" };
   };
-}
-
-async function undoes({ engine, result, witness }: Rest, states: readonly string[]): Promise<boolean> {
-  if (!states.includes(result.steps.book?.state ?? "")) return false;
-  await engine.resolve(result.run_id, "book", { principal: ana, as: "undo", reason: "changed my mind" });
-  witness.hears("step.compensating book");
-  return true;
 }

@@ -3,6 +3,7 @@ import type { Outcome } from "../../crash/cell.ts";
 import { failOnce } from "../../crash/fail-once.ts";
 import { inTurns } from "../../crash/in-turns.ts";
 import { type Choice, goThrough } from "../../crash/matrix.ts";
+import { poison } from "../../crash/poison.ts";
 import { replay } from "../../crash/replay.ts";
 import { type ScenarioName, scenarios } from "../../crash/scenarios.ts";
 import { shift } from "../../crash/shift.ts";
@@ -101,6 +102,10 @@ describe("wherever a process is killed and started again, nothing happens twice,
     180_000,
   );
 
+  it("three times in a row by one step, which is then parked and goes on when a person says so", async () => {
+    expect(await findingsOf(() => poison(stage, [], tally))).toEqual([]);
+  }, 180_000);
+
   it("inside a transaction", async () => {
     const some: Choice = { first: ({ point, nth }) => point === "sql" && nth % 6 === 0, next: () => false };
     expect(await findingsOf(() => goThrough(stage, "opaque", some, tally))).toEqual([]);
@@ -157,6 +162,9 @@ const factsOf: Partial<Record<ScenarioName, RegExp>> = {
   writes: /^tool\.sent$/,
   expired: /^(gate\.after|append\.landed)$/,
   cancelled: /^append\.landed$/,
+  child: /^(accept|notice)\.after$/,
+  scheduled: /^accept\.after$/,
+  poisonous: /^tool\.sent$/,
 };
 const recovering = /^(recover|settle)\./;
 
