@@ -18,7 +18,7 @@ export function chargesOf(events: readonly Event[]): readonly Charge[] {
   return all;
 }
 
-/** The tallies that a cost is added to: per principal and day, per tenant and month, in UTC. */
+/** The tallies that a cost is added to: per principal and day, per project and per tenant and month, in UTC. */
 export function chargesFor(run: Run, cost: Cost, at: Instant): readonly Charged[] {
   const { day, month } = dateOf(at);
   return told.flatMap((unit) => {
@@ -27,17 +27,18 @@ export function chargesFor(run: Run, cost: Cost, at: Instant): readonly Charged[
     return [
       { tally: tallyOf(unit, "principal", run.principal.id, day), amount },
       { tally: tallyOf(unit, "tenant", "", month), amount },
+      ...(run.project === null ? [] : [{ tally: tallyOf(unit, "project", run.project, month), amount }]),
     ];
   });
 }
 
 export function tallyOf(
   unit: (typeof told)[number],
-  whose: "principal" | "tenant",
+  whose: "principal" | "project" | "tenant",
   id: string,
   period: string,
 ): string {
-  return whose === "tenant" ? `${unit}/tenant/${period}` : `${unit}/principal/${period}/${id}`;
+  return whose === "tenant" ? `${unit}/tenant/${period}` : `${unit}/${whose}/${period}/${id}`;
 }
 
 /** The civil date of an instant, by counting days from 0000-03-01, where leap days come last. */

@@ -360,8 +360,8 @@ export interface Engine {
   /** Who holds which runs of the tenant at the moment, by worker. */
   workers(options: As): Promise<readonly WorkerView[]>;
   cost(runId: string, options: As): Promise<CostReport>;
-  /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant in a month (YYYY-MM). */
-  spent(options: As & { readonly period: string; readonly by?: string }): Promise<SpentOver>;
+  /** Spent by a principal on a day (YYYY-MM-DD), or by the tenant or one of its projects in a month (YYYY-MM). */
+  spent(options: As & { readonly period: string; readonly by?: string; readonly project?: string }): Promise<SpentOver>;
   /** How each limit stands: those of the tenant and of who asks, or of `by`; of a run or a project if one is named. */
   budgets(
     options: As & { readonly by?: string; readonly project?: string; readonly runId?: string },

@@ -327,8 +327,8 @@ class WritEngine implements Engine {
     return costOf(this.#ports, principalOf(principal).tenant, runId as RunId);
   }
 
-  async spent({ principal, period, by }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
-    return spentOver(this.#ports, principalOf(principal).tenant, period, by ?? null);
+  async spent({ principal, period, by, project }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
+    return spentOver(this.#ports, principalOf(principal).tenant, period, { by, project });
   }
 
   async budgets(options: Parameters<Engine["budgets"]>[0]): ReturnType<Engine["budgets"]> {

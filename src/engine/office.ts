@@ -87,19 +87,21 @@ export async function costOf(ports: Ports, tenant: Tenant, id: RunId): Promise<C
   return { run_id: id, spent: run.spent, attempts };
 }
 
-/** Spending is counted per principal and day, and per tenant and month; nothing else has an answer. */
-export async function spentOver(ports: Ports, tenant: Tenant, period: string, by: string | null): Promise<SpentOver> {
-  const form = by === null ? /^\d{4}-\d\d$/ : /^\d{4}-\d\d-\d\d$/;
-  if (!form.test(period) || (by !== null && !isName(by))) {
+/** Spending is counted per principal and day, per project and month, and per tenant and month; nothing else has an answer. */
+export async function spentOver(ports: Ports, tenant: Tenant, period: string, whose: Spender): Promise<SpentOver> {
+  const { by, project } = whose;
+  const form = by === undefined ? /^\d{4}-\d\d$/ : /^\d{4}-\d\d-\d\d$/;
+  const named = [by, project].filter((name) => name !== undefined);
+  if (!form.test(period) || named.length > 1 || !named.every(isName)) {
     const message =
-      "spending is told of a month (2025-11), or of a day (2025-11-15) with whose it is; ask for one of them";
+      "spending is told of a month (2025-11), with a project or without, or of a day (2025-11-15) with whose it is; ask for one of them";
     throw new FaultError(fault("INVALID_INPUT", message));
   }
   if (!isInCalendar(period)) {
     throw new FaultError(fault("INVALID_INPUT", `${period} is not in the calendar; ask for a month or a day that is`));
   }
   const used = (unit: Parameters<typeof tallyOf>[0]) =>
-    ports.store.used(tenant, tallyOf(unit, by === null ? "tenant" : "principal", by ?? "", period));
+    ports.store.used(tenant, tallyOf(unit, kindOf(whose), by ?? project ?? "", period));
   const [usd_micros, credits, tokens_in, tokens_out] = await Promise.all([
     used("usd_micros"),
     used("credits"),
@@ -107,6 +109,16 @@ export async function spentOver(ports: Ports, tenant: Tenant, period: string, by
     used("tokens_out"),
   ]);
   return { period, usd_micros, credits, tokens_in, tokens_out };
+}
+
+interface Spender {
+  readonly by: string | undefined;
+  readonly project: string | undefined;
+}
+
+function kindOf({ by, project }: Spender): Parameters<typeof tallyOf>[1] {
+  if (by !== undefined) return "principal";
+  return project === undefined ? "tenant" : "project";
 }
 
 /** A day that its month does not have would be read as one of the next. */

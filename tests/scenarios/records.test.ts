@@ -39,7 +39,7 @@ describe.each(places)("what work costs, on $name", ({ newStage }) => {
     });
   });
 
-  it("adds up per principal and day, and per tenant and month, in UTC", async () => {
+  it("adds up per principal and day, and per project and per tenant and month, in UTC", async () => {
     const stage = newStage();
     const ask = actor("ask", ({ context }) => context.cost({ usd_micros: 10, credits: 1 }) ?? 1, { effect: "reads" });
     const engine = await stage.open({ tools: [ask.tool] });
@@ -62,6 +62,16 @@ describe.each(places)("what work costs, on $name", ({ newStage }) => {
     expect(await spent("2023-12-01", "bot")).toMatchObject({ usd_micros: 10 });
     expect(await spent("2023-11")).toMatchObject({ usd_micros: 20 });
     expect(await spent("2023-12")).toMatchObject({ usd_micros: 10 });
+    const project = "site";
+    await (await engine.submit(one("ask"), { principal: bot, project })).result();
+    expect(await engine.spent({ principal: bot, period: "2023-12", project })).toMatchObject({ usd_micros: 10 });
+    expect(await engine.spent({ principal: bot, period: "2023-11", project })).toMatchObject({ usd_micros: 0 });
+    expect(await faultOf(engine.spent({ principal: bot, period: "2023-12-01", project }))).toMatchObject({
+      code: "INVALID_INPUT",
+    });
+    expect(await faultOf(engine.spent({ principal: bot, period: "2023-12-01", project, by: "bot" }))).toMatchObject({
+      code: "INVALID_INPUT",
+    });
     expect(await engine.spent({ principal: { ...bot, tenant: "globex" }, period: "2023-11" })).toMatchObject({
       usd_micros: 0,
     });

@@ -251,7 +251,10 @@ describe.each(places)("a deadline, on $name", ({ newStage }) => {
       engine.submit({ steps: [{ step_id: "a", name }] }, { principal: bot, deadlineMs: 2000 });
     const [read, act] = await Promise.all([run("slow"), run("send")]);
     await stage.pass(2000);
-    expect((await read.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "DEADLINE_EXCEEDED" } });
+    expect((await read.result()).steps.a).toMatchObject({
+      state: "failed_final",
+      fault: { code: "DEADLINE_EXCEEDED" },
+    });
     expect((await act.result()).steps.a).toMatchObject({ state: "in_doubt" });
   });
 

@@ -43,6 +43,7 @@ function wrongs({ broken, tallies }: AuditReport): readonly string[] {
 
 interface CostOptions {
   readonly period?: string;
+  readonly project?: string;
   readonly by?: string;
 }
 
@@ -51,6 +52,7 @@ export function costCommand(invocation: Invocation): Command {
     .description("what a run cost; or what was spent in a month by the tenant, or on a day by the proposer")
     .argument("[run]", "one run")
     .option("--period <period>", "a month (2025-11) or a day (2025-11-15), in UTC; default this month")
+    .option("--project <name>", "with a month: only what was spent for this project")
     .option("--by <id>", "with a day: whose spending; default who proposes here")
     .addHelpText("after", example("writ cost run_01k2…", "writ cost --period 2025-11"));
   return invocation.does<CostOptions>(command, async ([run], options) => {
@@ -64,9 +66,14 @@ export function costCommand(invocation: Invocation): Command {
         return 0;
       }
       const period = options.period ?? timeText(store.clock.now()).slice(0, "2025-11".length);
+      const { project } = options;
       const by = whose(period, options.by, proposer.id);
-      const spent = await engine.spent({ principal: person, period, ...(by !== null && { by }) });
-      terminal.answer({ ...spent, by }, () => [...spentOverLines(spent, by ?? `tenant ${person.tenant}`)]);
+      if (by !== null && project !== undefined)
+        throw invalid("spending for a project is counted per month; leave the day or --project out");
+      const named = { ...(by !== null && { by }), ...(project !== undefined && { project }) };
+      const spent = await engine.spent({ principal: person, period, ...named });
+      const who = by ?? (project === undefined ? `tenant ${person.tenant}` : `project ${project}`);
+      terminal.answer({ ...spent, by, project: project ?? null }, () => spentOverLines(spent, who));
       return 0;
     });
   });
