@@ -9,6 +9,7 @@ import { faults } from "../src/core/fault.ts";
 import { planLimits } from "../src/core/plan.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
 import { defaultLimits } from "../src/engine/ports.ts";
+import { fileLimits } from "../src/resources/file-limits.ts";
 import { valueLimits } from "../src/schema/parsed.ts";
 import { pattern, toldIn } from "./code-blocks.ts";
 import { rooms } from "./rooms.ts";
@@ -95,6 +96,18 @@ function limitsPage(): string {
     checkpointBytes:
       "bytes of changes, as JSON, that are gone back over; beyond them, too, a version is `CHECKPOINT_NOT_FOUND`",
   });
+  const files = section(fileLimits, {
+    fileBytes: "bytes of a file that is read or written at once",
+    streamBytes: "bytes that are written to one file piece by piece",
+    captureBytes:
+      "bytes of one file that is kept to be put back; in a tree with raw access a larger one is `RESOURCE_UNFIT`",
+    pathSegments: "names in a path",
+    segmentBytes: "bytes of a name in a path",
+    listEntries: "entries of a directory that is listed",
+    globMatches: "files that a pattern may match",
+    grepMatches: "lines that a text may be found in",
+    treeEntries: "entries of a tree that is captured for raw access",
+  });
   return [
     "# Limits\n",
     "Everything that can grow has a limit. Tries, waits between them and what is retried: [the faults](errors.md).\n",
@@ -106,6 +119,8 @@ function limitsPage(): string {
     expression,
     "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
     engine,
+    "## Of files\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Beyond them a call is refused with `LIMIT_EXCEEDED`, which names the limit.\n",
+    files,
   ].join("\n");
 }
 
