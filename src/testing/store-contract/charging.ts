@@ -53,6 +53,46 @@ export const charging: readonly Law[] = [
     },
   },
   {
+    title: "counts what an earlier entry of the same call gave back, and not what a later one will",
+    holds: async (store) => {
+      await landed(store, { charges: [{ tally: "usd", amount: 10, limit: 10 }] });
+      const back = entry({ run: order, charges: [{ tally: "usd", amount: -4, limit: null }] });
+      const taking = (run: string) => entry({ run: run as never, charges: [{ tally: "usd", amount: 4, limit: 10 }] });
+      const [early, , late] = await store.append([taking("run-early"), back, taking("run-late")]);
+      assert.deepEqual(early, { landed: false, why: "charge", tally: "usd", used: 10, limit: 10 });
+      assert.deepEqual(late, { landed: true });
+      assert.equal(await store.used(acme, "usd"), 10);
+    },
+  },
+  {
+    title: "writes nothing of an entry whose charge does not fit, not even what it charges without a limit",
+    holds: async (store) => {
+      const charges = [
+        { tally: "spent", amount: 3, limit: null },
+        { tally: "usd", amount: 11, limit: 10 },
+      ];
+      const landing = await land(store, { charges });
+      assert.deepEqual(landing, { landed: false, why: "charge", tally: "usd", used: 0, limit: 10 });
+      assert.deepEqual(await store.tallies(acme, "", 9), []);
+      assert.equal(await store.head(acme, entry({}).run), null);
+    },
+  },
+  {
+    title: "judges each of many that reserve and give back at once by what is there when its turn comes",
+    holds: async (store) => {
+      const turns = Array.from({ length: 30 }, async (_, turn) => {
+        const run = `run-${turn}` as never;
+        const taken = await land(store, { run, charges: [{ tally: "usd", amount: 4, limit: 10 }] });
+        if (!taken.landed) return 0;
+        await landed(store, { run, at: 1, charges: [{ tally: "usd", amount: turn % 2 ? -4 : -1, limit: null }] });
+        return turn % 2 ? 0 : 3;
+      });
+      const kept = (await Promise.all(turns)).reduce<number>((sum, each) => sum + each, 0);
+      assert.equal(await store.used(acme, "usd"), kept);
+      assert.ok(kept <= 10);
+    },
+  },
+  {
     title: "never overspends when many ask at once",
     holds: async (store) => {
       const asks = Array.from({ length: 20 }, (_, ask) =>
