@@ -125,6 +125,11 @@ export interface ScheduleRow {
   readonly last: { readonly due_at: Instant; readonly run_id: RunId | null; readonly fault: Fault | null } | null;
 }
 
+/** A tenant's policies: which there are, and where their journal says what they are. Key: their journal. */
+export interface PolicyRow {
+  readonly policies: readonly { readonly place: string; readonly position: number }[];
+}
+
 /** A message that waits to be delivered. Key: its stable id. Removed when delivered. */
 export interface NoticeRow {
   readonly notice_id: string;

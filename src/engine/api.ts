@@ -116,6 +116,20 @@ export interface Schedules {
   list(options: As): Promise<readonly ScheduleRow[]>;
 }
 
+/** Where a policy of a tenant is in force. Default: everywhere. */
+export interface PolicyPlace {
+  readonly project?: string;
+  readonly session?: string;
+}
+
+/** Policies that a tenant has put on record, beside those that the engine was opened with. Only a person changes them. */
+export interface TenantPolicies {
+  /** From now on, in place of one of that name and scope. Its scope names the tenant. */
+  set(document: unknown, options: As): Promise<void>;
+  remove(name: string, options: As & PolicyPlace): Promise<void>;
+  list(options: As): Promise<readonly JsonObject[]>;
+}
+
 /** What became of a signal: someone waited for it, it waits for someone, or it had been sent before. */
 export type Reception = "delivered" | "kept" | "duplicate";
 
@@ -347,6 +361,8 @@ export interface Engine {
 
   /** Plans that are submitted again and again. */
   readonly schedules: Schedules;
+
+  readonly policies: TenantPolicies;
 
   approve(gateId: string, options: Reasoned): Promise<void>;
   reject(gateId: string, options: Reasoned): Promise<void>;

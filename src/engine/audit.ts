@@ -1,5 +1,6 @@
 import type { Charged, Event, SignalSent } from "../core/event.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
+import { type PolicyEvent, policyPuts } from "../core/policy-journal.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
@@ -9,6 +10,7 @@ import { isBox } from "./boxes.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { PART, rowsIn, runsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
+import { isPolicyJournal } from "./policies.ts";
 import { isSchedule } from "./schedules.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
@@ -37,7 +39,7 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
-    const isWhole = verdict.erased === 0 || isBox(run) || isSchedule(run); // Those charge nothing.
+    const isWhole = verdict.erased === 0 || isBox(run) || isSchedule(run) || isPolicyJournal(run); // Those charge nothing.
     tallies.add(verdict.charges, isWhole && verdict.broken === null);
     if (verdict.broken !== null) broken.push({ run_id: run, ...verdict.broken });
   }
@@ -110,7 +112,7 @@ async function opened(store: Store, journal: Journal, stored: readonly StoredEve
 
 /** What an emptied run's rows should say cannot be told any more; that it has one can. Boxes and schedules have none of that name. */
 async function missingRow(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Verdict["broken"]> {
-  if (isBox(run) || isSchedule(run)) return null;
+  if (isBox(run) || isSchedule(run) || isPolicyJournal(run)) return null;
   return (await store.row(tenant, "run", run)) === null ? { position, what: `the run ${run} row is gone` } : null;
 }
 
@@ -186,6 +188,7 @@ function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): Readon
 
 function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readonly Put[] {
   if (isOfBox(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
+  if (isPolicyJournal(run)) return policyPuts(run, events as unknown as readonly PolicyEvent[]);
   if (isSchedule(run)) return schedulePuts(run, scheduleOf(events as readonly ScheduleEvent[]));
   return rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
 }

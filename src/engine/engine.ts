@@ -42,6 +42,7 @@ import { Leases } from "./leases.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
 import { Policies, readPolicies } from "./policies.ts";
+import { PolicyOffice } from "./policy-office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
@@ -90,7 +91,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     projects: new Projects(store),
     resources: new Resources(options.resources ?? {}),
     guards: [...standingGuards, ...(options.guards ?? [])],
-    policies: new Policies(readPolicies(options.policies ?? [], cel)),
+    policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
     durability: options.durability ?? "power",
     limits: { ...defaultLimits, ...options.limits },
     failpoint: options.failpoint ?? (() => {}),
@@ -104,12 +105,14 @@ class WritEngine implements Engine {
   readonly #due: DueRuns;
   readonly #strict: boolean;
   readonly schedules: StandingOrders;
+  readonly policies: PolicyOffice;
   readonly checkpoints: Checkpoints;
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
     this.#holds = new Holds(ports, works);
     this.#holds.join(familyOf(ports, this.#holds, strict));
+    this.policies = new PolicyOffice(ports, cel);
     this.schedules = new StandingOrders(ports, this.#holds, strict);
     const kept = new StateCheckpoints(ports, this.#holds);
     this.checkpoints = {

@@ -21,7 +21,7 @@ export async function withFacts(ports: Ports, run: Run, step: Step, proposal: Pr
   if (awaitsSignal(step)) return { ...proposal, signal: await signalFact(ports, run.tenant, proposal.input) };
   const key = proposal.call?.key;
   if (key != null) return { ...proposal, ledger: await ledgerFact(ports, run, key) };
-  const terms = reuseTerms(ports, run, step, proposal);
+  const terms = reuseTerms(ports, run, step, proposal, ports.policies.of(run)?.version ?? null);
   return terms === null ? proposal : { ...proposal, reusable: await reusable(ports, run, terms) };
 }
 
@@ -44,7 +44,13 @@ function receiptOf(proof: Event): { readonly output: Json; readonly at: Instant 
 const SAFE_TYPES = /^(draft|review|summary|alignment)(\.|$)/i;
 
 /** Under which terms this call's outcome may be shared with equal calls; null: not at all. */
-export function reuseTerms(ports: Ports, run: Run, { spec, pin }: Step, { call }: Proposal): ReuseTerms | null {
+export function reuseTerms(
+  ports: Ports,
+  run: Run,
+  { spec, pin }: Step,
+  { call }: Proposal,
+  policy: string | null,
+): ReuseTerms | null {
   const tool = ports.toolbox.get(spec.name);
   if (spec.cache_policy === "never" || tool === undefined || call === null || call.key !== null || pin === null)
     return null;
@@ -63,6 +69,7 @@ export function reuseTerms(ports: Ports, run: Run, { spec, pin }: Step, { call }
     run.mode,
     spec.outcome?.type ?? "",
     spec.outcome?.status ?? "",
+    ...(policy === null ? [] : [policy]), // What was made under other rules might not be made, or not shown, under these.
   ];
   return { key: digestOf("writ/reuse/v1", ...made) as Digest, ttlMs };
 }

@@ -103,6 +103,8 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
   const { ports, mailbox } = way;
   const { step_id } = step.spec;
   const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
+  const reading = ports.policies.reading(mailbox.run.tenant);
+  if (reading !== null) await reading;
   let proposal = propose(ports, mailbox.run, step, { call: wanted });
   if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
   for (;;) {
@@ -123,6 +125,8 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
 /** What was asked for with, as it turned out to be. */
 async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
   if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
+  // The policies are others now.
+  if (found.why === "check" && found.table === "setting") await ports.policies.readAnew(mailbox.run.tenant);
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);
 }
@@ -311,7 +315,8 @@ function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed
     tool: facts,
     cost,
     // What was read from state is not in the question, so that the answer is not one to every equal question.
-    reuse: acts || desk?.hasRead ? null : reuseTerms(ports, mailbox.run, step, grant.proposal),
+    reuse:
+      acts || desk?.hasRead ? null : reuseTerms(ports, mailbox.run, step, grant.proposal, grant.basis?.policy ?? null),
     errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
     notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
     state: desk,

@@ -217,3 +217,118 @@ describe("an engine", () => {
     expect((await faultOf(open("x" as never))).code).toBe("CONFIG_INVALID");
   });
 });
+
+describe.each(places)("a policy that a tenant has put on record, on $name", ({ newStage }) => {
+  const mine = (rules: readonly object[], scope: object = {}) => house(rules, { scope: { tenant: "acme", ...scope } });
+  const no = [{ id: "no", kind: "deny", on: { tools: ["mail.*"] } }];
+  const to = (name: string) => ({ steps: [{ step_id: "send", name: "mail.send", payload: { to: name } }] });
+
+  it("is in force at once, is listed, replaced and removed, and the record says by whom", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const engine = await stage.open({ tools: [tool] });
+    const status = async (name: string) => (await (await engine.submit(to(name), { principal: bot })).result()).status;
+    expect(await status("a")).toBe("completed");
+    await engine.policies.set(mine(no), { principal: ana });
+    expect(await engine.policies.list({ principal: ana })).toEqual([mine(no)]);
+    expect(await status("b")).toBe("failed");
+    await engine.policies.set(mine([]), { principal: ana });
+    await engine.policies.set(mine(no, { project: "crm" }), { principal: ana });
+    expect(await engine.policies.list({ principal: ana })).toHaveLength(2);
+    expect(await status("c")).toBe("completed");
+    const inProject = await engine.submit(to("d"), { principal: bot, project: "crm" });
+    expect((await inProject.result()).status).toBe("failed");
+    await engine.policies.remove("house", { principal: ana, project: "crm" });
+    expect(await engine.policies.list({ principal: ana })).toEqual([mine([])]);
+    expect((await faultOf(engine.policies.remove("house", { principal: ana, project: "crm" }))).code).toBe(
+      "NOT_POSSIBLE",
+    );
+    expect(calls).toHaveLength(2);
+    expect((await engine.audit({ principal: ana })).broken).toEqual([]);
+  });
+
+  it("is there after a crash, and holds for those who work elsewhere", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const first = await stage.open({ tools: [tool] });
+    await first.policies.set(mine(no), { principal: ana });
+    await stage.crash();
+    const second = await stage.open({ tools: [tool] });
+    expect((await (await second.submit(to("a"), { principal: bot })).result()).status).toBe("failed");
+    expect(calls).toHaveLength(0);
+  });
+
+  it("that changes while a step is on its way is met by the step before it acts", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const worker = await stage.open({ tools: [tool] });
+    const office = await stage.open({ tools: [tool], work: false });
+    await worker.policies.set(mine([]), { principal: ana });
+    expect((await (await worker.submit(to("a"), { principal: bot })).result()).status).toBe("completed");
+    // The worker has just read what is in force, and does not look again for a while.
+    await office.policies.set(mine(no), { principal: ana });
+    const run = await worker.submit(to("b"), { principal: bot });
+    expect((await run.result()).status).toBe("failed");
+    expect(calls).toHaveLength(1);
+    expect(await eventsOf(run, "step.started")).toEqual([]);
+    expect(await eventsOf(run, "step.rejected")).toMatchObject([{ rule: "tenant/house/no" }]);
+  });
+
+  it("is seen by what does not act, too, a second later at most", async () => {
+    const stage = newStage();
+    const crm = reads();
+    const worker = await stage.open({ tools: [crm.tool] });
+    const office = await stage.open({ tools: [crm.tool], work: false });
+    const read = { steps: [{ step_id: "read", name: "crm.read", payload: {} }] };
+    const status = async () => (await (await worker.submit(read, { principal: bot })).result()).status;
+    expect(await status()).toBe("completed");
+    await office.policies.set(mine([{ id: "no", kind: "deny" }]), { principal: ana });
+    await stage.pass(1000);
+    expect(await status()).toBe("failed");
+    expect(crm.calls).toHaveLength(1);
+  });
+
+  it("is a person's to set, for its own tenant, and whole", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [] });
+    const before = await stage.dump();
+    expect((await faultOf(engine.policies.set(mine(no), { principal: bot }))).code).toBe("AUTH_FORBIDDEN");
+    expect((await faultOf(engine.policies.remove("house", { principal: bot }))).code).toBe("AUTH_FORBIDDEN");
+    for (const wrong of [house(no), house(no, { scope: { tenant: "other" } }), mine([{ id: "x" }]), null])
+      expect((await faultOf(engine.policies.set(wrong, { principal: ana }))).code).toBe("POLICY_INVALID");
+    expect(await engine.policies.list({ principal: ana })).toEqual([]);
+    expect(await stage.dump()).toEqual(before);
+  });
+
+  it("of another tenant is nobody else's", async () => {
+    const stage = newStage();
+    const { tool } = sends();
+    const engine = await stage.open({ tools: [tool] });
+    const eve = { ...ana, id: "eve", tenant: "other" };
+    await engine.policies.set(house(no, { scope: { tenant: "other" } }), { principal: eve });
+    expect(await engine.policies.list({ principal: ana })).toEqual([]);
+    expect((await (await engine.submit(to("a"), { principal: bot })).result()).status).toBe("completed");
+  });
+
+  it("decides whether an answer on record may stand in for a new one", async () => {
+    const stage = newStage();
+    const crm = actor("crm.read", () => ({ n: 1 }), { effect: "reads", cache: "use_if_safe", cacheTtlMs: 60_000 });
+    const engine = await stage.open({ tools: [crm.tool] });
+    const read = { steps: [{ step_id: "read", name: "crm.read", payload: {} }] };
+    const asked = async () => {
+      await (await engine.submit(read, { principal: bot })).result();
+      return crm.calls.length;
+    };
+    const outcome = { steps: [{ ...read.steps[0], outcome: { type: "summary", status: "final" } }] };
+    const made = async () => {
+      await (await engine.submit(outcome, { principal: bot })).result();
+      return crm.calls.length;
+    };
+    expect(await asked()).toBeGreaterThan(0);
+    const once = await made();
+    expect(await made()).toBe(once);
+    await engine.policies.set(mine([]), { principal: ana });
+    expect(await made()).toBe(once + 1);
+    expect(await made()).toBe(once + 1);
+  });
+});
