@@ -18,7 +18,10 @@ export function unfenced(): readonly Patch[] {
   return [
     lastWith("\n    and (under_epoch is null or epoch = under_epoch);", ";"),
     lastWith(" and (x.epoch is null or coalesce(h.epoch = x.epoch, false))", ""),
-    lastWith("and run = x.run and epoch = x.epoch limit 1 for no key update", "and run = x.run limit 1 for no key update"),
+    lastWith(
+      "and run = x.run and epoch = x.epoch limit 1 for no key update",
+      "and run = x.run limit 1 for no key update",
+    ),
     lastWith(
       "run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];\n    if not found",
       "run = c_run[i];\n    if not found",
