@@ -16,7 +16,7 @@ import type { Claim } from "../core/store.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { Desk } from "./desk.ts";
 import { downstreamKey } from "./digest.ts";
-import { type Execution, execute, type Running } from "./execute.ts";
+import { type Execution, execute, type Running, type Work } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
 import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
 import type { Kin } from "./kin.ts";
@@ -46,27 +46,21 @@ export interface Way {
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
 export async function walk(way: Way, step: Step): Promise<void> {
-  const loan: Loan = { borrowed: null };
-  try {
-    await admitted(way, step, loan);
-  } finally {
-    if (loan.borrowed !== null) await loan.borrowed.giveBack();
-  }
-}
-
-async function admitted(way: Way, step: Step, loan: Loan): Promise<void> {
   const { ports, mailbox } = way;
-  const { grant, events } = await admit(way, step, loan);
-  if (grant === null) {
-    if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
-    return;
-  }
-  // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
-  const desk = ports.slices.length === 0 ? null : await Desk.open(ports, mailbox.run, effectOf(ports, step));
+  const loan: Loan = { borrowed: null };
+  let desk: Desk | null = null;
   try {
-    await call(way, step, grant, { desk, ...loan });
+    const { grant, events } = await admit(way, step, loan);
+    if (grant === null) {
+      if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
+      return;
+    }
+    // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
+    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, effectOf(ports, step));
+    await call(way, step, grant, { desk, borrowed: loan.borrowed });
   } finally {
     desk?.leave();
+    if (loan.borrowed !== null) await loan.borrowed.giveBack();
   }
 }
 
@@ -202,12 +196,11 @@ async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise
 }
 
 /** Calls the handler. Resolves when its attempt is over. */
-function perform(way: Way, step: Step, grant: Grant, { desk, borrowed }: Workplace): Promise<Execution> {
-  const { ports, mailbox } = way;
-  const tool = ports.toolbox.get(step.spec.name);
+function perform(way: Way, step: Step, grant: Grant, place: Workplace): Promise<Execution> {
+  const tool = way.ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const work = { ...workOf(ports, mailbox.run, step, grant, tool), desk, borrowed };
-  const running = execute(ports, work, (late) => way.gone(grant, late));
+  const work = workOf(way, step, grant, tool, place);
+  const running = execute(way.ports, work, (late) => way.gone(grant, late));
   way.began(grant, running);
   return running.over;
 }
@@ -243,7 +236,7 @@ const UNCALLED: Execution = {
   heartbeat: null,
 };
 
-function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool) {
+function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool: Tool, place: Workplace): Work {
   const { spec, cause } = step;
   const { input, call, estimate } = grant.proposal;
   const key = call?.key == null ? ("" as const) : downstreamKey(call.key, grant.generation);
@@ -262,10 +255,19 @@ function workOf({ clock }: Ports, run: Run, step: Step, grant: Grant, tool: Tool
   const handler = (given: ToolContext) =>
     undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
   const longest =
-    run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - clock.now());
+    run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - ports.clock.now());
   const own = spec.timeout_ms ?? tool.timeoutMs;
-  const time = { timeoutMs: Math.min(own, longest), lastOfRun: longest < own };
-  return { tool, handler, context, checked: !undo, ...time, expected: costExpected(estimate) };
+  return {
+    tool,
+    handler,
+    context,
+    desk: place.desk,
+    borrowed: place.borrowed,
+    checked: !undo,
+    timeoutMs: Math.min(own, longest),
+    lastOfRun: longest < own,
+    expected: costExpected(estimate),
+  };
 }
 
 /** Commits how a handler ended; late values come this way, too. */
