@@ -4,7 +4,7 @@ import type { StepId } from "./id.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type PlanStep, planLimits, type StepKind, signalKey } from "./plan.ts";
 import { type Referrer, readBindings, readCondition, readDependencies, readPreconditions } from "./plan-references.ts";
-import { type Roster, stepId, unknownName } from "./plan-roster.ts";
+import { type Roster, stateTools, stepId, toolNameIn, unknownName } from "./plan-roster.ts";
 import { pointerTo } from "./pointer.ts";
 import { boundNames, isTemplate, placeholders, sourceOf } from "./template.ts";
 import type { CachePolicy, Tool } from "./tool.ts";
@@ -16,7 +16,7 @@ const fields = [
   ..."on_failure on_rejected retries timeout_ms preconditions outcome".split(" "),
 ];
 const kinds: readonly StepKind[] = ["operator", "assertion", "wait", "run"];
-const notYet: readonly Json[] = ["state_read", "state_write"];
+const ofState = Object.keys(stateTools);
 /** What K9 wants said literally. */
 const declarations = ["effects", "policy_tags", "cache_policy", "idempotency_template"];
 const tagsMax = 32;
@@ -85,15 +85,18 @@ function readId(step: Fields, at: number, { members, reasons }: Roster): StepId 
 
 /** Null: a kind that cannot be judged any further. */
 function readKind(step: Fields): StepKind | null {
-  if (!notYet.includes(step.value("kind") ?? null)) {
-    return step.value("kind") === undefined ? "operator" : step.choice("kind", kinds, null);
-  }
-  step.fault("kind", "is not available in this version; use an operator that reads or writes");
-  return null;
+  const kind = step.value("kind");
+  if (typeof kind === "string" && ofState.includes(kind)) return "operator";
+  return kind === undefined ? "operator" : step.choice("kind", kinds, null);
 }
 
 function readTool(step: Fields, { tools }: Roster): Tool | null {
-  const name = step.value("name");
+  const kind = String(step.value("kind") ?? "operator");
+  const name = toolNameIn({ kind, name: step.value("name") ?? null });
+  if (ofState.includes(kind) && tools.get(String(name)) === undefined) {
+    step.fault("kind", `${kind} needs an engine that has slices; give them to createEngine`);
+    return null;
+  }
   if (typeof name !== "string") {
     step.fault("name", "is missing; an operator needs the name of a tool");
     return null;

@@ -28,6 +28,15 @@ export interface Roster {
   readonly warnings: Reasons;
 }
 
+/** Steps of these kinds call a tool that an engine with slices has by itself. */
+export const stateTools = { state_read: "state.read", state_write: "state.write" } as const;
+
+/** The tool that a step calls, as far as can be told before it is read; null: it calls none. */
+export function toolNameIn({ kind = "operator", name = null }: JsonObject): Json {
+  if (kind === "state_read" || kind === "state_write") return stateTools[kind];
+  return kind === "operator" ? name : null;
+}
+
 export const stepId = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 /** Who is in the plan, by id. Of two with the same id the first counts; the other is refused where it stands. */
@@ -35,9 +44,10 @@ export function membersOf(steps: readonly Json[], tools: KnownTools): ReadonlyMa
   const members = new Map<string, Member>();
   for (const [at, step] of steps.entries()) {
     if (!isObject(step) || typeof step.step_id !== "string" || members.has(step.step_id)) continue;
-    const calls = (step.kind ?? "operator") === "operator";
+    const named = toolNameIn(step);
+    const calls = named !== null || (step.kind ?? "operator") === "operator";
     const speaks = calls || step.kind === "run" || isAboutSignal(step);
-    const tool = calls && typeof step.name === "string" ? (tools.get(step.name) ?? null) : null;
+    const tool = typeof named === "string" ? (tools.get(named) ?? null) : null;
     members.set(step.step_id, { at, tool, speaks });
   }
   return members;

@@ -52,6 +52,7 @@ import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
+import { toolsOfState } from "./state-tools.ts";
 import { stateOf } from "./state-view.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
@@ -74,7 +75,7 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
 function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
-  const toolbox = new Toolbox(options.tools);
+  const toolbox = new Toolbox([...options.tools, ...toolsOfState(options.slices ?? [])]);
   const onNotice = options.onNotice ?? null;
   const terms = { ...options.worker, offers: [...(onNotice === null ? [] : [noticeNeed]), ...toolbox.needs()] };
   return {

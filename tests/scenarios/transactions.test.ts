@@ -203,6 +203,61 @@ describe.each(places)("a call that does not end well, on $name", ({ newStage }) 
   });
 });
 
+describe.each(places)("steps that are about state, on $name", ({ newStage }) => {
+  const read = (step_id: string, path: string, depends_on: readonly string[]) => ({
+    step_id,
+    kind: "state_read",
+    payload: { path },
+    depends_on,
+  });
+
+  it("write and read it, dispatch to it and are held to what it says", async () => {
+    const engine = await newStage().open({ tools: [], slices: [counts] });
+    const steps = [
+      { step_id: "set", kind: "state_write", payload: { path: "/counts/ana", value: 2 } },
+      {
+        step_id: "pay",
+        kind: "state_write",
+        payload: { event: "paid", payload: { who: "ana", amount: 3 } },
+        depends_on: ["set"],
+      },
+      read("look", "/counts/ana", ["pay"]),
+      read("all", "/counts", ["pay"]),
+      { step_id: "is", kind: "assertion", payload: { step: "look", path: "", operator: "eq", value: 5 } },
+      {
+        step_id: "copy",
+        kind: "state_write",
+        payload: { path: "/counts/bob" },
+        bindings: { "/value": { step: "look", path: "" } },
+      },
+      { step_id: "low", kind: "state_write", payload: { path: "/counts/ana", value: -1 }, depends_on: ["copy"] },
+    ];
+    const run = await engine.submit({ steps }, { principal: bot, project });
+    expect(await run.result()).toMatchObject({
+      status: "partial",
+      steps: {
+        look: { output: 5 },
+        all: { output: { ana: 5 } },
+        is: { state: "succeeded" },
+        low: { state: "failed_final", fault: { code: "STATE_INVALID" } },
+      },
+    });
+    expect(Object.fromEntries((await engine.state({ principal: bot, project })).slice(counts).all())).toEqual({
+      ana: 5,
+      bob: 5,
+    });
+  });
+
+  it.each([
+    ["no place", { kind: "state_read", payload: { path: "counts" } }],
+    ["neither a value nor an event", { kind: "state_write", payload: { path: "/counts/a" } }],
+    ["both", { kind: "state_write", payload: { path: "/counts/a", value: 1, event: "paid" } }],
+  ])("are refused with %s", async (_, step) => {
+    const engine = await newStage().open({ tools: [], slices: [counts] });
+    expect(engine.check({ steps: [{ step_id: "a", ...step }] })).toMatchObject({ ok: false });
+  });
+});
+
 describe.each(places)("what a call works with, on $name", ({ newStage }) => {
   it("is its session's own where the slice says so", async () => {
     const say = actor("say", ({ input, context }) => context.slice(mine).append(input.word as never) ?? 1, {
