@@ -33,8 +33,8 @@ export function readArguments(args: readonly string[], ids: readonly string[]): 
     const { values } = parseArgs({ args: [...args], options });
     const { json = false, write = false, only = null, store = "sqlite" } = values;
     if (store !== "sqlite" && store !== "postgres") return { wrong: `--store ${store} is neither sqlite nor postgres` };
-    if (store === "postgres" && (write || values.peers === true))
-      return { wrong: "--write and --peers are for the figures of SQLite; they do not go with --store postgres" };
+    if (store === "postgres" && values.peers === true)
+      return { wrong: "--peers is for the figures of SQLite; it does not go with --store postgres" };
     const rounds = values.rounds === undefined ? roundsDefault : Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) return { wrong: `--rounds ${values.rounds} is not a whole number` };
     if (only !== null && !ids.includes(only))

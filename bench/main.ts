@@ -31,11 +31,14 @@ async function behindOf({ traffic, split }: Measurement): Promise<Pick<Measured,
   return { ...(traffic && { traffic: await traffic() }), ...(split && { split: await split() }) };
 }
 
-async function measureOurs(all: readonly Measurement[], { json, only, rounds, write }: Arguments): Promise<void> {
+async function measureOurs(
+  all: readonly Measurement[],
+  { json, only, store, rounds, write }: Arguments,
+): Promise<void> {
   const wanted = all.filter(({ id }) => only === null || only === id);
   if (wanted.length === 0) throw new Error(`${only} is not measured on this store`);
   const report = await measure(wanted, rounds, write || !json);
-  if (write) writePage("figures", asText(report));
+  if (write) writePage(store === "postgres" ? "postgres" : "figures", asText(report));
   console.log(json ? asJson(report) : asText(report));
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The page in docs. What is between the marks is written by a run; the prose around them is written by people. */
 const page = fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url));
 
-export type Part = "figures" | "peers";
+export type Part = "figures" | "postgres" | "peers";
 
 /** Puts what a run found on the page, in place of what an earlier one did. */
 export function writePage(part: Part, text: string): void {

@@ -25,7 +25,7 @@ const places: readonly Place[] = [
     doing: "decide",
   },
   { path: /\/src\/store\/sqlite\/group-commit\.js$/, doing: "commit" },
-  { path: /\/src\/store\/sqlite\//, doing: "SQL" },
+  { path: /\/src\/store\/(?:sqlite|postgres)\/|\/node_modules\/pg/, doing: "SQL" },
   { path: /\/src\/|\/bench\//, doing: "other" },
 ];
 

@@ -2,16 +2,20 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readArguments } from "../bench/arguments.ts";
+import type { Measurement } from "../bench/measurement.ts";
 import { allMeasurements } from "../bench/measurements.ts";
 import { partOf, withPart } from "../bench/page.ts";
+import { postgresMeasurements } from "../bench/postgres/measurements.ts";
+import type { Place } from "../bench/postgres/place.ts";
 import { asText, type Report } from "../bench/report.ts";
 import { activities, type TimeSplit } from "../bench/time-split.ts";
 
 const page = readFileSync(join(import.meta.dirname, "..", "docs", "benchmarks.md"), "utf8");
-const measurements = allMeasurements();
+/** The parts of the page that a run of ours writes, and what it measures. */
+const ours = { figures: allMeasurements(), postgres: postgresMeasurements({} as Place) };
 
 /** What a run would find if everything were one. */
-function madeUp(): Report {
+function madeUp(measurements: readonly Measurement[]): Report {
   const machine = { cpu: "abacus", cores: 1, memory_gib: 1, os: "none", node: "v1", sqlite: "1", sync_us: 1 };
   const each = { rows: 1, transactions: 1, syncs: 1, bytes: 1 };
   const even = Object.fromEntries(activities.map((name) => [name, 1 / activities.length])) as TimeSplit;
@@ -36,9 +40,10 @@ function tablesIn(text: string): readonly Table[] {
 const column = (table: Table | undefined, at: number) => table?.map((line) => line[at]?.replace(/^-+$/, "---"));
 const words = (cells: ReturnType<typeof column>) => cells?.map((cell) => cell?.replace(/^[\d.]+ /, ""));
 
-describe("docs/benchmarks.md", () => {
-  const found = tablesIn(partOf(page, "figures"));
-  const expected = tablesIn(asText(madeUp()));
+describe.each(["figures", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
+  const measurements = ours[part];
+  const found = tablesIn(partOf(page, part));
+  const expected = tablesIn(asText(madeUp(measurements)));
 
   it("has the tables that the generator makes", () => {
     expect(found.map(([head]) => head)).toEqual(expected.map(([head]) => head));
@@ -58,7 +63,7 @@ describe("docs/benchmarks.md", () => {
   });
 
   it("says where and when it was measured, and of every goal whether it was reached", () => {
-    const [heading = "", , verdict = ""] = partOf(page, "figures").split("\n\n");
+    const [heading = "", , verdict = ""] = partOf(page, part).split("\n\n");
     expect(heading).toMatch(/^Measured \d{4}-\d\d-\d\d on \d+ × .+ GiB, .+, Node v.+, SQLite .+ took \d+ µs\.$/);
     const [, reached = "", missed = ""] = /^Goals reached: (.+)\. Not reached: (.+)\.$/.exec(verdict) ?? [];
     const lines = found[0]?.slice(2) ?? [];
@@ -69,8 +74,10 @@ describe("docs/benchmarks.md", () => {
       measurements.filter(({ goal }) => goal === null).map(({ id }) => `\`${id}\``),
     );
   });
+});
 
-  it.each(["figures", "peers"] as const)("keeps its prose when the %s are written anew", (part) => {
+describe("docs/benchmarks.md", () => {
+  it.each(["figures", "postgres", "peers"] as const)("keeps its prose when the %s are written anew", (part) => {
     expect(withPart(page, part, partOf(page, part))).toBe(page);
     const anew = withPart(page, part, "nothing");
     expect(partOf(anew, part)).toBe("nothing");
@@ -98,7 +105,6 @@ describe("the command line of the bench", () => {
     [["--write", "--only", "W1"], "every result"],
     [["--from", "elsewhere"], "--peers"],
     [["--store", "elsewhere"], "neither sqlite nor postgres"],
-    [["--store", "postgres", "--write"], "--write"],
     [["--store", "postgres", "--peers"], "--peers"],
     [["--fast"], "--fast"],
   ])("says what is wrong with %j", (args, what) => {

@@ -46,11 +46,12 @@ const stepText = `with e as (
   insert into writ.head as h (tenant, run, position, hash) select $1, g.run, g.position, g.hash from ${given} ${columns}
   on conflict (tenant, run) do update set position = excluded.position, hash = excluded.hash`;
 
+// By its key, as an insert that meets what is there: an update of what is joined is planned as a walk over all that the tenant has.
 const actText = stepText.replace(
   ")\n  insert into writ.head",
   `), l as (
-    update writ.rows r set version = 2, row = g.row from ${given} ${columns}
-    where r.tenant = $1 and r.kind = 'ledger' and r.key = g.key)
+    insert into writ.rows (tenant, kind, key, version, row) select $1, 'ledger', g.key, 2, g.row from ${given} ${columns}
+    on conflict (tenant, kind, key) do update set version = excluded.version, row = excluded.row)
   insert into writ.head`,
 );
 

@@ -3,10 +3,10 @@ import { claiming, idling } from "./claims.ts";
 import type { Place } from "./place.ts";
 import { flatness, serverCost, throughput } from "./throughput.ts";
 
-const oneByOne = { runs: 40, steps: 10, atOnce: 1, order: "chain", durability: "every" } as const;
-const together = { runs: 200, steps: 10, atOnce: 50, order: "chain", durability: "every" } as const;
+const oneByOne = { runs: 200, steps: 10, atOnce: 1, order: "chain", durability: "every" } as const;
+const together = { runs: 1000, steps: 10, atOnce: 50, order: "chain", durability: "every" } as const;
 
-/** The same work as on SQLite, less of it, and what only many workers do. Ids stay what they are: others read them. */
+/** The same work as on SQLite, and what only many workers do. Ids stay what they are: others read them. */
 export function postgresMeasurements(place: Place): readonly Measurement[] {
   const reads = { effects: ["reads"] } as const;
   const acts = { effects: ["acts"] } as const;
@@ -15,22 +15,22 @@ export function postgresMeasurements(place: Place): readonly Measurement[] {
     throughput(
       place,
       "W1.reads.postgres",
-      "40 runs × 10 reads, one after the other",
+      "200 runs × 10 reads, one after the other",
       { ...oneByOne, ...reads },
       ratio(0.6),
     ),
-    throughput(place, "W1.acts.postgres", "40 runs × 10 acts, one after the other", { ...oneByOne, ...acts }, null),
+    throughput(place, "W1.acts.postgres", "200 runs × 10 acts, one after the other", { ...oneByOne, ...acts }, null),
     throughput(
       place,
       "W2.reads.postgres",
-      "200 runs × 10 reads, 50 runs at a time",
+      "1000 runs × 10 reads, 50 runs at a time",
       { ...together, ...reads },
       ratio(0.5),
     ),
     throughput(
       place,
       "W2.acts.postgres",
-      "200 runs × 10 acts, 50 runs at a time",
+      "1000 runs × 10 acts, 50 runs at a time",
       { ...together, ...acts },
       ratio(0.5),
     ),

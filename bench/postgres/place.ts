@@ -7,10 +7,12 @@ import { startPostgres } from "../../tests/postgres/server.ts";
 
 /** A Postgres that syncs what it commits, as one that is meant to keep something does. */
 export interface Place {
+  /** As an application connects: a role that owns nothing, and that every policy holds for. */
   readonly url: string;
   /** Every table as it was after migrating. */
   empty(): Promise<void>;
   query(text: string): Promise<void>;
+  /** As the owner, whom no policy holds for. */
   connect(): Promise<Client>;
   /** What the server's processes have computed so far, in microseconds; those that have ended are not counted. */
   cpu(): number;
@@ -21,7 +23,6 @@ const settings = { fsync: "on", full_page_writes: "on", synchronous_commit: "on"
 
 export async function newPlace(): Promise<Place> {
   const { url, folder, stop } = await startPostgres(settings);
-  await migrate(url);
   const connect = async (): Promise<Client> => {
     const client = new (driver().Client)({
       connectionString: url,
@@ -33,19 +34,30 @@ export async function newPlace(): Promise<Place> {
     return client;
   };
   const client = await connect();
+  await client.query(`create role ${role} login`);
+  await migrate(url, { grant: role });
   const query = async (text: string): Promise<void> => void (await client.query(text));
   const server = Number(readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
   return {
-    url,
+    url: asRole(url),
     connect,
     query,
-    empty: () => query("truncate writ.head, writ.event, writ.rows, writ.tally, writ.due, writ.lease, writ.marker"),
+    empty: () =>
+      query("truncate writ.head, writ.event, writ.rows, writ.tally, writ.due, writ.need, writ.lease, writ.marker"),
     cpu: () => cpuOf(server),
     close: async () => {
       await client.end();
       await stop();
     },
   };
+}
+
+const role = "bench";
+
+function asRole(server: string): string {
+  const url = new URL(server);
+  url.username = role;
+  return url.href;
 }
 
 const TICK_US = 10_000;

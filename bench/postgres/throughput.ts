@@ -1,6 +1,7 @@
 import { postgres } from "../../src/store/postgres/postgres-store.ts";
 import { type Goal, type Measurement, type Order, type Round, rateSideBySide } from "../measurement.ts";
 import { median } from "../samples.ts";
+import { splitOf, type TimeSplit } from "../time-split.ts";
 import { timed } from "../timed.ts";
 import { benchTools, openEngine, type Workload, work } from "../workload.ts";
 import { limitTime } from "./limit.ts";
@@ -25,7 +26,18 @@ export function throughput(
         engine: () => engineTime(place, workload),
         limit: () => limitTime(place, workload),
       }),
+    split: () => splitOver(place, workload),
   };
+}
+
+async function splitOver(place: Place, workload: Workload): Promise<TimeSplit> {
+  await place.empty();
+  const engine = await openEngine(await postgres(place.url), workload.durability);
+  try {
+    return await splitOf(() => work(engine, workload));
+  } finally {
+    await engine.close();
+  }
 }
 
 async function engineTime(place: Place, workload: Workload): Promise<number> {
@@ -99,7 +111,7 @@ export function flatness(place: Place, id: string): Measurement {
     beside: "what one costs at step 100",
     unit: "times",
     goal: { of: "ratio", atMost: 1.15 },
-    enough: 1,
+    enough: 3,
     round: async () => {
       await place.empty();
       const calls: number[] = [];
