@@ -18,6 +18,8 @@ export const counted = [
   "runs",
   "children",
   "boxes",
+  "signals",
+  "firings",
   "attached",
   "results",
   "rehearsals",

@@ -66,7 +66,7 @@ export class RunRecord {
   readonly #kept = new Map<RunId, Kept>();
   /** By effect key: the latest generation that was opened. */
   readonly generations = new Map<EffectKey, number>();
-  /** The tenants of the boxes in which signals are kept: each is a journal, and none is a run. */
+  /** The tenants of the boxes in which signals are kept, and of standing orders: each is a journal, and none is a run. */
   readonly #boxes: Tenant[] = [];
   readonly #witnesses: Witness[] = [];
   /** By attempt: one who has lost a run without knowing may ask once more what was asked before. */
@@ -101,9 +101,9 @@ export class RunRecord {
   /** An entry has been written. */
   landed(entry: Entry): void {
     const scene = this.#scene();
-    if (isBox(entry.run)) {
+    if (isBox(entry.run) || isOrder(entry.run)) {
       if (entry.expect.position === 0) this.#boxes.push(entry.tenant);
-      scene.counts.boxes += 1;
+      if (isBox(entry.run)) scene.counts.boxes += 1;
       return;
     }
     try {
@@ -342,4 +342,8 @@ function read({ tables, violate }: Scene, tenant: Tenant, { type, at, body }: Se
 
 function isBox(run: RunId): boolean {
   return run.startsWith("sig_");
+}
+
+function isOrder(run: RunId): boolean {
+  return run.startsWith("sch_");
 }

@@ -2,11 +2,13 @@ import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { Tables } from "../src/store/memory/tables.ts";
 import { Agenda } from "./agenda.ts";
 import { watchAssertions } from "./assertions.ts";
+import { Callers } from "./callers.ts";
 import { actNames, castNames } from "./cast.ts";
 import { Clients } from "./clients.ts";
 import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
 import { isOnRecord } from "./laws/answers.ts";
+import { judgeCallers } from "./laws/callers.ts";
 import { judgeRest } from "./laws/rest.ts";
 import { drawLimits } from "./limits.ts";
 import { People } from "./people.ts";
@@ -56,6 +58,7 @@ class Play {
   readonly #company: Company;
   readonly #clients: Clients;
   readonly #people: People;
+  readonly #callers: Callers;
   readonly #trace: Trace;
   #steps = 0;
   #calmAt = 0;
@@ -68,6 +71,7 @@ class Play {
     this.#company = new Company(this.#scene);
     this.#people = new People(this.#scene, this.#company);
     this.#clients = new Clients(this.#scene, this.#company);
+    this.#callers = new Callers(this.#scene, this.#company);
   }
 
   violate(law: string): void {
@@ -147,6 +151,7 @@ class Play {
     this.#scene.world.calm();
     this.#company.calm();
     this.#people.calm();
+    this.#callers.calm();
   }
 
   /** A worker with an answer in hand may be looking at the world before it puts that on record, or waiting to. */
@@ -157,7 +162,7 @@ class Play {
   }
 
   #isAtRest(): boolean {
-    const idle = this.#scene.agenda.quiet && this.#clients.done && this.#people.done;
+    const idle = this.#scene.agenda.quiet && this.#clients.done && this.#people.done && this.#callers.done;
     if (!idle || this.#company.owed.length > 0) return false;
     for (const { run } of this.#scene.record.all()) {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
@@ -177,6 +182,7 @@ class Play {
 
   async #close(): Promise<void> {
     if (this.#violation === null) await judgeRest(this.#scene);
+    if (this.#violation === null) judgeCallers(this.#scene, this.#callers.heard);
   }
 }
 

@@ -74,6 +74,7 @@ function isAsking({ standing }: Step): boolean {
 function sleeper({ record }: Scene, run: Run, { standing }: Step): string | null {
   if (standing.state === "waiting" && standing.on.for === "signal") {
     const asked = awaitedRun(standing.on.box.key);
+    if (asked === null && standing.on.until !== null) return null;
     return asked !== null && record.get(asked) !== undefined ? null : "waits for a run that nobody accepted";
   }
   if (standing.state === "waiting_approval") {
