@@ -1,7 +1,8 @@
 import { acting } from "./acting.ts";
+import { calling } from "./calling.ts";
 import { fencing } from "./fencing.ts";
 import { governing } from "./governing.ts";
 import { limiting } from "./limiting.ts";
 import type { Planted } from "./plant.ts";
 
-export const planted: readonly Planted[] = [...acting, ...fencing, ...governing, ...limiting];
+export const planted: readonly Planted[] = [...acting, ...calling, ...fencing, ...governing, ...limiting];
