@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -9,12 +10,11 @@ import {
   rmSync,
   symlinkSync,
   unlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { Access } from "../src/core/resource.ts";
+import type { Access, Capture } from "../src/core/resource.ts";
 import type { Filesystem } from "../src/resources/filesystem.ts";
 import { type Disk, realDisk } from "../src/resources/host/disk.ts";
 import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
@@ -85,19 +85,30 @@ describe("links", () => {
     const made = tree();
     mkdirSync(join(made.outside, "d"));
     writeFileSync(join(made.outside, "d/b.txt"), "outside");
-    // Swapped after every look at the directory, back after every try to open it.
-    let swaps = 0;
+    // Swapped after every look at the directory, and back when it was opened: as unlucky as can be.
+    let swapped = false;
+    const swap = (): void => {
+      if (swapped) unlinkSync(made.path("d"));
+      else renameSync(made.path("d"), made.path("moved"));
+      if (swapped) renameSync(made.path("moved"), made.path("d"));
+      else symlinkSync(join(made.outside, "d"), made.path("d"));
+      swapped = !swapped;
+    };
+    const isIt = (path: unknown): boolean => String(path).endsWith("/d");
     const disk: Disk = {
       ...realDisk,
       lstatSync: ((path: string, options: object) => {
         const stats = realDisk.lstatSync(path, options);
-        if (String(path).endsWith("/d") && stats?.isDirectory() === true) {
-          renameSync(made.path("d"), made.path("moved"));
-          symlinkSync(join(made.outside, "d"), made.path("d"));
-          swaps += 1;
-        }
+        if (isIt(path) && !swapped) swap();
         return stats;
       }) as Disk["lstatSync"],
+      openSync: ((path: string, flags: number, mode?: number) => {
+        try {
+          return realDisk.openSync(path, flags, mode);
+        } finally {
+          if (isIt(path) && swapped) swap();
+        }
+      }) as Disk["openSync"],
     };
     const resource = over(made, { disk });
     const files = await resource.open(await resource.capture("test", "handle"));
@@ -107,10 +118,7 @@ describe("links", () => {
       () => files.delete("d/b.txt"),
     ]) {
       expect(await refusal(work)).toMatch(/^(?:PATH_FORBIDDEN|FILE_UNFIT|FILE_NOT_FOUND)$/);
-      unlinkSync(made.path("d"));
-      renameSync(made.path("moved"), made.path("d"));
     }
-    expect(swaps).toBe(3);
     expect(readFileSync(join(made.outside, "d/b.txt"), "utf8")).toBe("outside");
   });
 });
@@ -198,6 +206,54 @@ describe("two at work on one tree", () => {
   });
 });
 
+describe("a restore that did not put everything right", () => {
+  it.each<[string, Partial<Disk>]>([
+    ["the time", { utimesSync: () => {} }],
+    ["the mode", { chmodSync: () => {} }],
+    [
+      "the content",
+      {
+        writeSync: ((file: number, bytes: Uint8Array, ...rest: [number, number]) => {
+          const zeros = realDisk.fstatSync(file).nlink > 0 && bytes.length === 3 ? new Uint8Array(3) : bytes;
+          return realDisk.writeSync(file, zeros, ...rest);
+        }) as Disk["writeSync"],
+      },
+    ],
+  ])("says so: %s", async (_, missing) => {
+    const made = tree();
+    const capture = await broken(made);
+    const faulty = over(made, { disk: { ...realDisk, ...missing } });
+    expect(await refusal(faulty.restore(capture))).toBe("RESTORE_FAILED");
+    await faulty.dispose();
+    await over(made).restore(capture);
+    expect(readFileSync(made.path("a.txt"), "utf8")).toBe("aaa");
+  });
+
+  /** Somebody died at it. */
+  const broken = async (made: WorkingTree): Promise<Capture> => {
+    const dead = over(made);
+    const capture = await dead.capture("dead", "handle");
+    const files = await dead.open(capture);
+    await files.delete("d/b.txt");
+    await files.write("a.txt", "changed");
+    await dead.dispose();
+    chmodSync(made.path("a.txt"), 0o600);
+    return capture;
+  };
+});
+
+describe("a file that had just been given a second name when its process died", () => {
+  it("has lost it when the next one comes", async () => {
+    const made = tree();
+    const dead = over(made);
+    const { id } = await dead.capture("dead", "handle");
+    linkSync(made.path("a.txt"), join(made.store, "aside", `${id}.1`));
+    await dead.dispose();
+    const next = over(made);
+    await next.close(await next.capture("next", "raw"));
+  });
+});
+
 describe.each<[Access]>([["handle"], ["raw"]])("undoing a call that had ended, %s", (access) => {
   it("touches nothing if somebody else has changed what it left", async () => {
     const made = tree();
@@ -252,12 +308,15 @@ describe("a tree that moves while it is looked at", () => {
 describe("what was seen before", () => {
   it("is read again if it could have changed without showing it", async () => {
     const made = tree();
-    utimesSync(made.path("a.txt"), 1, 1);
-    const resource = over(made);
+    const now = 1_700_000_000_000;
+    // A file system whose clock has not moved on.
+    const still = <Look extends (...args: never[]) => unknown>(look: Look): Look =>
+      ((...args: never[]) => Object.assign(look(...args) as object, { ctimeMs: now, mtimeMs: now })) as Look;
+    const disk: Disk = { ...realDisk, lstatSync: still(realDisk.lstatSync), fstatSync: still(realDisk.fstatSync) };
+    const resource = over(made, { disk, now: () => now + 1000 });
     const digests = new Set<string | null>();
     for (const text of ["one", "two", "six"]) {
       writeFileSync(made.path("a.txt"), text);
-      utimesSync(made.path("a.txt"), 1, 1);
       const capture = await resource.capture(text, "raw");
       digests.add(capture.digest);
       await resource.close(capture);
