@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  type Stats,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -149,6 +150,20 @@ describe("what is no plain file", () => {
     await resource.restore(capture);
     expect(portrait(made.root)).toEqual(before);
     expect(readFileSync(join(made.outside, "leaked"), "utf8")).toBe("through the other name, too");
+  });
+});
+
+describe("a file system that is mounted in the tree", () => {
+  it("is neither captured nor entered", async () => {
+    const made = tree();
+    const device = (path: unknown, stats: Stats | undefined) =>
+      stats !== undefined && String(path).endsWith("/d") ? Object.assign(stats, { dev: stats.dev + 1 }) : stats;
+    const lstatSync = ((path: string, options: object) => device(path, realDisk.lstatSync(path, options))) as never;
+    const resource = over(made, { disk: { ...realDisk, lstatSync } });
+    expect(await refusal(resource.capture("test", "raw"))).toBe("RESOURCE_UNFIT");
+    const files = await resource.open(await resource.capture("test", "handle"));
+    expect(await refusal(files.read("d/b.txt"))).toBe("PATH_FORBIDDEN");
+    expect(await refusal(files.write("d/new", ""))).toBe("PATH_FORBIDDEN");
   });
 });
 

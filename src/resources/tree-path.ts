@@ -40,9 +40,12 @@ function segmentProblem(segment: string): string | null {
   return null;
 }
 
+const foldedNames = new WeakMap<readonly string[], ReadonlySet<string>>();
+
 /** Refuses what only its owner should write, however it is spelled. */
 export function mayWrite(path: TreePath, names: readonly string[]): void {
-  const folded = new Set(names.map(fold));
+  const folded = foldedNames.get(names) ?? new Set(names.map(fold));
+  foldedNames.set(names, folded);
   const found = path.find((segment) => folded.has(fold(segment)) || (folded.has(".git") && /^git~\d+$/i.test(segment)));
   if (found !== undefined) throw forbidden(path.join("/"), `${shown(found)} is protected; see the option \`protect\``);
 }

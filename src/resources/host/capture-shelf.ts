@@ -49,18 +49,11 @@ export class CaptureShelf {
     return this.ids().filter((other) => other >= id);
   }
 
-  /** The first whose call neither ended nor was undone. */
+  /** The first whose call neither ended nor was undone. Files that were given a second name just before a process died lose it. */
   unfinished(): string | null {
-    return this.ids().find((id) => this.#stateOf(id) === "open" || this.#stateOf(id) === "restoring") ?? null;
-  }
-
-  /** Second names of files that were given just before a process died, and that no log knows. */
-  clearStrays(): void {
-    const ids = new Set(this.ids());
-    for (const name of this.#disk.readdirSync(this.aside)) {
-      const id = name.split(".")[0] ?? "";
-      if (!ids.has(id) || this.#stateOf(id) === "begun") this.#disk.unlinkSync(join(this.aside, name));
-    }
+    const ids = this.ids();
+    this.#clearStrays(new Set(ids));
+    return ids.find((id) => this.#stateOf(id) === "open" || this.#stateOf(id) === "restoring") ?? null;
   }
 
   /** What a call that is undone, or never will be, had moved aside. */
@@ -78,6 +71,14 @@ export class CaptureShelf {
       if (errorCode(error) !== "ENOENT") throw error;
     }
     this.#known.delete(id);
+  }
+
+  /** Names that no log knows. */
+  #clearStrays(ids: ReadonlySet<string>): void {
+    for (const name of this.#disk.readdirSync(this.aside)) {
+      const id = name.split(".")[0] ?? "";
+      if (!ids.has(id) || this.#stateOf(id) === "begun") this.#disk.unlinkSync(join(this.aside, name));
+    }
   }
 
   #stateOf(id: string): LogState {

@@ -49,8 +49,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     await lock.take();
     try {
       this.#mustBeSettled();
-      shelf.clearStrays();
-      const since = processMoment();
+      const since = access === "raw" ? processMoment() : 0;
       const look = access === "raw" ? await walker.look("keep", this.#trees.seen) : null;
       objects.sync();
       const log = shelf.begin(tag, access, look?.digest ?? null);
