@@ -50,6 +50,8 @@ export async function drive(stand: Stand): Promise<Rested> {
   const engine = await createEngine({
     store,
     tools: parts.flatMap(toolsOf),
+    slices: parts.flatMap(({ scenario }) => scenario.slices ?? []),
+    resources: Object.assign({}, ...parts.map(({ scenario }) => scenario.resources?.(world) ?? {})),
     tenants: { demo: { mode: "auto_exec" } },
     budgets: parts.flatMap(({ scenario, world: told }) => scenario.budgets?.(told) ?? []),
     limits: { takeovers: takeoversOf(parts), ...(gateMs !== undefined && { gateMs }) },

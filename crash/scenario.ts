@@ -1,7 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Budget } from "../src/core/budget.ts";
 import type { Json } from "../src/core/json.ts";
+import type { Resource } from "../src/core/resource.ts";
 import type { OpenGate, RunResult } from "../src/core/result.ts";
+import type { Slice } from "../src/core/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool.ts";
 import type { Engine } from "../src/engine/api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
@@ -20,6 +22,9 @@ export interface Scenario {
   readonly about: string;
   readonly mode?: "auto_exec" | "human_gated";
   tools(world: World): readonly Tool[];
+  readonly slices?: readonly Slice[];
+  /** What its tools change beside the journal, and beside what the world writes down there. */
+  resources?(world: string): Readonly<Record<string, Resource>>;
   /** What its tools may be called for. */
   budgets?(world: World): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];

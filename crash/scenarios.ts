@@ -1,6 +1,7 @@
 import { FaultError, notDone } from "../src/core/fault.ts";
 import type { ToolContext } from "../src/core/tool.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
+import { cabinet, counter, filer, tally } from "./desk-tools.ts";
 import { awaitsSchedule, cancels, letsGoOn, mends, setsSchedule, signals, undoes } from "./persons.ts";
 import { inbox, looks, type Mail, mailer, type Scenario, type Sent, send, shape, type World } from "./scenario.ts";
 
@@ -175,6 +176,33 @@ export const scenarios = {
     ],
     acts: Object.fromEntries([1, 2, 3].map((n) => [`send${n}`, { did: "send", to: `friend ${n}` }])),
     asks: [1, 2].map((n) => ({ did: "model.ask", to: `model ${n}` })),
+  },
+  counting: {
+    about: "steps that count in a state they share, each once",
+    tools: (world) => [counter(world)],
+    slices: [tally],
+    steps: [
+      { step_id: "one", name: "count", payload: {} },
+      { step_id: "two", name: "count", payload: {}, depends_on: ["one"] },
+      { step_id: "look", kind: "state_read", payload: { path: "/tally/n" }, depends_on: ["two"] },
+      { step_id: "is", kind: "assertion", payload: { step: "look", path: "", operator: "eq", value: 2 } },
+    ],
+    acts: {},
+    ends: ["completed"],
+    settles: true,
+  },
+  filing: {
+    about: "steps that count in a file, each once: what a dead one wrote is put back",
+    tools: (world) => [filer(world)],
+    resources: (world) => ({ files: cabinet(world) }),
+    steps: [
+      { step_id: "one", name: "file", payload: {} },
+      { step_id: "two", name: "file", payload: {}, depends_on: ["one"] },
+      { step_id: "is", kind: "assertion", payload: { step: "two", path: "", operator: "eq", value: 2 } },
+    ],
+    acts: {},
+    ends: ["completed"],
+    settles: true,
   },
   metered: {
     ...quiet("reads", "steps that ask, each paid for in advance"),

@@ -26,6 +26,8 @@ export function isHard(event: Event): boolean {
   return (
     hardTypes.has(event.type) ||
     ("ledger" in event && event.ledger !== null) ||
+    // What was captured for it is let go then: nobody could put it back any more.
+    "closings" in event ||
     ("notices" in event && event.notices !== undefined)
   );
 }
