@@ -32,10 +32,4 @@ export const calling: readonly Planted[] = [
     find: 'if (row.catch_up !== "all")',
     replace: "if (row.catch_up !== undefined)",
   },
-  {
-    name: "a standing order asks anew each time it is tried",
-    file: "engine/schedules.js",
-    find: "requestKey: `",
-    replace: "requestKey: this.#ports.newId('try', due_at) + `",
-  },
 ];

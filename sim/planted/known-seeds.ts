@@ -84,4 +84,9 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a late value is settled for what it said last": 355,
   "a token of a rate is given back": 13,
   "a rate is not waited for": 13,
+  "a signal that was taken stays in its box": 1,
+  "a signal that is sent again is another one": 1,
+  "a signal goes into its box though someone waits for it": 2,
+  "a standing order is for one time again and again": 11,
+  "a standing order does not make up for what was missed": 114,
 };
