@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../src/core/json.ts";
 import type { RunResult } from "../src/core/result.ts";
 import type { RunHandle, SubmitOptions } from "../src/engine/api.ts";
 import { Toolbox } from "../src/engine/toolbox.ts";
+import { cel } from "../src/expression/cel.ts";
 import { cast } from "./cast.ts";
 import type { Company } from "./company.ts";
 import { drawPlan } from "./plans.ts";
@@ -180,7 +181,7 @@ export class Clients {
   }
 }
 
-const toolbox = new Toolbox(cast);
+const toolbox = new Toolbox(cast, cel);
 
 /** Two plans that differ only in what they leave unsaid are one. */
 function normal(plan: JsonObject): string {

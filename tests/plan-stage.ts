@@ -15,6 +15,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     tags: [],
     risk: "low",
     roles: [],
+    preconditions: [],
     input: schema((value) => ({ ok: true, value: value as never })),
     output: schema((value) => ({ ok: true, value: value as never })),
     identity: null,

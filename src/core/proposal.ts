@@ -1,5 +1,6 @@
 import type { Estimate } from "./budget.ts";
 import type { BoxVersion, Call, Reused, SignalSent } from "./event.ts";
+import type { Expression } from "./expression.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
@@ -25,7 +26,12 @@ export type ToolFacts = Pick<
   | "errorsMean"
   | "onDuplicate"
   | "safeIfAbsent"
-> & { readonly verifies: boolean; readonly compensates: boolean };
+> & {
+  readonly verifies: boolean;
+  readonly compensates: boolean;
+  /** Its preconditions, read. */
+  readonly conditions: readonly { readonly id: string; readonly expression: Expression }[];
+};
 
 /** A call as data, asked for but not yet allowed, with every fact that judging it needs. */
 export interface Proposal {

@@ -16,6 +16,8 @@ export interface Tool {
   readonly risk: "low" | "medium" | "high";
   /** Only who has one of these may call it; empty: anyone. */
   readonly roles: readonly string[];
+  /** What has to hold of every call. */
+  readonly preconditions: readonly Precondition[];
   readonly input: Schema;
   readonly output: Schema;
   /** JSON pointers into the canonical input that make two calls the same act, tenant-wide. */
@@ -48,6 +50,12 @@ export interface Tool {
   run(input: Json, context: ToolContext): Promise<unknown>;
   verify: ((probe: Probe) => Promise<Sighting>) | null;
   compensate: ((done: Done, context: ToolContext) => Promise<unknown>) | null;
+}
+
+/** A condition under a name, so that the record can say which did not hold. */
+interface Precondition {
+  readonly id: string;
+  readonly expression: string;
 }
 
 /** use_if_safe: an equal call may be answered from the record while it is safe. ttl_only: only within the tool's time. */

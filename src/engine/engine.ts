@@ -75,7 +75,7 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
 function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
-  const toolbox = new Toolbox([...options.tools, ...toolsOfState(options.slices ?? [])]);
+  const toolbox = new Toolbox([...options.tools, ...toolsOfState(options.slices ?? [])], cel);
   const onNotice = options.onNotice ?? null;
   const terms = { ...options.worker, offers: [...(onNotice === null ? [] : [noticeNeed]), ...toolbox.needs()] };
   return {

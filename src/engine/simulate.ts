@@ -5,6 +5,7 @@ import type { Plan } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { RunResult, StepResult } from "../core/result.ts";
 import type { Tool } from "../core/tool.ts";
+import { cel } from "../expression/cel.ts";
 import { rehearsalStore } from "../store/rehearsal/rehearsal-store.ts";
 import type { SimulatedStep, Simulation, SubmitOptions } from "./api.ts";
 import { Handle } from "./handle.ts";
@@ -35,7 +36,7 @@ export async function simulate(
     ...real,
     store,
     leases: real.leases.on(store),
-    toolbox: new Toolbox(tools),
+    toolbox: new Toolbox(tools, cel),
     projects: real.projects.on(store),
     tenants: real.tenants.rehearsing(),
     onNotice: null,

@@ -50,6 +50,7 @@ function tool(
     tags: [],
     risk: "low",
     roles: [],
+    preconditions: [],
     input: schema(json, effect === "pure" ? readFlaw : writeFlaw),
     output: schema({}, () => null),
     identity: null,

@@ -1,8 +1,10 @@
 import type { Pin } from "../core/event.ts";
+import type { Expression, Language } from "../core/expression.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import { toolNeed } from "../core/need.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Tool } from "../core/tool.ts";
+import { variables } from "../policy/case.ts";
 import { digestOf } from "./digest.ts";
 
 /** The tools an engine has, and the pins by which a run recognises the ones it was accepted with. */
@@ -11,7 +13,7 @@ export class Toolbox {
   readonly #pins = new Map<string, Pin>();
   readonly #facts = new Map<string, ToolFacts>();
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], language: Language) {
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
     if (this.#tools.size !== tools.length) {
       const twice = tools.map((tool) => tool.name).filter((name, index, names) => names.indexOf(name) !== index);
@@ -22,7 +24,7 @@ export class Toolbox {
         version: tool.version,
         schema_hash: digestOf(tool.effect, tool.input.hash, tool.output.hash),
       });
-      this.#facts.set(tool.name, factsOf(tool));
+      this.#facts.set(tool.name, factsOf(tool, language));
     }
   }
 
@@ -65,7 +67,7 @@ export class Toolbox {
   }
 }
 
-function factsOf(tool: Tool): ToolFacts {
+function factsOf(tool: Tool, language: Language): ToolFacts {
   const {
     name,
     version,
@@ -98,5 +100,15 @@ function factsOf(tool: Tool): ToolFacts {
     onDuplicate,
     safeIfAbsent,
   };
-  return { ...declared, verifies: tool.verify !== null, compensates: tool.compensate !== null };
+  const conditions = tool.preconditions.map(({ id, expression }) => ({
+    id,
+    expression: readIn(language, tool, expression),
+  }));
+  return { ...declared, conditions, verifies: tool.verify !== null, compensates: tool.compensate !== null };
+}
+
+function readIn(language: Language, { name }: Tool, source: string): Expression {
+  const read = language.read(source, variables);
+  if (!("wrong" in read)) return read;
+  throw new FaultError(fault("TOOL_INVALID", `${name}: its precondition ${source} cannot be read: ${read.wrong}`));
 }

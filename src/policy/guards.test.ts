@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Effect, Mode } from "../core/effect.ts";
+import type { Expression } from "../core/expression.ts";
 import { fault } from "../core/fault.ts";
 import type { Admission, Policy, Verdict } from "../core/guard.ts";
+import type { Json } from "../core/json.ts";
 import { attenuated, type Capability } from "../core/principal.ts";
 import type { Proposal, ToolFacts } from "../core/proposal.ts";
+import { cel } from "../expression/cel.ts";
 import {
   addUp,
   claim,
@@ -20,6 +23,7 @@ import {
 import { accepts, does, starts, undoes } from "../testing/given/moves.ts";
 import { given, type Told } from "../testing/given.ts";
 import { capable } from "./capable.ts";
+import { variables } from "./case.ts";
 import { deadline } from "./deadline.ts";
 import { standingGuards } from "./guards.ts";
 import { inputFits } from "./input-fits.ts";
@@ -30,6 +34,7 @@ import { policies } from "./policies.ts";
 import { preconditions } from "./preconditions.ts";
 import { refusesAll } from "./refuses-all.ts";
 import { roleFits } from "./role-fits.ts";
+import { toolConditions } from "./tool-conditions.ts";
 import { toolKnown } from "./tool-known.ts";
 
 /** A policy that has nothing against anything. */
@@ -62,6 +67,7 @@ describe("the standing guards", () => {
       "roles",
       "input_fits",
       "preconditions",
+      "tool_conditions",
       "policies",
       "mode",
       "deadline",
@@ -203,6 +209,42 @@ describe("preconditions", () => {
     expect(preconditions.judge(admission(early, "b")).kind).toBe("refuse");
     const stray = given(accepts(plan({ ...needs, depends_on: [] })));
     expect(preconditions.judge(admission(stray, "b")).kind).toBe("refuse");
+  });
+});
+
+describe("what a tool asks of every call", () => {
+  const read = (id: string, source: string) => ({ id, expression: cel.read(source, variables) as Expression });
+  const tool = { ...sendMail, conditions: [read("small", "input.amount < 10"), read("named", "has(input.to)")] };
+  const judged = (input: Json) => {
+    const told = given(accepts(plan(step("a", { tool }))));
+    return toolConditions.judge(admission(told, "a", { input }));
+  };
+
+  it("has to hold, all of it, and what has no answer does not", () => {
+    expect(judged({ amount: 9, to: "ana" })).toEqual({ kind: "allow" });
+    expect(judged({ amount: 10, to: "ana" })).toMatchObject({
+      kind: "refuse",
+      rule: "tool_conditions/small",
+      fault: {
+        code: "PRECONDITION_FAILED",
+        message: "a was not run: mail.send needs input.amount < 10, which does not hold",
+      },
+    });
+    expect(judged({ amount: 9 })).toMatchObject({ rule: "tool_conditions/named" });
+    expect(judged({ to: "ana" })).toMatchObject({
+      fault: {
+        message:
+          'a was not run: mail.send needs input.amount < 10, which cannot be answered: there is no "amount" in an object',
+      },
+    });
+  });
+
+  it("is nothing where it says nothing, where nothing is called, and where something is undone", () => {
+    const told = undoing("auto_exec");
+    expect(toolConditions.judge(admission(told, "send"))).toEqual({ kind: "allow" });
+    expect(toolConditions.judge(admission(told, "send", { tool: null }))).toEqual({ kind: "allow" });
+    expect(toolConditions.judge(admission(told, "undo.send.1", { tool, input: {} }))).toEqual({ kind: "allow" });
+    expect(toolConditions.judge(admission(told, "send", { tool, input: {} })).kind).toBe("refuse");
   });
 });
 

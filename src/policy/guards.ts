@@ -9,6 +9,7 @@ import { planSize } from "./plan-size.ts";
 import { policies } from "./policies.ts";
 import { preconditions } from "./preconditions.ts";
 import { roleFits } from "./role-fits.ts";
+import { toolConditions } from "./tool-conditions.ts";
 import { toolKnown } from "./tool-known.ts";
 
 /**
@@ -21,6 +22,7 @@ export const standingGuards: readonly Guard[] = [
   roleFits,
   inputFits,
   preconditions,
+  toolConditions,
   policies,
   modeAllows,
   deadline,

@@ -20,6 +20,8 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   readonly risk?: Tool["risk"];
   /** Only who has one of these roles may call it. Default: anyone. */
   readonly roles?: readonly string[];
+  /** Conditions that have to hold of every call, as a policy would say them. */
+  readonly preconditions?: Tool["preconditions"];
   readonly input: Input;
   readonly output: Output;
   /** The fields of the input, by name or JSON pointer, that make two calls the same act. */
@@ -114,6 +116,7 @@ function settings(definition: Definition) {
     tags: [...new Set(definition.tags)],
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     roles: definition.roles ?? [],
+    preconditions: definition.preconditions ?? [],
     identity: definition.identity?.map(asPointer) ?? null,
     timeoutMs: definition.timeoutMs ?? timeoutMsDefault,
     heartbeatMs: definition.heartbeatMs ?? null,

@@ -10,7 +10,7 @@ import { parsePointer } from "../core/pointer.ts";
 type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
-  ..."name version effect description tags risk roles input output identity".split(" "),
+  ..."name version effect description tags risk roles preconditions input output identity".split(" "),
   ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
@@ -31,6 +31,7 @@ export function problemsWith(
     ...choices(given),
     ...numbers(given),
     ...functions(given),
+    ...conditions(given),
     ...fieldLists(given, schemas),
     ...(typeof given.cost === "function" ? [] : estimateProblems(given.cost ?? {})),
     ...resourceProblems(given),
@@ -108,6 +109,19 @@ function numbers(given: Given): readonly string[] {
   return Object.entries(ranges)
     .filter(([field, range]) => given[field] !== undefined && !within(given[field], range))
     .map(([field, { min, max }]) => `${field} must be a whole number from ${min} to ${max}`);
+}
+
+/** Whether they can be read is found out where they are asked. */
+function conditions({ preconditions = [] }: Given): readonly string[] {
+  const isOne = (each: unknown) =>
+    isPlainObject(each) &&
+    Object.keys(each).every((key) => ["id", "expression"].includes(key)) &&
+    matches(each.id, /^[A-Za-z0-9][\w.-]{0,63}$/) &&
+    typeof each.expression === "string";
+  return unless(
+    Array.isArray(preconditions) && preconditions.length <= tagsMax && preconditions.every(isOne),
+    `preconditions must be at most ${tagsMax} of { id, expression }`,
+  );
 }
 
 function functions(given: Given): readonly string[] {

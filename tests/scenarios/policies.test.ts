@@ -332,3 +332,29 @@ describe.each(places)("a policy that a tenant has put on record, on $name", ({ n
     expect(await made()).toBe(once + 1);
   });
 });
+
+describe.each(places)("a precondition of a tool, on $name", ({ newStage }) => {
+  const precondition = (expression: string) => ({ preconditions: [{ id: "small", expression }] });
+
+  it("refuses what it does not hold for, on the record", async () => {
+    const { tool, calls } = actor("mail.send", () => ({}), precondition("input.amount < 10"));
+    const engine = await newStage().open({ tools: [tool] });
+    const status = async (amount: number) => {
+      const plan = { steps: [{ step_id: "send", name: "mail.send", payload: { amount } }] };
+      const run = await engine.submit(plan, { principal: bot });
+      await run.result();
+      return (await eventsOf(run, "step.rejected")).map(({ rule, fault }) => [rule, fault.code]);
+    };
+    expect(await status(9)).toEqual([]);
+    expect(await status(10)).toEqual([["tool_conditions/small", "PRECONDITION_FAILED"]]);
+    expect(calls).toHaveLength(1);
+  });
+
+  it("that cannot be read keeps the engine from being opened", async () => {
+    const { tool } = actor("mail.send", () => ({}), precondition("process.env"));
+    expect(await faultOf(newStage().open({ tools: [tool] }))).toMatchObject({ code: "TOOL_INVALID" });
+    expect(() => actor("mail.send", () => ({}), { preconditions: [{ id: "a b", expression: "true" }] })).toThrow(
+      "preconditions must be at most 32 of { id, expression }",
+    );
+  });
+});

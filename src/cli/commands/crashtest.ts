@@ -6,6 +6,7 @@ import type { Json } from "../../core/json.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Tool } from "../../core/tool.ts";
 import { Toolbox } from "../../engine/toolbox.ts";
+import { cel } from "../../expression/cel.ts";
 import { type CrashRow, type CrashScene, crashRow } from "../crash-scene.ts";
 import { crashLines } from "../crash-text.ts";
 import { type CrashWindow, crashWindows } from "../crash-window.ts";
@@ -39,7 +40,7 @@ export function crashtestCommand(invocation: Invocation): Command {
   return invocation.does<CrashtestOptions>(command, async ([name = ""], options) => {
     const { host, terminal } = invocation;
     const config = await configWithTools(options, host.cwd);
-    const tool = actNamed(name, new Toolbox(config.tools));
+    const tool = actNamed(name, new Toolbox(config.tools, cel));
     inputFor(tool, options.input);
     const scene = sceneOf(invocation, tool, options, config.path);
     const rows = await withInterrupt(invocation, scene, (interruptible) => crashRows(invocation, interruptible));

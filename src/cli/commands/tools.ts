@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { guaranteeOf } from "../../core/guarantee.ts";
 import { Toolbox } from "../../engine/toolbox.ts";
+import { cel } from "../../expression/cel.ts";
 import { example, type Invocation } from "../invocation.ts";
 import { line, tableLines } from "../line.ts";
 import { configWithTools } from "../opening.ts";
@@ -11,7 +12,7 @@ export function toolsCommand(invocation: Invocation): Command {
     .addHelpText("after", example("writ tools", "writ tools --json"));
   return invocation.does(command, async (_, options) => {
     const config = await configWithTools(options, invocation.host.cwd);
-    const tools = new Toolbox(config.tools).all().map((tool) => {
+    const tools = new Toolbox(config.tools, cel).all().map((tool) => {
       const { name, version, effect, risk } = tool;
       return { name, version, effect, risk, guarantee: guaranteeOf(tool) };
     });

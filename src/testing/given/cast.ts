@@ -40,6 +40,7 @@ const plainTool: ToolFacts = {
   safeIfAbsent: false,
   verifies: false,
   compensates: false,
+  conditions: [],
 };
 
 /** One tool of each effect. */
