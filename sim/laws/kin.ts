@@ -53,8 +53,9 @@ function carried({ record, tables, violate }: Scene, run: Run, notice: Notice | 
   if (notice?.kin === "cancel") {
     const { step_id } = notice.payload as { readonly step_id: StepId };
     const id = childOf(run.id, step_id);
-    const child = record.get(id)?.run;
-    if (child === undefined || (child.cancel === null && child.ended === null))
+    const child = record.get(id);
+    // One that had ended when the word came is nobody's any more: whoever resumes it wants it to go on.
+    if (child === undefined || (child.run.cancel === null && child.ends.size === 0))
       violate(`I16: ${run.id} was cancelled, and ${id} goes on or may still come`);
   }
 }
