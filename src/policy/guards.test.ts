@@ -273,6 +273,13 @@ describe("the mode of a run", () => {
   it("holds what is of high risk, though the run may go by itself, unless someone trusts it", () => {
     const risky = { ...sendMail, risk: "high" } as const;
     expect(verdict("auto_exec", risky)).toBe("hold");
+    const told = given(accepts(plan(step("do", { tool: risky })), { mode: "auto_exec" }));
+    expect(modeAllows.judge(admission(told, "do"))).toEqual({
+      kind: "hold",
+      rule: "mode",
+      reason: "mail.send is of high risk, and nobody has said that it may act by itself",
+      demand: { role: null },
+    });
     expect(verdict("auto_exec", { ...sendMail, risk: "medium" })).toBe("allow");
     expect(verdict("auto_exec", risky, true)).toBe("allow");
     expect(verdict("auto_exec", { ...addUp, risk: "high" })).toBe("allow");

@@ -116,6 +116,7 @@ describe("a rule is for", () => {
     ["risks", { risks: ["low"] }, {}, true],
     ["risks", { risks: ["high", "medium"] }, {}, false],
     ["roles", { roles: ["operator"] }, { principal: agent }, true],
+    ["one of the roles", { roles: ["operator", "admin"] }, { principal: agent }, true],
     ["roles", { roles: ["admin"] }, { principal: agent }, false],
     ["roles", { roles: ["admin"] }, {}, false],
     ["principals", { principals: ["agent"] }, {}, true],
