@@ -357,6 +357,15 @@ describe("what was seen before", () => {
   });
 });
 
+describe("a root", () => {
+  it("is a directory", async () => {
+    const made = tree();
+    for (const root of [made.path("nowhere"), made.path("a.txt"), made.path("a.txt/below")]) {
+      expect(await refusal(async () => over(made, { root }))).toBe("CONFIG_INVALID");
+    }
+  });
+});
+
 describe("the folder that captures are kept in", () => {
   it("is not in the tree, nor around it, nor another tree's", async () => {
     const [made, other] = [tree(), tree()];

@@ -11,7 +11,7 @@ for path in sys.stdin.buffer.read().split(b"\\0"):
         sys.stdout.buffer.write(path + b"\\0")
 `;
 
-/** Node cannot read extended attributes, so another program is asked; where there is none, nothing is said to have none. */
+/** Why files could not be made again as they are. Node cannot read extended attributes, so another program is asked; without it, all are refused. */
 export function withAttributes(paths: readonly string[]): readonly string[] {
   const input = Buffer.concat(paths.flatMap((path) => [Buffer.from(osPath(path)), Buffer.from("\0")]));
   const { status, stdout, error } = spawnSync("python3", ["-I", "-c", program], { input, maxBuffer: 2 ** 28 });

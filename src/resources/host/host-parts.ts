@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import { type FileLimits, fileLimits } from "../file-limits.ts";
@@ -6,7 +6,7 @@ import { protectedNames, shown } from "../tree-path.ts";
 import { Anchor } from "./anchor.ts";
 import { withAttributes } from "./attributes.ts";
 import { CaptureShelf } from "./capture-shelf.ts";
-import { type Disk, realDisk } from "./disk.ts";
+import { type Disk, errorCode, realDisk } from "./disk.ts";
 import { ObjectStore } from "./object-store.ts";
 import { TreeLock } from "./tree-lock.ts";
 import { TreeWalker } from "./tree-walker.ts";
@@ -49,7 +49,7 @@ export interface HostParts {
 
 export function openParts(options: HostFilesystemOptions): HostParts {
   const { exclude = ["node_modules"], protect = protectedNames, disk = realDisk, now = Date.now } = options;
-  const root = realpathSync(options.root);
+  const root = treeAt(options.root);
   const limits = { ...fileLimits, ...options.limits };
   const store = storeFor(root, options.store);
   const coversAttributes = options.attributes === "refuse";
@@ -63,6 +63,15 @@ export function openParts(options: HostFilesystemOptions): HostParts {
     walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),
     lock: new TreeLock(root, `${dev} ${ino}`, store),
   };
+}
+
+function treeAt(given: string): string {
+  try {
+    if (statSync(given).isDirectory()) return realpathSync(given);
+  } catch (error) {
+    throw unusable(`${shown(given)} cannot be opened (${errorCode(error)}); \`root\` must be a directory`);
+  }
+  throw unusable(`${shown(given)} is a file; \`root\` must be a directory`);
 }
 
 /** A folder that belongs to one tree and is not in it. */
