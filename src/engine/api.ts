@@ -12,12 +12,14 @@ import type { Resource } from "../core/resource.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
-import type { Slice, SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
+import type { Slice } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Window } from "../core/window.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Durability, Limits } from "./ports.ts";
+import type { CheckpointAt, CheckpointView, StateOf, StateView } from "./state-api.ts";
+import type { StateSnapshot } from "./state-snapshot.ts";
 import type { NewId } from "./system.ts";
 import type { TenantSettings } from "./tenants.ts";
 
@@ -293,41 +295,14 @@ export type SimulatedStep =
   /** Something it depends on is only known once it has really run. */
   | { readonly would: "unknown"; readonly why: string };
 
-/** Whose state is meant: a project's, or that which a run works on. */
-export type StateOf = { readonly project: string; readonly session?: string } | { readonly runId: string };
-
-/** State at one version, to look at. It stays as it is, whatever happens meanwhile. */
-export interface StateView {
-  readonly version: number;
-  slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
-}
-
-/** State right before or right after a call. */
-export interface CheckpointAt {
-  readonly runId: string;
-  readonly stepId: string;
-  readonly side: "before" | "after";
-}
-
-/** One version of a project's state, and the call or the restore that made it. */
-export interface CheckpointView {
-  readonly version: number;
-  readonly run_id: RunId;
-  /** Null: no call made it, but somebody who restored an earlier one. */
-  readonly step_id: StepId | null;
-  readonly attempt: number | null;
-  readonly type: Event["type"];
-  readonly at: Instant;
-  readonly elapsed_ms: number;
-  readonly changes: number;
-}
-
 /** Going back to how state was, without a change of what was: the record goes on. */
 export interface Checkpoints {
   /** As far back as is kept, oldest first. */
   list(options: As & StateOf): Promise<readonly CheckpointView[]>;
   /** Makes state what it was, as a new version, whose number is the answer. Logs stay unless told otherwise; caches are emptied. */
   restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number>;
+  /** Makes state what a snapshot says, by a run of its own. A slice that is gone or declared otherwise fails it (`SLICE_CHANGED`). */
+  load(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult>;
   /** What two points of one state differ in, entry by entry. */
   diff(from: CheckpointAt, to: CheckpointAt, options: As): Promise<readonly Difference[]>;
   /**

@@ -5,17 +5,18 @@ import type { RunId, StepId, Tenant } from "../core/id.ts";
 import { reverting } from "../core/revert.ts";
 import { findStep, type Run, stateKeyOf } from "../core/run.ts";
 import type { StateChange } from "../core/state-change.ts";
-import type { As, CheckpointAt, Checkpoints, CheckpointView, Reasoned, StateOf } from "./api.ts";
+import type { As, Checkpoints, Reasoned } from "./api.ts";
 import { openProject } from "./desk.ts";
 import type { Holds } from "./holds.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
 import { eventAtPoint, type Project, type Version } from "./projects.ts";
+import type { CheckpointAt, CheckpointView, StateOf } from "./state-api.ts";
 import { openState } from "./state-view.ts";
 
 /** State before and after each call, for as far back as is kept. */
-export class StateCheckpoints implements Omit<Checkpoints, "fork"> {
+export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
   readonly #ports: Ports;
   readonly #holds: Holds;
 

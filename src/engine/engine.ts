@@ -26,7 +26,6 @@ import type {
   ResolveOptions,
   RunHandle,
   SignalOptions,
-  StateView,
   SubmitOptions,
 } from "./api.ts";
 import { auditRun, auditTenant } from "./audit.ts";
@@ -52,7 +51,8 @@ import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
 import { send } from "./signals.ts";
 import { simulate } from "./simulate.ts";
-import { toolsOfState } from "./state-tools.ts";
+import type { StateView } from "./state-api.ts";
+import { stateLoad, toolsOfState } from "./state-tools.ts";
 import { stateOf } from "./state-view.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
@@ -120,6 +120,7 @@ class WritEngine implements Engine {
       list: (options) => kept.list(options),
       restore: (at, options) => kept.restore(at, options),
       diff: (from, to, options) => kept.diff(from, to, options),
+      load: (snapshot, options) => this.call(stateLoad, { snapshot: snapshot as unknown as Json }, options),
       fork: async (at, options) => {
         const principal = principalOf(options.principal);
         return this.#handle(principal, await fork(ports, this.#holds, at, { ...options, principal }));

@@ -9,13 +9,14 @@ import type { Principal } from "../core/principal.ts";
 import { findStep, type Run, type Step, unbornRun } from "../core/run.ts";
 import type { Forked } from "../core/state-change.ts";
 import { queueDefault } from "../core/turns.ts";
-import type { CheckpointAt, ForkOptions } from "./api.ts";
+import type { ForkOptions } from "./api.ts";
 import { checkpointAt } from "./checkpoints.ts";
 import type { Holds } from "./holds.ts";
 import { Journal } from "./journal.ts";
 import { unborn } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
+import type { CheckpointAt } from "./state-api.ts";
 import { pinsOf, readPlan, type Submitted } from "./submit.ts";
 
 /**

@@ -7,6 +7,7 @@ import type { Schema } from "../core/schema.ts";
 import type { ListDraft, MapDraft, Slice } from "../core/slice.ts";
 import type { Tool, ToolContext } from "../core/tool.ts";
 import { digestOfJson } from "./digest.ts";
+import { loadSnapshot, type StateSnapshot, snapshotFlaw } from "./state-snapshot.ts";
 
 /** What steps of kind `state_read` and `state_write` call: tools like any other, that an engine with slices has by itself. */
 export function toolsOfState(slices: readonly Slice[]): readonly Tool[] {
@@ -26,14 +27,28 @@ export function toolsOfState(slices: readonly Slice[]): readonly Tool[] {
       writing,
       (input, context) => write(slices, input, context),
     ),
+    tool(stateLoad, "writes", "Makes state what a snapshot says: { snapshot }.", loading, (input, context) =>
+      loadSnapshot(slices, input.snapshot as unknown as StateSnapshot, context),
+    ),
   ];
 }
 
+/** What `engine.checkpoints.load` calls. */
+export const stateLoad = "state.load";
+
+const loading = { type: "object", required: ["snapshot"], properties: { snapshot: { type: "object" } } };
 const reading = { type: "object", required: ["path"], properties: { path: { type: "string" } } };
 const writing = {
   type: "object",
   properties: { path: { type: "string" }, value: {}, event: { type: "string" }, payload: {} },
 };
+
+/** What is wrong with an input, by what it should be. */
+const flaws = new Map<Json, (value: JsonObject) => string | null>([
+  [reading, readFlaw],
+  [writing, writeFlaw],
+  [loading, loadFlaw],
+]);
 
 function tool(
   name: string,
@@ -51,7 +66,7 @@ function tool(
     risk: "low",
     roles: [],
     preconditions: [],
-    input: schema(json, effect === "pure" ? readFlaw : writeFlaw),
+    input: schema(json, flaws.get(json) ?? writeFlaw),
     output: schema({}, () => null),
     identity: null,
     timeoutMs: 30_000,
@@ -84,6 +99,10 @@ function schema(json: Json, flaw: (value: JsonObject) => string | null): Schema 
       return wrong === null ? { ok: true, value: given } : { ok: false, fault: fault("INVALID_INPUT", wrong) };
     },
   };
+}
+
+function loadFlaw({ snapshot }: JsonObject): string | null {
+  return isObject(snapshot) ? snapshotFlaw(snapshot) : "it takes { snapshot }";
 }
 
 function readFlaw({ path, ...rest }: JsonObject): string | null {

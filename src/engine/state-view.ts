@@ -2,18 +2,23 @@ import { Draft } from "../core/draft.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
 import { projectKey, stateKeyOf } from "../core/run.ts";
-import type { StateOf, StateView } from "./api.ts";
 import { openProject } from "./desk.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import type { Project } from "./projects.ts";
+import type { StateOf, StateView } from "./state-api.ts";
+import { snapshotOf } from "./state-snapshot.ts";
 
 /** A project's state as it is now. */
 export async function stateOf(ports: Ports, { tenant }: Principal, of: StateOf): Promise<StateView> {
   const { project, session } = await openState(ports, tenant, of);
   const { version, state } = project.head;
   const terms = { slices: ports.slices, session, writes: false };
-  return { version, slice: (slice) => new Draft(state, terms).slice(slice) as never };
+  return {
+    version,
+    slice: (slice) => new Draft(state, terms).slice(slice) as never,
+    snapshot: (options = {}) => snapshotOf(state, terms, { version, created_at: ports.clock.now() }, options),
+  };
 }
 
 interface OpenState {

@@ -152,6 +152,40 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
     expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
   });
 
+  it("are data, too: kept elsewhere and loaded again, without logs and caches unless asked for", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices });
+    await (await engine.submit(abc, { principal: bot, project })).result();
+    const state = await engine.state({ principal: bot, project });
+    expect(Object.keys(state.snapshot().slices)).toEqual(["notes", "facts"]);
+    expect(Object.keys(state.snapshot({ includeAll: true }).slices)).toEqual(slices.map(({ name }) => name));
+    const kept = JSON.parse(JSON.stringify(state.snapshot({ tag: "before" })));
+    expect(kept).toMatchObject({ schema_version: "1", version: 3, tag: "before" });
+    await (await engine.submit({ steps: [said("d")] }, { principal: bot, project })).result();
+    const loaded = await engine.checkpoints.load(kept, { principal: bot, project });
+    expect(loaded.step.state).toBe("succeeded");
+    expect(await seen(engine)).toEqual({
+      notes: ["a", "b", "c"],
+      facts: { a: "a", b: "b", c: "c", "last.of/all": "c" },
+      diary: ["a", "b", "c", "d"],
+      digest: [],
+    });
+    const other = { ...kept, slices: { ...kept.slices, notes: { ...kept.slices.notes, version: "2" } } };
+    for (const [wrong, code] of [
+      [other, "SLICE_CHANGED"],
+      [{ ...kept, slices: { ...kept.slices, gone: kept.slices.notes } }, "SLICE_CHANGED"],
+    ] as const)
+      expect((await engine.checkpoints.load(wrong, { principal: bot, project })).step).toMatchObject({
+        fault: { code },
+      });
+    expect(
+      await faultOf(engine.checkpoints.load({ ...kept, schema_version: "9" }, { principal: bot, project })),
+    ).toMatchObject({
+      code: "PLAN_INVALID",
+    });
+    expect((await seen(engine)).notes).toEqual(["a", "b", "c"]);
+  });
+
   it("of a slice that is declared otherwise now are refused, and nothing is changed", async () => {
     const stage = newStage();
     const engine = await stage.open({ tools, slices });

@@ -1,0 +1,35 @@
+import type { Event } from "../core/event.ts";
+import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
+import type { SnapshotOptions, StateSnapshot } from "./state-snapshot.ts";
+
+/** Whose state is meant: a project's, or that which a run works on. */
+export type StateOf = { readonly project: string; readonly session?: string } | { readonly runId: string };
+
+/** State at one version, to look at. It stays as it is, whatever happens meanwhile. */
+export interface StateView {
+  readonly version: number;
+  slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
+  /** As data, to be kept elsewhere; `engine.checkpoints.load` takes it back. */
+  snapshot(options?: SnapshotOptions): StateSnapshot;
+}
+
+/** State right before or right after a call. */
+export interface CheckpointAt {
+  readonly runId: string;
+  readonly stepId: string;
+  readonly side: "before" | "after";
+}
+
+/** One version of a project's state, and the call or the restore that made it. */
+export interface CheckpointView {
+  readonly version: number;
+  readonly run_id: RunId;
+  /** Null: no call made it, but somebody who restored an earlier one. */
+  readonly step_id: StepId | null;
+  readonly attempt: number | null;
+  readonly type: Event["type"];
+  readonly at: Instant;
+  readonly elapsed_ms: number;
+  readonly changes: number;
+}

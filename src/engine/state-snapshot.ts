@@ -1,0 +1,70 @@
+import { FaultError, fault } from "../core/fault.ts";
+import type { Instant } from "../core/id.ts";
+import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { type ProjectState, wholeOf } from "../core/project-state.ts";
+import { type ListDraft, type MapDraft, misfitOf, recordName, type Slice } from "../core/slice.ts";
+import type { ToolContext } from "../core/tool.ts";
+
+/** State as data, to be kept elsewhere and loaded again. Another version of this form is refused, not guessed at. */
+export interface StateSnapshot {
+  readonly schema_version: "1";
+  readonly created_at: Instant;
+  readonly version: number;
+  readonly tag: string | null;
+  readonly slices: Readonly<Record<string, SliceSnapshot>>;
+}
+
+interface SliceSnapshot {
+  readonly policy: Slice["policy"];
+  readonly version: string;
+  readonly shape: Slice["shape"];
+  readonly entries: readonly Json[] | JsonObject;
+}
+
+export interface SnapshotOptions {
+  /** Logs and caches, too. Default: only what would be rolled back. */
+  readonly includeAll?: boolean;
+  readonly tag?: string;
+}
+
+/** The slices of a state that are declared, as one session sees them. */
+export function snapshotOf(
+  state: ProjectState,
+  { slices, session }: { readonly slices: readonly Slice[]; readonly session: string },
+  { version, created_at }: Pick<StateSnapshot, "version" | "created_at">,
+  { includeAll = false, tag }: SnapshotOptions,
+): StateSnapshot {
+  const kept: Record<string, SliceSnapshot> = {};
+  for (const slice of slices.filter(({ policy }) => includeAll || policy === "state")) {
+    const entries = state.get(recordName(slice, session));
+    if (entries === undefined) continue;
+    const flaw = misfitOf(slice, entries);
+    if (flaw !== null) throw new FaultError(flaw);
+    const { name, policy, shape } = slice;
+    kept[name] = { policy, version: entries.v, shape, entries: wholeOf(entries) };
+  }
+  return { schema_version: "1", created_at, version, tag: tag ?? null, slices: kept };
+}
+
+/** Why something is no snapshot; null: it is one. */
+export function snapshotFlaw({ schema_version, slices }: JsonObject): string | null {
+  if (schema_version !== "1") return `its schema_version is ${JSON.stringify(schema_version)}; this engine reads "1"`;
+  return isObject(slices) ? null : "it has no slices";
+}
+
+/** Makes state what a snapshot says: a slice that is not in it was empty. Logs stay as they are. */
+export function loadSnapshot(slices: readonly Slice[], snapshot: StateSnapshot, context: ToolContext): Json {
+  for (const name of Object.keys(snapshot.slices))
+    if (!slices.some((slice) => slice.name === name))
+      throw new FaultError(fault("SLICE_CHANGED", `the snapshot has a slice ${name}, which is not declared here`));
+  for (const slice of slices.filter(({ policy }) => policy !== "log")) {
+    const kept = snapshot.slices[slice.name];
+    const flaw = kept === undefined ? null : misfitOf(slice, { v: kept.version, shape: kept.shape });
+    if (flaw !== null) throw new FaultError(flaw);
+    const entries = slice.policy === "cache" ? slice.initial : (kept?.entries ?? slice.initial);
+    const draft = context.slice(slice);
+    if (slice.shape === "list") (draft as ListDraft<Json>).replace(entries as readonly Json[]);
+    else (draft as MapDraft<Json>).replace(entries as JsonObject);
+  }
+  return { slices: Object.keys(snapshot.slices).length };
+}
