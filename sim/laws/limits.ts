@@ -92,7 +92,8 @@ const SETTLING: Readonly<Record<string, true | undefined>> = {
 /** Whether it may have cost what was reserved; null: from this event alone nobody can tell. */
 function keeps(event: About): boolean | null {
   if (event.type === "step.doubted") return true;
-  if (event.type === "step.succeeded") return false;
+  // An answer from the record is no end of an attempt that died before: that one keeps what it reserved.
+  if (event.type === "step.succeeded") return event.reused === undefined ? false : null;
   if (event.type === "step.settled") return event.settled.as === "happened" || event.settled.as === "given_up";
   return null;
 }
