@@ -75,8 +75,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "engine/walk.js",
-        from: "const execution = await perform(way, step, grant);",
-        to: "const execution = await perform(way, step, grant);\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
+        from: "let execution = await perform(way, step, grant, work);",
+        to: "let execution = await perform(way, step, grant, work);\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
       },
     ],
     cell: opaqueAt("tool.sent"),
