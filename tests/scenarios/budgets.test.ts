@@ -173,6 +173,26 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
     await isSound(engine);
   });
 
+  it("keeps what is reserved for an act that was sent again and says of this time only that nothing was done", async () => {
+    const stage = newStage();
+    const nothing: Deed = (call) => {
+      stage.clock.advance(10);
+      return says("DEPENDENCY_UNAVAILABLE")(call);
+    };
+    const send = actor("send", [throws("NETWORK_TIMEOUT"), nothing], {
+      cost: { usd_micros: 60 },
+      idempotent: { forMs: 600_000 },
+      timeoutMs: 1000,
+    });
+    const engine = await stage.open({ tools: [send.tool], budgets: [daily(100)] });
+    const run = await engine.submit(one("send"), { principal: bot });
+    await stage.pass(1000);
+    expect((await run.now()).steps.a).toMatchObject({ state: "in_doubt" });
+    expect(send.calls.length).toBeGreaterThan(1);
+    expect(await total(stage)).toBe(60);
+    await isSound(engine);
+  });
+
   it("keeps what is reserved for an act in doubt, until it is known that it never happened", async () => {
     const stage = newStage();
     const send = actor("send", [throws("NETWORK_TIMEOUT"), () => "sent"], { cost: { usd_micros: 60 } });

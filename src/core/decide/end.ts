@@ -139,7 +139,8 @@ function billOf({ act }: Step, command: End): Bill {
   const { cost, now, grant, ending } = command;
   const ms = Math.max(0, now - grant.started_at);
   if (ending.how === "value") return { cost, ms, for: "all" };
-  if (provesNothingDone(command)) return { cost, ms, for: "nothing" };
+  // Said of a call that was sent again, it says nothing of the first time.
+  if (provesNothingDone(command) && !act?.doubt) return { cost, ms, for: "nothing" };
   return { cost, ms, for: ending.how === "error" && act === null ? "all" : "unknown" };
 }
 
