@@ -123,11 +123,12 @@ describe.each(places)("a gate, on $name", ({ newStage }) => {
       engine.reject(gate, { principal: { ...ana, id: "bea" } }),
       engine.approve(gate, { principal: { ...ana, id: "cleo" } }),
     ]);
-    expect(decided.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const first = ["ana", "bea", "cleo"].filter((_, index) => decided[index]?.status === "fulfilled");
+    expect(first).toHaveLength(1);
     await run.result();
     const late = await faultOf(engine.reject(gate, { principal: ana }));
     expect(late.code).toBe("GATE_DECIDED");
-    expect(late.message).toContain("by ana");
+    expect(late.message).toContain(`by ${first[0]}`);
   });
 
   it("that is refused ends the step as rejected, and a resumed run asks again", async () => {
