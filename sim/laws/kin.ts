@@ -54,8 +54,9 @@ function carried({ record, tables, violate }: Scene, run: Run, notice: Notice | 
     const { step_id } = notice.payload as { readonly step_id: StepId };
     const id = childOf(run.id, step_id);
     const child = record.get(id);
+    const { cancel, ended } = child?.run ?? { cancel: null, ended: null };
     // One that had ended when the word came is nobody's any more: whoever resumes it wants it to go on.
-    if (child === undefined || (child.run.cancel === null && child.ends.size === 0))
+    if (cancel === null && ended === null && (child === undefined || child.ends.size === 0))
       violate(`I16: ${run.id} was cancelled, and ${id} goes on or may still come`);
   }
 }

@@ -64,6 +64,8 @@ function passed({ record }: Scene, tenant: Tenant, { charges = [] }: Started): s
 function wrongSettlement(scene: Scene, tenant: Tenant, run: Run, event: About): string | null {
   const settles = SETTLING[event.type];
   if (settles === undefined || (event.type === "step.settled" && event.settled.as === "resend")) return null;
+  // What came to nothing but an answer that did not fit was settled when it was heard; that a person mends it costs nothing.
+  if (event.type === "step.settled" && findStep(run, event.step_id)?.standing.state !== "in_doubt") return null;
   const attempt = attemptOf(scene, tenant, run.id, event.step_id, run.position + 1);
   if (attempt === null) return null;
   const { reserved, charged, told } = attempt;

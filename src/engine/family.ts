@@ -85,14 +85,15 @@ async function cancel(ports: Ports, holds: Holds, run: Run, parent: Parent): Pro
   const { tenant, principal } = run;
   const id = childOf(run.id, parent.step_id);
   const reason = `run ${run.id} was cancelled`;
-  for (;;) {
+  for (let there = false; ; ) {
     try {
       await holds.command(tenant, id, () => ({ type: "cancel", now: ports.clock.now(), principal, reason }));
       return;
     } catch (error) {
       if (!(error instanceof FaultError) || !["RUN_NOT_FOUND", "NOT_POSSIBLE"].includes(error.fault.code)) throw error;
-      if (error.fault.code === "NOT_POSSIBLE" || (await ports.store.head(tenant, id)) !== null) return; // It has ended.
-      if (await forestall(ports, parent, run, id, reason)) return;
+      if (error.fault.code === "NOT_POSSIBLE" || there) return; // It has ended, or was even emptied since.
+      there = (await ports.store.head(tenant, id)) !== null; // Then it may have come just now: it is asked once more.
+      if (!there && (await forestall(ports, parent, run, id, reason))) return;
     }
   }
 }
