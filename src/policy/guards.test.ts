@@ -1,33 +1,19 @@
 import { describe, expect, it } from "vitest";
-import type { Effect, Mode } from "../core/effect.ts";
+import type { Mode } from "../core/effect.ts";
 import type { Expression } from "../core/expression.ts";
 import { fault } from "../core/fault.ts";
-import type { Admission, Policy, Verdict } from "../core/guard.ts";
 import type { Json } from "../core/json.ts";
 import { attenuated, type Capability } from "../core/principal.ts";
-import type { Proposal, ToolFacts } from "../core/proposal.ts";
 import { cel } from "../expression/cel.ts";
-import {
-  addUp,
-  claim,
-  keepNote,
-  later,
-  type noon,
-  plan,
-  readPage,
-  robin,
-  sendMail,
-  step,
-  wait,
-} from "../testing/given/cast.ts";
-import { accepts, does, starts, undoes } from "../testing/given/moves.ts";
+import { admission, lenient, undoing } from "../testing/given/admission.ts";
+import { claim, later, type noon, plan, robin, sendMail, step, wait } from "../testing/given/cast.ts";
+import { accepts, does, starts } from "../testing/given/moves.ts";
 import { given, type Told } from "../testing/given.ts";
 import { capable } from "./capable.ts";
 import { variables } from "./case.ts";
 import { deadline } from "./deadline.ts";
 import { standingGuards } from "./guards.ts";
 import { inputFits } from "./input-fits.ts";
-import { modeAllows } from "./mode-allows.ts";
 import { planGate } from "./plan-gate.ts";
 import { planSize } from "./plan-size.ts";
 import { policies } from "./policies.ts";
@@ -36,28 +22,6 @@ import { refusesAll } from "./refuses-all.ts";
 import { roleFits } from "./role-fits.ts";
 import { toolConditions } from "./tool-conditions.ts";
 import { toolKnown } from "./tool-known.ts";
-
-/** A policy that has nothing against anything. */
-const lenient: Policy = {
-  version: "v",
-  checks: [],
-  mode: null,
-  stepsMost: () => null,
-  trusts: () => false,
-  judge: () => ({ kind: "allow" }),
-};
-
-/** What a guard is shown of a step, with a tool and at a time. */
-function admission(told: Told, id: string, wish: Partial<Proposal> & { effect?: Effect } = {}): Admission {
-  const { effect = told.step(id).spec.effect, ...rest } = wish;
-  const proposal = { tool: told.tool(id), flaw: null, trusted: false, ...rest } as Proposal;
-  return { run: told.run, step: told.step(id), proposal, effect, now: told.now, policy: null };
-}
-
-const undoing = (mode: Mode, more = {}): Told => {
-  const tool = { ...sendMail, compensates: true };
-  return given(accepts(plan(step("send", { tool })), { mode, ...more })).when(does("send"), undoes("send"));
-};
 
 describe("the standing guards", () => {
   it("stand in the order of the road, each under its own name", () => {
@@ -245,81 +209,6 @@ describe("what a tool asks of every call", () => {
     expect(toolConditions.judge(admission(told, "send", { tool: null }))).toEqual({ kind: "allow" });
     expect(toolConditions.judge(admission(told, "undo.send.1", { tool, input: {} }))).toEqual({ kind: "allow" });
     expect(toolConditions.judge(admission(told, "send", { tool, input: {} })).kind).toBe("refuse");
-  });
-});
-
-describe("the mode of a run", () => {
-  const verdict = (mode: Mode, tool: ToolFacts, trusted = false): Verdict["kind"] => {
-    const told = given(accepts(plan(step("do", { tool })), { mode }));
-    return modeAllows.judge(admission(told, "do", { trusted })).kind;
-  };
-
-  it.each([
-    ["dry_run", "refuse"],
-    ["draft_only", "refuse"],
-    ["human_gated", "hold"],
-    ["auto_exec", "allow"],
-  ] as const)("%s: acts are answered with %s, all else is allowed", (mode, answer) => {
-    expect(verdict(mode, sendMail)).toBe(answer);
-    for (const tool of [addUp, readPage, keepNote]) expect(verdict(mode, tool)).toBe("allow");
-  });
-
-  it("lets a policy of the tenant trust a tool, where a person would be asked and nowhere else", () => {
-    expect(verdict("human_gated", sendMail, true)).toBe("allow");
-    expect(verdict("draft_only", sendMail, true)).toBe("refuse");
-    expect(verdict("dry_run", sendMail, true)).toBe("refuse");
-  });
-
-  it("holds what is of high risk, though the run may go by itself, unless someone trusts it", () => {
-    const risky = { ...sendMail, risk: "high" } as const;
-    expect(verdict("auto_exec", risky)).toBe("hold");
-    const told = given(accepts(plan(step("do", { tool: risky })), { mode: "auto_exec" }));
-    expect(modeAllows.judge(admission(told, "do"))).toEqual({
-      kind: "hold",
-      rule: "mode",
-      reason: "mail.send is of high risk, and nobody has said that it may act by itself",
-      demand: { role: null },
-    });
-    expect(verdict("auto_exec", { ...sendMail, risk: "medium" })).toBe("allow");
-    expect(verdict("auto_exec", risky, true)).toBe("allow");
-    expect(verdict("auto_exec", { ...addUp, risk: "high" })).toBe("allow");
-  });
-
-  it("is the stricter of the run's and the policy's, and a policy may trust", () => {
-    const told = given(accepts(plan(step("do", { tool: sendMail })), { mode: "human_gated" }));
-    const under = (policy: Partial<Policy>) =>
-      modeAllows.judge({ ...admission(told, "do"), policy: { ...lenient, ...policy } }).kind;
-    expect(under({})).toBe("hold");
-    expect(under({ mode: "auto_exec" })).toBe("hold");
-    expect(under({ mode: "draft_only" })).toBe("refuse");
-    expect(under({ trusts: ({ name }) => name === "mail.send" })).toBe("allow");
-    expect(under({ mode: "draft_only", trusts: () => true })).toBe("refuse");
-    const unknown = {
-      ...admission(told, "do", { tool: null, effect: "acts" }),
-      policy: { ...lenient, trusts: () => true },
-    };
-    expect(modeAllows.judge(unknown).kind).toBe("hold");
-  });
-
-  it("goes by the worst that the step does, not by what its tool says", () => {
-    const told = given(accepts(plan(step("do", { tool: addUp })), { mode: "draft_only" }));
-    expect(modeAllows.judge(admission(told, "do", { effect: "acts" }))).toMatchObject({
-      fault: { code: "MODE_FORBIDS" },
-    });
-  });
-
-  it.each(["dry_run", "draft_only", "human_gated", "auto_exec"] as const)("%s: lets a person's undo pass", (mode) => {
-    const told = undoing("auto_exec");
-    const other = { ...admission(told, "undo.send.1"), run: { ...told.run, mode } };
-    expect(modeAllows.judge(other)).toEqual({ kind: "allow" });
-  });
-
-  it("refuses what is no mode", () => {
-    const told = given(accepts(plan(step("do", { tool: sendMail })), { mode: "yolo" as Mode }));
-    expect(told.when(starts("do")).said("step.rejected")).toMatchObject({
-      rule: "mode",
-      fault: { code: "POLICY_DENIED" },
-    });
   });
 });
 

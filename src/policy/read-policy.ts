@@ -20,7 +20,7 @@ export const policyLimits = { bytes: 256 * 1024, depth: 16, nodes: 20_000, rules
 export interface PolicyPart {
   readonly name: string;
   readonly scope: PolicyScope;
-  /** The roles there are; null: any. */
+  /** The roles there are; null: whichever is named. */
   readonly roles: readonly string[] | null;
   readonly mode: Mode | null;
   readonly maxSteps: Readonly<Partial<Record<Mode, number>>>;

@@ -16,7 +16,7 @@ const ROLE = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
 export class Reader {
   readonly reasons: Reasons;
   readonly #language: Language;
-  /** Null: any role is one. */
+  /** Null: whatever is named is one. */
   readonly #roles: readonly string[] | null;
 
   constructor(reasons: Reasons, language: Language, roles: readonly string[] | null) {

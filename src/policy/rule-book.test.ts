@@ -1,54 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Effect } from "../core/effect.ts";
-import type { Admission, Verdict } from "../core/guard.ts";
-import type { Instant } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
-import type { Principal } from "../core/principal.ts";
-import type { Proposal, ToolFacts } from "../core/proposal.ts";
-import { cel } from "../expression/cel.ts";
-import { addUp, noon, plan, readPage, robin, sendMail, step } from "../testing/given/cast.ts";
+import type { Proposal } from "../core/proposal.ts";
+import { addUp, plan, readPage, robin, sendMail, step } from "../testing/given/cast.ts";
 import { accepts, does, fails, proposes, starts, undoes } from "../testing/given/moves.ts";
-import { given, type Told } from "../testing/given.ts";
-import { type PolicyPart, readPolicy } from "./read-policy.ts";
+import { judged, kind, part, shown, type Wish, why } from "../testing/given/rules.ts";
+import { given } from "../testing/given.ts";
 import { RuleBook } from "./rule-book.ts";
-
-function part(rules: readonly Json[], more: JsonObject = {}): PolicyPart {
-  const read = readPolicy({ schema_version: "1.0", name: "house", rules, ...more }, cel);
-  if (!read.ok) throw new Error(read.reasons.map(({ path, message }) => `${path}: ${message}`).join("; "));
-  return read.policy;
-}
-
-interface Wish {
-  readonly tool?: ToolFacts;
-  readonly input?: Json;
-  readonly now?: number;
-  readonly effect?: Effect;
-  readonly principal?: Principal;
-  readonly tags?: readonly string[];
-  readonly told?: Told;
-  readonly id?: string;
-}
-
-/** What a policy is shown of one call, the first of its run unless a story is told. */
-function admission({ tool = sendMail, input = { to: "ana" }, tags = [], ...wish }: Wish = {}): Admission {
-  const told =
-    wish.told ?? given(accepts(plan(step("do", { tool, policy_tags: tags })), { principal: wish.principal ?? robin }));
-  const proposal = { tool, input } as Proposal;
-  const of = told.step(wish.id ?? "do");
-  return {
-    run: told.run,
-    step: of,
-    proposal,
-    effect: wish.effect ?? tool.effect,
-    now: (wish.now ?? noon) as Instant,
-    policy: null,
-  };
-}
-
-const judged = (rules: readonly Json[], wish: Wish = {}, more: JsonObject = {}): Verdict =>
-  new RuleBook("v1", [part(rules, more)]).judge(admission(wish));
-const kind = (rules: readonly Json[], wish: Wish = {}, more: JsonObject = {}) => judged(rules, wish, more).kind;
-const why = (verdict: Verdict) => (verdict.kind === "refuse" ? verdict.fault.message : "it was not refused");
 
 describe("a policy", () => {
   it("has nothing against what no rule is about, and says which it was", () => {
@@ -57,7 +14,7 @@ describe("a policy", () => {
 
   it("has nothing to say about a step that calls nothing", () => {
     const book = new RuleBook("v1", [part([{ id: "all", kind: "deny" }])]);
-    expect(book.judge({ ...admission(), proposal: { tool: null } as Proposal })).toEqual({ kind: "allow" });
+    expect(book.judge({ ...shown(), proposal: { tool: null } as Proposal })).toEqual({ kind: "allow" });
   });
 
   it("refuses for every reason at once, and refusing is more than holding", () => {
@@ -194,7 +151,7 @@ describe("what is allowed", () => {
 
   it("is a matter of each document: what one allows does not widen another", () => {
     const mail = part([{ id: "mail", kind: "allow", on: { tools: ["mail.*"] } }], { scope: { tenant: "acme" } });
-    const verdict = new RuleBook("v", [part([only]), mail]).judge(admission());
+    const verdict = new RuleBook("v", [part([only]), mail]).judge(shown());
     expect(verdict).toMatchObject({ kind: "refuse", basis: { passed: ["tenant/house/mail"] } });
   });
 });
@@ -283,61 +240,6 @@ describe("a condition that has to hold", () => {
     expect(why(judged([{ ...rule, reason: "too much" }], { input: {} }))).toBe(
       'policy global/house/r: too much (input.amount <= 10 cannot be answered: there is no "amount" in an object)',
     );
-  });
-});
-
-describe("a window", () => {
-  const hours = { id: "w", kind: "window", days: ["mon", "fri"], from: "09:00", to: "17:30", zone: "Europe/Berlin" };
-  const at = (text: string) => ({ now: Date.parse(text) });
-
-  it.each([
-    ["2026-11-16T07:59:59Z", "refuse"], // Monday, 8:59 in Berlin
-    ["2026-11-16T08:00:00Z", "allow"],
-    ["2026-11-16T16:29:59Z", "allow"],
-    ["2026-11-16T16:30:00Z", "refuse"],
-    ["2026-11-17T10:00:00Z", "refuse"], // Tuesday
-    ["2026-11-20T10:00:00Z", "allow"], // Friday
-    ["2026-07-06T07:00:00Z", "allow"], // A Monday in summer, 9:00 in Berlin
-    ["2026-07-06T06:59:00Z", "refuse"],
-  ] as const)("%s: %s", (text, answer) => {
-    expect(kind([hours], at(text))).toBe(answer);
-  });
-
-  it("that ends before it begins ends on the day after", () => {
-    const night = { ...hours, days: ["mon"], from: "22:00", to: "06:00", zone: "UTC" };
-    expect(kind([night], at("2026-11-16T21:59:00Z"))).toBe("refuse");
-    expect(kind([night], at("2026-11-16T22:00:00Z"))).toBe("allow");
-    expect(kind([night], at("2026-11-17T05:59:00Z"))).toBe("allow");
-    expect(kind([night], at("2026-11-17T06:00:00Z"))).toBe("refuse");
-    expect(kind([night], at("2026-11-17T22:30:00Z"))).toBe("refuse");
-    expect(kind([night], at("2026-11-16T03:00:00Z"))).toBe("refuse");
-  });
-
-  it("of whole days, in UTC and on every day unless said otherwise", () => {
-    const daily = { id: "w", kind: "window", from: "00:00", to: "24:00" };
-    expect(kind([daily], at("2026-11-18T23:59:59Z"))).toBe("allow");
-    expect(kind([{ ...daily, days: ["thu"] }], at("2026-11-18T23:59:59Z"))).toBe("refuse");
-  });
-
-  it("says when it is open, and may leave the rest to a person", () => {
-    expect(why(judged([hours], at("2026-11-17T10:00:00Z")))).toBe(
-      "policy global/house/w: mail.send is only called mon, fri from 09:00 to 17:30 (Europe/Berlin)",
-    );
-    const asks = { ...hours, outside: "hold", role: "cfo", reason: "after hours" };
-    expect(judged([asks], at("2026-11-17T10:00:00Z"))).toMatchObject({
-      kind: "hold",
-      reason: "after hours",
-      demand: { role: "cfo" },
-    });
-    expect(kind([asks], at("2026-11-16T10:00:00Z"))).toBe("allow");
-  });
-
-  it("goes by the moment alone: clocks that are put back close it again, and open nothing", () => {
-    const book = new RuleBook("v", [part([hours])]);
-    const verdicts = ["2026-11-16T08:00:00Z", "2026-11-16T07:00:00Z", "2026-11-16T08:00:00Z"].map(
-      (text) => book.judge(admission(at(text))).kind,
-    );
-    expect(verdicts).toEqual(["allow", "refuse", "allow"]);
   });
 });
 
