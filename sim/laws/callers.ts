@@ -8,7 +8,7 @@ import type { Scene } from "../scene.ts";
 /** Later than this is late, for an order that does not catch up; told again here so that the law is not its own judge. */
 const LATE_MS = 5 * 60_000;
 
-/** I17: a signal is delivered once or kept, never both, never neither once its sender was told; and an order is for each time once. */
+/** I17: a signal is delivered once or kept, never both, never neither once its sender was told. I18: an order is for each time once. */
 export function judgeCallers(scene: Scene, heard: ReadonlySet<number>): void {
   const seen = new Map<number, number>();
   const kept = new Set<number>();

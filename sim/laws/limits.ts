@@ -11,7 +11,7 @@ export function isOfLimit(tally: string): boolean {
   return tally.startsWith("budget/") || tally.startsWith("rate/");
 }
 
-/** I18: nothing begins that a limit has no room for; what was reserved is settled to the same tally; what is in doubt keeps it. */
+/** I19: nothing begins that a limit has no room for; what was reserved is settled to the same tally; what is in doubt keeps it. */
 export function judgeLimits({ scene, kept, before, event }: Fact): void {
   if (scene.limits === null || !("step_id" in event)) return;
   const step = findStep(before, event.step_id);
@@ -22,7 +22,7 @@ export function judgeLimits({ scene, kept, before, event }: Fact): void {
     event.type === "step.started"
       ? (wrongCharge(scene, before, step, event) ?? passed(scene, kept.tenant, event))
       : wrongSettlement(scene, kept.tenant, before, event);
-  if (wrong !== null) scene.violate(`I18: ${before.id} ${event.step_id} ${wrong}`);
+  if (wrong !== null) scene.violate(`I19: ${before.id} ${event.step_id} ${wrong}`);
 }
 
 type Started = Extract<Event, { type: "step.started" }>;
