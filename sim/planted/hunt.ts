@@ -1,12 +1,14 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Catch, Quarry } from "./hunter.ts";
 import { knownSeeds } from "./known-seeds.ts";
-import { type Planted, plant } from "./plant.ts";
+import type { Planted } from "./plant.ts";
 
 /** How the hunt for one planted wrong went. */
 export interface Hunted {
   readonly name: string;
   /** The seed that found it, and the law it broke; null if it escaped. */
-  readonly found: { readonly seed: number; readonly law: string } | null;
+  readonly found: Catch["first"];
   readonly seeds: number;
   readonly steps: number;
 }
@@ -24,7 +26,9 @@ export interface Hunt {
 /** A search that says nothing for so long hangs. */
 const PATIENCE_MS = 900_000;
 
-/** Looks for each planted wrong with the simulator, in a process of its own. */
+const NOTHING: Catch = { seeds: 0, steps: 0, first: null };
+
+/** Looks for each planted wrong with the simulator, in a few processes that share the work. */
 export async function hunt(
   bugs: readonly Planted[],
   bounds: Hunt,
@@ -33,40 +37,43 @@ export async function hunt(
   const left = [...bugs];
   const hunted: Hunted[] = [];
   const work = async () => {
+    const hunter = new Hunter();
     for (let bug = left.shift(); bug !== undefined; bug = left.shift()) {
-      const one = await huntOne(bug, bounds);
-      hunted.push(one);
-      tell(one);
+      const from = bounds.known ? (knownSeeds[bug.name] ?? bounds.from) : bounds.from;
+      const { first: found, seeds, steps } = await hunter.sendAfter({ bug, from, steps: bounds.steps });
+      hunted.push({ name: bug.name, found, seeds, steps });
+      tell({ name: bug.name, found, seeds, steps });
     }
+    hunter.dismiss();
   };
   await Promise.all(Array.from({ length: bounds.jobs }, work));
   const order = bugs.map(({ name }) => name);
   return hunted.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
 }
 
-async function huntOne(bug: Planted, { from, steps, known }: Hunt): Promise<Hunted> {
-  const { main, remove } = plant(bug);
-  const seed = known ? (knownSeeds[bug.name] ?? from) : from;
-  const args = ["--planted", "none", "--first", "--json", "--seed", `${seed}`, "--steps", `${steps}`];
-  const answer = await run(main, args);
-  remove();
-  return { name: bug.name, found: answer.first, seeds: answer.seeds, steps: answer.steps };
-}
+/** A process that hunts; whoever it meets may be its end, and then another one goes on. */
+class Hunter {
+  #process: ChildProcess | null = null;
 
-type Answer = Pick<Hunted, "seeds" | "steps"> & { readonly first: Hunted["found"] };
+  sendAfter(quarry: Quarry): Promise<Catch> {
+    const hunter = this.#process ?? fork(fileURLToPath(new URL("hunter.js", import.meta.url)));
+    this.#process = hunter;
+    return new Promise((resolve) => {
+      const end = (caught: Catch) => {
+        clearTimeout(timer);
+        hunter.off("message", end).off("exit", died);
+        resolve(caught);
+      };
+      const died = () => {
+        this.#process = null;
+        end(NOTHING);
+      };
+      const timer = setTimeout(() => hunter.kill("SIGKILL"), PATIENCE_MS);
+      hunter.on("message", end).on("exit", died).send(quarry);
+    });
+  }
 
-function run(main: string, args: readonly string[]): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, ...args], { stdio: ["ignore", "pipe", "ignore"] });
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
-    let said = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
-    child.on("error", reject);
-    child.on("close", () => {
-      clearTimeout(timer);
-      resolve(said === "" ? { seeds: 0, steps: 0, first: null } : (JSON.parse(said) as Answer));
-    });
-  });
+  dismiss(): void {
+    this.#process?.disconnect();
+  }
 }

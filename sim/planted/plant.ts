@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Modules } from "./modules.ts";
 
 /** One replacement in a compiled file. */
 interface Edit {
@@ -21,32 +22,26 @@ export interface Planted extends Edit {
 /** The folder that holds the compiled src and sim. */
 const compiled = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** What no simulation loads, and need not be copied. */
-const elsewhere = ["cli", "testing", "verifiers", "sqlite", "postgres"];
+/** What a hunt plays. */
+const SEARCH = join("sim", "search.js");
 
-/** Makes a copy of the compiled engine and simulator with one wrong in it. */
-export function plant({ name, also, ...edit }: Planted): { readonly main: string; remove(): void } {
+/**
+ * Puts one wrong into a copy of the compiled engine: of the files that it changes and of all that lead to them. The rest
+ * is the same for every wrong, and whoever has loaded it need not load it again.
+ */
+export function plant({ name, also, ...edit }: Planted): { readonly search: string; remove(): void } {
   const folder = join(compiled, "planted", name.replaceAll(/\W+/g, "-"));
+  const modules = new Modules(compiled, SEARCH);
+  const edits = also === undefined ? [edit] : [edit, also];
+  for (const { file, find, replace } of edits) modules.replace(join("src", file), find, replace);
   rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  const filter = (from: string) => !elsewhere.some((room) => from.endsWith(join("/", room)));
-  for (const part of ["src", "sim"]) cpSync(join(compiled, part), join(folder, part), { recursive: true, filter });
-  for (const each of also === undefined ? [edit] : [edit, also]) apply(folder, each);
+  for (const [file, text] of modules.changed(relative(folder, compiled))) {
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
   return {
-    main: join(folder, "sim", "main.js"),
+    search: pathToFileURL(join(folder, SEARCH)).href,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-function apply(folder: string, { file, find, replace }: Edit): void {
-  const path = join(folder, "src", file);
-  const text = readFileSync(path, "utf8");
-  const times = text.split(find).length - 1;
-  if (times !== 1) {
-    throw new Error(`${file} has ${times} places that say ${JSON.stringify(find)}, not one; plant it anew`);
-  }
-  writeFileSync(
-    path,
-    text.replace(find, () => replace),
-  );
 }
