@@ -189,6 +189,11 @@ export function startable({ standing }: Step, now: Instant): boolean {
   }
 }
 
+/** Others changed what its last attempt had worked with. */
+export function wasOvertaken({ standing }: Step): boolean {
+  return standing.state === "failed_retryable" && standing.fault.code === "STATE_CONFLICT";
+}
+
 export function isUndo({ cause }: Step): boolean {
   return cause?.by === "undo";
 }

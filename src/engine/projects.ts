@@ -7,6 +7,7 @@ import type { ProjectRow, StatePoint } from "../core/rows.ts";
 import type { StateChange } from "../core/state-change.ts";
 import type { Store, StoredEvent } from "../core/store.ts";
 import { GENESIS, Journal } from "./journal.ts";
+import { Lines, type Turn } from "./lines.ts";
 
 /** State as it was at one point, and the patch that made it so. */
 export interface Version {
@@ -32,6 +33,7 @@ const IDLE_MOST = 500;
 export class Projects {
   readonly #store: Store;
   readonly #known: Map<string, Project>;
+  readonly #lines = new Lines();
 
   constructor(store: Store, known: Iterable<readonly [string, Project]> = []) {
     this.#store = store;
@@ -81,6 +83,14 @@ export class Projects {
     const project = this.#known.get(nameOf(tenant, key));
     project?.doubt();
     await project?.freshen();
+  }
+
+  /**
+   * Calls that were overtaken are made again one after the other: side by side, all but one would be in vain each time. Those
+   * of other workers are kept apart by chance (retry.ts).
+   */
+  queue(tenant: Tenant, key: string, next: () => void): Turn {
+    return this.#lines.join(nameOf(tenant, key), next);
   }
 
   #forgetSome(): void {

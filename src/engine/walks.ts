@@ -1,6 +1,9 @@
 import type { StepId } from "../core/id.ts";
+import { stateKeyOf } from "../core/run.ts";
+import { wasOvertaken } from "../core/step.ts";
 import type { Hold } from "./hold.ts";
 import { IndexQueue } from "./index-queue.ts";
+import type { Turn } from "./lines.ts";
 import type { Slots } from "./slots.ts";
 import { walk } from "./walk.ts";
 
@@ -11,6 +14,8 @@ export class Walks {
   readonly #ready = new IndexQueue();
   /** By step, the how-manieth it was to set out. */
   readonly #walking = new Map<number, number>();
+  /** By step that was overtaken, its place among those of its project. */
+  readonly #turns = new Map<number, Turn>();
   #setOut = 0;
   #stopped = false;
 
@@ -37,8 +42,10 @@ export class Walks {
       if (this.#walking.has(index)) {
         busy.push(index);
         this.#slots.give();
-      } else {
+      } else if (this.#mayGo(index)) {
         void this.#walk(index);
+      } else {
+        this.#slots.give();
       }
     }
     for (const index of busy) this.#ready.push(index);
@@ -46,12 +53,32 @@ export class Walks {
 
   readonly #whenFree = () => this.advance();
 
+  /** False: others of its project are to go first, and it is called after them. */
+  #mayGo(index: number): boolean {
+    const { ports, mailbox } = this.#hold.way;
+    const { run } = mailbox;
+    if (!wasOvertaken(run.steps.get(index))) return true;
+    const called = () => {
+      this.#ready.push(index);
+      this.advance();
+    };
+    const turn = this.#turns.get(index) ?? ports.projects.queue(run.tenant, stateKeyOf(run), called);
+    this.#turns.set(index, turn);
+    return turn.isNow;
+  }
+
+  #leaveLine(index: number): void {
+    this.#turns.get(index)?.leave();
+    this.#turns.delete(index);
+  }
+
   async #walk(index: number): Promise<void> {
     const { way } = this.#hold;
     this.#setOut += 1;
     this.#walking.set(index, this.#setOut);
     await this.#hold.keep(walk(way, way.mailbox.run.steps.get(index)));
     this.#walking.delete(index);
+    this.#leaveLine(index);
     this.#slots.give();
     this.advance();
     this.#hold.restIfDone();
@@ -76,5 +103,6 @@ export class Walks {
   /** Starts nothing more; what is on the road comes to its end. */
   stop(): void {
     this.#stopped = true;
+    for (const index of this.#turns.keys()) if (!this.#walking.has(index)) this.#leaveLine(index);
   }
 }

@@ -204,20 +204,25 @@ function failed(run: Run, step: Step, command: End, why: Fault, ledger?: LedgerV
     retry_at,
     world: retry_at === null ? "permanent_failure" : "retryable_failure",
     ...said(command),
-    ...left(command.state, "logged"),
+    ...left(command.state, isDenied(why, retry_at) ? "nothing" : "logged"),
     ...(ledger && { ledger }),
     ...(retry_at === null && { sparing: in_flight }),
   };
   return { events: retry_at === null ? withUndo(run, step, [event]) : [event] };
 }
 
+/** What is run again because others came first was no call: nobody is told what it said on the way. */
+function isDenied({ code }: Fault, retryAt: Instant | null): boolean {
+  return code === "STATE_CONFLICT" && retryAt !== null;
+}
+
 /** What the call leaves in its project's state, and what it had worked on. */
 function left(
   state: StateFact | null,
-  what: "change" | "logged",
+  what: "change" | "logged" | "nothing",
 ): { readonly base?: number; readonly state?: StateChange } {
   if (state === null) return {};
-  const change = state[what];
+  const change = what === "nothing" ? null : state[what];
   return change === null ? { base: state.base } : { base: state.base, state: change };
 }
 
