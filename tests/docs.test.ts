@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { stories } from "../crash/commands.ts";
 import { scenarios } from "../crash/scenarios.ts";
 import { partNames } from "../crash/wanted.ts";
+import { valueLimits } from "../src/core/check-json.ts";
 import { expressionLimits } from "../src/core/expression.ts";
 import { faults } from "../src/core/fault.ts";
 import { planLimits } from "../src/core/plan.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
 import { defaultLimits } from "../src/engine/ports.ts";
 import { fileLimits } from "../src/resources/file-limits.ts";
-import { valueLimits } from "../src/schema/parsed.ts";
 import { pattern, toldIn } from "./code-blocks.ts";
 import { rooms } from "./rooms.ts";
 

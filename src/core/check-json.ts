@@ -14,6 +14,9 @@ export interface JsonLimits {
   readonly nodes: number;
 }
 
+/** How large one input, one output, or whatever else a tool says may be. */
+export const valueLimits: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, nodes: 1_000_000 };
+
 export type CheckedJson =
   | { readonly ok: true; readonly value: Json }
   | {
@@ -64,7 +67,7 @@ export class Meter {
   }
 
   fault(message: string): void {
-    this.reasons.add(this.place.reduce<string>(pointerTo, ""), message);
+    this.reasons.add(() => this.place.reduce<string>(pointerTo, ""), message);
   }
 
   /** Counts one value of so many bytes, its commas and colons left aside. */
@@ -161,9 +164,12 @@ class Copy {
     return utf8Length(JSON.stringify(value));
   }
 
-  #number(value: number): number {
+  #number(value: number): number | null {
     this.#meter.count(1, String(value).length);
-    if (!Number.isFinite(value)) this.#meter.fault(`${value} is not a JSON number; use a finite number or null`);
+    if (!Number.isFinite(value)) {
+      this.#meter.fault(`${value} is not a JSON number; use a finite number or null`);
+      return null;
+    }
     if (!Object.is(value, -0)) return value;
     if (!this.#tidy) this.#meter.fault(negativeZero);
     return 0;
@@ -188,12 +194,17 @@ class Copy {
     // By index and not by iterator: a hole must be seen, and an iterator can be anyone's code.
     for (let index = 0; index < value.length && !this.#meter.full; index += 1) {
       this.#meter.place.push(index);
-      if (!Object.hasOwn(value, index)) this.#meter.fault("an array has no holes in JSON; put null there");
-      copy.push(Object.hasOwn(value, index) ? this.#value(value[index]) : null);
+      copy.push(Object.hasOwn(value, index) ? this.#value(value[index]) : this.#hole());
       this.#meter.count(0, 1);
       this.#meter.place.pop();
     }
     return copy;
+  }
+
+  /** It counts as a value: an array of nothing but holes takes no room, and could have billions. */
+  #hole(): null {
+    this.#meter.fault("an array has no holes in JSON; put null there");
+    return this.#null();
   }
 
   #object(value: object): Json {

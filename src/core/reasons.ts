@@ -15,11 +15,11 @@ export class Reasons {
   readonly #found: Reason[] = [];
   #count = 0;
 
-  /** A message that costs something to find is given as a function; it is asked only if it will be shown. */
-  add(path: string, message: string | (() => string)): void {
+  /** What costs something to find is given as a function; it is asked only if it will be shown. */
+  add(path: string | (() => string), message: string | (() => string)): void {
     this.#count += 1;
     if (this.#count > reasonsMax) return;
-    this.#found.push({ path: shown(path), message: shown(typeof message === "string" ? message : message()) });
+    this.#found.push({ path: shown(textOf(path)), message: shown(textOf(message)) });
   }
 
   get none(): boolean {
@@ -31,6 +31,10 @@ export class Reasons {
     if (more === 0) return this.#found;
     return [...this.#found, { path: "", message: `and ${more} more; fix these first` }];
   }
+}
+
+function textOf(text: string | (() => string)): string {
+  return typeof text === "string" ? text : text();
 }
 
 /** Reasons are stored and printed, and they quote what they refuse. */

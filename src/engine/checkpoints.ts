@@ -12,6 +12,7 @@ import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
 import { eventAtPoint, type Project, type Version } from "./projects.ts";
+import { reasonOf } from "./reason.ts";
 import type { CheckpointAt, CheckpointView, StateOf } from "./state-api.ts";
 import { openState } from "./state-view.ts";
 
@@ -57,7 +58,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     const commit = newId("cmt", clock.now());
     const terms = { slices, preserveLogs: options.preserveLogs ?? true };
     const state = new Reverting(project, version, commit, terms);
-    const { reason = "" } = options;
+    const reason = reasonOf(options);
     project.users += 1;
     try {
       await this.#holds.command(principal.tenant, run.id, () => ({

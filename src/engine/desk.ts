@@ -8,7 +8,7 @@ import { patched } from "../core/project-state.ts";
 import { type Run, stateKeyOf } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
 import type { StateChange } from "../core/state-change.ts";
-import { storable } from "./keep.ts";
+import { written } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import type { Project, Version } from "./projects.ts";
 
@@ -61,7 +61,9 @@ export class Desk implements StateFact {
   }
 
   dispatch(event: string, given: Json): void {
-    const payload = storable(given);
+    const payload = written(given);
+    if (payload === undefined)
+      throw this.#draft.refused(fault("STATE_INVALID", `what is dispatched as ${event} cannot be written down`));
     if (this.#effect === "writes") this.#draft.dispatch(event, payload);
     else if (this.#effect === "acts") this.#told.push({ event, payload });
     else throw this.#draft.refused(this.#unwritable());

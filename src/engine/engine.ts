@@ -1,4 +1,5 @@
 import { assert } from "../core/assert.ts";
+import { checkJson, valueLimits } from "../core/check-json.ts";
 import { checkPlan } from "../core/check-plan.ts";
 import type { Resolution } from "../core/command.ts";
 import { FaultError, fault } from "../core/fault.ts";
@@ -46,6 +47,7 @@ import { defaultLimits, type Ports } from "./ports.ts";
 import { isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
 import { budgetsOf } from "./purse.ts";
+import { reasonOf } from "./reason.ts";
 import { Resources } from "./resources.ts";
 import { retain } from "./retain.ts";
 import { StandingOrders } from "./schedules.ts";
@@ -185,14 +187,19 @@ class WritEngine implements Engine {
       const message = `the signal was not sent: ${wrong.join(" and ")} must be 1 to 200 printable characters, and no key begins with run:`;
       throw new FaultError(fault("INVALID_INPUT", message));
     }
-    return send(this.#ports, this.#holds, tenant, { key, payload: storable(payload), by, id: id ?? null });
+    const checked = checkJson(payload, valueLimits);
+    if (!checked.ok) {
+      const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+      throw new FaultError(fault("INVALID_INPUT", `the signal was not sent: ${reasons.join("; ")}`, { reasons }));
+    }
+    return send(this.#ports, this.#holds, tenant, { key, payload: checked.value, by, id: id ?? null });
   }
 
   async approve(gateId: string, options: Reasoned): Promise<void> {
     const principal = principalOf(options.principal);
     const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
     const use_within_ms = this.#ports.limits.useWithinMs;
-    const reason = options.reason ?? "";
+    const reason = reasonOf(options);
     this.#ports.failpoint("approve.before");
     await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
       type: "approve",
@@ -209,7 +216,7 @@ class WritEngine implements Engine {
   async reject(gateId: string, options: Reasoned): Promise<void> {
     const principal = principalOf(options.principal);
     const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
-    const reason = options.reason ?? "";
+    const reason = reasonOf(options);
     await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
       type: "reject",
       now: this.#now(),
@@ -224,6 +231,7 @@ class WritEngine implements Engine {
     const principal = principalOf(options.principal);
     const run_id = runId as RunId;
     const step_id = stepId as StepId;
+    const reason = reasonOf(options);
     const verdict = await this.#resolution(principal.tenant, run_id, step_id, options);
     await this.#holds.command(principal.tenant, run_id, (in_flight, run) => ({
       type: "resolve",
@@ -233,7 +241,7 @@ class WritEngine implements Engine {
       verdict,
       // Of the one that is there now, though the run may have moved on when this is decided.
       attempt: options.attempt ?? findStep(run, step_id)?.act?.attempt ?? null,
-      reason: options.reason ?? "",
+      reason,
       in_flight,
     }));
   }
@@ -271,7 +279,7 @@ class WritEngine implements Engine {
   async resume(runId: string, options: Reasoned): Promise<RunHandle> {
     const principal = principalOf(options.principal);
     const run_id = runId as RunId;
-    const reason = options.reason ?? "";
+    const reason = reasonOf(options);
     await this.#holds.command(principal.tenant, run_id, () => ({
       type: "resume",
       now: this.#now(),

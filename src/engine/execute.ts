@@ -8,10 +8,10 @@ import { randomFrom } from "../core/random.ts";
 import type { Closing } from "../core/resource.ts";
 import type { Cost, Tool, ToolContext } from "../core/tool.ts";
 import type { Desk } from "./desk.ts";
-import { redacted, storable } from "./keep.ts";
+import { redacted, storable, written } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import type { Borrowed } from "./resources.ts";
-import { thrown } from "./thrown.ts";
+import { textOf, thrown } from "./thrown.ts";
 
 /** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
 export interface Execution {
@@ -149,11 +149,21 @@ class Attempt implements Running {
     } catch (error) {
       failure = this.#failure(error);
     }
-    const ending = failure ?? valued(this.#ports, this.#work, value);
+    const ending = failure ?? this.#valued(value);
     const late = this.#over;
     this.#answered = true;
     if (!late) this.#end(ending);
     this.#gone(late ? this.#log.with(ending) : null);
+  }
+
+  /** Reading an answer may run code of whoever made it: what throws there has answered, and nobody can say what. */
+  #valued(value: unknown): Ending {
+    try {
+      return valued(this.#ports, this.#work, value);
+    } catch (error) {
+      const message = `${this.#work.tool.name}: its answer cannot be read: ${textOf(error)}`;
+      return { how: "value", output: null, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+    }
   }
 
   /** What we refused to note down says nothing about what the tool had done by then. */
@@ -336,21 +346,27 @@ class Log {
 
   addErrand({ kind, name, payload }: Errand): void {
     this.#bound(this.#errands, this.#limits.errandsPerStep, "errands");
-    this.#errands.push({ kind, name, payload: storable(payload) });
+    this.#errands.push({ kind, name: String(name), payload: this.#said(payload) });
   }
 
   addNotice(topic: string, payload: Json): void {
     this.#bound(this.#notices, this.#limits.noticesPerStep, "notices");
-    this.#notices.push({ topic, payload: storable(payload) });
+    this.#notices.push({ topic: String(topic), payload: this.#said(payload) });
   }
 
   beat(details: Json | undefined): void {
     if (details === undefined) return;
-    const said = storable(details);
+    const said = this.#said(details);
     const most = HEARTBEAT_BYTES;
     if (bytesAtMost(said) > most && Buffer.byteLength(JSON.stringify(said)) > most)
       throw this.#refused(fault("LIMIT_EXCEEDED", `a heartbeat says at most ${most} bytes; say where to look instead`));
     this.#heartbeat = said;
+  }
+
+  #said(payload: Json): Json {
+    const said = written(payload);
+    if (said !== undefined) return said;
+    throw this.#refused(fault("TOOL_FAILED", "what is said must be JSON, and neither contain itself nor throw"));
   }
 
   #bound(list: readonly unknown[], most: number, what: string): void {

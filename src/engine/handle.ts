@@ -10,6 +10,7 @@ import { GENESIS, Journal } from "./journal.ts";
 import { load, noRun } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
+import { reasonOf } from "./reason.ts";
 
 /** A run, as the principal who got hold of it sees it. */
 export class Handle implements RunHandle {
@@ -104,7 +105,8 @@ export class Handle implements RunHandle {
     };
   }
 
-  async cancel({ reason = "" }: { readonly reason?: string } = {}): Promise<void> {
+  async cancel(options: { readonly reason?: string } = {}): Promise<void> {
+    const reason = reasonOf(options);
     const principal = this.#principal;
     const cancel = () => ({ type: "cancel", now: this.#ports.clock.now(), principal, reason }) as const;
     await this.#holds.command(principal.tenant, this.run_id, cancel);

@@ -1,3 +1,4 @@
+import { tidyJson, valueLimits } from "../core/check-json.ts";
 import { isObject, type Json } from "../core/json.ts";
 import { valueAt, withValueAt } from "../core/pointer.ts";
 import type { Tool } from "../core/tool.ts";
@@ -5,10 +6,20 @@ import { digestOfJson } from "./digest.ts";
 
 /** What can be kept of an answer that is not what was promised. */
 export function storable(value: unknown): Json {
+  return written(value) ?? null;
+}
+
+/** A value as it can be written down, as much of it as may be; undefined: it cannot, because it contains itself or its own code throws. */
+export function written(value: unknown): Json | undefined {
   try {
-    return JSON.parse(JSON.stringify(value) ?? "null") as Json;
+    const read = tidyJson(value, valueLimits);
+    if (read.ok) return read.value;
+    // What is too large is never written out as a whole. What is only foreign, such as a date, may know how it is written.
+    if (read.tooLarge) return read.rest;
+    const plain = tidyJson(JSON.parse(JSON.stringify(value) ?? "null"), valueLimits);
+    return plain.ok ? plain.value : plain.rest;
   } catch {
-    return null;
+    return undefined;
   }
 }
 

@@ -28,8 +28,9 @@ export function principalOf(given: PrincipalInput | undefined): Principal {
     kind,
     tenant: tenant as Tenant,
     ...(roles && { roles: [...roles] }),
-    ...(claims && { claims }),
-    ...(capabilities && { capabilities }),
+    // Copies: what was judged is what is kept, though whoever passed it goes on writing in it.
+    ...(claims && { claims: structuredClone(claims) }),
+    ...(capabilities && { capabilities: structuredClone(capabilities) }),
   };
 }
 

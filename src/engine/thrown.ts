@@ -5,8 +5,12 @@ import { storable } from "./keep.ts";
 
 /** How a handler ended that threw. What it threw comes from outside: of it, only what the journal can hold is kept. */
 export function thrown(error: unknown): Exclude<Ending, { how: "value" }> {
-  if (error instanceof NotDoneError) return { how: "not_done", fault: named(error.fault) };
-  if (error instanceof FaultError) return { how: "error", fault: named(error.fault) };
+  try {
+    if (error instanceof NotDoneError) return { how: "not_done", fault: named(error.fault) };
+    if (error instanceof FaultError) return { how: "error", fault: named(error.fault) };
+  } catch {
+    // Even looking at it throws: then it says nothing, not even that nothing was done.
+  }
   return { how: "error", fault: fault("TOOL_FAILED", textOf(error) || "the tool threw without a message") };
 }
 

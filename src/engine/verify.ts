@@ -76,10 +76,12 @@ function seen(tool: Tool, sighting: Sighting): Seen {
   if (sighting.saw === "absent") return { sighting: { saw: "absent" }, flaw: null };
   if (sighting.saw !== "happened") return { sighting: { saw: "unknown", ...said(sighting.why) }, flaw: null };
   const parsed = tool.output.parse(sighting.output);
-  if (parsed.ok) return { sighting: { ...sighting, output: redacted(parsed.value, tool) }, flaw: null };
+  const { differs } = sighting;
+  const seen = { saw: "happened", ...(differs !== undefined && { differs: textOf(differs) }) } as const;
+  if (parsed.ok) return { sighting: { ...seen, output: redacted(parsed.value, tool) }, flaw: null };
   const message = `${tool.name}: what its verifier saw does not fit the output schema: ${parsed.fault.message}`;
   const kept = redacted(storable(sighting.output), tool);
-  return { sighting: { ...sighting, output: kept }, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+  return { sighting: { ...seen, output: kept }, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
 }
 
 function said(why: unknown): { readonly why?: string } {

@@ -56,9 +56,23 @@ export function defineSlice<const Entry extends SchemaDefinition, const Shape ex
     scope,
     entry,
     initial: given as Slice["initial"],
-    reducers: reducers as Readonly<Record<string, Reducer>>,
+    reducers: Object.fromEntries(
+      Object.entries(reducers).map(([event, reducer]) => [event, prompt(name, event, reducer)]),
+    ),
     invariant: invariant === undefined ? null : (value: Json, key: string | number) => invariant(value, key) ?? null,
   });
+}
+
+/** Nobody waits for what a reducer would do later, and nobody would hear of it if that failed. */
+function prompt(name: string, event: string, reducer: (slice: never, event: never) => unknown): Reducer {
+  return (slice, payload) => {
+    const left = reducer(slice as never, payload as never);
+    if (!(left instanceof Promise)) return;
+    left.catch(() => {});
+    throw new FaultError(
+      fault("REDUCER_FAILED", `the reducer of ${name} for ${event} is async; what it needs belongs in the event`),
+    );
+  };
 }
 
 type Invariant = (entry: Json, key: string | number) => string | null | undefined;

@@ -1,10 +1,7 @@
-import { type CheckedJson, type JsonLimits, tidyJson } from "../core/check-json.ts";
+import { type CheckedJson, tidyJson, valueLimits } from "../core/check-json.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Reason } from "../core/reasons.ts";
 import type { Parsed } from "../core/schema.ts";
-
-/** How large one input or output may be. */
-export const valueLimits: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, nodes: 1_000_000 };
 
 const shownMax = 5;
 
