@@ -33,6 +33,7 @@ export function faultyStore(scene: Scene, life: Life): Store {
         true,
       ),
     events: (...given) => at("events", given[1], () => store.events(...given)),
+    journals: (...given) => at("journals", "", () => store.journals(...given)),
     head: (...given) => at("head", given[1], () => store.head(...given)),
     positions: (...given) => at("positions", "", () => store.positions(...given)),
     row: (...given) => at("row", given[1], () => store.row(...given)),

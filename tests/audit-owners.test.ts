@@ -27,6 +27,10 @@ async function waiting(runs: number) {
 function interrupted(memory: MemoryStore, before: (run: string) => Promise<unknown>): Store {
   return {
     ...memory,
+    journals: async (tenant, after, most) => {
+      for (const run of await memory.runs(tenant, after, most)) await before(run);
+      return memory.journals(tenant, after, most);
+    },
     events: async (tenant, run, ...range) => {
       await before(run);
       return memory.events(tenant, run, ...range);

@@ -20,6 +20,11 @@ export interface Store {
   /** The events of a run after a position, oldest first; all of them, or the first `most`. */
   events(tenant: Tenant, run: RunId, after: number, most?: number): Promise<readonly StoredEvent[]>;
   head(tenant: Tenant, run: RunId): Promise<Head | null>;
+  /**
+   * What has left a trace in the journal, an event or a head, after an id and in order, each with all of its events. Some of
+   * them, at most so many: none only if there are none.
+   */
+  journals(tenant: Tenant, after: string, most: number): Promise<readonly StoredJournal[]>;
   /** How many events each of these runs has, in their order: one question for all that a worker holds. */
   positions(runs: readonly Pick<Claim, "tenant" | "run">[]): Promise<readonly number[]>;
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
@@ -165,6 +170,13 @@ export type Landing =
     }
   /** An earlier entry of the same run failed. */
   | { readonly landed: false; readonly why: "earlier" };
+
+/** A run's events, and what the head says of them. */
+export interface StoredJournal {
+  readonly run: RunId;
+  readonly head: Head | null;
+  readonly events: readonly StoredEvent[];
+}
 
 export interface Head {
   readonly position: number;

@@ -4,11 +4,11 @@ import { type PolicyEvent, policyPuts } from "../core/policy-journal.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
-import type { Put, Store, StoredEvent } from "../core/store.ts";
+import type { Put, Store, StoredEvent, StoredJournal, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { isBox } from "./boxes.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
-import { PART, rowsIn, runsIn } from "./listing.ts";
+import { journalPartsIn, PART, rowsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
 import { isPolicyJournal } from "./policies.ts";
 import { isSchedule } from "./schedules.ts";
@@ -32,10 +32,8 @@ export async function auditRun(store: Store, tenant: Tenant, run: RunId): Promis
 export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditReport> {
   const broken: AuditReport["broken"][number][] = [];
   const counts = { runs: 0, events: 0, erased: 0 };
-  const owners = ownersIn(store, tenant);
   const tallies = await TallyAudit.begin(store, tenant);
-  for await (const run of tracedRuns(store, tenant)) {
-    const verdict = await verdictOn(store, tenant, run, owners);
+  for await (const { run, verdict } of verdictsIn(store, tenant)) {
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
@@ -46,9 +44,25 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
   return { ...counts, broken, tallies: await tallies.end() };
 }
 
-/** Every run that left a trace: those of the journal, whatever the rows say, and those that nothing but a row speaks of. */
-async function* tracedRuns(store: Store, tenant: Tenant): AsyncIterable<RunId> {
-  yield* runsIn(store, tenant);
+/** On every run that left a trace: those of the journal, whatever the rows say, and those that nothing but a row speaks of. */
+async function* verdictsIn(
+  store: Store,
+  tenant: Tenant,
+): AsyncIterable<{ readonly run: RunId; readonly verdict: Verdict }> {
+  const owners = ownersIn(store, tenant);
+  for await (const part of journalPartsIn(store, tenant)) {
+    // Their rows are asked for together.
+    for (const found of await Promise.all(part.map((journal) => findingsOn(store, tenant, journal)))) {
+      const { run } = found;
+      const verdict = await judged(found, owners);
+      yield { run, verdict: verdict.broken === null ? verdict : await verdictOn(store, tenant, run, owners) };
+    }
+  }
+  for await (const run of runsOnlyInRows(store, tenant))
+    yield { run, verdict: await verdictOn(store, tenant, run, owners) };
+}
+
+async function* runsOnlyInRows(store: Store, tenant: Tenant): AsyncIterable<RunId> {
   let last = "";
   let told: ReadonlySet<string> = new Set(); // Both lists have one order, so that a part of the one answers for many of the other.
   for await (const { key } of rowsIn(store, tenant, "run")) {
@@ -68,34 +82,53 @@ function ownersIn(store: Store, tenant: Tenant): Owners {
 
 async function verdictOn(store: Store, tenant: Tenant, run: RunId, owners: Owners): Promise<Verdict> {
   for (;;) {
-    const stored = await store.events(tenant, run, 0);
-    const verdict = await judged(store, tenant, run, stored, owners);
+    const events = await store.events(tenant, run, 0);
+    const head = await store.head(tenant, run);
+    const verdict = await judged(await findingsOn(store, tenant, { run, head, events }), owners);
     if (verdict.broken === null) return verdict;
     // Rows and head of a run that goes on meanwhile are not those of the events that were read.
-    const more = await store.events(tenant, run, stored.at(-1)?.position ?? 0, 1);
+    const more = await store.events(tenant, run, events.at(-1)?.position ?? 0, 1);
     if (more.length === 0) return verdict;
   }
 }
 
-async function judged(
-  store: Store,
-  tenant: Tenant,
-  run: RunId,
-  stored: readonly StoredEvent[],
-  owners: Owners,
-): Promise<Verdict> {
-  const readable = stored.filter((event) => event.body !== null);
-  const erased = stored.length - readable.length;
-  const counts = { events: stored.length, erased };
+/** What a journal says, and what is there of what it should have left. */
+interface Findings extends Omit<Verdict, "charges"> {
+  readonly run: RunId;
+  /** Those that can be read; none if the chain is broken. */
+  readonly opened: readonly Recorded[];
+  readonly rows: readonly Row[];
+}
+
+/** A row as it should be, and as it is. */
+interface Row {
+  readonly put: Put;
+  readonly found: StoredRow | null;
+}
+
+async function findingsOn(store: Store, tenant: Tenant, stored: StoredJournal): Promise<Findings> {
+  const { run, events } = stored;
   const journal = new Journal(tenant, run);
-  const unchained = await brokenChain(store, tenant, run, journal, stored);
-  if (unchained !== null) return { ...counts, broken: unchained, charges: [] };
-  const events = await opened(store, journal, readable);
-  const broken =
-    erased > 0
-      ? await missingRow(store, tenant, run, stored.length)
-      : await brokenRows(store, tenant, run, events, owners);
-  return { ...counts, broken, charges: chargesIn(events) };
+  const readable = events.filter((event) => event.body !== null);
+  const erased = events.length - readable.length;
+  const found = { run, events: events.length, erased };
+  const unchained = await brokenChain(store, tenant, journal, stored);
+  if (unchained !== null) return { ...found, broken: unchained, opened: [], rows: [] };
+  const opened = await openedOf(store, journal, readable);
+  if (erased > 0) return { ...found, broken: await missingRow(store, tenant, run, events.length), opened, rows: [] };
+  const puts = [...refold(tenant, run, opened).values()];
+  const rows = await Promise.all(puts.map((put) => store.row(tenant, put.table, put.key)));
+  return { ...found, broken: null, opened, rows: puts.map((put, index) => ({ put, found: rows[index] ?? null })) };
+}
+
+async function judged({ run, events, erased, broken, opened, rows }: Findings, owners: Owners): Promise<Verdict> {
+  const charges = chargesIn(opened);
+  for (const { put, found } of rows) {
+    if (isSame(put, found) || (await owners.answersFor(put, found, run))) continue;
+    const what = `the ${put.table} ${put.key} row is not what its events add up to`;
+    return { events, erased, broken: { position: events, what }, charges };
+  }
+  return { events, erased, broken, charges };
 }
 
 function chargesIn(events: readonly Recorded[]): readonly Charged[] {
@@ -104,7 +137,7 @@ function chargesIn(events: readonly Recorded[]): readonly Charged[] {
   return all;
 }
 
-async function opened(store: Store, journal: Journal, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> {
+async function openedOf(store: Store, journal: Journal, stored: readonly StoredEvent[]): Promise<readonly Recorded[]> {
   const events: Recorded[] = [];
   for (const event of stored) events.push(journal.opened<Recorded>(event) ?? (await journal.open(event, store)));
   return events;
@@ -119,9 +152,8 @@ async function missingRow(store: Store, tenant: Tenant, run: RunId, position: nu
 async function brokenChain(
   store: Store,
   tenant: Tenant,
-  run: RunId,
   journal: Journal,
-  stored: readonly StoredEvent[],
+  { head, events: stored }: StoredJournal,
 ): Promise<Verdict["broken"]> {
   let previous: Uint8Array = GENESIS;
   if (stored.length === 0) return { position: 0, what: "its journal is gone; a row or a head is all that is left" };
@@ -137,7 +169,6 @@ async function brokenChain(
     if (flaw !== null) return { position, what: flaw };
     previous = event.hash;
   }
-  const head = await store.head(tenant, run);
   if (head === null || head.position !== stored.length || !same(head.hash, previous)) {
     return {
       position: stored.length,
@@ -153,33 +184,17 @@ async function brokenBlob(store: Store, tenant: Tenant, journal: Journal, name: 
   return journal.blobName(bytes) === name ? null : `its blob ${name} was changed`;
 }
 
-/** Rows are a cache of the journal: refolding must give the same bytes. */
-async function brokenRows(
-  store: Store,
-  tenant: Tenant,
-  run: RunId,
-  events: readonly Recorded[],
-  owners: Owners,
-): Promise<Verdict["broken"]> {
-  for (const [name, put] of refold(tenant, run, events)) {
-    const found = await store.row(tenant, put.table, put.key);
-    if (isSame(put, found) || (await owners.answersFor(put, found, run))) continue;
-    return { position: events.length, what: `the ${name} row is not what its events add up to` };
-  }
-  return null;
-}
-
 /** What another journal adds up to; null if it was emptied. One that is not there adds up to nothing. */
 function foldOf(store: Store, tenant: Tenant): Fold {
   return async (owner) => {
     const stored = await store.events(tenant, owner, 0);
     if (stored.length === 0) return new Map();
     if (stored.some((event) => event.body === null)) return null;
-    return refold(tenant, owner, await opened(store, new Journal(tenant, owner), stored));
+    return refold(tenant, owner, await openedOf(store, new Journal(tenant, owner), stored));
   };
 }
 
-/** The rows that a run's events add up to, by table and key. */
+/** The rows that a run's events add up to, by table and key: a cache of the journal, so that both must be the same to the byte. */
 function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): ReadonlyMap<string, Put> {
   const rows = new Map<string, Put>();
   for (const put of putsOf(tenant, run, events)) rows.set(`${put.table} ${put.key}`, put);

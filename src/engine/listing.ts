@@ -1,6 +1,6 @@
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Table } from "../core/rows.ts";
-import type { Holding, Store, StoredRow, Tally } from "../core/store.ts";
+import type { Holding, Store, StoredJournal, StoredRow, Tally } from "../core/store.ts";
 
 /** Whole lists of a store, read part by part. */
 
@@ -11,8 +11,15 @@ export function rowsIn(store: Store, tenant: Tenant, table: Table): AsyncIterabl
   );
 }
 
-export function runsIn(store: Store, tenant: Tenant): AsyncIterable<RunId> {
-  return parts((after) => store.runs(tenant, after, PART), String);
+/** Whole journals, as many at a time as the store sees fit. */
+export async function* journalPartsIn(store: Store, tenant: Tenant): AsyncIterable<readonly StoredJournal[]> {
+  for (let after = ""; ; ) {
+    const part = await store.journals(tenant, after, PART);
+    const last = part.at(-1);
+    if (last === undefined) return;
+    yield part;
+    after = last.run;
+  }
 }
 
 /** The journals whose names begin like this. */

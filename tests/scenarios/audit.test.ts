@@ -63,6 +63,11 @@ describe("an audit of a file that was tampered with", () => {
     ["a changed time", "update event set at = at + 1 where run = ? and position = 2", 2],
     ["a changed version", "update event set v = 0 where run = ? and position = 2", 2],
     ["a changed hash", "update event set hash = zeroblob(32) where run = ? and position = 4", 4],
+    [
+      "a body with a line that reads like one more event",
+      "update event set body = body || char(10) || '3 1 1 00 step.failed {}' where run = ? and position = 2",
+      2,
+    ],
     ["an event taken out of the middle", "delete from event where run = ? and position = 3", 4],
     ["a body that is gone without a trace", "update event set body = null where run = ? and position = 2", 2],
   ])("finds %s", async (_, sql, position) => {

@@ -4,7 +4,7 @@ import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertSound, judge, landInOrder } from "../../core/judge.ts";
 import { leaseOf } from "../../core/lease.ts";
 import { indexed, type TimerRow } from "../../core/rows.ts";
-import type { Claim, Entry, Holding, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import type { Claim, Entry, Head, Holding, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
 import { type Load, queueDefault, turns, type Waiter } from "../../core/turns.ts";
 import { comparePaths } from "./shelf.ts";
 import { type Dump, type Lease, Tables } from "./tables.ts";
@@ -45,7 +45,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 type Part<Name extends keyof Store> = Pick<Store, Name>;
 
-function journal(tables: Tables): Part<"append" | "events" | "head" | "positions" | "erase"> {
+function journal(tables: Tables): Part<"append" | "events" | "journals" | "head" | "positions" | "erase"> {
   const land = (entry: Entry): Landing => {
     const landing = judge(entry, tables);
     if (landing.landed) tables.write(entry);
@@ -58,10 +58,11 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "positions
     },
     events: async (tenant, run, after, most = Number.POSITIVE_INFINITY) =>
       (tables.events.get(tenant, run) ?? []).slice(after, after + most),
-    head: async (tenant, run) => {
-      const last = tables.events.get(tenant, run)?.at(-1);
-      return last === undefined ? null : { position: last.position, hash: last.hash };
-    },
+    journals: async (tenant, after, most) =>
+      tables.events
+        .after(tenant, after, most)
+        .map(([run, events]) => ({ run: run as RunId, head: headOf(events), events: events.slice() })),
+    head: async (tenant, run) => headOf(tables.events.get(tenant, run) ?? []),
     positions: async (runs) => runs.map(({ tenant, run }) => tables.position(tenant, run)),
     erase: async ({ tenant, run, position, keep, blobs }, hashOf) => {
       if (tables.position(tenant, run) !== position) return null;
@@ -72,6 +73,11 @@ function journal(tables: Tables): Part<"append" | "events" | "head" | "positions
       return erased.filter((event, index) => event !== events[index]).length;
     },
   };
+}
+
+function headOf(events: readonly StoredEvent[]): Head | null {
+  const last = events.at(-1);
+  return last === undefined ? null : { position: last.position, hash: last.hash };
 }
 
 function erase(event: StoredEvent, hashOf: (body: string) => Uint8Array): StoredEvent {

@@ -2,7 +2,7 @@ import { assert } from "../../core/assert.ts";
 import type { Instant, RunId, Tenant } from "../../core/id.ts";
 import { assertNames } from "../../core/judge.ts";
 import { indexed, type Table } from "../../core/rows.ts";
-import type { Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import type { Query, Store, StoredEvent, StoredJournal, StoredRow } from "../../core/store.ts";
 import { bytes, longs, texts } from "./binary-array.ts";
 import type { Calls } from "./calls.ts";
 import { gathered } from "./gathered.ts";
@@ -18,22 +18,23 @@ type EventColumns = readonly [
 ];
 type RowColumns = readonly [key: string, version: number, row: string];
 
-export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "positions" | "erase"> {
+type HeadColumns = readonly [run: RunId, position: number | null, hash: Uint8Array | null];
+/** Of a run that has a head and nothing else. */
+type NoEvent = readonly [null, null, null, null, null, null, null];
+type JournalColumns = readonly [...HeadColumns, ...EventColumns] | readonly [...HeadColumns, ...NoEvent];
+
+export function journalReads(calls: Calls): Pick<Store, "events" | "journals" | "head" | "positions" | "erase"> {
   const events = async (tenant: string, run: string, after: number, most?: number): Promise<readonly StoredEvent[]> => {
     assertNames(tenant, run);
     const rows = await calls<EventColumns>({ name: "events", values: [tenant, run, after, most ?? null] });
-    return rows.map(([position, type, v, at, body, hash, body_hash]) => ({
-      position,
-      type,
-      v,
-      at,
-      body,
-      hash,
-      body_hash,
-    }));
+    return rows.map(storedEvent);
   };
   return {
     events,
+    journals: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return journalsIn(await calls<JournalColumns>({ name: "journals", values: [tenant, after, most] }));
+    },
     head: async (tenant, run) => {
       assertNames(tenant, run);
       const [found] = await calls<readonly [number, Uint8Array]>({ name: "head_of", values: [tenant, run] });
@@ -59,6 +60,24 @@ export function journalReads(calls: Calls): Pick<Store, "events" | "head" | "pos
       return erased?.[0] ?? null;
     },
   };
+}
+
+function storedEvent([position, type, v, at, body, hash, body_hash]: EventColumns): StoredEvent {
+  return { position, type, v, at, body, hash, body_hash };
+}
+
+/** One after the other, their events in order. */
+function journalsIn(rows: readonly JournalColumns[]): readonly StoredJournal[] {
+  const journals: (StoredJournal & { readonly events: StoredEvent[] })[] = [];
+  for (const [run, position, hash, ...event] of rows) {
+    let journal = journals.at(-1);
+    if (journal?.run !== run) {
+      journal = { run, head: position === null || hash === null ? null : { position, hash }, events: [] };
+      journals.push(journal);
+    }
+    if (event[0] !== null) journal.events.push(storedEvent(event));
+  }
+  return journals;
 }
 
 interface RowAddress {

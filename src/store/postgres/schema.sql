@@ -720,6 +720,31 @@ begin
     order by l.run limit most;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.journals(for_tenant text, after_run text, most bigint)
+ RETURNS TABLE(run text, head_n bigint, head_hash bytea, n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+begin
+  return query
+    with told as materialized (
+      select r.run, h.position, h.hash, row_number() over (order by r.run) as k,
+             sum(coalesce(h.position, 0)) over (order by r.run) as events
+      from writ.runs(for_tenant, after_run, most) r
+      left join lateral (
+        select * from writ.head s where s.tenant = for_tenant and s.run = r.run and s.position > 0 limit 1
+      ) h on true
+    )
+    select t.run, t.position, t.hash, e.position, e.type, e.v, e.at, e.body, e.hash, e.body_hash from told t
+    left join lateral (
+      select * from writ.event s where s.tenant = for_tenant and s.run = t.run order by s.position
+    ) e on true
+    where t.k = 1 or t.events <= 1000 order by t.k, e.position;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.list(for_tenant text, of_kind text, by_field text, equal_to text, after_key text, is_newest boolean, most bigint)
  RETURNS TABLE(key text, version bigint, text text)
  LANGUAGE plpgsql

@@ -86,13 +86,18 @@ function journal(
   real: Store,
   own: MemoryStore,
   copies: Copies,
-): Pick<Store, "append" | "events" | "head" | "positions" | "erase"> {
+): Pick<Store, "append" | "events" | "journals" | "head" | "positions" | "erase"> {
   // One write at a time: two that copied the same thing at once would undo each other.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = last.then(work);
     last = turn.catch(() => {});
     return turn;
+  };
+  const from = (tenant: Tenant, run: RunId): Store => (copies.has(tenant, "event", run) ? own : real);
+  const bothOf = async (tenant: Tenant, run: RunId) => {
+    const store = from(tenant, run);
+    return { head: await store.head(tenant, run), events: await store.events(tenant, run, 0) };
   };
   return {
     append: (entries) =>
@@ -105,9 +110,12 @@ function journal(
         await copies.run(what.tenant, what.run);
         return own.erase(what, hashOf);
       }),
-    events: async (tenant, run, ...range) =>
-      (copies.has(tenant, "event", run) ? own : real).events(tenant, run, ...range),
-    head: async (tenant, run) => (copies.has(tenant, "event", run) ? own : real).head(tenant, run),
+    events: async (tenant, run, ...range) => from(tenant, run).events(tenant, run, ...range),
+    journals: async (tenant, after, most) => {
+      const runs = await runsAfter(real, own, { tenant, after, most });
+      return Promise.all(runs.map(async (run) => ({ run, ...(await bothOf(tenant, run)) })));
+    },
+    head: async (tenant, run) => from(tenant, run).head(tenant, run),
     positions: async (runs) => {
       const [ours, theirs] = await Promise.all([own.positions(runs), real.positions(runs)]);
       return runs.map(({ tenant, run }, index) => (copies.has(tenant, "event", run) ? ours : theirs)[index] ?? 0);
@@ -123,11 +131,8 @@ function rowReads(
   return {
     row: async (tenant, table, key) => (copies.has(tenant, table, key) ? own : real).row(tenant, table, key),
     used: async (tenant, tally) => (copies.has(tenant, "tally", tally) ? own : real).used(tenant, tally),
-    // Neither is ever taken away, so a copy can only stand before the real one.
-    runs: async (tenant, after, most) => {
-      const all = [await own.runs(tenant, after, most), await real.runs(tenant, after, most)].flat();
-      return [...new Set(all)].sort((left, right) => comparePaths([left], [right])).slice(0, most);
-    },
+    runs: (tenant, after, most) => runsAfter(real, own, { tenant, after, most }),
+    // None is ever taken away, so a copy can only stand before the real one.
     tallies: async (tenant, after, most) => {
       const all = [await real.tallies(tenant, after, most), await own.tallies(tenant, after, most)].flat();
       const last = [...new Map(all.map((tally) => [tally.tally, tally])).values()];
@@ -143,4 +148,16 @@ function rowReads(
       return (order === "oldest" ? oldest : oldest.reverse()).slice(0, limit);
     },
   };
+}
+
+interface After {
+  readonly tenant: Tenant;
+  readonly after: string;
+  readonly most: number;
+}
+
+/** None is ever taken away: those of both. */
+async function runsAfter(real: Store, own: Store, { tenant, after, most }: After): Promise<readonly RunId[]> {
+  const all = [await own.runs(tenant, after, most), await real.runs(tenant, after, most)].flat();
+  return [...new Set(all)].sort((left, right) => comparePaths([left], [right])).slice(0, most);
 }

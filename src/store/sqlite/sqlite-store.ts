@@ -3,15 +3,16 @@ import type { Clock, Timers } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
 import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
 import { leaseOf } from "../../core/lease.ts";
-import type { Erasure, Store, StoredEvent } from "../../core/store.ts";
+import type { Erasure, Store } from "../../core/store.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./driver.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
+import { ALL, eventsOf, journalsAfter } from "./histories.ts";
 import { landing } from "./landing.ts";
 import { leases } from "./leases.ts";
 import { openDatabase } from "./open.ts";
 import { asFault, asOpeningFault } from "./sqlite-fault.ts";
-import { prepareAll, type Statements, storedEvent, storedRow } from "./statements.ts";
+import { prepareAll, type Statements, storedRow } from "./statements.ts";
 import { watching } from "./watch.ts";
 import { workerLock } from "./worker-lock.ts";
 
@@ -96,7 +97,11 @@ function emptyLog(db: Database): void {
   }
 }
 
-function journal({ statements, group, read }: Context): Pick<Store, "append" | "events" | "head" | "positions"> {
+function journal({
+  statements,
+  group,
+  read,
+}: Context): Pick<Store, "append" | "events" | "journals" | "head" | "positions"> {
   const land = landing(statements);
   return {
     append: async (entries) => {
@@ -107,6 +112,10 @@ function journal({ statements, group, read }: Context): Pick<Store, "append" | "
     events: async (tenant, run, after, most = ALL) => {
       assertNames(tenant, run);
       return read(() => eventsOf(statements, tenant, run, { after, most }));
+    },
+    journals: async (tenant, after, most) => {
+      assertNames(tenant, after);
+      return read(() => journalsAfter(statements, tenant, after, most));
     },
     positions: async (runs) => {
       for (const { tenant, run } of runs) assertNames(tenant, run);
@@ -175,18 +184,6 @@ function erase(
     erased += 1;
   }
   return erased;
-}
-
-/** SQLite's word for no limit. */
-const ALL = -1;
-
-interface Range {
-  readonly after: number;
-  readonly most: number;
-}
-
-function eventsOf(statements: Statements, tenant: string, run: string, { after, most }: Range): readonly StoredEvent[] {
-  return statements.events.all(tenant, run, after, most).map(storedEvent);
 }
 
 const systemClock: Clock = { now: () => Date.now() as Instant };

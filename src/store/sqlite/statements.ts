@@ -1,7 +1,7 @@
 import { assert } from "../../core/assert.ts";
-import type { Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
+import type { RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Head, Holding, Query, StoredEvent, StoredRow, Tally } from "../../core/store.ts";
+import type { Head, Holding, Query, StoredRow, Tally } from "../../core/store.ts";
 import { queueDefault, type Waiter } from "../../core/turns.ts";
 import type { Database, Statement } from "./driver.ts";
 
@@ -21,9 +21,17 @@ const asArrays = <Row>(statement: Statement<Row>): Statement<Row> => {
   return statement;
 };
 
+/** So many events, a line each. */
+export type EventLines = readonly [count: number, lines: string | null];
+
 type RowColumns = readonly [key: string, version: number, row: string];
 
-type EventColumns = readonly [position: number, at: Instant, text: string, body_hash: Uint8Array | null];
+/** An event in one text: each value that the driver hands over takes as long as reading three. */
+const eventText = `position || ' ' || at || ' ' || v || ' ' || hex(hash) || iif(body_hash is null, '', '-' || hex(body_hash))
+  || ' ' || type || coalesce(' ' || body, '')`;
+
+/** How many events of a run are asked for in one text: a row of its own for each takes three times as long. */
+export const PART = 256;
 
 /** So many rows in one statement take a third less than in one each; with more, binding them takes it back. */
 export const MANY = 8;
@@ -39,10 +47,26 @@ const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease
 function journal(prepare: Prepare) {
   return {
     events: asArrays(
-      // Each value that the driver hands over takes as long as reading three: most of an event comes as one text.
-      prepare<EventColumns>(
-        `select position, at, hex(hash) || ' ' || v || ' ' || type || coalesce(' ' || body, ''), body_hash from event
-         where tenant = ? and run = ? and position > ? order by position limit ?`,
+      prepare<readonly [text: string]>(
+        `select ${eventText} from event where tenant = ? and run = ? and position > ? order by position limit ?`,
+      ),
+    ),
+    // Nothing says that they are in order, nor that no event has a line of its own: whoever reads them looks.
+    somePart: asArrays(
+      prepare<EventLines>(
+        `select count(*), group_concat(${eventText}, char(10)) from event
+         where tenant = ? and run = ? and position > ? and position <= ?`,
+      ),
+    ),
+    firstParts: asArrays(
+      prepare<readonly [...EventLines, run: RunId]>(
+        `select count(*), group_concat(case when position <= ${PART} then ${eventText} end, char(10)), run from event
+         where tenant = ? and run > ? group by run order by run limit ?`,
+      ),
+    ),
+    heads: asArrays(
+      prepare<readonly [position: Head["position"], hash: Head["hash"], run: RunId]>(
+        "select position, hash, run from head where tenant = ? and run > ? order by run limit ?",
       ),
     ),
     insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
@@ -207,23 +231,6 @@ function listSql({ table, where, after, order }: Query): string {
   const beyond = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
   const direction = order === "oldest" ? "asc" : "desc";
   return `select key, version, row from ${table}${by} where tenant = ?${equal}${beyond} order by key ${direction} limit ?`;
-}
-
-/** An event, from what `events` makes of it: hash in hex, version and type, and its body unless that was erased. */
-export function storedEvent({ 0: position, 1: at, 2: text, 3: body_hash }: EventColumns): StoredEvent {
-  const hash = text.indexOf(" ");
-  const version = text.indexOf(" ", hash + 1);
-  const type = text.indexOf(" ", version + 1);
-  const erased = type === -1;
-  return {
-    position,
-    type: text.slice(version + 1, erased ? undefined : type),
-    v: Number(text.slice(hash + 1, version)),
-    at,
-    body: erased ? null : text.slice(type + 1),
-    hash: Buffer.from(text.slice(0, hash), "hex"),
-    body_hash,
-  };
 }
 
 export function storedRow({ 0: key, 1: version, 2: row }: RowColumns): StoredRow {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Digest, RunId } from "../../core/id.ts";
-import type { Erasure } from "../../core/store.ts";
+import type { Erasure, StoredJournal } from "../../core/store.ts";
 import { acme, event, globex, hashOf, hire, type Law, land, landed, order, row } from "./law.ts";
 
 const digest = "cd".repeat(32) as Digest;
@@ -124,6 +124,53 @@ export const keeping: readonly Law[] = [
       assert.deepEqual(await store.runs(acme, "run-aa", 1), ["run-b"]);
       assert.deepEqual(await store.runs(acme, "run-😀", 9), []);
       assert.deepEqual(await store.runs(acme, "", 0), []);
+    },
+  },
+  {
+    title: "gives journals back whole, each with its head, in order and part by part, and those of no other tenant",
+    holds: async (store) => {
+      const long = Array.from({ length: 1200 }, (_, index) => event(index + 1));
+      const runs = { "run-b": long, "run-a": [event(1)], "run-😀": [event(1), event(2)], "run-～": [event(1)] };
+      for (const [run, events] of Object.entries(runs)) await landed(store, { run: run as RunId, events });
+      await landed(store, { tenant: globex, run: order });
+      const found: StoredJournal[] = [];
+      for (let after = ""; ; ) {
+        const part = await store.journals(acme, after, 3);
+        assert.ok(part.length <= 3);
+        found.push(...part);
+        const last = part.at(-1);
+        if (last === undefined) break;
+        after = last.run;
+      }
+      assert.deepEqual(
+        found.map(({ run }) => run),
+        ["run-a", "run-b", "run-～", "run-😀"],
+      );
+      for (const { run, head, events } of found) {
+        assert.deepEqual(events, await store.events(acme, run, 0));
+        assert.deepEqual(head, await store.head(acme, run));
+      }
+      assert.equal(found[1]?.events.length, long.length);
+    },
+  },
+  {
+    title: "gives a long journal back as it was written, whatever lines its bodies have",
+    holds: async (store) => {
+      const body = (position: number) =>
+        position % 100 === 7 ? '{"said":\n"2 0 1 AB step.failed"}' : `{"n":${position}}`;
+      const events = Array.from({ length: 700 }, (_, index) => event(index + 1, body(index + 1)));
+      await landed(store, { events });
+      await landed(store, { run: order, events: [event(1, '{"said":\n"more"}')] });
+      for (const after of [0, 1, 255, 256, 257, 699, 700]) {
+        const found = await store.events(acme, hire, after);
+        assert.deepEqual(
+          found.map(({ position, body, hash }) => [position, body, [...hash]]),
+          events.slice(after).map(({ position, body, hash }) => [position, body, [...hash]]),
+        );
+      }
+      const journals = await store.journals(acme, "", 9);
+      assert.deepEqual(journals[0]?.events, await store.events(acme, journals[0]?.run ?? hire, 0));
+      assert.equal((await store.events(acme, order, 0))[0]?.body, '{"said":\n"more"}');
     },
   },
   {
