@@ -164,12 +164,14 @@ export class Project {
     else this.doubt();
   }
 
-  freshen(): Promise<void> {
-    if (this.#fresh) return Promise.resolve();
-    this.#freshening ??= this.#catchUp().finally(() => {
-      this.#freshening = null;
-    });
-    return this.#freshening;
+  /** Whoever comes while it is being read waits for that, and looks again if there was reason to doubt it meanwhile. */
+  async freshen(): Promise<void> {
+    while (!this.#fresh || this.#freshening !== null) {
+      this.#freshening ??= this.#catchUp().finally(() => {
+        this.#freshening = null;
+      });
+      await this.#freshening;
+    }
   }
 
   async #catchUp(): Promise<void> {

@@ -186,6 +186,18 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
     expect((await seen(engine)).notes).toEqual(["a", "b", "c"]);
   });
 
+  it("are where a fork goes on from with all of its steps, though they begin at once", async () => {
+    const engine = await newStage().open({ tools, slices });
+    const steps = [said("a"), said("b", "write", ["a"]), said("c", "write", ["a"])];
+    const run = await engine.submit({ steps }, { principal: bot, project });
+    await run.result();
+    const fork = await engine.checkpoints.fork({ runId: run.run_id, stepId: "a", side: "after" }, { principal: bot });
+    expect((await fork.result()).status).toBe("completed");
+    const { notes, facts } = await seen(engine, { runId: fork.run_id });
+    expect(notes.toSorted()).toEqual(["a", "b", "c"]);
+    expect(facts).toMatchObject({ a: "a", b: "b", c: "c" });
+  });
+
   it("of a slice that is declared otherwise now are refused, and nothing is changed", async () => {
     const stage = newStage();
     const engine = await stage.open({ tools, slices });
