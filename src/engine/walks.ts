@@ -68,8 +68,9 @@ export class Walks {
   }
 
   #leaveLine(index: number): void {
-    this.#turns.get(index)?.leave();
-    this.#turns.delete(index);
+    const turn = this.#turns.get(index);
+    this.#turns.delete(index); // Whoever is called now may find this step overtaken again: it joins anew.
+    turn?.leave();
   }
 
   async #walk(index: number): Promise<void> {

@@ -89,6 +89,18 @@ describe.each(places)("many that want the same, on $name", ({ newStage }) => {
     expect((await engine.state({ principal: bot, project })).slice(counts).get("n")).toBe(3);
   });
 
+  it("go on when one that had its turn is overtaken again, by someone who never stood in line", async () => {
+    const stage = newStage();
+    let overtake: () => Promise<unknown> = aTurn;
+    // Three read before anybody has written; then it is the second's turn, and somebody comes in between.
+    const add = adder(() => (add.calls.length === 4 ? overtake() : aTurn()));
+    const engine = await stage.open({ tools: [add.tool], slices, dice: () => 0 });
+    overtake = () => engine.call("add", {}, { principal: bot, project });
+    const steps = ["a", "b", "c"].map((step_id) => ({ step_id, name: "add" }));
+    await allDone(stage, [await engine.submit({ steps }, { principal: bot, project })]);
+    expect((await engine.state({ principal: bot, project })).slice(counts).get("n")).toBe(4);
+  });
+
   it("leave what they said to logs if they are not run again", async () => {
     const stage = newStage();
     let overtake: () => Promise<unknown> = async () => {};
