@@ -1,4 +1,14 @@
-export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";
+export type {
+  Access,
+  Capture,
+  Closing,
+  Kept,
+  Left,
+  Moment,
+  Resource,
+  ResourceChange,
+  RestoreReport,
+} from "./core/resource.ts";
 export { type FileLimits, fileLimits } from "./resources/file-limits.ts";
 export type {
   DeleteOptions,

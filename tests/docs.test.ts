@@ -107,6 +107,8 @@ function limitsPage(): string {
     globMatches: "files that a pattern may match",
     grepMatches: "lines that a text may be found in",
     treeEntries: "entries of a tree that is captured for raw access",
+    keptCaptures: "calls that can be gone back to; nothing is refused beyond them, the oldest are forgotten",
+    keptBytes: "bytes that are kept to go back to calls; nothing is refused beyond them either",
   });
   return [
     "# Limits\n",
@@ -119,7 +121,7 @@ function limitsPage(): string {
     expression,
     "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
     engine,
-    "## Of files\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Beyond them a call is refused with `LIMIT_EXCEEDED`, which names the limit.\n",
+    "## Of files\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Unless said otherwise, beyond them a call is refused with `LIMIT_EXCEEDED`, which names the limit.\n",
     files,
   ].join("\n");
 }

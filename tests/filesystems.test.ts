@@ -178,6 +178,7 @@ describe.each([
       const closed = await resource.capture("one", "handle");
       const late = await resource.open(closed);
       await resource.close(closed);
+      await resource.keep(closed);
       expect(await refusal(late.write("a", ""))).toBe("NOT_POSSIBLE");
       const undone = await resource.capture("two", "handle");
       const later = await resource.open(undone);
@@ -208,9 +209,10 @@ describe.each([
       await files.write("new/deep/file", "");
       await files.delete("kept", { recursive: true });
       await files.write("kept", "was a directory");
-      expect(await resource.restore(capture)).toMatchObject({ outcome: "restored" });
+      const told = await resource.restore(capture);
+      expect(told).toMatchObject({ outcome: "restored" });
       expect(await resource.digest()).toBe(before);
-      expect(await resource.restore(capture)).toMatchObject({ outcome: "nothing", changed: 0 });
+      expect(await resource.restore(capture)).toEqual(told);
       expect(await resource.digest()).toBe(before);
     });
 
@@ -229,15 +231,15 @@ describe.each([
           { path: "b", change: "added" },
         ],
       });
+      await resource.keep(capture);
       const after = await resource.digest();
-      const later = await resource.capture("later", "handle");
-      await (await resource.open(later)).delete("a");
-      await resource.close(later);
-      expect(await resource.diff(capture, later)).toEqual([
+      const later = await worked(resource, (files) => files.delete("a"));
+      const beforeIt = { capture, side: "before" } as const;
+      expect(await resource.diff(beforeIt, { capture: later, side: "before" })).toEqual([
         { path: "a", change: "changed" },
         { path: "b", change: "added" },
       ]);
-      expect(await resource.diff(capture, "now")).toEqual([
+      expect(await resource.diff(beforeIt, "now")).toEqual([
         { path: "a", change: "removed" },
         { path: "b", change: "added" },
       ]);
@@ -263,7 +265,7 @@ describe.each([
       await resource.release(capture);
       await resource.release(capture);
       expect(await refusal(resource.restore(capture))).toBe("CAPTURE_NOT_FOUND");
-      expect(await refusal(resource.diff(capture, "now"))).toBe("CAPTURE_NOT_FOUND");
+      expect(await refusal(resource.diff({ capture, side: "before" }, "now"))).toBe("CAPTURE_NOT_FOUND");
     });
   });
 });
@@ -272,5 +274,6 @@ async function worked(resource: Resource<Filesystem>, work: (files: Filesystem) 
   const capture = await resource.capture("work", "handle");
   await work(await resource.open(capture));
   await resource.close(capture);
+  await resource.keep(capture);
   return capture;
 }

@@ -195,6 +195,8 @@ describe("two at work on one tree", () => {
     expect(await refusal(theirs.capture("theirs", "handle"))).toBe("RESOURCE_BUSY");
     expect(await refusal(ours.capture("again", "raw"))).toBe("RESOURCE_BUSY");
     await ours.close(capture);
+    expect(await refusal(theirs.capture("theirs", "handle"))).toBe("RESOURCE_BUSY");
+    await ours.keep(capture);
     const next = await theirs.capture("theirs", "handle");
     await (await theirs.open(next)).write("a.txt", "theirs");
     await theirs.dispose();
@@ -213,7 +215,9 @@ describe("two at work on one tree", () => {
       await dead.dispose();
       writeFileSync(made.path("a.txt"), `a person's, after ${access}`);
       const next = over(made);
-      await next.close(await next.capture("next", access));
+      const own = await next.capture("next", access);
+      await next.close(own);
+      await next.keep(own);
       expect(await next.restore(capture)).toMatchObject({ changed: 0 });
       expect(readFileSync(made.path("a.txt"), "utf8")).toBe(`a person's, after ${access}`);
       await next.dispose();
@@ -335,6 +339,7 @@ describe("what was seen before", () => {
       const capture = await resource.capture(text, "raw");
       digests.add(capture.digest);
       await resource.close(capture);
+      await resource.keep(capture);
     }
     expect(digests.size).toBe(3);
   });

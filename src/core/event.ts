@@ -8,7 +8,7 @@ import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Capture, Closing, RestoreReport } from "./resource.ts";
 import type { SignalRow } from "./rows.ts";
-import type { Forked, StateChange } from "./state-change.ts";
+import type { Forked, GoneBack, StateChange } from "./state-change.ts";
 import type { Cost } from "./tool.ts";
 
 /** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */
@@ -65,14 +65,8 @@ export type RunEvent =
   /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
   | { readonly type: "run.poisoned"; readonly notices: readonly Notice[] }
   | { readonly type: "notice.delivered"; readonly notice_id: string }
-  /** State is again what it was at an earlier version; what came after it is still told where it happened. */
-  | {
-      readonly type: "state.restored";
-      readonly by: string;
-      readonly reason: string;
-      readonly to: number;
-      readonly state: StateChange;
-    };
+  /** State and files are again what they were before; what came after it is still told where it happened. */
+  | ({ readonly type: "state.restored" } & GoneBack);
 
 /** A worker took the run from one that never let it go. Together they are the evidence against a run that kills its workers. */
 export interface Takeover {

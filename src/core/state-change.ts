@@ -1,5 +1,6 @@
 import type { RunId, StepId } from "./id.ts";
 import type { Patch } from "./patch.ts";
+import type { Capture, Closing } from "./resource.ts";
 import type { StatePoint } from "./rows.ts";
 
 /** A version of a project's state: what a call left of its draft, and what that was laid upon. */
@@ -11,6 +12,19 @@ export interface StateChange {
   /** Where the version before this one is told; null: nothing was there. */
   readonly upon: StatePoint | null;
   readonly patch: Patch;
+}
+
+/** That somebody went back to an earlier call. */
+export interface GoneBack {
+  readonly by: string;
+  readonly reason: string;
+  /** The version that state is again. */
+  readonly to: number;
+  /** Absent: it was so. */
+  readonly state?: StateChange;
+  /** Resources as they were before they were changed with it, and what became of them; absent: they were so. */
+  readonly captures?: readonly Capture[];
+  readonly closings?: readonly Closing[];
 }
 
 /** Where a run goes on from: its steps up to there are done, and state is as it was there. */

@@ -30,6 +30,7 @@ import type {
   SubmitOptions,
 } from "./api.ts";
 import { auditRun, auditTenant } from "./audit.ts";
+import { standingOf } from "./capture-standing.ts";
 import { StateCheckpoints } from "./checkpoints.ts";
 import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
@@ -69,6 +70,7 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   const ports = portsOf(options);
   const works = options.work ?? true;
   if (works) await ports.store.lockWorker();
+  if (works) await ports.resources.settle();
   const engine = new WritEngine(ports, works, options.strictPlans ?? false);
   await engine.start();
   return engine;
@@ -92,7 +94,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     tenants: new Tenants(options.tenants ?? {}, options),
     slices: options.slices ?? [],
     projects: new Projects(store),
-    resources: new Resources(options.resources ?? {}),
+    resources: new Resources(options.resources ?? {}, (capture) => standingOf(store, capture)),
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
     durability: options.durability ?? "power",

@@ -3,6 +3,7 @@ import type { Ending, Grant } from "../core/command.ts";
 import { type Fault, faults } from "../core/fault.ts";
 import type { Proposal } from "../core/proposal.ts";
 import { findStep, type Step } from "../core/run.ts";
+import { tagOf } from "./capture-tag.ts";
 import type { Execution } from "./execute.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
@@ -29,7 +30,8 @@ export async function withCaptures(
 ): Promise<Proposal> {
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const tag = `pre:${mailbox.run.id}/${step.spec.step_id}/${step.attempts + 1}`;
+  const { tenant, id: run_id } = mailbox.run;
+  const tag = tagOf({ for: "call", tenant, run_id, step_id: step.spec.step_id, attempt: step.attempts + 1 });
   for (let tries = faults.RESOURCE_BUSY.tries; ; tries -= 1) {
     try {
       loan.borrowed = await ports.resources.borrow(tool, tag);

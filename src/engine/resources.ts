@@ -1,17 +1,32 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import { isObject } from "../core/json.ts";
-import type { Capture, Closing, Resource, RestoreReport } from "../core/resource.ts";
+import type { Access, Capture, Closing, Resource, RestoreReport } from "../core/resource.ts";
 import type { Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
+import type { Standing } from "./capture-tag.ts";
 import { faultOf } from "./thrown.ts";
 
 /** The resources of an engine, by the name that tools have for them. Calls that share one take turns. */
 export class Resources {
   readonly #known: ReadonlyMap<string, Resource>;
+  readonly #standing: (capture: Capture) => Promise<Standing>;
   readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(known: Readonly<Record<string, Resource>>) {
+  constructor(known: Readonly<Record<string, Resource>>, standing: (capture: Capture) => Promise<Standing>) {
     this.#known = new Map(Object.entries(known));
+    this.#standing = standing;
+  }
+
+  get all(): readonly Resource[] {
+    return [...this.#known.values()];
+  }
+
+  /** Whatever a process died at is settled before anything else happens. What cannot be is told to whoever wants to work there. */
+  async settle(): Promise<void> {
+    for (const resource of this.#known.values()) {
+      const done = await this.#turn(resource.name);
+      await this.#settleLeft(resource).catch(() => {});
+      done();
+    }
   }
 
   /** Why a tool cannot be called here, if the run is bound to these hosts; null: it can. */
@@ -42,7 +57,7 @@ export class Resources {
       for (const name of names) {
         const resource = this.#known.get(name) as Resource;
         borrowed.onReturn(await this.#turn(resource.name));
-        borrowed.add(name, resource, await captured(resource, tag, resources[name] ?? "raw"));
+        borrowed.add(name, resource, await this.#captured(resource, tag, resources[name] ?? "raw"));
       }
       await borrowed.open();
       return borrowed;
@@ -64,11 +79,38 @@ export class Resources {
       const done = await this.#turn(resource.name);
       try {
         reports.unshift(await restored(resource, capture));
+        await resource.release(capture);
       } finally {
         done();
       }
     }
     return reports;
+  }
+
+  async #captured(resource: Resource, tag: string, access: Access): Promise<Capture> {
+    try {
+      return await resource.capture(tag, access);
+    } catch (error) {
+      if (faultOf(error).code !== "RESOURCE_BUSY" || !(await this.#settleLeft(resource))) throw error;
+      return resource.capture(tag, access);
+    }
+  }
+
+  /** A resource that somebody died at is put back first, unless the record says that the call ended well. */
+  async #settleLeft(resource: Resource): Promise<boolean> {
+    const left = await resource.left();
+    if (left === null) return false;
+    const { capture, isClosed } = left;
+    const standing = await this.#standing(capture);
+    if (standing === "stands") {
+      await resource.keep(capture);
+      return true;
+    }
+    if (standing === "unknown" && isClosed) throw new FaultError(undecided(resource, capture));
+    await restored(resource, capture);
+    // Whoever takes its run up asks once more, and puts on record what was found.
+    if (standing !== "owed") await resource.release(capture);
+    return true;
   }
 
   async #turn(name: string): Promise<() => void> {
@@ -91,7 +133,7 @@ export class Borrowed {
   readonly #parts: { readonly name: string; readonly resource: Resource; readonly capture: Capture }[] = [];
   readonly #handles = new Map<string, unknown>();
   readonly #returns: (() => void)[] = [];
-  #stands: "open" | "closed" | "settled" = "open";
+  #stands: "open" | "closed" | "kept" | "restored" = "open";
 
   add(name: string, resource: Resource, capture: Capture): void {
     this.#parts.push({ name, resource, capture });
@@ -125,49 +167,41 @@ export class Borrowed {
   async restore(): Promise<readonly RestoreReport[]> {
     const reports: RestoreReport[] = [];
     for (const { resource, capture } of this.#parts.toReversed()) reports.unshift(await restored(resource, capture));
-    this.#stands = "settled";
+    this.#stands = "restored";
     return reports;
   }
 
   /** That the call succeeded is on record. */
   keep(): void {
-    this.#stands = "settled";
+    this.#stands = "kept";
   }
 
   /**
    * Others may have their turn. What was never closed is put back; what was closed, and is on no record as done, is left as it is
-   * for whoever takes the run up: it finds the captures in the journal.
+   * for whoever comes next: the record will say whether it stands.
    */
   async giveBack(): Promise<void> {
     try {
       if (this.#stands === "open") await this.restore();
-      if (this.#stands === "settled") for (const { resource, capture } of this.#parts) await resource.release(capture);
     } catch {
-      // What cannot be put back now is put back by whoever comes next; what is not released harms nobody.
+      // What cannot be put back now is put back by whoever comes next.
+    }
+    for (const { resource, capture } of this.#parts) {
+      // What is neither kept nor released harms nobody: the record knows.
+      await this.#part(resource, capture).catch(() => {});
     }
     for (const back of this.#returns.splice(0)) back();
   }
-}
 
-/** A resource that somebody died at is put back first, whether or not the record says who. */
-async function captured(resource: Resource, tag: string, access: Capture["access"]): Promise<Capture> {
-  try {
-    return await resource.capture(tag, access);
-  } catch (error) {
-    const left = leftBehind(resource, error);
-    if (left === null) throw error;
-    await restored(resource, left);
-    await resource.release(left);
-    return resource.capture(tag, access);
+  #part(resource: Resource, capture: Capture): Promise<void> {
+    if (this.#stands === "kept") return resource.keep(capture);
+    return this.#stands === "restored" ? resource.release(capture) : resource.leave(capture);
   }
 }
 
-/** The capture of a call whose worker is gone, if that is what is in the way. */
-function leftBehind({ name, host }: Resource, error: unknown): Capture | null {
-  const { code, detail } = faultOf(error);
-  const id = code === "RESOURCE_BUSY" && isObject(detail) ? detail.capture : undefined;
-  if (typeof id !== "string") return null;
-  return { resource: name, host, id, tag: "", access: "raw", digest: null, excluded: [] };
+function undecided({ name }: Resource, { tag }: Capture): Fault {
+  const message = `${name} was left by ${tag}, of which this store knows nothing; open an engine on the store that does`;
+  return fault("RESOURCE_BUSY", message);
 }
 
 /** What is no longer kept was ended or put back before. */

@@ -11,6 +11,9 @@ export const fileLimits = {
   globMatches: 10_000,
   grepMatches: 1_000,
   treeEntries: 1_000_000,
+  /** Calls that can be gone back to, and what is kept for them. Beyond these nothing is refused: the oldest are forgotten. */
+  keptCaptures: 100,
+  keptBytes: 268_435_456,
 };
 
 export type FileLimits = Readonly<typeof fileLimits>;

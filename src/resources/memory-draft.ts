@@ -9,7 +9,8 @@ export class MemoryDraft implements Ground {
   readonly root = null;
   /** How many versions had been published when it was begun. */
   readonly since: number;
-  readonly written = new Set<string>();
+  /** Paths; `all` when it has become another tree altogether. */
+  written: Set<string> | "all" = new Set<string>();
   readonly seen = new Set<string>();
   /** Directories whose names were asked for. */
   readonly listed = new Set<string>();
@@ -76,8 +77,16 @@ export class MemoryDraft implements Ground {
     this.#set(path, null);
   }
 
+  /** All of it is what it was at another time. */
+  become(tree: MemoryDirectory): void {
+    this.alive();
+    this.written = "all";
+    this.tree = tree;
+  }
+
   /** What it wrote, put into a newer tree. */
   onto(tree: MemoryDirectory): MemoryDirectory {
+    if (this.written === "all") return this.tree;
     return [...this.written].reduce((merged, path) => {
       const place = path.split("/");
       return withNode(merged, place, nodeAt(this.tree, place), this.#now());
@@ -86,7 +95,7 @@ export class MemoryDraft implements Ground {
 
   #set(path: TreePath, node: Parameters<typeof withNode>[2]): void {
     this.alive();
-    this.written.add(path.join("/"));
+    if (this.written !== "all") this.written.add(path.join("/"));
     this.tree = withNode(this.tree, path, node, this.#now());
   }
 

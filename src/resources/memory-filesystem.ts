@@ -1,12 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Digest } from "../core/id.ts";
-import type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "../core/resource.ts";
+import type {
+  Access,
+  Capture,
+  Closing,
+  Kept,
+  Moment,
+  Resource,
+  ResourceChange,
+  RestoreReport,
+} from "../core/resource.ts";
 import { type FileLimits, fileLimits } from "./file-limits.ts";
 import type { Filesystem } from "./filesystem.ts";
 import { filesystemOver, type HouseRules } from "./filesystem-over.ts";
 import { MemoryDraft } from "./memory-draft.ts";
-import { digestOf, emptyDirectory, type MemoryDirectory, memoryChanges, withNode } from "./memory-tree.ts";
+import { digestOf, emptyDirectory, type MemoryDirectory, memoryChanges, nodeAt, withNode } from "./memory-tree.ts";
 import { protectedNames, treePath } from "./tree-path.ts";
 
 export interface MemoryFilesystemOptions {
@@ -32,12 +41,14 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   readonly #life = randomUUID();
   readonly #rules: HouseRules;
   readonly #now: () => number;
-  readonly #kept = new Map<string, { readonly tree: MemoryDirectory; readonly draft: MemoryDraft }>();
+  readonly #calls = new Map<string, Call>();
   readonly #published = new Published();
   #tree = emptyDirectory;
   #count = 0;
   /** Calls that have neither ended nor been undone. */
   #working = 0;
+  /** None that could be gone back to made room for another. */
+  #isComplete = true;
 
   constructor({
     name = "files:memory",
@@ -60,8 +71,10 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     this.#working += 1;
     const id = `${this.#life}-${this.#count}`;
     const tree = this.#tree;
-    this.#kept.set(id, { tree, draft: new MemoryDraft(tree, this.#published.count, this.#now) });
-    return { resource: this.name, host: null, id, tag, access, digest: null, excluded: [] };
+    const capture: Capture = { resource: this.name, host: null, id, tag, access, digest: null, excluded: [] };
+    const draft = new MemoryDraft(tree, this.#published.count, this.#now);
+    this.#calls.set(id, { capture, draft, before: tree, after: tree, isKept: false });
+    return capture;
   }
 
   async open(capture: Capture): Promise<Filesystem> {
@@ -69,45 +82,82 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async close(capture: Capture): Promise<Closing> {
-    const { tree, draft } = this.#find(capture);
+    const call = this.#find(capture);
+    const { draft } = call;
     draft.alive();
     if (this.#published.clash(draft)) {
       this.#end(draft, "dropped");
       throw new FaultError(fault("RESOURCE_BUSY", "another call changed what this one read or wrote; try it again"));
     }
+    const { written } = draft;
+    call.before = this.#tree;
     this.#tree = this.#published.count === draft.since ? draft.tree : draft.onto(this.#tree);
-    if (draft.written.size > 0) this.#published.add(draft.written);
+    call.after = this.#tree;
+    if (written === "all" || written.size > 0) this.#published.add(written);
     this.#end(draft, "published");
-    const changes = [...draft.written].sort().map((path) => ({ path, change: "changed" as const }));
-    const told = changes.length > changesShown ? changes.slice(0, changesShown) : memoryChanges(tree, draft.tree);
-    return { digest: null, changed: changes.length, changes: told };
+    // In the order in which they were published, whoever began first.
+    this.#calls.delete(capture.id);
+    this.#calls.set(capture.id, call);
+    return closingOf(call);
+  }
+
+  async keep(capture: Capture): Promise<void> {
+    this.#find(capture).isKept = true;
+    const { keptCaptures, keptBytes } = this.#rules.limits;
+    const kept = [...this.#calls.values()].filter(({ isKept }) => isKept);
+    let bytes = 0;
+    const last = kept.findLastIndex((call, at) => {
+      bytes += weightOf(call);
+      return kept.length - at > keptCaptures || bytes > keptBytes;
+    });
+    for (const { capture: oldest } of kept.slice(0, last + 1)) this.#calls.delete(oldest.id);
+    if (last >= 0) this.#isComplete = false;
   }
 
   async restore(capture: Capture): Promise<RestoreReport> {
-    const { tree, draft } = this.#find(capture);
-    const { state } = draft;
+    const { before, draft } = this.#find(capture);
+    const { state, written } = draft;
     if (state === "published") {
-      this.#tree = tree;
+      this.#tree = before;
       this.#published.add("all");
     }
     this.#end(draft, "dropped");
-    const outcome = state === "dropped" || draft.written.size === 0 ? "nothing" : "restored";
-    return { outcome, digest: null, changed: outcome === "nothing" ? 0 : draft.written.size };
+    const changed = written === "all" ? 1 : written.size;
+    return { outcome: changed === 0 ? "nothing" : "restored", digest: null, changed };
   }
 
   async release(capture: Capture): Promise<void> {
-    const found = this.#kept.get(capture.id);
+    const found = this.#calls.get(capture.id);
     if (found?.draft.state === "open") this.#end(found.draft, "dropped");
-    this.#kept.delete(capture.id);
+    this.#calls.delete(capture.id);
+  }
+
+  async leave(): Promise<void> {}
+
+  async kept(): Promise<Kept> {
+    const captures = [...this.#calls.values()].flatMap(({ capture, isKept }) => (isKept ? [capture] : []));
+    return { captures, isComplete: this.#isComplete };
+  }
+
+  async rewind(capture: Capture, to: Moment): Promise<void> {
+    this.#find(capture).draft.become(this.#treeAt(to));
+  }
+
+  /** Whatever a process had in memory is gone with it. */
+  async left(): Promise<null> {
+    return null;
   }
 
   async digest(): Promise<Digest> {
     return digestOf(this.#tree);
   }
 
-  async diff(from: Capture, to: Capture | "now"): Promise<readonly ResourceChange[]> {
-    const until = to === "now" ? this.#tree : this.#find(to).tree;
-    return memoryChanges(this.#find(from).tree, until);
+  async diff(from: Moment, to: Moment | "now"): Promise<readonly ResourceChange[]> {
+    return memoryChanges(this.#treeAt(from), to === "now" ? this.#tree : this.#treeAt(to));
+  }
+
+  #treeAt({ capture, side }: Moment): MemoryDirectory {
+    return this.#find(capture)[side];
   }
 
   /** What was published is only of interest to calls that are still at work. */
@@ -117,14 +167,45 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     if (this.#working === 0) this.#published.forget();
   }
 
-  #find(capture: Capture): { readonly tree: MemoryDirectory; readonly draft: MemoryDraft } {
-    const found = this.#kept.get(capture.id);
+  #find(capture: Capture): Call {
+    const found = this.#calls.get(capture.id);
     if (found === undefined)
       throw new FaultError(
         fault("CAPTURE_NOT_FOUND", `${capture.id} of ${this.name} is gone: it was released, or its process has ended`),
       );
     return found;
   }
+}
+
+interface Call {
+  readonly capture: Capture;
+  readonly draft: MemoryDraft;
+  /** What it was published upon, and what came of that. */
+  before: MemoryDirectory;
+  after: MemoryDirectory;
+  isKept: boolean;
+}
+
+/** What is only there to go back over it. */
+function weightOf({ draft: { written }, before }: Call): number {
+  if (written === "all") return 0;
+  const sizes = [...written].map((path) => {
+    const node = nodeAt(before, path.split("/"));
+    return node?.kind === "file" ? node.bytes.length : 0;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** Of many changes it is not told what each was. */
+function closingOf({ draft, before, after }: Call): Closing {
+  const { written } = draft;
+  if (written !== "all" && written.size > changesShown) {
+    const changes = [...written].sort().map((path) => ({ path, change: "changed" as const }));
+    return { digest: null, changed: changes.length, changes: changes.slice(0, changesShown) };
+  }
+  const changes = memoryChanges(before, after);
+  const changed = written === "all" ? changes.length : written.size;
+  return { digest: null, changed, changes: changes.slice(0, changesShown) };
 }
 
 /** What has been published, for calls that began before. */
@@ -151,6 +232,7 @@ class Published {
     return this.#versions.slice(since - this.#forgotten).some((version) => {
       if (version === "all") return true;
       const { paths, parents } = version;
+      if (written === "all") return true;
       return [...seen, ...written].some((path) => paths.has(path)) || [...listed].some((path) => parents.has(path));
     });
   }

@@ -1,82 +1,41 @@
+import { assert } from "../../core/assert.ts";
 import type { Digest } from "../../core/id.ts";
-import type { JsonObject } from "../../core/json.ts";
-import type { Access } from "../../core/resource.ts";
-import type { TreePath } from "../tree-path.ts";
-import { type Disk, syncDirectory } from "./disk.ts";
-import { type FileRecord, RecordFile } from "./record-file.ts";
-import type { Standing } from "./tree-node.ts";
+import type { CaptureFile } from "./capture-file.ts";
+import type { LoggedRecord, LogRecord } from "./log-record.ts";
 
-/** How something was before the call first touched it. */
-export type Was =
-  | { readonly kind: "absent" }
-  | ({ readonly kind: "directory" } & Standing)
-  | ({ readonly kind: "link"; readonly target: string } & Standing)
-  /** Its bytes are with the record, or it was moved aside whole and is there as it was. */
-  | ({ readonly kind: "file"; readonly size: number; readonly ino: number; readonly digest: Digest | null } & Standing);
+/**
+ * begun: nothing can have been changed yet. open: the tool may be at work, or has died at it. closed: it has ended well, and whether
+ * that is on record is for the record to say. kept: it is.
+ */
+export type LogState = "begun" | "open" | "closed" | "kept" | "restoring" | "restored";
 
-/** How something was when the call had ended: enough to see that somebody else changed it since. */
-export interface After {
-  readonly path: TreePath;
-  readonly mark: string;
-}
-
-export type LogRecord =
-  | {
-      readonly type: "begun";
-      readonly v: 1;
-      readonly tag: string;
-      readonly access: Access;
-      readonly tree: Digest | null;
-    }
-  /** The tool may be at work past the handle. */
-  | { readonly type: "opened" }
-  | { readonly type: "was"; readonly path: TreePath; readonly was: Was }
-  /** A file that the call deleted, under another name outside the tree. */
-  | { readonly type: "aside"; readonly path: TreePath; readonly name: string }
-  /** It was to be made, and somebody else made it. */
-  | { readonly type: "unmade"; readonly path: TreePath }
-  | { readonly type: "closed"; readonly tree: Digest | null; readonly after: readonly After[] }
-  | { readonly type: "restoring" }
-  | { readonly type: "restored" };
-
-export interface LoggedRecord {
-  readonly record: LogRecord;
-  readonly at: Pick<FileRecord, "at" | "bytes">;
-}
-
-/** begun: nothing can have been changed yet. open: the tool may be at work, or has died at it. */
-export type LogState = "begun" | "open" | "closed" | "restoring" | "restored";
+const states: Readonly<Partial<Record<LogRecord["type"], LogState>>> = {
+  opened: "open",
+  was: "open",
+  closed: "closed",
+  kept: "kept",
+  restoring: "restoring",
+  restored: "restored",
+};
 
 /** What one call must know to be undone, written before it changes anything. */
 export class CaptureLog {
   readonly id: string;
-  readonly #file: RecordFile;
-  readonly #records: LoggedRecord[];
+  readonly begun: Extract<LogRecord, { type: "begun" }>;
+  readonly #file: CaptureFile;
+  readonly #records: LoggedRecord[] = [];
+  #state: LogState = "begun";
+  #bytes = 0;
+  #besides = 0;
+  /** Something may have been given a second name for it. */
+  hasAside = false;
 
-  private constructor(id: string, file: RecordFile, records: readonly LoggedRecord[]) {
+  constructor(id: string, file: CaptureFile, begun: LoggedRecord) {
+    assert(begun.record.type === "begun", "a log begins with what it is of");
     this.id = id;
+    this.begun = begun.record;
     this.#file = file;
-    this.#records = [...records];
-  }
-
-  static begin(
-    disk: Disk,
-    folder: string,
-    id: string,
-    begun: Omit<LogRecord & { type: "begun" }, "type" | "v">,
-  ): CaptureLog {
-    const log = new CaptureLog(id, RecordFile.create(disk, `${folder}/${id}`), []);
-    log.append({ type: "begun", v: 1, ...begun });
-    // Its name is enough: what it says is on disk with the next record, before anything is changed.
-    syncDirectory(disk, folder);
-    return log;
-  }
-
-  static open(disk: Disk, folder: string, id: string): CaptureLog {
-    const { file, records } = RecordFile.open(disk, `${folder}/${id}`);
-    // What stands in the file was written by `append`.
-    const read = records.map(({ head, at, bytes }) => ({ record: head as unknown as LogRecord, at: { at, bytes } }));
-    return new CaptureLog(id, file, read);
+    this.took(begun);
   }
 
   get records(): readonly LoggedRecord[] {
@@ -84,30 +43,61 @@ export class CaptureLog {
   }
 
   get state(): LogState {
-    const types = this.#records.map(({ record }) => record.type);
-    const last = types.findLast((type) => type === "closed" || type === "restoring" || type === "restored");
-    return last ?? (types.includes("opened") || types.includes("was") ? "open" : "begun");
+    return this.#state;
+  }
+
+  /** What it takes in the file. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What is kept for it, there and elsewhere. */
+  get weight(): number {
+    return this.#bytes + this.#besides;
+  }
+
+  /** The tree that a raw call began with; null for one that only used its handle. */
+  get before(): Digest | null {
+    return this.begun.tree;
+  }
+
+  /** How the call left everything; null: it has not ended well. */
+  get closed(): Extract<LogRecord, { type: "closed" }> | null {
+    const closed = this.#records.findLast(({ record }) => record.type === "closed")?.record;
+    return closed?.type === "closed" ? closed : null;
+  }
+
+  /** How much there was to put back; null: it is not put back. */
+  get restored(): number | null {
+    const last = this.#records.at(-1)?.record;
+    return last?.type === "restored" ? last.changed : null;
   }
 
   append(record: LogRecord, bytes?: Uint8Array): void {
-    const at = this.#file.append(record as unknown as JsonObject, bytes);
-    this.#records.push({ record, at });
+    this.took(this.#file.append(this.id, record, bytes));
   }
 
   appendFrom(record: LogRecord, length: number, chunks: Iterable<Uint8Array>): void {
-    this.#records.push({ record, at: this.#file.appendFrom(record as unknown as JsonObject, length, chunks) });
+    this.took(this.#file.appendFrom(this.id, record, length, chunks));
   }
 
-  *bytes({ at }: LoggedRecord): Generator<Uint8Array> {
-    const step = 8_388_608;
-    for (let from = 0; from < at.bytes; from += step) yield this.#file.read(at, from, step);
+  /** One more that is in the file. */
+  took(logged: LoggedRecord): void {
+    const { record, at } = logged;
+    this.#records.push(logged);
+    this.#state = states[record.type] ?? this.#state;
+    this.#bytes += at.at - at.from + at.bytes;
+    if (record.type === "begun" || record.type === "closed") this.#besides += record.added;
+    if (record.type === "was" && record.was.kind === "file" && record.was.digest === null)
+      this.#besides += record.was.size;
+    if (record.type === "aside") this.hasAside = true;
+  }
+
+  content({ digest, size }: { readonly digest: Digest; readonly size: number }): Iterable<Uint8Array> {
+    return this.#file.content(digest, size);
   }
 
   sync(): void {
     this.#file.sync();
-  }
-
-  close(): void {
-    this.#file.close();
   }
 }

@@ -59,6 +59,11 @@ export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
+/** There is no room. */
+export function isFull(error: unknown): boolean {
+  return codes[errorCode(error)] === "RESOURCE_FULL";
+}
+
 /** Makes a file's name as durable as its content. */
 export function syncDirectory(disk: Disk, path: string): void {
   const directory = disk.openSync(path, "r");

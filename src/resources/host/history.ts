@@ -2,37 +2,39 @@ import { constants, type Stats } from "node:fs";
 import type { Digest } from "../../core/id.ts";
 import type { ResourceChange } from "../../core/resource.ts";
 import type { TreePath } from "../tree-path.ts";
-import type { CaptureLog, LoggedRecord, Was } from "./capture-log.ts";
+import type { CaptureLog } from "./capture-log.ts";
 import type { HostParts } from "./host-parts.ts";
+import type { Was } from "./log-record.ts";
 import { nameFrom } from "./name-bytes.ts";
-import { beforeOf } from "./restore-chain.ts";
 import type { DirectoryNode, TreeNode } from "./tree-node.ts";
 import { differences } from "./tree-restorer.ts";
+import { nameAside } from "./undo.ts";
 
-/** What the calls from one capture to another changed, whichever way they went about it; `until` null: to now. */
+/** What the calls from one to another changed, whichever way they went about it; `until` null: to now. */
 export async function changesBetween(
   parts: HostParts,
-  from: string,
+  from: string | null,
   until: string | null,
 ): Promise<readonly ResourceChange[]> {
-  parts.shelf.open(from).close();
-  if (until !== null) parts.shelf.open(until).close();
-  const logs = parts.shelf.from(from).map((id) => parts.shelf.open(id));
-  try {
-    const between = logs.filter(({ id }) => until === null || id < until);
-    const after = until === null ? [] : logs.filter(({ id }) => id >= until);
-    const history = new History(parts);
-    const touched: TreePath[] = [];
-    for (const log of between) touched.push(...(await history.touchedBy(log)));
-    const paths = new Map(touched.map((path) => [path.join("/"), path]));
-    const changes = [...paths.values()].flatMap((path) => {
-      const [before, now] = [history.stateAt(logs, path), history.stateAt(after, path)];
-      return before === now ? [] : [{ path: path.join("/"), change: changeOf(before, now) }];
-    });
-    return changes.sort((left, right) => (left.path < right.path ? -1 : 1));
-  } finally {
-    for (const log of logs) log.close();
-  }
+  if (from === null || (until !== null && until < from))
+    return (await changesBetween(parts, until ?? "", from)).map(backwards);
+  const logs = parts.shelf.from(from);
+  const between = logs.filter(({ id }) => until === null || id < until);
+  const after = until === null ? [] : logs.filter(({ id }) => id >= until);
+  const history = new History(parts);
+  const touched: TreePath[] = [];
+  for (const log of between) touched.push(...(await history.touchedBy(log)));
+  const paths = new Map(touched.map((path) => [path.join("/"), path]));
+  const changes = [...paths.values()].flatMap((path) => {
+    const [before, now] = [history.stateAt(logs, path), history.stateAt(after, path)];
+    return before === now ? [] : [{ path: path.join("/"), change: changeOf(before, now) }];
+  });
+  return changes.sort((left, right) => (left.path < right.path ? -1 : 1));
+}
+
+function backwards({ path, change }: ResourceChange): ResourceChange {
+  if (change === "changed") return { path, change };
+  return { path, change: change === "added" ? "removed" : "added" };
 }
 
 function changeOf(before: string, now: string): ResourceChange["change"] {
@@ -53,10 +55,9 @@ class History {
 
   /** Where a call may have changed something. */
   async touchedBy(log: CaptureLog): Promise<readonly TreePath[]> {
-    const tree = beforeOf(log);
+    const tree = log.before;
     if (tree === null) return log.records.flatMap(({ record }) => (record.type === "was" ? [record.path] : []));
-    const closed = log.records.findLast(({ record }) => record.type === "closed")?.record;
-    const left = closed?.type === "closed" ? closed.tree : null;
+    const left = log.closed?.tree ?? null;
     const until = left === null ? (await this.#parts.walker.look("see", null)).root : this.#tree(left);
     return differences(this.#tree(tree), until).flatMap(({ path, from, to }) => [
       ...below(path, from),
@@ -68,10 +69,10 @@ class History {
   stateAt(logs: readonly CaptureLog[], path: TreePath): string {
     const place = path.join("/");
     for (const log of logs) {
-      const tree = beforeOf(log);
+      const tree = log.before;
       if (tree !== null) return ofNode(nodeAt(this.#tree(tree), path));
       const found = log.records.find(({ record }) => record.type === "was" && record.path.join("/") === place);
-      if (found?.record.type === "was") return ofWas(this.#parts, log, found.record.was, found);
+      if (found?.record.type === "was") return ofWas(this.#parts, log, found.record.was, path);
     }
     const stats = this.#parts.anchor.stats(path);
     return stats === null ? absent : ofStats(this.#parts, path, stats);
@@ -102,15 +103,14 @@ function ofNode(node: TreeNode | null): string {
   return node.kind === "directory" ? `directory ${node.mode}` : node.what;
 }
 
-function ofWas({ shelf, objects, disk }: HostParts, log: CaptureLog, was: Was, { record }: LoggedRecord): string {
+function ofWas({ shelf, objects, disk }: HostParts, log: CaptureLog, was: Was, path: TreePath): string {
   if (was.kind === "absent") return absent;
   if (was.kind === "link") return `link ${was.target}`;
   if (was.kind === "directory") return `directory ${was.mode}`;
   if (was.digest !== null) return `file ${was.mode} ${was.digest}`;
-  const place = record.type === "was" ? record.path.join("/") : "";
-  const moved = log.records.find((logged) => logged.record.type === "aside" && logged.record.path.join("/") === place);
-  if (moved?.record.type !== "aside") return "file";
-  const file = disk.openSync(`${shelf.aside}/${moved.record.name}`, constants.O_RDONLY);
+  const name = nameAside(log, path);
+  if (name === null) return "file";
+  const file = disk.openSync(`${shelf.aside}/${name}`, constants.O_RDONLY);
   try {
     return `file ${was.mode} ${objects.hashFile(file, was.size)}`;
   } finally {

@@ -1,31 +1,30 @@
-import { constants } from "node:fs";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Digest } from "../../core/id.ts";
-import type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "../../core/resource.ts";
+import type {
+  Access,
+  Capture,
+  Closing,
+  Kept,
+  Left,
+  Moment,
+  Resource,
+  ResourceChange,
+  RestoreReport,
+} from "../../core/resource.ts";
 import type { Filesystem } from "../filesystem.ts";
 import { filesystemOver } from "../filesystem-over.ts";
-import { shown } from "../tree-path.ts";
+import { shown, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
-import { diskFault, syncDirectory } from "./disk.ts";
+import { closeHandle, closeRaw, type Working } from "./closing.ts";
+import { diskFault } from "./disk.ts";
 import { changesBetween } from "./history.ts";
 import { HostGround } from "./host-ground.ts";
 import { hostIdentity } from "./host-identity.ts";
 import { type HostFilesystemOptions, type HostParts, openParts } from "./host-parts.ts";
-import { lingering, type ProcessMoment, processMoment } from "./lingering.ts";
-import { beforeOf, restoreChain, type Trees } from "./restore-chain.ts";
-import type { DirectoryNode } from "./tree-node.ts";
-import { changesOf, type Difference, differences } from "./tree-restorer.ts";
-import { type Look, restless } from "./tree-walker.ts";
-
-const changesShown = 100;
-
-/** What this process knows of a call that is at work. */
-interface Working {
-  readonly log: CaptureLog;
-  readonly ground: HostGround;
-  readonly before: DirectoryNode | null;
-  readonly since: ProcessMoment;
-}
+import { processMoment } from "./lingering.ts";
+import { restoreChain, rewindOver, type Trees } from "./restore-chain.ts";
+import { Sweeper } from "./sweeper.ts";
+import { isBusy, taken } from "./tree-lock.ts";
 
 /**
  * A real working tree. A call that only uses its handle has each file captured before it first changes it; a call with raw access
@@ -37,28 +36,25 @@ export class HostFilesystem implements Resource<Filesystem> {
   readonly #parts: HostParts;
   readonly #working = new Map<string, Working>();
   readonly #trees: Trees = { seen: null, of: new Map() };
+  readonly #sweeper: Sweeper;
+  /** What is on disk has been read. */
+  #begun = false;
   #disposed = false;
 
   constructor(options: HostFilesystemOptions) {
     this.#parts = openParts(options);
+    this.#sweeper = new Sweeper(this.#parts, this.#trees);
     this.name = `files:${this.#parts.root}`;
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
-    const { lock, walker, objects, shelf, root } = this.#parts;
+    const { lock, root } = this.#parts;
     await lock.take();
     try {
+      this.#catchUp();
       this.#mustBeSettled();
-      const since = access === "raw" ? processMoment() : 0;
-      const look = access === "raw" ? await walker.look("keep", this.#trees.seen) : null;
-      objects.sync();
-      const log = shelf.begin(tag, access, look?.digest ?? null);
-      if (look !== null) {
-        this.#trees.seen = look.root;
-        this.#trees.of.set(log.id, look.root);
-      }
-      this.#working.set(log.id, { log, ground: this.#ground(log, access), before: look?.root ?? null, since });
-      return this.#asCapture({ id: log.id, tag, access }, look);
+      const { log, excluded } = access === "raw" ? await this.#beginRaw(tag) : this.#beginHandle(tag);
+      return this.#asCapture(log, excluded);
     } catch (error) {
       await lock.free();
       throw diskFault(error, root);
@@ -72,37 +68,84 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async close(capture: Capture): Promise<Closing> {
-    const working = this.#find(capture);
-    working.ground.end();
+    const { log, ground, before, since } = this.#find(capture);
+    ground.end();
     try {
-      const closing =
-        working.before === null ? this.#closeHandle(working) : await this.#closeRaw(working, working.before);
-      await this.#end(capture);
-      return closing;
+      return before === null
+        ? closeHandle(log, ground)
+        : await closeRaw(this.#parts, this.#trees, { log, before, since });
     } catch (error) {
       throw diskFault(error, this.#parts.root);
     }
   }
 
+  async keep(capture: Capture): Promise<void> {
+    await this.#held(() => {
+      const { shelf } = this.#parts;
+      if (shelf.keep(shelf.find(capture.id))) this.#sweeper.sweepIfDue();
+    });
+    await this.#end(capture);
+  }
+
   async restore(capture: Capture): Promise<RestoreReport> {
-    const { lock, root } = this.#parts;
     const working = this.#working.get(capture.id);
     working?.ground.end();
-    if (working === undefined) await lock.take();
-    try {
-      const { changed, digest } = await this.#restoreFrom(capture);
-      await this.#end(capture);
-      return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
-    } catch (error) {
-      // Whoever began it may try again; nobody else comes between.
-      if (working === undefined) await lock.free();
-      throw diskFault(error, root);
-    }
+    if (working === undefined && this.#parts.lock.isHeld) throw taken(this.#parts.root);
+    const { changed, digest } = await this.#held(() => this.#restoreFrom(capture));
+    // If it failed, whoever began it may try again; nobody else comes between.
+    await this.#end(capture);
+    return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
   }
 
   async release(capture: Capture): Promise<void> {
     this.#trees.of.delete(capture.id);
-    this.#parts.shelf.drop(capture);
+    try {
+      await this.#held(() => this.#parts.shelf.drop(capture.id));
+    } catch (error) {
+      // Another process is at work. What is not released makes room when there are too many.
+      if (!isBusy(error)) throw error;
+    }
+    await this.#end(capture);
+  }
+
+  async leave(capture: Capture): Promise<void> {
+    this.#working.get(capture.id)?.ground.end();
+    await this.#end(capture);
+  }
+
+  async kept(): Promise<Kept> {
+    return this.#held(() => {
+      const { kept, isComplete } = this.#parts.shelf;
+      return { captures: kept.map((log) => this.#asCapture(log)), isComplete };
+    });
+  }
+
+  async rewind(capture: Capture, to: Moment): Promise<void> {
+    const { shelf, root } = this.#parts;
+    const { log, ground, before } = this.#find(capture);
+    try {
+      const from = this.#idAt(to) ?? log.id;
+      const over = shelf.from(from).filter(({ id, state }) => id < log.id && state === "kept");
+      if (before === null) ground.note(touchedBy(over));
+      else this.#noteOpened(log);
+      await rewindOver(this.#parts, this.#trees, over.toReversed());
+    } catch (error) {
+      throw diskFault(error, root);
+    }
+  }
+
+  async left(): Promise<Left | null> {
+    if (this.#parts.lock.isHeld) return null;
+    try {
+      return await this.#held(() => {
+        const log = this.#parts.shelf.unfinished();
+        return log && { capture: this.#asCapture(log), isClosed: log.state === "closed" };
+      });
+    } catch (error) {
+      // Whoever is at work there is alive.
+      if (isBusy(error)) return null;
+      throw error;
+    }
   }
 
   async digest(): Promise<Digest> {
@@ -110,39 +153,72 @@ export class HostFilesystem implements Resource<Filesystem> {
     return digest;
   }
 
-  async diff(from: Capture, to: Capture | "now"): Promise<readonly ResourceChange[]> {
-    return changesBetween(this.#parts, from.id, to === "now" ? null : to.id);
+  async diff(from: Moment, to: Moment | "now"): Promise<readonly ResourceChange[]> {
+    return this.#held(() => changesBetween(this.#parts, this.#idAt(from), to === "now" ? null : this.#idAt(to)));
   }
 
-  /** Drops contents that no capture needs any more; answers how many files that were. The next raw capture reads the whole tree. */
+  /** Drops contents that no capture needs any more, which happens by itself when there are many; answers how many files that were. */
   async sweep(): Promise<number> {
-    const { shelf, walker, objects } = this.#parts;
-    const wanted = new Set<string>();
-    this.#trees.seen = null;
-    for (const id of shelf.ids()) {
-      const log = shelf.open(id);
-      for (const tree of treesOf(log)) {
-        wanted.add(tree);
-        collect(walker.load(tree), wanted);
-      }
-      log.close();
-    }
-    return objects.sweep(wanted);
+    return this.#held(() => this.#sweeper.sweep());
   }
 
   /** Lets go of the tree. A call that is at work is as one whose process died. */
   async dispose(): Promise<void> {
-    const { objects, anchor, lock } = this.#parts;
+    const { objects, anchor, lock, shelf } = this.#parts;
     if (this.#disposed) return;
     this.#disposed = true;
-    for (const { log, ground } of this.#working.values()) {
-      ground.end();
-      log.close();
-    }
+    for (const { ground } of this.#working.values()) ground.end();
     this.#working.clear();
     objects.close();
+    shelf.close();
     anchor.close();
     await lock.free();
+  }
+
+  /** With the right to the tree, which a call of this process may have already. */
+  async #held<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
+    const { lock, root } = this.#parts;
+    const isHeld = lock.isHeld;
+    try {
+      if (!isHeld) await lock.take();
+      if (!isHeld) this.#catchUp();
+      return await work();
+    } catch (error) {
+      throw diskFault(error, root);
+    } finally {
+      if (!isHeld) await lock.free();
+    }
+  }
+
+  /** Others may have been at work, and have thrown away what nobody but us would have needed. */
+  #catchUp(): void {
+    const { shelf, objects } = this.#parts;
+    const isNews = shelf.refresh();
+    if (!isNews && this.#begun) return;
+    objects.load();
+    this.#trees.seen = null;
+    this.#trees.of.clear();
+    if (!this.#begun) this.#sweeper.sweepIfDue();
+    this.#begun = true;
+  }
+
+  #beginHandle(tag: string): Begun {
+    const log = this.#parts.shelf.begin({ tag, access: "handle", tree: null, added: 0 });
+    this.#working.set(log.id, { log, ground: this.#ground(log, "handle"), before: null, since: 0 });
+    return { log, excluded: this.#parts.exclude };
+  }
+
+  async #beginRaw(tag: string): Promise<Begun> {
+    const { walker, objects, shelf } = this.#parts;
+    const since = processMoment();
+    const had = objects.bytes;
+    const { root, digest, excluded } = await walker.look("keep", this.#trees.seen);
+    objects.sync();
+    const log = shelf.begin({ tag, access: "raw", tree: digest, added: objects.bytes - had });
+    this.#trees.seen = root;
+    this.#trees.of.set(log.id, root);
+    this.#working.set(log.id, { log, ground: this.#ground(log, "raw"), before: root, since });
+    return { log, excluded };
   }
 
   /** From here on it may have been changed. */
@@ -156,70 +232,24 @@ export class HostFilesystem implements Resource<Filesystem> {
     }
   }
 
-  async #restoreFrom(capture: Capture): Promise<{ readonly changed: number; readonly digest: Digest | null }> {
+  async #restoreFrom({ id }: Capture): Promise<{ readonly changed: number; readonly digest: Digest | null }> {
     const { shelf } = this.#parts;
-    const working = this.#working.get(capture.id)?.log;
-    const opened: CaptureLog[] = [];
-    try {
-      const own = working ?? shelf.open(capture.id);
-      if (own !== working) opened.push(own);
-      const newer = shelf.from(capture.id).filter((id) => id !== capture.id);
-      for (const id of newer) opened.push(shelf.open(id));
-      const logs = [own, ...opened.filter((log) => log !== own)].sort((left, right) => (left.id < right.id ? 1 : -1));
-      return { changed: await restoreChain(this.#parts, this.#trees, logs), digest: beforeOf(own) };
-    } finally {
-      for (const log of opened) log.close();
-    }
+    const own = shelf.find(id);
+    // Others may have come since; there is nothing to take from under them.
+    if (own.state === "restored" || own.state === "begun") return { changed: own.restored ?? 0, digest: own.before };
+    const changed = await restoreChain(this.#parts, this.#trees, shelf.from(id).toReversed());
+    return { changed, digest: own.before };
   }
 
-  #closeHandle({ log, ground }: Working): Closing {
-    const after = ground.settle();
-    log.append({ type: "closed", tree: null, after });
-    log.sync();
-    const changes = log.records.flatMap(({ record }): ResourceChange[] => {
-      if (record.type !== "was" || record.was.kind === "directory") return [];
-      const there = after.some(({ path, mark }) => path === record.path && mark !== "absent");
-      const change = record.was.kind === "absent" ? "added" : there ? "changed" : "removed";
-      return [{ path: record.path.join("/"), change }];
-    });
-    return { digest: null, changed: changes.length, changes: changes.slice(0, changesShown) };
+  /** The call before which it was so; null: it is so now. */
+  #idAt({ capture, side }: Moment): string | null {
+    const [own, next] = this.#parts.shelf.from(this.#parts.shelf.find(capture.id).id);
+    return (side === "before" ? own?.id : next?.id) ?? null;
   }
 
-  async #closeRaw({ log, since }: Working, before: DirectoryNode): Promise<Closing> {
-    const { walker, objects, root } = this.#parts;
-    const look = await walker.look("note", this.#trees.seen);
-    const left = lingering(root, since);
-    if (left.length > 0) throw restless(root, `the tool has left at work: ${left.join(", ")}`);
-    const again = await walker.look("see", look.root);
-    if (again.digest !== look.digest) throw restless(root, "it still changes though the tool has ended");
-    const found = differences(before, look.root);
-    this.#syncChanged(found);
-    objects.sync();
-    log.append({ type: "closed", tree: look.digest, after: [] });
-    log.sync();
-    this.#trees.seen = look.root;
-    const changes = changesOf(found);
-    return { digest: look.digest, changed: changes.length, changes: changes.slice(0, changesShown) };
-  }
-
-  /** What a tool that knows nothing of us wrote is on disk before anybody is told that it succeeded. */
-  #syncChanged(found: readonly Difference[]): void {
-    const { anchor, disk } = this.#parts;
-    for (const { path, to } of found) {
-      if (to?.kind === "file") {
-        const { descriptor } = anchor.file(path, constants.O_RDONLY);
-        disk.fsyncSync(descriptor);
-        disk.closeSync(descriptor);
-      }
-      const place = to?.kind === "directory" ? path : path.slice(0, -1);
-      anchor.at([...place, "."], ({ directory }) => syncDirectory(disk, directory));
-    }
-  }
-
+  /** Others may begin, if it was this call that kept them waiting. */
   async #end({ id }: Pick<Capture, "id">): Promise<void> {
-    this.#working.get(id)?.log.close();
-    this.#working.delete(id);
-    await this.#parts.lock.free();
+    if (this.#working.delete(id)) await this.#parts.lock.free();
   }
 
   #ground(log: CaptureLog, access: Access): HostGround {
@@ -233,20 +263,19 @@ export class HostFilesystem implements Resource<Filesystem> {
     });
   }
 
-  #asCapture({ id, tag, access }: Pick<Capture, "id" | "tag" | "access">, look: Look | null): Capture {
-    const { exclude, coversAttributes } = this.#parts;
-    const uncovered = coversAttributes ? [] : ["extended attributes"];
-    const excluded = [...(look?.excluded ?? exclude), ...uncovered];
-    return { resource: this.name, host: this.host, id, tag, access, digest: look?.digest ?? null, excluded };
+  #asCapture({ id, begun }: CaptureLog, left: readonly string[] = this.#parts.exclude): Capture {
+    const { tag, access, tree } = begun;
+    const excluded = this.#parts.coversAttributes ? left : [...left, "extended attributes"];
+    return { resource: this.name, host: this.host, id, tag, access, digest: tree, excluded };
   }
 
   /** A tree that somebody died at is put back before anybody else works on it. */
   #mustBeSettled(): void {
     const { shelf, root } = this.#parts;
-    const id = shelf.unfinished();
-    if (id === null) return;
-    const message = `${shown(root)}: the capture ${id} was neither ended nor undone; restore it first`;
-    throw new FaultError(fault("RESOURCE_BUSY", message, { capture: id }));
+    const log = shelf.unfinished();
+    if (log === null) return;
+    const message = `${shown(root)}: the call ${shown(log.begun.tag)} was neither kept nor undone; its capture is ${log.id}`;
+    throw new FaultError(fault("RESOURCE_BUSY", message, { capture: log.id }));
   }
 
   #find(capture: Capture): Working {
@@ -256,16 +285,14 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 }
 
-function treesOf(log: CaptureLog): readonly Digest[] {
-  return log.records.flatMap(({ record }) =>
-    (record.type === "begun" || record.type === "closed") && record.tree !== null ? [record.tree] : [],
-  );
+interface Begun {
+  readonly log: CaptureLog;
+  readonly excluded: readonly string[];
 }
 
-function collect(node: DirectoryNode, into: Set<string>): void {
-  if (node.digest !== null) into.add(node.digest);
-  for (const child of node.children.values()) {
-    if (child.kind === "file") into.add(child.digest);
-    if (child.kind === "directory") collect(child, into);
-  }
+/** Where calls that only used their handle may have changed something. */
+function touchedBy(logs: readonly CaptureLog[]): readonly TreePath[] {
+  if (logs.some(({ before }) => before !== null))
+    throw new FaultError(fault("NOT_POSSIBLE", "a call with raw access is only gone back over with raw access"));
+  return logs.flatMap(({ records }) => records.flatMap(({ record }) => (record.type === "was" ? [record.path] : [])));
 }

@@ -6,8 +6,9 @@ import type { FileStat } from "../filesystem.ts";
 import type { Ground, Reader, Writer } from "../ground.ts";
 import { forbidden, shown, type TreePath } from "../tree-path.ts";
 import type { Anchor } from "./anchor.ts";
-import type { After, CaptureLog, Was } from "./capture-log.ts";
+import type { CaptureLog } from "./capture-log.ts";
 import { type Disk, diskFault, errorCode, readUpTo, syncDirectory, writeAll } from "./disk.ts";
+import type { After, Was } from "./log-record.ts";
 import { nameFrom, namesIn } from "./name-bytes.ts";
 import { hashOf } from "./object-store.ts";
 import { standingOf } from "./tree-node.ts";
@@ -130,6 +131,17 @@ export class HostGround implements Ground {
     });
   }
 
+  /** How these are is known before they are changed past the handle. */
+  note(paths: readonly TreePath[]): void {
+    const states: { path: TreePath; was: Was }[] = [];
+    for (const path of paths.filter((each) => !this.#touched.has(each.join("/")))) {
+      const stats = this.#options.anchor.stats(path);
+      if (stats?.isFile() === true) this.#copy(path);
+      else states.push({ path, was: stats === null ? { kind: "absent" } : this.#unlinkable(path, stats) });
+    }
+    this.#remember(states);
+  }
+
   /** Opens a file that is there, once it is known how it was. */
   #existing(path: TreePath, how: "replace" | "append"): number {
     const { anchor, disk } = this.#options;
@@ -191,6 +203,7 @@ export class HostGround implements Ground {
     // One that the call itself has made may go.
     if (log === null || (known !== undefined && known.ino !== stats.ino)) return;
     this.#moved += 1;
+    log.hasAside = true;
     const name = `${log.id}.${this.#moved}`;
     try {
       anchor.at(path, ({ place }) => {

@@ -59,7 +59,7 @@ export function openParts(options: HostFilesystemOptions): HostParts {
   return {
     ...{ root, disk, limits, exclude, protect, coversAttributes, attributes, objects },
     anchor: new Anchor(disk, root),
-    shelf: new CaptureShelf(disk, store),
+    shelf: new CaptureShelf(disk, store, limits),
     walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),
     lock: new TreeLock(root, `${dev} ${ino}`, store),
   };

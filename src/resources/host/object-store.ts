@@ -11,7 +11,7 @@ const packBytes = 268_435_456;
 
 interface Place {
   readonly pack: RecordFile;
-  readonly record: Pick<FileRecord, "at" | "bytes">;
+  readonly record: Pick<FileRecord, "from" | "at" | "bytes">;
 }
 
 /**
@@ -31,7 +31,17 @@ export class ObjectStore {
     this.#disk = disk;
     this.#folder = folder;
     disk.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const name of disk.readdirSync(folder).toSorted()) this.#load(name);
+  }
+
+  /** Reads anew which contents there are. */
+  load(): void {
+    this.close();
+    for (const name of this.#disk.readdirSync(this.#folder).toSorted()) this.#load(name);
+  }
+
+  /** Of all packs. */
+  get bytes(): number {
+    return [...this.#packs.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
   has(digest: Digest): boolean {
@@ -78,8 +88,7 @@ export class ObjectStore {
     const place = this.#places.get(digest);
     if (place === undefined) throw lost(digest);
     const sum = createHash("sha256");
-    for (let at = 0; at < place.record.bytes; at += wholeBytes) {
-      const chunk = place.pack.read(place.record, at, wholeBytes);
+    for (const chunk of pieces(place.pack, place.record)) {
       sum.update(chunk);
       yield chunk;
     }
@@ -94,20 +103,34 @@ export class ObjectStore {
     this.#unsynced = false;
   }
 
-  /** Drops packs of which nothing is wanted any more; answers how many. */
+  /** Drops packs of which nothing, or not half, is wanted any more; what is wanted of them moves to another. Answers how many. */
   sweep(wanted: ReadonlySet<string>): number {
-    const used = new Set([...this.#places].filter(([digest]) => wanted.has(digest)).map(([, { pack }]) => pack));
-    let dropped = 0;
-    for (const [name, pack] of this.#packs) {
-      if (used.has(pack)) continue;
+    const used = new Map<RecordFile, number>();
+    for (const [digest, { pack, record }] of this.#places)
+      if (wanted.has(digest)) used.set(pack, (used.get(pack) ?? 0) + record.at - record.from + record.bytes);
+    const wasteful = new Map([...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2));
+    this.#move(wanted, new Set(wasteful.values()));
+    for (const [name, pack] of wasteful) {
       this.#packs.delete(name);
-      if (this.#current === pack) this.#current = null;
       pack.close();
       this.#disk.unlinkSync(join(this.#folder, name));
-      dropped += 1;
     }
-    for (const [digest, { pack }] of this.#places) if (!used.has(pack)) this.#places.delete(digest);
-    return dropped;
+    return wasteful.size;
+  }
+
+  /** What is wanted is on disk in another pack before the old ones go. */
+  #move(wanted: ReadonlySet<string>, from: ReadonlySet<RecordFile>): void {
+    this.sync();
+    this.#current = null;
+    for (const [digest, { pack, record }] of this.#places) {
+      if (!from.has(pack)) continue;
+      this.#places.delete(digest);
+      if (!wanted.has(digest)) continue;
+      const to = this.#pack();
+      const head = { digest, size: record.bytes };
+      this.#places.set(digest, { pack: to, record: to.appendFrom(head, record.bytes, pieces(pack, record)) });
+    }
+    this.sync();
   }
 
   close(): void {
@@ -118,9 +141,9 @@ export class ObjectStore {
   }
 
   #load(name: string): void {
-    const { file, records } = RecordFile.open(this.#disk, join(this.#folder, name));
+    const file = RecordFile.open(this.#disk, join(this.#folder, name));
     this.#packs.set(name, file);
-    for (const record of records) {
+    for (const record of file.more()) {
       const { digest, size } = record.head;
       // One whose bytes did not all come has fewer than it says.
       if (typeof digest === "string" && size === record.bytes) this.#places.set(digest, { pack: file, record });
@@ -148,6 +171,10 @@ export class ObjectStore {
       throw error;
     }
   }
+}
+
+function* pieces(pack: RecordFile, record: Place["record"]): Generator<Uint8Array> {
+  for (let at = 0; at < record.bytes; at += wholeBytes) yield pack.read(record, at, wholeBytes);
 }
 
 export function hashOf(chunks: Iterable<Uint8Array>): Digest {

@@ -1,5 +1,4 @@
 import { FaultError, fault } from "../../core/fault.ts";
-import type { Digest } from "../../core/id.ts";
 import { shown } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import { Hands } from "./hands.ts";
@@ -7,7 +6,7 @@ import { markOf } from "./host-ground.ts";
 import type { HostParts } from "./host-parts.ts";
 import type { DirectoryNode } from "./tree-node.ts";
 import { differences, restoreTree } from "./tree-restorer.ts";
-import { undo } from "./undo.ts";
+import { type UndoOptions, undo } from "./undo.ts";
 
 const pathsShown = 20;
 
@@ -17,29 +16,38 @@ export interface Trees {
   readonly of: Map<string, DirectoryNode>;
 }
 
-/** Undoes captures, newest first. Each is noted when it is begun and when it is done, so that whoever comes next knows where to go on. */
+/** Undoes calls, newest first. Each is noted when it is begun and when it is done, so that whoever comes next knows where to go on. */
 export async function restoreChain(parts: HostParts, trees: Trees, logs: readonly CaptureLog[]): Promise<number> {
   let changed = 0;
   for (const log of logs) {
     if (log.state === "restored") continue;
-    if (log.state === "closed") {
+    if (log.state === "closed" || log.state === "kept") {
       await mustBeOurs(parts, trees, log);
       log.append({ type: "restoring" });
       log.sync();
     }
-    if (log.state !== "begun") changed += await undone(parts, trees, log);
-    parts.shelf.dropAside(log.id);
-    log.append({ type: "restored" });
-    log.sync();
+    const found = log.state === "begun" ? 0 : await undone(parts, trees, log, "move");
+    changed += found;
+    parts.shelf.dropAside(log);
+    // On disk with whatever is written next; until then it would only be done again.
+    log.append({ type: "restored", changed: found });
   }
   return changed;
 }
 
-async function undone(parts: HostParts, trees: Trees, log: CaptureLog): Promise<number> {
+/** Makes the tree what it was before these calls, newest first, in the hands of a call that has noted how it is. They can be gone back over again. */
+export async function rewindOver(parts: HostParts, trees: Trees, logs: readonly CaptureLog[]): Promise<void> {
+  for (const log of logs) {
+    await mustBeOurs(parts, trees, log);
+    await undone(parts, trees, log, "copy");
+  }
+}
+
+async function undone(parts: HostParts, trees: Trees, log: CaptureLog, asides: UndoOptions["asides"]): Promise<number> {
   const { disk, anchor, walker, objects, shelf } = parts;
   const hands = new Hands(disk, anchor, log.id);
-  const tree = beforeOf(log);
-  if (tree === null) return undo({ disk, anchor, hands, log, aside: shelf.aside });
+  const tree = log.before;
+  if (tree === null) return undo({ disk, anchor, hands, log, aside: shelf.aside, asides });
   const now = await walker.look("see", trees.seen);
   const wanted = trees.of.get(log.id) ?? walker.load(tree);
   const { look, changed } = await restoreTree({ walker, objects, hands }, now, wanted, tree);
@@ -48,9 +56,8 @@ async function undone(parts: HostParts, trees: Trees, log: CaptureLog): Promise<
 }
 
 /** What the call left is still there, and nothing else: otherwise a stranger's work would be undone with it. */
-async function mustBeOurs({ anchor, walker }: HostParts, trees: Trees, log: CaptureLog): Promise<void> {
-  const closed = log.records.findLast(({ record }) => record.type === "closed")?.record;
-  if (closed?.type !== "closed") return;
+async function mustBeOurs({ anchor, walker }: HostParts, trees: Trees, { closed }: CaptureLog): Promise<void> {
+  if (closed === null) return;
   if (closed.tree !== null) {
     const now = await walker.look("see", trees.seen);
     if (now.digest === closed.tree) return;
@@ -58,12 +65,6 @@ async function mustBeOurs({ anchor, walker }: HostParts, trees: Trees, log: Capt
   }
   const foreign = closed.after.filter(({ path, mark }) => markOf(anchor.stats(path)) !== mark);
   if (foreign.length > 0) throw blocked(foreign.map(({ path }) => path.join("/")));
-}
-
-/** The tree that a raw call began with; null for one that only used its handle. */
-export function beforeOf(log: CaptureLog): Digest | null {
-  const begun = log.records[0]?.record;
-  return begun?.type === "begun" ? begun.tree : null;
 }
 
 function blocked(paths: readonly string[]): FaultError {

@@ -24,7 +24,7 @@ export class TreeLock {
   }
 
   async take(): Promise<void> {
-    if (this.#held !== null) throw busy(this.#root, "another call of this process is at work on it");
+    if (this.#held !== null) throw taken(this.#root);
     const server = createServer((socket) => socket.destroy());
     server.unref();
     this.#held = server;
@@ -45,6 +45,15 @@ export class TreeLock {
     this.#held = null;
     if (server !== null) await new Promise<void>((resolve) => server.close(() => resolve()));
   }
+}
+
+/** By another call of this process. */
+export function taken(root: string): FaultError {
+  return busy(root, "another call of this process is at work on it");
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.code === "RESOURCE_BUSY";
 }
 
 function busy(root: string, why: string): FaultError {

@@ -2,9 +2,10 @@ import { constants, type Stats } from "node:fs";
 import { FaultError, fault } from "../../core/fault.ts";
 import { shown, type TreePath } from "../tree-path.ts";
 import type { Anchor } from "./anchor.ts";
-import type { CaptureLog, LoggedRecord, Was } from "./capture-log.ts";
+import type { CaptureLog } from "./capture-log.ts";
 import { type Disk, readUpTo } from "./disk.ts";
 import type { Hands } from "./hands.ts";
+import type { LoggedRecord, Was } from "./log-record.ts";
 import { nameFrom } from "./name-bytes.ts";
 import { hashOf } from "./object-store.ts";
 import { type Standing, standingOf } from "./tree-node.ts";
@@ -17,24 +18,27 @@ export interface UndoOptions {
   readonly hands: Hands;
   readonly log: CaptureLog;
   readonly aside: string;
+  /** What was moved aside comes back itself; or a copy does, and it stays for whoever goes back there once more. */
+  readonly asides: "move" | "copy";
 }
 
 interface State {
   readonly path: TreePath;
   readonly was: Was;
-  readonly logged: LoggedRecord;
 }
 
 /** Undoes what went through a handle, and looks whether everything is as it was. Answers how much there was. */
 export function undo(options: UndoOptions): number {
-  const { anchor, hands, aside } = options;
-  const records = wholeRecords(options.log);
+  const { anchor, hands, aside, asides, log } = options;
+  const { records } = log;
   const states = statesIn(records);
+  mustBeWhole(log, states);
   const [downward, upward] = [states.toSorted(byDepth), states.toSorted(byDepth).reverse()];
   for (const { path, was } of upward) if (was.kind !== "directory") clear(anchor, hands, path, was);
   for (const { path, was } of downward) if (was.kind === "directory") hands.putDirectory(path);
-  for (const { record } of records) if (record.type === "aside") hands.putKept(record.path, `${aside}/${record.name}`);
-  for (const { path, was, logged } of downward) putBack(options, path, was, logged);
+  for (const { record } of records)
+    if (record.type === "aside" && asides === "move") hands.putKept(record.path, `${aside}/${record.name}`);
+  for (const { path, was } of downward) putBack(options, path, was);
   // Directories last: whatever happens in one changes its time.
   for (const { path, was } of upward) if (was.kind === "directory") hands.dress(path, was);
   hands.sync();
@@ -45,10 +49,9 @@ export function undo(options: UndoOptions): number {
 /** How each path was before it was first touched. */
 function statesIn(records: readonly LoggedRecord[]): readonly State[] {
   const states = new Map<string, State>();
-  for (const logged of records) {
-    const { record } = logged;
+  for (const { record } of records) {
     if (record.type === "was" && !states.has(record.path.join("/")))
-      states.set(record.path.join("/"), { path: record.path, was: record.was, logged });
+      states.set(record.path.join("/"), { path: record.path, was: record.was });
     if (record.type === "unmade") states.delete(record.path.join("/"));
   }
   return [...states.values()];
@@ -65,24 +68,43 @@ function clear(anchor: Anchor, hands: Hands, path: TreePath, was: Was): void {
   else if (stats !== null && was.kind === "absent") hands.remove(path);
 }
 
-/** What was being written when the process died was never acted upon. */
-function wholeRecords(log: CaptureLog): readonly LoggedRecord[] {
-  return log.records.filter((logged) => {
-    const { record, at } = logged;
-    if (record.type !== "was" || record.was.kind !== "file" || record.was.digest === null) return true;
-    return at.bytes === record.was.size && hashOf(log.bytes(logged)) === record.was.digest;
-  });
+/** Every content that will be asked for is there, before anything is touched. */
+function mustBeWhole(log: CaptureLog, states: readonly State[]): void {
+  for (const { was } of states)
+    if (was.kind === "file" && was.digest !== null) log.content({ digest: was.digest, size: was.size });
 }
 
-function putBack({ anchor, hands, log }: UndoOptions, path: TreePath, was: Was, logged: LoggedRecord): void {
+function putBack({ disk, anchor, hands, log, aside, asides }: UndoOptions, path: TreePath, was: Was): void {
   if (was.kind === "link") hands.putLink(path, was, was.target);
   if (was.kind !== "file") return;
+  const { digest, size } = was;
   const stats = anchor.stats(path);
   const isIt = stats?.isFile() === true && stats.ino === was.ino;
+  if (digest !== null && isIt) hands.refill(path, was, size, log.content({ digest, size }));
+  else if (digest !== null) hands.putFile(path, was, size, log.content({ digest, size }));
   // Without a digest its content was never touched: it came back from where it was moved to.
-  if (was.digest === null && isIt) hands.dress(path, was);
-  else if (was.digest !== null && isIt) hands.refill(path, was, was.size, log.bytes(logged));
-  else if (was.digest !== null) hands.putFile(path, was, was.size, log.bytes(logged));
+  else if (isIt) hands.dress(path, was);
+  else if (asides === "copy") putCopy(disk, hands, path, was, `${aside}/${nameAside(log, path)}`);
+}
+
+function putCopy(disk: Disk, hands: Hands, path: TreePath, was: Was & { readonly kind: "file" }, kept: string): void {
+  const file = disk.openSync(kept, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    hands.putFile(path, was, was.size, chunksOf(disk, file, was.size));
+  } finally {
+    disk.closeSync(file);
+  }
+}
+
+/** What a file that was at this path is called outside the tree. */
+export function nameAside(log: CaptureLog, path: TreePath): string | null {
+  const place = path.join("/");
+  const moved = log.records.find(({ record }) => record.type === "aside" && record.path.join("/") === place)?.record;
+  return moved?.type === "aside" ? moved.name : null;
+}
+
+function* chunksOf(disk: Disk, file: number, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < size; at += chunkBytes) yield readUpTo(disk, file, Math.min(chunkBytes, size - at), at);
 }
 
 function mustBe({ disk, anchor }: UndoOptions, path: TreePath, was: Was): void {
@@ -110,12 +132,7 @@ function contentIs(disk: Disk, anchor: Anchor, path: TreePath, was: Was): boolea
   if (was.kind !== "file" || was.digest === null) return true;
   const { descriptor } = anchor.file(path, constants.O_RDONLY);
   try {
-    const { size } = was;
-    const chunks = function* (): Generator<Uint8Array> {
-      for (let at = 0; at < size; at += chunkBytes)
-        yield readUpTo(disk, descriptor, Math.min(chunkBytes, size - at), at);
-    };
-    return hashOf(chunks()) === was.digest;
+    return hashOf(chunksOf(disk, descriptor, was.size)) === was.digest;
   } finally {
     disk.closeSync(descriptor);
   }
