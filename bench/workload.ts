@@ -54,6 +54,9 @@ export function benchTools(onCall: () => void = () => {}) {
   );
 }
 
+/** Made once, as a program makes its tools: what the compiler has learned about them is forgotten with them. */
+const usual = benchTools();
+
 /** About 200 bytes of JSON. */
 export function answer(n: number): { readonly n: number; readonly text: string } {
   return { n, text };
@@ -64,7 +67,7 @@ const text = "A step that answers with about two hundred bytes, as a short reply
   .slice(0, 182);
 
 /** Nothing is held for a person, and everything that is ready may run. */
-export function openEngine(store: Store, durability: Durability, tools = benchTools()): Promise<Engine> {
+export function openEngine(store: Store, durability: Durability, tools = usual): Promise<Engine> {
   const tenants = { bench: { mode: "auto_exec" } } as const;
   return createEngine({ store, tools, durability, tenants, limits: { concurrency: 1000 } });
 }

@@ -59,6 +59,7 @@ export function judge(guards: readonly Guard[], admission: Admission): Verdict {
   const objections: Objection[] = [];
   for (const guard of guards) {
     const answer = ask(guard, admission);
+    if (answer === ALLOW) continue;
     policy = answer.basis ?? policy;
     objections.push(...objectionsIn(answer));
     if (answer.kind === "hold") verdict = verdict.kind === "hold" ? stricter(verdict, answer) : answer;
@@ -91,7 +92,7 @@ function ask(guard: Guard, admission: Admission): Verdict {
   let why = "it answered with no verdict";
   try {
     const answer: unknown = guard.judge(admission);
-    if (isVerdict(answer)) return answer;
+    if (answer === ALLOW || isVerdict(answer)) return answer as Verdict;
   } catch (error) {
     why = error instanceof Error ? error.message : "unknown error";
   }

@@ -223,10 +223,7 @@ export class Mailbox {
       this.#synced = this.#onDisk;
     }
     this.#head = head;
-    this.#listener?.landed(
-      batch.events,
-      batch.decisions.flatMap(({ fresh }) => fresh),
-    );
+    this.#listener?.landed(batch.events, freshIn(batch));
     for (const [index, letter] of batch.letters.entries()) letter.answer(batch.decisions[index] as Decision);
   }
 
@@ -348,6 +345,13 @@ interface Batch {
 export interface Loaded {
   readonly run: Run;
   readonly head: Uint8Array;
+}
+
+/** One by one: joined lists of a thousand decisions take longer than the decisions. */
+function freshIn({ decisions }: Batch): readonly number[] {
+  const all: number[] = [];
+  for (const { fresh } of decisions) for (const index of fresh) all.push(index);
+  return all;
 }
 
 function travelsAlone({ events, checks }: Decision): boolean {

@@ -67,44 +67,30 @@ export class Toolbox {
   }
 }
 
+/** In one piece: of an object that is put together from others nobody can tell beforehand what it will look like. */
 function factsOf(tool: Tool, language: Language): ToolFacts {
-  const {
-    name,
-    version,
-    effect,
-    tags,
-    risk,
-    roles,
-    timeoutMs,
-    tries,
-    settleAfterMs,
-    confirm,
-    idempotentForMs,
-    errorsMean,
-    onDuplicate,
-    safeIfAbsent,
-  } = tool;
-  const declared = {
-    name,
-    version,
-    effect,
-    tags,
-    risk,
-    roles,
-    timeoutMs,
-    tries,
-    settleAfterMs,
-    confirm,
-    idempotentForMs,
-    errorsMean,
-    onDuplicate,
-    safeIfAbsent,
+  return {
+    name: tool.name,
+    version: tool.version,
+    effect: tool.effect,
+    tags: tool.tags,
+    risk: tool.risk,
+    roles: tool.roles,
+    timeoutMs: tool.timeoutMs,
+    tries: tool.tries,
+    settleAfterMs: tool.settleAfterMs,
+    confirm: tool.confirm,
+    idempotentForMs: tool.idempotentForMs,
+    errorsMean: tool.errorsMean,
+    onDuplicate: tool.onDuplicate,
+    safeIfAbsent: tool.safeIfAbsent,
+    conditions: tool.preconditions.map(({ id, expression }) => ({
+      id,
+      expression: readIn(language, tool, expression),
+    })),
+    verifies: tool.verify !== null,
+    compensates: tool.compensate !== null,
   };
-  const conditions = tool.preconditions.map(({ id, expression }) => ({
-    id,
-    expression: readIn(language, tool, expression),
-  }));
-  return { ...declared, conditions, verifies: tool.verify !== null, compensates: tool.compensate !== null };
 }
 
 function readIn(language: Language, { name }: Tool, source: string): Expression {

@@ -51,12 +51,9 @@ function lastOf(events: Entry["events"]): SealedEvent {
   return last;
 }
 
-function write(statements: Statements, { tenant, run, events, puts, charges }: Entry): void {
-  const single = events.length % MANY;
-  for (const { position, type, v, at, body, hash } of events.slice(0, single))
-    statements.insertEvent.run(tenant, run, position, type, v, at, body, hash);
-  for (let next = single; next < events.length; next += MANY)
-    statements.insertManyEvents.run(tenant, run, ...events.slice(next, next + MANY).flatMap(columns));
+function write(statements: Statements, entry: Entry): void {
+  const { tenant, puts, charges } = entry;
+  record(statements, entry);
   for (const put of puts) {
     if (put.row === null) statements.removeRow[put.table].run(tenant, put.key);
     else statements.putRow[put.table].run(tenant, put.key, versionAfter(put), put.row);
@@ -64,8 +61,37 @@ function write(statements: Statements, { tenant, run, events, puts, charges }: E
   for (const { tally, amount } of charges) statements.charge.run(tenant, tally, amount);
 }
 
-function columns({ position, type, v, at, body, hash }: SealedEvent): readonly Value[] {
-  return [position, type, v, at, body, hash];
+/** Many steps that end together say the same kind of thing, one after the other. */
+function record(statements: Statements, { tenant, run, events }: Entry): void {
+  for (let next = 0; next < events.length; ) {
+    const { position, type, v, at, body, hash } = events[next] as SealedEvent;
+    if (areAlike(events, next, MANY)) {
+      statements.insertManyEvents.run(tenant, run, type, v, position, ...columns(events, next, MANY));
+      next += MANY;
+    } else {
+      statements.insertEvent.run(tenant, run, type, v, position, at, body, hash);
+      next += 1;
+    }
+  }
+}
+
+function areAlike(events: Entry["events"], from: number, count: number): boolean {
+  const { type, v } = events[from] as SealedEvent;
+  for (let index = from + 1; index < from + count; index += 1) {
+    const event = events[index];
+    if (event === undefined || event.type !== type || event.v !== v) return false;
+  }
+  return true;
+}
+
+/** What each of so many events has of its own. */
+function columns(events: Entry["events"], from: number, count: number): readonly Value[] {
+  const values: Value[] = [];
+  for (let index = from; index < from + count; index += 1) {
+    const { at, body, hash } = events[index] as SealedEvent;
+    values.push(at, body, hash);
+  }
+  return values;
 }
 
 function viewOf(statements: Statements): View {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunId } from "../../core/id.ts";
+import type { Instant, RunId } from "../../core/id.ts";
 import type { Entry, Landing, Store } from "../../core/store.ts";
 import { acme, ana, claimed, entry, event, globex, hire, type Law, land, landed, order, row } from "./law.ts";
 
@@ -56,6 +56,23 @@ export const appending: readonly Law[] = [
       assert.deepEqual(
         { ...kept, hash: [...(kept?.hash ?? [])] },
         { ...sealed, hash: [...sealed.hash], body_hash: null },
+      );
+    },
+  },
+  {
+    title: "keeps every event of a long entry in its place, whatever kinds follow each other",
+    holds: async (store) => {
+      const kinds = ["step.started", ...Array<string>(40).fill("step.succeeded"), "run.ended", "step.succeeded"];
+      const told = kinds.map((type, index) => ({
+        ...event(index + 1, `{"n":${index}}`),
+        type,
+        at: (index * 7) as Instant,
+      }));
+      await landed(store, { events: told });
+      const kept = await store.events(acme, hire, 0);
+      assert.deepEqual(
+        kept.map((one) => ({ ...one, hash: [...one.hash] })),
+        told.map((one) => ({ ...one, hash: [...one.hash], body_hash: null })),
       );
     },
   },
