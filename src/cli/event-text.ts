@@ -1,5 +1,6 @@
-import type { Event, GateEvent, Parking, RunEvent, Settlement, StepEvent } from "../core/event.ts";
+import type { Event, GateEvent, RunEvent, Settlement, StepEvent } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
+import type { Parking } from "../core/parking.ts";
 import { glance, type Line, line } from "./line.ts";
 import { timeText } from "./result-text.ts";
 import type { Paint } from "./terminal.ts";
@@ -120,6 +121,8 @@ function parkedText(on: Parking): Line {
       return line`the signal ${on.box.key}${on.until === null ? line`` : line`, until ${timeText(on.until)}`}`;
     case "rate":
       return line`its turn, ${timeText(on.until)}: ${on.tally} is used up`;
+    case "halt":
+      return line`word that it may go on: ${on.halt.by} halted ${on.halt.over}${because(on.halt.reason)}`;
     case "tool":
       return line`its tool: ${faultText(on.fault)}`;
   }

@@ -8,6 +8,7 @@ import { approveCommand, rejectCommand } from "./commands/decide.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { gatesCommand } from "./commands/gates.ts";
+import { goCommand, haltCommand, haltsCommand } from "./commands/halt.ts";
 import { initCommand } from "./commands/init.ts";
 import { cancelCommand, resumeCommand } from "./commands/life.ts";
 import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
@@ -59,6 +60,9 @@ const commands = [
   resolveCommand,
   resumeCommand,
   cancelCommand,
+  haltCommand,
+  goCommand,
+  haltsCommand,
   signalCommand,
   scheduleCommand,
   schedulesCommand,

@@ -4,8 +4,9 @@ import { hire, order, plan, sendMail, step } from "../testing/given/cast.ts";
 import { accepts, cancels, delivers, does, fails, starts } from "../testing/given/moves.ts";
 import { given, type Told } from "../testing/given.ts";
 import { awaitedRun, endSignal } from "./child.ts";
-import type { BoxVersion, Parent, SignalSent } from "./event.ts";
+import type { Parent, SignalSent } from "./event.ts";
 import type { Instant, StepId } from "./id.ts";
+import type { BoxVersion } from "./parking.ts";
 import { resultOf } from "./result.ts";
 import { dueAt } from "./run.ts";
 

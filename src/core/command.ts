@@ -1,21 +1,12 @@
 import type { Basis } from "./basis.ts";
 import type { Mode, World } from "./effect.ts";
-import type {
-  BoxVersion,
-  Cause,
-  InFlight,
-  Notice,
-  Parent,
-  Pin,
-  Request,
-  Reused,
-  StepEvent,
-  Takeover,
-} from "./event.ts";
+import type { Cause, InFlight, Notice, Parent, Pin, Request, Reused, StepEvent, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Policy } from "./guard.ts";
+import type { HaltFact } from "./halt.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { BoxVersion } from "./parking.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
@@ -57,6 +48,7 @@ export type Command = { readonly now: Instant } & (
       readonly proposal: Proposal;
       /** Null: nobody has made one. */
       readonly policy: Policy | null;
+      readonly halts: HaltFact;
       readonly in_flight: readonly StepId[];
     }
   | {
@@ -121,6 +113,8 @@ export type Command = { readonly now: Instant } & (
       readonly by: Extract<StepEvent, { type: "step.superseded" }>["by"];
     }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
+  /** A halt was lifted: what waited for that looks again. */
+  | { readonly type: "wake" }
   | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }
   | {
       readonly type: "restore";

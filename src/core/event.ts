@@ -4,10 +4,10 @@ import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { BoxVersion, Parking } from "./parking.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Capture, Closing, RestoreReport } from "./resource.ts";
-import type { SignalRow } from "./rows.ts";
 import type { Forked, GoneBack, StateChange } from "./state-change.ts";
 import type { Cost } from "./tool.ts";
 
@@ -276,28 +276,6 @@ export type Settlement =
   | { readonly as: "absent" }
   | { readonly as: "resend" }
   | { readonly as: "given_up" };
-
-/** What a parked step waits for. */
-export type Parking =
-  | { readonly for: "time"; readonly until: Instant }
-  | {
-      readonly for: "key";
-      readonly since: Instant;
-      readonly until: Instant;
-      readonly owner: RunId;
-      readonly owner_step: StepId;
-    }
-  | { readonly for: "tool"; readonly fault: Fault }
-  /** It was called as often as it may be until then. */
-  | { readonly for: "rate"; readonly tally: string; readonly until: Instant }
-  /** `until` null: for as long as it takes. */
-  | { readonly for: "signal"; readonly box: BoxVersion; readonly until: Instant | null };
-
-/** The version a signal's row has from this event on, and what it says. */
-export interface BoxVersion extends Omit<SignalRow, "run_id"> {
-  readonly key: string;
-  readonly version: number;
-}
 
 /** A signal that a step took: out of the box, or straight from the hand of whoever sent it. */
 export interface Taken extends BoxVersion {

@@ -1,7 +1,7 @@
 import { assert } from "./assert.ts";
 import type { RunId, Tenant } from "./id.ts";
 import type { Table } from "./rows.ts";
-import type { Charge, Check, Entry, Landing, Put, StoredRow } from "./store.ts";
+import { type Charge, type Check, type Entry, type Landing, ownerOf, type Put, type StoredRow } from "./store.ts";
 import { isWellFormed } from "./well-formed.ts";
 
 /** What the conditions of an entry are judged against, inside the transaction that writes it. */
@@ -41,9 +41,10 @@ function judgeRows(
   why: "row" | "check",
   view: Pick<View, "row">,
 ): Landing | undefined {
-  for (const { table, key, was } of wanted) {
+  for (const condition of wanted) {
+    const { table, key, was } = condition;
     if (was === "any") continue;
-    const found = view.row(tenant, table, key);
+    const found = view.row("glance" in condition ? ownerOf(tenant, condition) : tenant, table, key);
     if ((found?.version ?? null) !== was) return { landed: false, why, table, key, found };
   }
   return undefined;

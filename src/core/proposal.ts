@@ -1,9 +1,10 @@
 import type { Estimate } from "./budget.ts";
-import type { BoxVersion, Call, Reused, SignalSent } from "./event.ts";
+import type { Call, Reused, SignalSent } from "./event.ts";
 import type { Expression } from "./expression.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
+import type { BoxVersion } from "./parking.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
 import type { Toll } from "./toll.ts";

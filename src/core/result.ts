@@ -1,10 +1,12 @@
 import { awaitedRun } from "./child.ts";
-import type { EndStatus, Parking, Reused, Takeover } from "./event.ts";
+import type { EndStatus, Reused, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
+import type { Parking } from "./parking.ts";
 import { isResumable } from "./place.ts";
 import type { Poison } from "./poison.ts";
+import type { Halt } from "./rows.ts";
 import { type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
 /** What a run has to show, at rest. `partial` is never said of something that is whole, nor `completed` of something that is not. */
@@ -69,6 +71,7 @@ export interface Blocked {
     | "WAITING_FOR_TIME"
     | "WAITING_FOR_KEY"
     | "WAITING_FOR_RATE"
+    | "HALTED"
     | "WAITING_FOR_SIGNAL"
     | "WAITING_FOR_RUN"
     | "TOOL_MISSING"
@@ -79,6 +82,8 @@ export interface Blocked {
   readonly until?: Instant;
   readonly run_id?: RunId;
   readonly signal?: string;
+  /** Who keeps it from beginning, and why. */
+  readonly halt?: Halt;
 }
 
 export function resultOf(run: Run): RunResult {
@@ -195,6 +200,7 @@ function block({ standing, spec: { step_id } }: Step): Blocked {
       if (standing.on.for === "key")
         return { step_id, reason_code: "WAITING_FOR_KEY", run_id: standing.on.owner, until: standing.on.until };
       if (standing.on.for === "signal") return awaited(step_id, standing.on);
+      if (standing.on.for === "halt") return { step_id, reason_code: "HALTED", halt: standing.on.halt };
       if (standing.on.for === "rate") return { step_id, reason_code: "WAITING_FOR_RATE", until: standing.on.until };
       return { step_id, reason_code: "WAITING_FOR_TIME", until: standing.on.until };
     default:
@@ -220,11 +226,13 @@ function nextStep(run: Run, blocked: readonly Blocked[]): string | null {
 
 function needsSomeone({ reason_code, until }: Blocked): boolean {
   if (reason_code === "IN_DOUBT") return until === undefined;
-  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED", "WAITING_FOR_SIGNAL"].includes(reason_code);
+  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED", "HALTED", "WAITING_FOR_SIGNAL"].includes(reason_code);
 }
 
-function hint(run: Run, { reason_code, step_id, gate_id, signal, run_id }: Blocked): string {
+function hint(run: Run, { reason_code, step_id, gate_id, signal, run_id, halt }: Blocked): string {
   switch (reason_code) {
+    case "HALTED":
+      return `${halt?.by} halted ${halt?.over}; lift the halt when ${step_id} may go on`;
     case "REQUIRES_APPROVAL":
       return `approve or reject gate ${gate_id}`;
     case "IN_DOUBT":

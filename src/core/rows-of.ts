@@ -1,8 +1,9 @@
 import { assert } from "./assert.ts";
-import type { BoxVersion, Event, Notice, Provenance, Request } from "./event.ts";
+import type { Event, Notice, Provenance, Request } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import { needsOf } from "./need.ts";
+import type { BoxVersion } from "./parking.ts";
 import type {
   GateRow,
   LedgerRow,

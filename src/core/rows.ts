@@ -130,6 +130,22 @@ export interface PolicyRow {
   readonly policies: readonly { readonly place: string; readonly position: number }[];
 }
 
+/** A person's word that nothing new begins, until a person takes it back. What is under way comes to its end. */
+export interface Halt {
+  readonly over: Reach;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** What it is over: every tenant, the tenant in whose journal it is, or a run of it and those that it asked for. */
+export type Reach = "everything" | "tenant" | RunId;
+
+/** The halts that stand. Key: their journal. */
+export interface HaltRow {
+  readonly halts: readonly Halt[];
+}
+
 /** A message that waits to be delivered. Key: its stable id. Removed when delivered. */
 export interface NoticeRow {
   readonly notice_id: string;

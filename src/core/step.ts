@@ -1,9 +1,10 @@
 import type { Unit } from "./budget.ts";
 import type { World } from "./effect.ts";
-import type { Call, Cause, Exits, Parking, Pin, Provenance, Reused } from "./event.ts";
+import type { Call, Cause, Exits, Pin, Provenance, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
 import type { Json } from "./json.ts";
+import type { Parking } from "./parking.ts";
 import type { PlanStep } from "./plan.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerState } from "./rows.ts";

@@ -140,6 +140,19 @@ export interface Check {
   readonly table: Table;
   readonly key: string;
   readonly was: number | null;
+  /**
+   * Present: what counts is how the row is when the entry is judged, so that whoever changes it waits for nobody. It is the
+   * tenant's own, or that of the house in which all tenants live.
+   */
+  readonly glance?: "own" | "house";
+}
+
+/** Where all tenants live. No principal is of it: its name cannot be printed. */
+export const house = "\u0001house" as Tenant;
+
+/** Whose row is looked at. */
+export function ownerOf(tenant: Tenant, { glance }: Pick<Check, "glance">): Tenant {
+  return glance === "house" ? house : tenant;
 }
 
 export interface StoredRow {

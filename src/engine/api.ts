@@ -7,7 +7,6 @@ import type { Fault } from "../core/fault.ts";
 import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
-import type { Capability } from "../core/principal.ts";
 import type { Resource } from "../core/resource.ts";
 import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
@@ -16,27 +15,16 @@ import type { Slice } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Window } from "../core/window.ts";
+import type { As, Reasoned } from "./asking.ts";
 import type { Failpoints } from "./failpoint.ts";
+import type { Halts } from "./halt-api.ts";
 import type { Durability, Limits } from "./ports.ts";
 import type { CheckpointAt, CheckpointView, StateOf, StateView } from "./state-api.ts";
 import type { StateSnapshot } from "./state-snapshot.ts";
 import type { NewId } from "./system.ts";
 import type { TenantSettings } from "./tenants.ts";
 
-/** Who asks, as a caller writes it: plain strings, no brands. */
-export interface PrincipalInput {
-  readonly id: string;
-  readonly kind: "agent" | "person" | "service";
-  readonly tenant: string;
-  readonly roles?: readonly string[];
-  readonly claims?: JsonObject;
-  /** What it may do: what all of these let it. */
-  readonly capabilities?: readonly Capability[];
-}
-
-export interface As {
-  readonly principal: PrincipalInput;
-}
+export type { As, PrincipalInput, Reasoned } from "./asking.ts";
 
 export interface EngineOptions {
   /** Or the promise of one, from a store that has to be connected to first. */
@@ -134,10 +122,6 @@ export interface TenantPolicies {
 
 /** What became of a signal: someone waited for it, it waits for someone, or it had been sent before. */
 export type Reception = "delivered" | "kept" | "duplicate";
-
-export interface Reasoned extends As {
-  readonly reason?: string;
-}
 
 /** How a person settles an act in doubt, or has its tool's verifier look at it once more. */
 export type ResolveOptions = Reasoned & {
@@ -338,6 +322,9 @@ export interface Engine {
   readonly schedules: Schedules;
 
   readonly policies: TenantPolicies;
+
+  /** The switch that stops everything, or one run. */
+  readonly halts: Halts;
 
   approve(gateId: string, options: Reasoned): Promise<void>;
   reject(gateId: string, options: Reasoned): Promise<void>;

@@ -1,4 +1,5 @@
 import type { Charged, Event, SignalSent } from "../core/event.ts";
+import { type HaltEvent, haltPuts } from "../core/halt.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
 import { type PolicyEvent, policyPuts } from "../core/policy-journal.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
@@ -7,6 +8,7 @@ import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.t
 import type { Put, Store, StoredEvent, StoredJournal, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { isBox } from "./boxes.ts";
+import { isHaltJournal } from "./halt-board.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { journalPartsIn, PART, rowsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
@@ -37,7 +39,7 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
     counts.runs += 1;
     counts.events += verdict.events;
     counts.erased += verdict.erased;
-    const isWhole = verdict.erased === 0 || isBox(run) || isSchedule(run) || isPolicyJournal(run); // Those charge nothing.
+    const isWhole = verdict.erased === 0 || !isOfRun(run); // Others charge nothing.
     tallies.add(verdict.charges, isWhole && verdict.broken === null);
     if (verdict.broken !== null) broken.push({ run_id: run, ...verdict.broken });
   }
@@ -145,7 +147,7 @@ async function openedOf(store: Store, journal: Journal, stored: readonly StoredE
 
 /** What an emptied run's rows should say cannot be told any more; that it has one can. Boxes and schedules have none of that name. */
 async function missingRow(store: Store, tenant: Tenant, run: RunId, position: number): Promise<Verdict["broken"]> {
-  if (isBox(run) || isSchedule(run) || isPolicyJournal(run)) return null;
+  if (!isOfRun(run)) return null;
   return (await store.row(tenant, "run", run)) === null ? { position, what: `the run ${run} row is gone` } : null;
 }
 
@@ -203,9 +205,15 @@ function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): Readon
 
 function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readonly Put[] {
   if (isOfBox(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
+  if (isHaltJournal(run)) return haltPuts(run, events as unknown as readonly HaltEvent[]);
   if (isPolicyJournal(run)) return policyPuts(run, events as unknown as readonly PolicyEvent[]);
   if (isSchedule(run)) return schedulePuts(run, scheduleOf(events as readonly ScheduleEvent[]));
   return rowsOfHistory(unbornRun(run, tenant), events as readonly Event[]);
+}
+
+/** Not of a signal, of a schedule, or of what a tenant has said for all of its runs. */
+function isOfRun(journal: RunId): boolean {
+  return !(isBox(journal) || isSchedule(journal) || isPolicyJournal(journal) || isHaltJournal(journal));
 }
 
 /** The journal of a signal holds nothing else. */

@@ -36,6 +36,8 @@ import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
 import { familyOf } from "./family.ts";
 import { fork } from "./fork.ts";
+import { StoredHalts } from "./halt-board.ts";
+import { HaltOffice } from "./halt-office.ts";
 import { assertRun, Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import { redacted, storable } from "./keep.ts";
@@ -97,6 +99,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     resources: new Resources(options.resources ?? {}, (capture) => standingOf(store, capture)),
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
+    halts: new StoredHalts({ store, clock }),
     durability: options.durability ?? "power",
     limits: { ...defaultLimits, ...options.limits },
     failpoint: options.failpoint ?? (() => {}),
@@ -111,6 +114,7 @@ class WritEngine implements Engine {
   readonly #strict: boolean;
   readonly schedules: StandingOrders;
   readonly policies: PolicyOffice;
+  readonly halts: HaltOffice;
   readonly checkpoints: Checkpoints;
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
@@ -118,6 +122,7 @@ class WritEngine implements Engine {
     this.#holds = new Holds(ports, works);
     this.#holds.join(familyOf(ports, this.#holds, strict));
     this.policies = new PolicyOffice(ports, cel);
+    this.halts = new HaltOffice(ports, this.#holds);
     this.schedules = new StandingOrders(ports, this.#holds, strict);
     const kept = new StateCheckpoints(ports, this.#holds);
     this.checkpoints = {

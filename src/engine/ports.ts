@@ -5,6 +5,7 @@ import type { RunId, WorkerId } from "../core/id.ts";
 import type { Slice } from "../core/slice.ts";
 import type { Store } from "../core/store.ts";
 import type { Failpoints } from "./failpoint.ts";
+import type { HaltBoard } from "./halt-board.ts";
 import type { Leases } from "./leases.ts";
 import type { Policies } from "./policies.ts";
 import type { Projects } from "./projects.ts";
@@ -29,6 +30,7 @@ export interface Ports {
   readonly resources: Resources;
   readonly guards: readonly Guard[];
   readonly policies: Policies;
+  readonly halts: HaltBoard;
   readonly durability: Durability;
   readonly limits: Limits;
   readonly failpoint: Failpoints;

@@ -8,6 +8,7 @@ import type { Tool } from "../core/tool.ts";
 import { cel } from "../expression/cel.ts";
 import { rehearsalStore } from "../store/rehearsal/rehearsal-store.ts";
 import type { SimulatedStep, Simulation, SubmitOptions } from "./api.ts";
+import { noBoard } from "./halt-board.ts";
 import { Handle } from "./handle.ts";
 import { Holds } from "./holds.ts";
 import type { Ports } from "./ports.ts";
@@ -39,6 +40,7 @@ export async function simulate(
     toolbox: new Toolbox(tools, cel),
     projects: real.projects.on(store),
     tenants: real.tenants.rehearsing(),
+    halts: noBoard,
     onNotice: null,
     failpoint: () => {},
   };

@@ -5,13 +5,14 @@ import { type Effect, worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { Policy } from "../core/guard.ts";
-import type { Instant, StepId } from "../core/id.ts";
+import type { HaltFact } from "../core/halt.ts";
+import type { Instant, RunId, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
 import type { Proposal } from "../core/proposal.ts";
 import type { Need } from "../core/ruling.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
-import { awaitsSignal, CALL_WITHIN_MS } from "../core/step.ts";
+import { awaitsSignal, CALL_WITHIN_MS, isUndo } from "../core/step.ts";
 import type { Claim } from "../core/store.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
 import { Desk } from "./desk.ts";
@@ -19,6 +20,7 @@ import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running, type Work } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
 import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
+import { isHaltJournal } from "./halt-board.ts";
 import type { Kin } from "./kin.ts";
 import { closed, flawIn, type Loan, putBack, settleLoan, withCaptures } from "./loan.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
@@ -69,6 +71,7 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
   const { ports, mailbox, claim } = way;
   const acts = grant.generation > 0;
   if (acts) await mark(way, grant);
+  if (acts && (await isHaltedSince(way, step, grant))) return void (await end(way, step, grant, HALTED));
   if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return void (await end(way, step, grant, UNCALLED));
   if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return void (await end(way, step, grant, UNCALLED));
   const { desk, borrowed } = work;
@@ -99,6 +102,8 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
   const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
   const reading = ports.policies.reading(mailbox.run.tenant);
   if (reading !== null) await reading;
+  const looking = ports.halts.reading(mailbox.run.tenant);
+  if (looking !== null) await looking;
   let proposal = propose(ports, mailbox.run, step, { call: wanted });
   if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
   for (;;) {
@@ -119,8 +124,9 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
 /** What was asked for with, as it turned out to be. */
 async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
   if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
-  // The policies are others now.
-  if (found.why === "check" && found.table === "setting") await ports.policies.readAnew(mailbox.run.tenant);
+  // The policies are others now, or someone has halted it, or let it go on.
+  if (found.why === "check" && found.table === "setting")
+    await (isHaltJournal(found.key as RunId) ? ports.halts : ports.policies).readAnew(mailbox.run.tenant);
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);
 }
@@ -158,6 +164,7 @@ class Start implements Ask<"start"> {
   readonly step_id: StepId;
   readonly proposal: Proposal;
   readonly policy: Policy | null;
+  readonly halts: HaltFact;
   readonly #way: Way;
   readonly #first: number;
 
@@ -166,6 +173,7 @@ class Start implements Ask<"start"> {
     this.step_id = step_id;
     this.proposal = proposal;
     this.policy = way.ports.policies.of(way.mailbox.run);
+    this.halts = way.ports.halts.of(way.mailbox.run);
     this.#way = way;
     this.#first = way.setOut();
   }
@@ -225,16 +233,24 @@ function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): bool
   return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
 }
 
-const UNCALLED: Execution = {
-  ending: {
-    how: "not_done",
-    fault: fault("DEPENDENCY_UNAVAILABLE", "the store took too long to let the call go; it was not made"),
-  },
-  cost: null,
-  errands: [],
-  notices: [],
-  heartbeat: null,
-};
+const UNCALLED = uncalled("the store took too long to let the call go; it was not made");
+
+const HALTED = uncalled("it was halted while the store let the call wait; it was not made");
+
+function uncalled(why: string): Execution {
+  const ending = { how: "not_done", fault: fault("DEPENDENCY_UNAVAILABLE", why) } as const;
+  return { ending, cost: null, errands: [], notices: [], heartbeat: null };
+}
+
+/** Whether someone said so after its start was judged, which was no more than a moment ago unless the store is slow. */
+async function isHaltedSince({ ports, mailbox: { run } }: Way, step: Step, { started_at }: Grant): Promise<boolean> {
+  if (isUndo(step) || ports.clock.now() - started_at < MOMENT_MS) return false;
+  await ports.halts.readAnew(run.tenant);
+  return ports.halts.of(run).halt !== null;
+}
+
+/** Nothing new begins a second after it was halted. */
+const MOMENT_MS = 500;
 
 function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool: Tool, place: Workplace): Work {
   const { spec, cause } = step;

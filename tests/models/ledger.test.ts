@@ -3,6 +3,7 @@ import { describe, it } from "vitest";
 import type { Command, Ending, Grant, Resolution } from "../../src/core/command.ts";
 import type { Call } from "../../src/core/event.ts";
 import { fault } from "../../src/core/fault.ts";
+import { unhalted } from "../../src/core/halt.ts";
 import type { GateId, Instant, StepId } from "../../src/core/id.ts";
 import type { LedgerFact, Proposal, ToolFacts } from "../../src/core/proposal.ts";
 import { findStep, type Step, stepOf } from "../../src/core/run.ts";
@@ -209,6 +210,7 @@ class Both {
     const command = {
       type: "start",
       policy: null,
+      halts: unhalted,
       now: this.#real.now,
       step_id: asker.id as StepId,
       proposal,
@@ -275,6 +277,7 @@ class Both {
     const decision = this.#real.ask(asker.run, {
       type: "start",
       policy: null,
+      halts: unhalted,
       now: this.#real.now,
       step_id,
       proposal,

@@ -7,6 +7,7 @@ import { lean } from "../plan.ts";
 import type { Principal } from "../principal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import type { Run } from "../run.ts";
+import type { Step } from "../step.ts";
 
 export function accept(run: Run, command: Ask<"accept">): Ruling {
   if (run.position > 0) return NOTHING; // The same command again, after an answer that was lost.
@@ -73,6 +74,17 @@ function released(run: Run, { id, kind }: Principal, reason: string, at: Instant
   if (kind === "person") return { events: [{ type: "run.resumed", at, by: id, reason }] };
   const message = `${kind} ${id} cannot resume run ${run.id}, which is parked as poison; only a person can`;
   return { events: [], refusal: fault("AUTH_FORBIDDEN", message) };
+}
+
+/** A halt was lifted. Another one may still stand: whoever starts a step looks. */
+export function wake(run: Run, { now: at }: Ask<"wake">): Ruling {
+  const halted = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number)).filter(isHalted);
+  const why = "a halt was lifted";
+  return { events: halted.map(({ spec: { step_id } }) => ({ type: "step.readied", at, step_id, why })) };
+}
+
+function isHalted({ standing }: Step): boolean {
+  return standing.state === "waiting" && standing.on.for === "halt";
 }
 
 export function deliver(run: Run, { notice_id, now }: Ask<"deliver">): Ruling {

@@ -3,13 +3,14 @@ import type { Basis } from "../basis.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Event, Parking } from "../event.ts";
+import type { Call, Demand, Duplicate, Event } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
+import type { Parking } from "../parking.ts";
 import type { Condition } from "../plan.ts";
 import type { Proposal } from "../proposal.ts";
-import type { LedgerRow } from "../rows.ts";
+import type { Halt, LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
 import { isUndo, type Step, startable } from "../step.ts";
@@ -22,13 +23,13 @@ import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 type Start = Ask<"start">;
 type Execute = Extract<Permit, { kind: "execute" }>;
 
-/** Admit and acquire: may this step run now, and if it acts, whose turn is it? What is put on record holds only under the policy it was judged by. */
+/** Admit and acquire: may this step run now, and if it acts, whose turn is it? What is put on record holds only under the policy it was judged by, and what begins only while nobody halts it. */
 export function start(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   const ruling = admitted(run, command, guards);
-  const read = command.policy?.checks ?? [];
-  return read.length === 0 || ruling.events.length === 0
-    ? ruling
-    : { ...ruling, checks: [...(ruling.checks ?? []), ...read] };
+  if (ruling.events.length === 0) return ruling;
+  const begins = ruling.grant !== undefined || isHalted(ruling.events);
+  const read = [...(command.policy?.checks ?? []), ...(begins ? command.halts.checks : [])];
+  return read.length === 0 ? ruling : { ...ruling, checks: [...(ruling.checks ?? []), ...read] };
 }
 
 function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
@@ -43,10 +44,28 @@ function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
   const verdict = judge(guards, { run, step, proposal, effect, now, policy: command.policy });
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command, verdict.basis);
+  if (command.halts.halt !== null && isHaltable(step)) return halted(step, command.halts.halt, now);
   if (step.spec.kind !== "operator") return check(run, step, command, verdict);
   if (effect === "acts") return acquire(run, step, command, verdict);
   if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command, verdict);
   return begin(run, step, command, verdict);
+}
+
+/** Undoing goes on, and so does what calls nothing. */
+function isHaltable(step: Step): boolean {
+  return !isUndo(step) && (step.spec.kind === "operator" || step.spec.kind === "run");
+}
+
+function isHalted(events: readonly Event[]): boolean {
+  return events.some((event) => event.type === "step.parked" && event.on.for === "halt");
+}
+
+/** It waits until it may go on. What would only be sent again is not left waiting: a person can find out meanwhile. */
+function halted(step: Step, halt: Halt, now: Instant): Ruling {
+  const { standing } = step;
+  if (step.act?.doubt) return ask(step, `${halt.by} halted ${halt.over} before it was sent again`, now);
+  const since = standing.state === "waiting" && standing.on.for === "halt" ? standing.on.since : now;
+  return parked(step, { for: "halt", halt, since, until: lookAgain(since, now) }, now);
 }
 
 /** The plan was ended while this step was on its way here, or what it stands on was undone. */
@@ -171,13 +190,16 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
   }
 }
 
-/** How soon a step that waits for another's act looks at the ledger again: as long again as it has waited, within bounds. */
-const KEY_POLL_MS = { least: 1000, most: 60_000 } as const;
+/** How soon a step looks again whether what it waits for has come: as long again as it has waited, within bounds. */
+const POLL_MS = { least: 1000, most: 60_000 } as const;
+
+function lookAgain(since: Instant, now: Instant): Instant {
+  return (now + Math.min(POLL_MS.most, Math.max(POLL_MS.least, now - since))) as Instant;
+}
 
 function behind({ standing }: Step, { run_id: owner, step_id: owner_step }: LedgerRow, now: Instant): Parking {
   const since = standing.state === "waiting" && standing.on.for === "key" ? standing.on.since : now;
-  const pause = Math.min(KEY_POLL_MS.most, Math.max(KEY_POLL_MS.least, now - since));
-  return { for: "key", since, until: (now + pause) as Instant, owner, owner_step };
+  return { for: "key", since, until: lookAgain(since, now), owner, owner_step };
 }
 
 const ANYONE: Demand = { role: null };

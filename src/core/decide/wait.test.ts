@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { hire, later, plan, step, wait } from "../../testing/given/cast.ts";
 import { accepts, starts } from "../../testing/given/moves.ts";
 import { given, pass, type Telling } from "../../testing/given.ts";
-import type { BoxVersion } from "../event.ts";
 import type { Instant, RunId, StepId } from "../id.ts";
+import type { BoxVersion } from "../parking.ts";
 import { resultOf } from "../result.ts";
 
 const box = (said: Partial<BoxVersion> = {}): BoxVersion => ({

@@ -1,9 +1,10 @@
 import { assert } from "../assert.ts";
 import type { Ask } from "../command.ts";
-import type { BoxVersion, EndStatus, Event, InFlight, Parking, SignalSent, Taken } from "../event.ts";
+import type { EndStatus, Event, InFlight, SignalSent, Taken } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, RunId } from "../id.ts";
 import type { Json } from "../json.ts";
+import type { BoxVersion, Parking } from "../parking.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { awaitsSignal, type Step } from "../step.ts";

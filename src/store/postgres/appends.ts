@@ -1,7 +1,9 @@
 import { FaultError, fault } from "../../core/fault.ts";
+import type { Tenant } from "../../core/id.ts";
 import { assertSound } from "../../core/judge.ts";
-import type { Entry, Landing, Store } from "../../core/store.ts";
+import { type Check, type Entry, house, type Landing, type Store } from "../../core/store.ts";
 import { type Batch, batchCall, batchOf, type Claims } from "./batch.ts";
+import { texts } from "./binary-array.ts";
 import { type Calls, Refusal } from "./calls.ts";
 import { type GroupCommit, groupCommit, type Waiting } from "./group-commit.ts";
 import { type Facts, landingsOf } from "./landings.ts";
@@ -14,6 +16,11 @@ const MOST_TRIES = 20;
 
 /** What a transaction says that lost a race and left nothing behind: the same again finds out why. */
 const raced = (sqlState: string): boolean => sqlState === "40001" || sqlState === "40P01";
+
+/** What was glanced at is not what it was. */
+const GLANCED = "WR003";
+
+const NOBODYS = -1;
 
 export interface AppendSetting {
   readonly calls: Calls;
@@ -108,7 +115,10 @@ class Sending {
     const call = singleCall(entry);
     if (call === null) return false;
     try {
-      const [answer] = await this.#calls<readonly [boolean]>(call, (state) => state === "WR001" || raced(state));
+      const [answer] = await this.#calls<readonly [boolean]>(
+        call,
+        (state) => state === "WR001" || state === GLANCED || raced(state),
+      );
       if (answer?.[0] !== true) return false;
       resolve({ landed: true });
       return true;
@@ -129,6 +139,7 @@ class Sending {
     );
     const facts = await this.#facts(batch);
     if (facts === "raced") return waiting;
+    if (facts === "glanced") return this.#staring(waiting);
     const answers = answersOf(batch, facts);
     return waiting.filter(({ entry, claimant, resolve }) => {
       const answer = answers.get(entry);
@@ -139,12 +150,37 @@ class Sending {
     });
   }
 
-  async #facts(batch: Batch): Promise<Facts | null | "raced"> {
+  /**
+   * What was glanced at is not what it was. The entries are judged like any other, so that an earlier reason comes first: of
+   * the tenant by the row itself, of the house by one that nobody has, unless the house is as it was.
+   */
+  async #staring(waiting: readonly Waiting[]): Promise<readonly Waiting[]> {
+    const stared: Waiting[] = [];
+    for (const one of waiting) {
+      const checks: Check[] = [];
+      for (const { glance, ...check } of one.entry.checks) {
+        if (glance !== "house") checks.push(check);
+        else if ((await this.#version(house, check)) === check.was) checks.push({ ...check, glance });
+        else checks.push({ ...check, was: NOBODYS });
+      }
+      stared.push({ ...one, entry: { ...one.entry, checks } });
+    }
+    return stared;
+  }
+
+  async #version(tenant: Tenant, { table, key }: Check): Promise<number | null> {
+    const values = [tenant, texts([table]), texts([key])];
+    const [row] = await this.#calls<readonly [number, string, number, string]>({ name: "rows_of", values });
+    return row?.[2] ?? null;
+  }
+
+  async #facts(batch: Batch): Promise<Facts | null | "raced" | "glanced"> {
     try {
       const [answer] = await this.#calls<readonly [Facts | null]>(batchCall(batch), () => true);
       return answer?.[0] ?? null;
     } catch (error) {
       if (error instanceof Refusal && raced(error.sqlState)) return "raced";
+      if (error instanceof Refusal && error.sqlState === GLANCED) return "glanced";
       throw error;
     }
   }

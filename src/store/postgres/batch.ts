@@ -1,8 +1,8 @@
 import { assert } from "../../core/assert.ts";
-import type { Instant, RunId, WorkerId } from "../../core/id.ts";
+import type { Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { versionAfter } from "../../core/judge.ts";
 import { indexed, type Table } from "../../core/rows.ts";
-import type { Charge, Check, Entry, Put, SealedEvent } from "../../core/store.ts";
+import { type Charge, type Check, type Entry, ownerOf, type Put, type SealedEvent } from "../../core/store.ts";
 import { booleans, bytes, doubles, integers, longs, texts } from "./binary-array.ts";
 import type { Call } from "./calls.ts";
 
@@ -43,10 +43,33 @@ export function batchOf(entries: readonly Entry[], claims = noClaims): Batch {
 function keysOf(entries: readonly Entry[]): readonly RowKey[] {
   const keys = new Map<string, RowKey>();
   for (const { puts, checks } of entries) {
-    for (const { table, key } of checks) keys.set(nameOf({ table, key }), { table, key, isPut: false });
+    for (const { table, key } of promised(checks)) keys.set(nameOf({ table, key }), { table, key, isPut: false });
     for (const { table, key } of puts) keys.set(nameOf({ table, key }), { table, key, isPut: true });
   }
   return [...keys.values()];
+}
+
+/** The checks that hold until the commit; the others are looked at once, before anything else. */
+export function promised(checks: readonly Check[]): readonly Check[] {
+  return checks.length === 0 ? checks : checks.filter(({ glance }) => glance === undefined);
+}
+
+/** The same call, made only if the rows that its entries have glanced at are as they were. */
+export function heeding(entries: readonly Entry[], call: Call): Call {
+  const looks = new Map<string, readonly [Tenant, Check]>();
+  for (const { tenant, checks } of entries)
+    for (const check of checks)
+      if (check.glance !== undefined)
+        looks.set(`${check.glance}\0${check.was}\0${nameOf(check)}`, [ownerOf(tenant, check), check]);
+  if (looks.size === 0) return call;
+  const all = [...looks.values()];
+  const values = [
+    texts(all.map(([tenant]) => tenant)),
+    texts(all.map(([, { table }]) => table)),
+    texts(all.map(([, { key }]) => key)),
+    longs(all.map(([, { was }]) => was)),
+  ];
+  return { ...call, name: `${call.name}_heeding`, values: [...values, ...call.values] };
 }
 
 export function nameOf({ table, key }: Pick<RowKey, "table" | "key">): string {
@@ -62,7 +85,7 @@ export function batchCall({ entries, keys, tallies, claims }: Batch): Call {
   assert(first !== undefined, "a batch has entries");
   const keyNumbers = new Map(keys.map((key, index) => [nameOf(key), index + 1]));
   const tallyNumbers = new Map(tallies.map((tally, index) => [tally, index + 1]));
-  return {
+  return heeding(entries, {
     name: "append",
     writes: true,
     isValue: true,
@@ -87,7 +110,7 @@ export function batchCall({ entries, keys, tallies, claims }: Batch): Call {
         tallyNumbers,
       ),
     ],
-  };
+  });
 }
 
 type Numbered<Part> = readonly (readonly [entry: number, part: Part])[];
@@ -97,7 +120,7 @@ function numbered<Part>(entries: readonly Entry[], partsOf: (entry: Entry) => re
 }
 
 function conditionsOf({ puts, checks }: Entry): readonly (Put | Check)[] {
-  return [...puts, ...checks].filter(({ was }) => was !== "any");
+  return [...puts, ...promised(checks)].filter(({ was }) => was !== "any");
 }
 
 function entryValues(entries: readonly Entry[]): Call["values"] {

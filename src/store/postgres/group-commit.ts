@@ -1,6 +1,6 @@
 import type { RunId, Tenant, WorkerId } from "../../core/id.ts";
 import type { Entry, Landing } from "../../core/store.ts";
-import { nameOf } from "./batch.ts";
+import { nameOf, promised } from "./batch.ts";
 
 /** One entry and whoever waits for its answer. */
 export interface Waiting {
@@ -101,5 +101,5 @@ function nextBatch(queues: Map<Tenant, Waiting[]>, free: number): readonly Waiti
 
 /** What two entries of one batch must not have in common. */
 function namesOf({ run, puts, checks }: Entry): readonly string[] {
-  return [`head\0${run}`, ...puts.map(nameOf), ...checks.map(nameOf)];
+  return [`head\0${run}`, ...puts.map(nameOf), ...promised(checks).map(nameOf)];
 }

@@ -1,6 +1,6 @@
 import { judge, type View } from "../../core/judge.ts";
 import type { Entry, Landing } from "../../core/store.ts";
-import { type Batch, nameOf } from "./batch.ts";
+import { type Batch, nameOf, promised } from "./batch.ts";
 
 /** What `writ.append` found of the entries that did not land. Entries, keys and tallies are counted from 1. */
 export interface Facts {
@@ -46,6 +46,6 @@ function verdict(entry: Entry, batch: Batch, { keys }: Facts, found: Facts["entr
     row: (_, table, key) => rows.get(nameOf({ table, key })) ?? null,
     used: (_, tally) => found.used?.[batch.tallies.indexOf(tally)] ?? 0,
   };
-  const landing = judge(entry, view);
+  const landing = judge({ ...entry, checks: promised(entry.checks) }, view);
   return landing.landed ? null : landing;
 }

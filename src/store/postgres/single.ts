@@ -1,18 +1,20 @@
 import { indexed } from "../../core/rows.ts";
 import type { Charge, Entry, Put, SealedEvent } from "../../core/store.ts";
+import { heeding, promised } from "./batch.ts";
 import type { Call } from "./calls.ts";
 
 /**
  * The call for an entry that does what most do: one more event, and at most one conditional row and one charge. Scalars, because a
  * set of one costs twice as much. Null for any other entry.
  */
-export function singleCall({ tenant, run, expect, events, puts, checks, charges, flush }: Entry): Call | null {
+export function singleCall(entry: Entry): Call | null {
+  const { tenant, run, expect, events, puts, checks, charges, flush } = entry;
   const [event] = events;
   const [put] = puts;
   const [charge] = charges;
-  const isPlain = events.length === 1 && puts.length <= 1 && checks.length === 0 && charges.length <= 1;
+  const isPlain = events.length === 1 && puts.length <= 1 && promised(checks).length === 0 && charges.length <= 1;
   if (!isPlain || event === undefined || expect.position === 0 || (put !== undefined && !isSimple(put))) return null;
-  return {
+  return heeding([entry], {
     name: "append_one",
     writes: true,
     isValue: true,
@@ -26,7 +28,7 @@ export function singleCall({ tenant, run, expect, events, puts, checks, charges,
       ...putValues(put),
       ...chargeValues(charge),
     ],
-  };
+  });
 }
 
 /** A row that is not asked for by anything but its key. */

@@ -1,4 +1,4 @@
-import type { Entry } from "../../core/store.ts";
+import { type Entry, ownerOf } from "../../core/store.ts";
 
 /**
  * Entries of one call, cut where a later one meets something of an earlier one: a run, a row or a tally. What is left of a wave can
@@ -24,7 +24,8 @@ export function wavesOf(entries: readonly Entry[]): readonly (readonly Entry[])[
 function touchedBy({ tenant, run, puts, checks, charges }: Entry): readonly string[] {
   return [
     `head\0${tenant}\0${run}`,
-    ...[...puts, ...checks].map(({ table, key }) => `${table}\0${tenant}\0${key}`),
+    ...puts.map(({ table, key }) => `${table}\0${tenant}\0${key}`),
+    ...checks.map((check) => `${check.table}\0${ownerOf(tenant, check)}\0${check.key}`),
     ...charges.map(({ tally }) => `tally\0${tenant}\0${tally}`),
   ];
 }

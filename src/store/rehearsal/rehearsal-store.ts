@@ -1,6 +1,6 @@
 import type { RunId, Tenant } from "../../core/id.ts";
 import type { Table } from "../../core/rows.ts";
-import type { Entry, Store } from "../../core/store.ts";
+import { type Entry, ownerOf, type Store } from "../../core/store.ts";
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from "../memory/memory-store.ts";
 import { comparePaths, Shelf } from "../memory/shelf.ts";
 import { Tables } from "../memory/tables.ts";
@@ -76,7 +76,8 @@ function copying(real: Store, tables: Tables): Copies {
     run,
     all: async ({ tenant, run: id, puts, checks, charges }) => {
       await run(tenant, id);
-      for (const { table, key } of [...puts, ...checks]) await row(tenant, table, key);
+      for (const { table, key } of puts) await row(tenant, table, key);
+      for (const check of checks) await row(ownerOf(tenant, check), check.table, check.key);
       for (const charge of charges) await tally(tenant, charge.tally);
     },
   };

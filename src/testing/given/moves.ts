@@ -3,6 +3,7 @@ import { worst } from "../../core/effect.ts";
 import type { Call, InFlight } from "../../core/event.ts";
 import { type Fault, type FaultCode, fault } from "../../core/fault.ts";
 import type { Policy } from "../../core/guard.ts";
+import { type HaltFact, unhalted } from "../../core/halt.ts";
 import type { GateId, StepId } from "../../core/id.ts";
 import type { Json } from "../../core/json.ts";
 import type { Plan, PlanStep } from "../../core/plan.ts";
@@ -44,16 +45,20 @@ export const closes: Telling = ({ now }) => ({ type: "close", now });
 
 export interface StartWish extends Partial<Omit<Proposal, "tool">> {
   readonly policy?: Policy | null;
+  readonly halts?: HaltFact;
   readonly tool?: ToolFacts | null;
   readonly inFlight?: readonly string[];
 }
 
-export function starts(id: string, { inFlight = [], policy = null, ...wish }: StartWish = {}): Telling {
+export function starts(
+  id: string,
+  { inFlight = [], policy = null, halts = unhalted, ...wish }: StartWish = {},
+): Telling {
   return (told) => {
     const proposal = { ...proposalOf(told, id, wish.tool), ...wish } as Proposal;
     const ledger = wish.ledger === undefined && proposal.call?.key != null ? told.ledger(proposal.call.key) : null;
     const known = wish.ledger === undefined ? { ...proposal, ledger } : proposal;
-    const asked = { step_id: id as StepId, proposal: known, policy, in_flight: ids(...inFlight) };
+    const asked = { step_id: id as StepId, proposal: known, policy, halts, in_flight: ids(...inFlight) };
     return { type: "start", now: told.now, ...asked };
   };
 }
@@ -223,6 +228,9 @@ export function isSuperseded(id: string, by: Ask<"supersede">["by"]): Telling {
 }
 
 export const cancels: Telling = ({ now }): Command => ({ type: "cancel", now, principal: ana, reason: "never mind" });
+
+/** A halt was lifted. */
+export const wakes: Telling = ({ now }): Command => ({ type: "wake", now });
 
 export const resumes: Telling = ({ now }): Command => ({ type: "resume", now, principal: ana, reason: "mended" });
 

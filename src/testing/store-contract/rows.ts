@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Table } from "../../core/rows.ts";
-import type { Put, Query, Store } from "../../core/store.ts";
-import { acme, globex, hire, type Law, land, landed, order, row } from "./law.ts";
+import { house, type Put, type Query, type Store } from "../../core/store.ts";
+import { acme, entry, globex, hire, type Law, land, landed, order, row } from "./law.ts";
 
 const open = row({ status: "open", run_id: hire });
 const closed = row({ status: "closed", run_id: hire });
@@ -80,6 +80,48 @@ export const rows: readonly Law[] = [
       const all = await land(store, { puts: [gate(1, open)], checks, charges });
       const two = await land(store, { checks, charges });
       assert.deepEqual([!all.landed && all.why, !two.landed && two.why], ["row", "check"]);
+    },
+  },
+  {
+    title: "glances at a row of the tenant as it is when the entry is judged",
+    holds: async (store) => {
+      const glance = (was: number | null) => [{ table: "gate", key: "g", was, glance: "own" }] as const;
+      await landed(store, { checks: glance(null) });
+      await landed(store, { run: order, puts: [gate(null, open)] });
+      for (const at of [1, 2]) {
+        const late = await land(store, { at, checks: glance(null) });
+        assert.ok(!late.landed && late.why === "check" && late.table === "gate" && late.key === "g");
+        await landed(store, { at, checks: glance(1) });
+      }
+      assert.equal((await store.head(acme, hire))?.position, 3);
+    },
+  },
+  {
+    title: "glances at a row of the house for every tenant",
+    holds: async (store) => {
+      const glance = (was: number | null) => [{ table: "gate", key: "g", was, glance: "house" }] as const;
+      for (const tenant of [acme, globex]) await landed(store, { tenant, checks: glance(null) });
+      await landed(store, { tenant: house, puts: [gate(null, open)] });
+      for (const tenant of [acme, globex]) {
+        const late = await land(store, { tenant, at: 1, checks: glance(null) });
+        assert.ok(!late.landed && late.why === "check" && late.key === "g");
+        assert.equal(await store.row(tenant, "gate", "g"), null);
+        await landed(store, { tenant, at: 1, checks: glance(1) });
+      }
+    },
+  },
+  {
+    title: "judges a glance after epoch, position and rows, and of many entries each by its own",
+    holds: async (store) => {
+      const old = [{ table: "gate", key: "g", was: 7, glance: "own" }] as const;
+      const none = [{ table: "gate", key: "g", was: null, glance: "house" }] as const;
+      await landed(store, {});
+      const moved = await land(store, { at: 4, checks: old });
+      const row = await land(store, { at: 1, checks: old, puts: [gate(3, open)] });
+      assert.deepEqual([!moved.landed && moved.why, !row.landed && row.why], ["position", "row"]);
+      const entries = [entry({ at: 1, checks: none }), entry({ run: order, checks: old })];
+      const [first, second] = await store.append(entries);
+      assert.ok(first?.landed && second?.landed === false && second.why === "check");
     },
   },
   {
