@@ -1,4 +1,5 @@
 export type { Budget, Estimate, Rate } from "./core/budget.ts";
+export type { Demand, Escalation, Vote } from "./core/demand.ts";
 export { expandVisibility, type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
 export { attenuated, type Capability } from "./core/principal.ts";

@@ -30,15 +30,15 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "whoever asks decides their own gate",
-    file: `${decide}/gate.js`,
-    find: "if (id === requesterOf(run, stepOf(run, gate))) {",
-    replace: 'if (id === "") {',
+    file: "core/demand.js",
+    find: 'if (vote.by === requester && !part.self && part.kind !== "confirmation")',
+    replace: 'if (vote.by === "")',
   },
   {
     name: "a gate is decided twice",
     file: `${decide}/gate.js`,
-    find: 'if (gate.status !== "open") {',
-    replace: 'if (gate.status === "consumed") {',
+    find: 'if (gate.status !== "open")\n        return contested(',
+    replace: 'if (gate.status === "consumed")\n        return contested(',
   },
   {
     name: "an act is done without a person in a gated run",

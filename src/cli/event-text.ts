@@ -86,6 +86,12 @@ function gateText(event: GateEvent): Line {
       return line`${event.gate_id} holds ${event.step_id}: ${event.reason}`;
     case "gate.approved":
       return line`${event.gate_id} approved by ${event.by.id}${because(event.reason)}`;
+    case "gate.endorsed":
+      return line`${event.gate_id}: ${event.by.id} says yes, and more have to${because(event.reason)}`;
+    case "gate.amended":
+      return line`${event.gate_id}: ${event.by.id} says yes to another input${because(event.reason)}: ${glance(event.call.input)}`;
+    case "gate.escalated":
+      return line`${event.gate_id} is for others, too, by now`;
     case "gate.rejected":
       return line`${event.gate_id} rejected by ${event.by.id}${because(event.reason)}`;
     case "gate.expired":

@@ -1,4 +1,5 @@
 import type { Basis, Objection } from "../core/basis.ts";
+import { demandText } from "../core/demand.ts";
 import type { Event } from "../core/event.ts";
 import type { GateId, Instant, StepId } from "../core/id.ts";
 import type { RecordedEvent } from "../engine/api.ts";
@@ -7,7 +8,17 @@ import type { RecordedEvent } from "../engine/api.ts";
 export interface Explanation {
   readonly position: number;
   readonly at: Instant;
-  readonly decision: "let through" | "held" | "refused" | "approved" | "rejected" | "expired" | "closed";
+  readonly decision:
+    | "let through"
+    | "held"
+    | "refused"
+    | "endorsed"
+    | "approved"
+    | "amended"
+    | "escalated"
+    | "rejected"
+    | "expired"
+    | "closed";
   /** The rule that decided; null: none had anything against it, or a person decided. */
   readonly rule: string | null;
   readonly reason: string;
@@ -36,11 +47,13 @@ function explained(event: Event): Said | null {
     case "step.rejected":
       return said("refused", { rule: event.rule, reason: event.fault.message }, event.basis);
     case "gate.opened":
-      return said(
-        "held",
-        { rule: event.rule, reason: event.reason, who: event.demand.role ?? "a person" },
-        event.basis,
-      );
+      return said("held", { rule: event.rule, reason: event.reason, who: demandText(event.demand) }, event.basis);
+    case "gate.endorsed":
+      return said("endorsed", { reason: event.reason, who: event.by.id });
+    case "gate.amended":
+      return said("amended", { reason: event.reason, who: event.by.id });
+    case "gate.escalated":
+      return said("escalated", { reason: "nobody had decided for so long that others may, too" });
     case "gate.approved":
       return said("approved", { reason: event.reason, who: event.by.id });
     case "gate.rejected":

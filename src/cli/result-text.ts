@@ -1,3 +1,4 @@
+import { demandText } from "../core/demand.ts";
 import type { Instant } from "../core/id.ts";
 import type { Blocked, OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { Spent } from "../core/run.ts";
@@ -86,9 +87,25 @@ export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
     line`${gate.step_id} wants to call ${gate.tool} with`,
     ...jsonLines(gate.input, "    "),
     line`  held: ${gate.reason}; until ${timeText(gate.expires_at)}`,
+    line`  ${votesText(gate)}`,
+    ...stakesLines(gate),
     line`  approve:  ${tell("approve", gate.gate_id)}`,
     line`  reject:   ${tell("reject", gate.gate_id)}`,
   ];
+}
+
+/** Whose yes it takes, and who has said it. */
+export function votesText({ demand, votes }: Pick<OpenGate, "demand" | "votes">): string {
+  const said = votes.length === 0 ? "" : `; ${votes.map(({ by }) => by).join(", ")} said yes`;
+  return `asks for ${demandText(demand)}${said}`;
+}
+
+/** What it may cost, and whether there is a way back. */
+function stakesLines({ estimate, reversible }: OpenGate): readonly Line[] {
+  const { usd_micros = 0, credits = 0, tokens_in = 0, tokens_out = 0 } = estimate ?? {};
+  const [cost] = spentLines({ usd_micros, credits, tokens_in, tokens_out }).map((told) => line`  would have ${told}`);
+  const back = reversible === null ? [] : [line`  ${reversible ? "can be undone" : "cannot be undone"}`];
+  return cost === undefined ? back : [cost, ...back];
 }
 
 /** A call that is held and cannot be shown, so that nobody should decide it. */

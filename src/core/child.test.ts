@@ -4,11 +4,12 @@ import { hire, order, plan, sendMail, step } from "../testing/given/cast.ts";
 import { accepts, cancels, delivers, does, fails, starts } from "../testing/given/moves.ts";
 import { given, type Told } from "../testing/given.ts";
 import { awaitedRun, endSignal } from "./child.ts";
-import type { Parent, SignalSent } from "./event.ts";
+import type { Parent } from "./event.ts";
 import type { Instant, StepId } from "./id.ts";
 import type { BoxVersion } from "./parking.ts";
 import { resultOf } from "./result.ts";
 import { dueAt } from "./run.ts";
+import type { SignalSent } from "./signal.ts";
 
 const parent: Parent = { run_id: order, step_id: "ask" as StepId, depth: 1, most_bytes: 20 };
 const born = (...steps: readonly ReturnType<typeof step>[]): Told => given(accepts(plan(...steps), { parent }));

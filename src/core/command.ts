@@ -1,6 +1,6 @@
 import type { Basis } from "./basis.ts";
 import type { Mode, World } from "./effect.ts";
-import type { Cause, InFlight, Notice, Parent, Pin, Request, Reused, StepEvent, Takeover } from "./event.ts";
+import type { Call, Cause, Confirmed, InFlight, Notice, Parent, Pin, Reused, StepEvent, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Policy } from "./guard.ts";
 import type { HaltFact } from "./halt.ts";
@@ -11,6 +11,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
 import type { Closing, RestoreReport } from "./resource.ts";
+import type { Request } from "./signal.ts";
 import type { Forked, StateChange } from "./state-change.ts";
 import type { Cost, Sighting } from "./tool.ts";
 
@@ -35,6 +36,7 @@ export type Command = { readonly now: Instant } & (
       readonly project?: string;
       readonly session?: string;
       readonly forked?: Forked;
+      readonly confirmed?: Confirmed;
       /** Why it never begins: it was taken back before it was there. */
       readonly cancelled?: string;
       /** What was done before the fork, in the order it was done. */
@@ -95,6 +97,10 @@ export type Command = { readonly now: Instant } & (
       readonly gate_id: GateId;
       readonly principal: Principal;
       readonly reason: string;
+      /** The call that was looked at. Absent: whichever it is. */
+      readonly digest?: string;
+      /** The call that is approved in its place. Absent: the one that is shown. */
+      readonly edit?: Edit;
       readonly use_within_ms: number;
       readonly in_flight: InFlight;
     }
@@ -103,8 +109,10 @@ export type Command = { readonly now: Instant } & (
       readonly gate_id: GateId;
       readonly principal: Principal;
       readonly reason: string;
+      readonly digest?: string;
       readonly in_flight: InFlight;
     }
+  /** The time of a gate has come: others may decide, or nobody may any more. */
   | { readonly type: "expire"; readonly gate_id: GateId; readonly in_flight: InFlight }
   /** The ledger's row for an act of this run is another act's now. */
   | {
@@ -159,6 +167,9 @@ export interface Grant {
   readonly proposal: Proposal;
   readonly basis: Basis | null;
 }
+
+/** Another input for a held call, as its tool reads it; or why it cannot be one. */
+export type Edit = { readonly call: Call } | { readonly flaw: Fault };
 
 /** What a call would make of its project's state, as that is when the call's end is judged. */
 export interface StateFact {

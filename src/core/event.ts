@@ -1,13 +1,15 @@
 import type { Basis } from "./basis.ts";
-import type { Unit } from "./budget.ts";
+import type { Estimate, Unit } from "./budget.ts";
+import type { Demand, Vote } from "./demand.ts";
 import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
-import type { BoxVersion, Parking } from "./parking.ts";
+import type { Parking } from "./parking.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Capture, Closing, RestoreReport } from "./resource.ts";
+import type { Request, Taken } from "./signal.ts";
 import type { Forked, GoneBack, StateChange } from "./state-change.ts";
 import type { Cost } from "./tool.ts";
 
@@ -50,6 +52,8 @@ export type RunEvent =
       readonly session?: string;
       /** Present if it goes on from the middle of another run. */
       readonly forked?: Forked;
+      /** Whoever asked for it says that all of it, or these steps, are meant. */
+      readonly confirmed?: Confirmed;
     }
   | { readonly type: "run.closed" }
   | {
@@ -83,17 +87,15 @@ export interface Takeover {
 
 export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
 
+/** What a caller says that it means: everything, or some steps. */
+export type Confirmed = true | readonly StepId[];
+
 /** The step that asked for a run, how many runs are above it, and how many bytes it may have to show. */
 export interface Parent {
   readonly run_id: RunId;
   readonly step_id: StepId;
   readonly depth: number;
   readonly most_bytes: number;
-}
-
-export interface Request {
-  readonly key: string;
-  readonly digest: Digest;
 }
 
 /** The tool a run was accepted with. Another one under the same name parks its steps. */
@@ -277,25 +279,6 @@ export type Settlement =
   | { readonly as: "resend" }
   | { readonly as: "given_up" };
 
-/** A signal that a step took: out of the box, or straight from the hand of whoever sent it. */
-export interface Taken extends BoxVersion {
-  readonly signal_id: string;
-  /** What whoever sent it calls it, so that sending it twice is sending it once; null where the box has seen to that. */
-  readonly request: Request | null;
-}
-
-/** A signal that came before anyone waited for it. Its box is a journal of its own, one for each key. */
-export interface SignalSent {
-  readonly type: "signal.sent";
-  readonly at: Instant;
-  /** No two are alike, though they say the same at the same moment. */
-  readonly signal_id: string;
-  readonly box: BoxVersion;
-  readonly payload: Json;
-  readonly by: string;
-  readonly request: Request | null;
-}
-
 /** Whose result this really is. `differs` says in what the recorded call was another. */
 export interface Reused {
   readonly run: RunId;
@@ -346,20 +329,33 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly expires_at: Instant;
       /** The earlier act that this one would repeat; approving means "yes, again". */
       readonly duplicate_of: Duplicate | null;
+      /** What it is expected to cost; absent: nobody can tell. */
+      readonly estimate?: Estimate;
+      /** Whether it can be undone, or put back, once it is done; absent: there is nothing to undo. */
+      readonly reversible?: boolean;
+      /** What those have said already who changed the call to this. */
+      readonly votes?: readonly Vote[];
       readonly basis?: Basis;
     }
+  /** A yes that is not enough by itself. */
+  | { readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string }
   | { readonly type: "gate.approved"; readonly by: Principal; readonly reason: string; readonly use_by: Instant }
+  /** A yes to another call than was shown: that one is judged anew, and what others said of the first is void. */
+  | {
+      readonly type: "gate.amended";
+      readonly by: Principal;
+      readonly reason: string;
+      readonly use_by: Instant;
+      readonly call: Call;
+    }
+  /** Nobody has decided for so long that others may, who are told. */
+  | { readonly type: "gate.escalated"; readonly notices: readonly Notice[] }
   | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string; readonly sparing?: InFlight }
   | { readonly type: "gate.expired"; readonly sparing?: InFlight }
   | { readonly type: "gate.closed"; readonly reason: string }
   /** Someone who may not decide tried to. */
   | { readonly type: "gate.contested"; readonly by: Principal; readonly fault: Fault }
 );
-
-/** Who must say yes. */
-export interface Demand {
-  readonly role: string | null;
-}
 
 export interface Duplicate {
   readonly run: RunId;

@@ -1,5 +1,6 @@
-import type { Event, Notice } from "./event.ts";
+import type { Event } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
+import { noted, taken } from "./evolve/notice.ts";
 import { evolveStep } from "./evolve/step.ts";
 import { isIdle, resumed, withdrawn } from "./place.ts";
 import { full } from "./plan.ts";
@@ -59,7 +60,10 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "notice.delivered":
       return taken(run, event.notice_id);
     case "gate.opened":
+    case "gate.endorsed":
     case "gate.approved":
+    case "gate.amended":
+    case "gate.escalated":
     case "gate.rejected":
     case "gate.expired":
     case "gate.closed":
@@ -71,19 +75,6 @@ function happened(run: MutableRun, event: Event): MutableRun {
 }
 
 const NONE: readonly never[] = [];
-
-function noted(run: MutableRun, notices: readonly Notice[] = NONE): void {
-  for (const notice of notices) {
-    run.notices = run.notices.set(notice.notice_id, notice);
-    if (notice.kin !== undefined) run.kin += 1;
-  }
-}
-
-function taken(run: MutableRun, notice_id: string): MutableRun {
-  if (run.notices.get(notice_id)?.kin !== undefined) run.kin -= 1;
-  run.notices = run.notices.delete(notice_id);
-  return run;
-}
 
 function born(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
   const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(full) };

@@ -121,7 +121,8 @@ export const faults = {
   SCHEDULE_NOT_FOUND: { tries: 1, exit: 5, about: "no schedule has that name" },
   STEP_NOT_FOUND: { tries: 1, exit: 5, about: "the run has no such step" },
   CHECKPOINT_NOT_FOUND: { tries: 1, exit: 5, about: "no state is kept from before or after that call" },
-  GATE_DECIDED: { tries: 1, exit: 2, about: "the gate was already decided, expired or closed" },
+  GATE_DECIDED: { tries: 1, exit: 2, about: "the gate was already decided, expired or closed, or by the same person" },
+  GATE_MISMATCH: { tries: 1, exit: 2, about: "the gate holds another call than the one that was looked at" },
   NOT_POSSIBLE: { tries: 1, exit: 2, about: "the run or step is not in a state that allows this" },
 
   // The store.

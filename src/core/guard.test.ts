@@ -30,9 +30,19 @@ describe("the guards", () => {
     expect(judge([guard(hold("a", "cfo")), guard(hold("b", "cfo"))], admission)).toMatchObject(hold("a", "cfo"));
   });
 
-  it("refuse what would need two people, because a gate asks for one", () => {
+  it("hold for all that any of them asks for, and say why of each", () => {
     const answer = judge([guard(hold("a", "cfo")), guard(hold("b", "nurse"))], admission);
-    expect(answer).toMatchObject({ kind: "refuse", rule: "b", fault: { code: "POLICY_DENIED" } });
+    expect(answer).toMatchObject({
+      kind: "hold",
+      rule: "a",
+      reason: "a person decides; a person decides",
+      demand: { role: "cfo", and: [{ role: "nurse" }] },
+    });
+  });
+
+  it("refuse what asks for nobody that there could be", () => {
+    const answer = judge([guard({ ...hold("a"), demand: { role: null, people: 0 } })], admission);
+    expect(answer).toMatchObject({ kind: "refuse", rule: "mine", fault: { code: "POLICY_DENIED" } });
   });
 
   it("say everything that was said against it, and not only what won", () => {

@@ -1,6 +1,6 @@
 import type { Basis, Objection } from "./basis.ts";
+import { bothOf, covers, type Demand, isDemand } from "./demand.ts";
 import type { Effect, Mode } from "./effect.ts";
-import type { Demand } from "./event.ts";
 import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
 import { isPlainObject } from "./plain-object.ts";
@@ -79,13 +79,12 @@ function objectionsIn(answer: Verdict): readonly Objection[] {
 
 export type Hold = Extract<Verdict, { kind: "hold" }>;
 
-/** Whoever names a role asks for more than whoever takes anyone. Two roles would need two people, which no gate has. */
-export function stricter(first: Hold, second: Hold): Verdict {
-  const [one, two] = [first.demand.role, second.demand.role];
-  if (two === null || one === two) return first;
-  if (one === null) return second;
-  const message = `${first.rule} asks for a ${one} and ${second.rule} for a ${two}; one gate has one role, so let one rule ask`;
-  return { kind: "refuse", rule: second.rule, fault: fault("POLICY_DENIED", message) };
+/** One gate asks for all that two ask for; it speaks for the one that asks for more, or for both. */
+export function stricter(first: Hold, second: Hold): Hold {
+  const demand = bothOf(first.demand, second.demand);
+  if (covers(first.demand, second.demand)) return { ...first, demand };
+  if (covers(second.demand, first.demand)) return { ...second, demand };
+  return { ...first, reason: `${first.reason}; ${second.reason}`, demand };
 }
 
 function ask(guard: Guard, admission: Admission): Verdict {
@@ -106,7 +105,7 @@ function isVerdict(answer: unknown): answer is Verdict {
   if (basis !== undefined && !isBasis(basis)) return false;
   if (kind === "allow") return true;
   if (typeof rule !== "string") return false;
-  if (kind === "hold") return typeof reason === "string" && isPlainObject(demand);
+  if (kind === "hold") return typeof reason === "string" && isDemand(demand);
   return kind === "refuse" && isPlainObject(why) && Object.hasOwn(faults, String(why.code));
 }
 

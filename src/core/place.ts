@@ -19,7 +19,7 @@ export function placed(run: MutableRun, step: Step, standing: Standing): Mutable
   if (isPatient(from) || isPatient(to)) rescheduled(run, step.index, before);
   if (standing.state === "ready") run.fresh.push(step.index);
   if (CALLED.has(standing.state)) remember(run, step);
-  if (before.state === "waiting_approval") desert(run, before.gate_id);
+  if (before.state === "waiting_approval" && standing !== before) desert(run, before.gate_id);
   return run;
 }
 

@@ -12,6 +12,7 @@ const standstill: ReadonlySet<EventType> = new Set<EventType>([
   "run.poisoned",
   "notice.delivered",
   "gate.contested",
+  "gate.escalated",
   "step.started",
   "step.doubted",
   "step.probed",

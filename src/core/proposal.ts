@@ -1,5 +1,5 @@
 import type { Estimate } from "./budget.ts";
-import type { Call, Reused, SignalSent } from "./event.ts";
+import type { Call, Reused } from "./event.ts";
 import type { Expression } from "./expression.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
@@ -7,6 +7,7 @@ import type { Json } from "./json.ts";
 import type { BoxVersion } from "./parking.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
+import type { SignalSent } from "./signal.ts";
 import type { Toll } from "./toll.ts";
 import type { Sighting, Tool } from "./tool.ts";
 

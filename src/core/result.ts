@@ -1,4 +1,6 @@
+import type { Estimate } from "./budget.ts";
 import { awaitedRun } from "./child.ts";
+import type { Demand, Vote } from "./demand.ts";
 import type { EndStatus, Reused, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
@@ -61,6 +63,15 @@ export interface OpenGate {
   readonly digest: string;
   readonly reason: string;
   readonly expires_at: Instant;
+  /** Who has to say yes, and who has. */
+  readonly demand: Demand;
+  readonly votes: readonly Vote[];
+  /** What it is expected to cost; null: nobody can tell. */
+  readonly estimate: Estimate | null;
+  /** Whether it can be undone, or put back; null: there is nothing to undo. */
+  readonly reversible: boolean | null;
+  /** The version of the rules that hold it; null: only those that always stand. */
+  readonly policy: string | null;
 }
 
 export interface Blocked {
@@ -172,8 +183,16 @@ function openGates(run: Run): readonly OpenGate[] {
   return gates;
 }
 
-function shown({ gate_id, step_id, call, reason, expires_at }: Gate, tool: string): OpenGate {
-  return { gate_id, step_id, tool, input: call.input, digest: call.digest, reason, expires_at };
+function shown(gate: Gate, tool: string): OpenGate {
+  const { gate_id, step_id, call } = gate;
+  return { gate_id, step_id, tool, input: call.input, digest: call.digest, ...termsOf(gate) };
+}
+
+/** What a gate asks for, and what a person should know who is asked. */
+export function termsOf(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | "tool" | "input" | "digest"> {
+  const { reason, expires_at, demand, votes, estimate, reversible, basis } = gate;
+  const known = { estimate: estimate ?? null, reversible: reversible ?? null, policy: basis?.policy ?? null };
+  return { reason, expires_at, demand, votes, ...known };
 }
 
 function blocks(run: Run): readonly Blocked[] {

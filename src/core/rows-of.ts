@@ -1,5 +1,5 @@
 import { assert } from "./assert.ts";
-import type { Event, Notice, Provenance, Request } from "./event.ts";
+import type { Event, Notice, Provenance } from "./event.ts";
 import { fold } from "./evolve.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import { needsOf } from "./need.ts";
@@ -17,6 +17,7 @@ import type {
   TimerRow,
 } from "./rows.ts";
 import { dueAt, type Run, requesterOf, statusOf, stepOf } from "./run.ts";
+import type { Request } from "./signal.ts";
 import type { StateChange } from "./state-change.ts";
 import type { Put } from "./store.ts";
 import { queueDefault } from "./turns.ts";
@@ -56,6 +57,7 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
     case "step.started":
       if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
       break;
+    case "gate.escalated":
     case "run.ended":
     case "run.poisoned":
     case "cancel.requested":

@@ -1,12 +1,16 @@
 import { assert } from "./assert.ts";
+import type { Basis } from "./basis.ts";
+import type { Estimate } from "./budget.ts";
 import { Calendar } from "./calendar.ts";
+import { type Demand, escalatesAfter, type Poll, type Vote } from "./demand.ts";
 import type { Mode } from "./effect.ts";
-import type { Call, Demand, Duplicate, EndStatus, Notice, Parent, Pin, Request, Takeover } from "./event.ts";
+import type { Call, Confirmed, Duplicate, EndStatus, Notice, Parent, Pin, Takeover } from "./event.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
 import type { Poison } from "./poison.ts";
 import type { Principal } from "./principal.ts";
+import type { Request } from "./signal.ts";
 import type { Forked } from "./state-change.ts";
 import type { Pace, Step } from "./step.ts";
 import { StepIndex } from "./step-index.ts";
@@ -33,6 +37,8 @@ export interface Run {
   readonly project: string | null;
   readonly session: string | null;
   readonly forked: Forked | null;
+  /** Null: nothing was said to be meant. */
+  readonly confirmed: Confirmed | null;
   /** By resource, the host that it was changed on: from then on the run goes on there. */
   readonly bound: Readonly<Record<string, string>>;
   readonly tools: Readonly<Record<string, Pin>>;
@@ -106,6 +112,7 @@ export function draftOf(run: Run): MutableRun {
     project: run.project,
     session: run.session,
     forked: run.forked,
+    confirmed: run.confirmed,
     bound: run.bound,
     tools: run.tools,
     deadline_at: run.deadline_at,
@@ -156,6 +163,24 @@ export interface Gate {
   /** How long a decided approval is good for; null until decided. */
   readonly use_by: Instant | null;
   readonly decided_by: string | null;
+  /** Who said yes to this call so far, each once. */
+  readonly votes: readonly Vote[];
+  /** When others were last told that they may decide, too; null: nobody was. */
+  readonly told_at: Instant | null;
+  readonly estimate?: Estimate;
+  readonly reversible?: boolean;
+  readonly basis?: Basis;
+}
+
+/** What the votes on a gate are counted against. */
+export function pollOf(run: Run, gate: Gate): Poll {
+  return { demand: gate.demand, requester: requesterOf(run, stepOf(run, gate)), opened_at: gate.opened_at };
+}
+
+/** When something is due about a gate that nobody decides: others are told, or it expires. */
+function gateDueAt(run: Run, gate: Gate): Instant {
+  const told = escalatesAfter(pollOf(run, gate), gate.told_at ?? gate.opened_at);
+  return told === null ? gate.expires_at : (Math.min(told, gate.expires_at) as Instant);
 }
 
 /** What the run has cost so far: the sum over its attempts, failed ones included. */
@@ -178,6 +203,7 @@ export function unbornRun(id: RunId, tenant: Tenant): Run {
     project: null,
     session: null,
     forked: null,
+    confirmed: null,
     bound: {},
     tools: {},
     deadline_at: null,
@@ -283,7 +309,7 @@ export function wakeAt(run: Run, step: Step): Instant | null {
     case "failed_retryable":
       return standing.retry_at;
     case "waiting_approval":
-      return (run.gates.get(standing.gate_id) as Gate).expires_at;
+      return gateDueAt(run, run.gates.get(standing.gate_id) as Gate);
     case "waiting":
       return standing.on.for === "tool" ? null : standing.on.until;
     case "in_doubt":

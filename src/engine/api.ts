@@ -79,6 +79,8 @@ export interface SubmitOptions extends As {
   readonly project?: string;
   /** A scope inside the project. */
   readonly session?: string;
+  /** Says that all of it, or these steps, are meant, where that is all that is asked. It never stands for an approval. */
+  readonly confirmed?: true | readonly string[];
 }
 
 export interface SignalOptions extends As {
@@ -122,6 +124,16 @@ export interface TenantPolicies {
 
 /** What became of a signal: someone waited for it, it waits for someone, or it had been sent before. */
 export type Reception = "delivered" | "kept" | "duplicate";
+
+export interface RejectOptions extends Reasoned {
+  /** Of the call that was looked at, as the gate shows it. If the gate holds another, nothing is decided. */
+  readonly digest?: string;
+}
+
+export interface ApproveOptions extends RejectOptions {
+  /** Approves the call with this input instead: another call, which the guards judge like any. */
+  readonly input?: Json;
+}
 
 /** How a person settles an act in doubt, or has its tool's verifier look at it once more. */
 export type ResolveOptions = Reasoned & {
@@ -187,9 +199,10 @@ export interface GateView extends OpenGate {
 }
 
 /** A gate whose call cannot be shown, because the journal of its run cannot be read. */
-export interface HiddenGate extends Omit<GateView, "input" | "reason"> {
-  readonly fault: Fault;
-}
+export type HiddenGate = Pick<
+  GateView,
+  "gate_id" | "step_id" | "tool" | "digest" | "expires_at" | "run_id" | "status" | "requester"
+> & { readonly fault: Fault };
 
 /** A worker, and the runs in its hands. */
 export interface WorkerView {
@@ -326,8 +339,10 @@ export interface Engine {
   /** The switch that stops everything, or one run. */
   readonly halts: Halts;
 
-  approve(gateId: string, options: Reasoned): Promise<void>;
-  reject(gateId: string, options: Reasoned): Promise<void>;
+  /** A yes. The call is made once as many have said it as are asked for. */
+  approve(gateId: string, options: ApproveOptions): Promise<void>;
+  /** A no, which is enough. */
+  reject(gateId: string, options: RejectOptions): Promise<void>;
   resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void>;
   resume(runId: string, options: Reasoned): Promise<RunHandle>;
 

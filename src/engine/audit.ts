@@ -1,10 +1,11 @@
-import type { Charged, Event, SignalSent } from "../core/event.ts";
+import type { Charged, Event } from "../core/event.ts";
 import { type HaltEvent, haltPuts } from "../core/halt.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
 import { type PolicyEvent, policyPuts } from "../core/policy-journal.ts";
 import { rowsOfHistory, signalPuts } from "../core/rows-of.ts";
 import { unbornRun } from "../core/run.ts";
 import { type ScheduleEvent, scheduleOf, schedulePuts } from "../core/schedule.ts";
+import type { SignalSent } from "../core/signal.ts";
 import type { Put, Store, StoredEvent, StoredJournal, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { isBox } from "./boxes.ts";

@@ -1,10 +1,10 @@
-import type { SignalSent } from "../core/event.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import { isObject, type Json } from "../core/json.ts";
 import type { BoxVersion } from "../core/parking.ts";
 import type { SignalFact } from "../core/proposal.ts";
 import type { SignalRow } from "../core/rows.ts";
 import { signalPuts } from "../core/rows-of.ts";
+import type { SignalSent } from "../core/signal.ts";
 import type { Entry } from "../core/store.ts";
 import { appendOnce } from "./append-once.ts";
 import { digestOf } from "./digest.ts";

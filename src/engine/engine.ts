@@ -13,6 +13,7 @@ import { findStep, type Step } from "../core/run.ts";
 import { cel } from "../expression/cel.ts";
 import { standingGuards } from "../policy/guards.ts";
 import type {
+  ApproveOptions,
   As,
   AuditReport,
   CallResult,
@@ -24,6 +25,7 @@ import type {
   PlanReport,
   Reasoned,
   Reception,
+  RejectOptions,
   ResolveOptions,
   RunHandle,
   SignalOptions,
@@ -32,6 +34,7 @@ import type {
 import { auditRun, auditTenant } from "./audit.ts";
 import { standingOf } from "./capture-standing.ts";
 import { StateCheckpoints } from "./checkpoints.ts";
+import { approve, reject } from "./decide-gate.ts";
 import { DueRuns } from "./due.ts";
 import { assertOptions } from "./engine-options.ts";
 import { familyOf } from "./family.ts";
@@ -202,36 +205,12 @@ class WritEngine implements Engine {
     return send(this.#ports, this.#holds, tenant, { key, payload: checked.value, by, id: id ?? null });
   }
 
-  async approve(gateId: string, options: Reasoned): Promise<void> {
-    const principal = principalOf(options.principal);
-    const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
-    const use_within_ms = this.#ports.limits.useWithinMs;
-    const reason = reasonOf(options);
-    this.#ports.failpoint("approve.before");
-    await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
-      type: "approve",
-      now: this.#now(),
-      gate_id,
-      principal,
-      reason,
-      use_within_ms,
-      in_flight,
-    }));
-    this.#ports.failpoint("approve.after");
+  approve(gateId: string, options: ApproveOptions): Promise<void> {
+    return approve(this.#ports, this.#holds, gateId, options);
   }
 
-  async reject(gateId: string, options: Reasoned): Promise<void> {
-    const principal = principalOf(options.principal);
-    const { run_id, gate_id } = await this.#gate(principal.tenant, gateId);
-    const reason = reasonOf(options);
-    await this.#holds.command(principal.tenant, run_id, (in_flight) => ({
-      type: "reject",
-      now: this.#now(),
-      gate_id,
-      principal,
-      reason,
-      in_flight,
-    }));
+  reject(gateId: string, options: RejectOptions): Promise<void> {
+    return reject(this.#ports, this.#holds, gateId, options);
   }
 
   async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {

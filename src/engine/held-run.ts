@@ -2,7 +2,7 @@ import type { Event } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { StepId } from "../core/id.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
-import { findStep, type Run, type Step, stateKeyOf, statusOf, wakeAt } from "../core/run.ts";
+import { findStep, type Run, type Step, stateKeyOf, statusOf, stepOf, wakeAt } from "../core/run.ts";
 import type { Claim } from "../core/store.ts";
 import { Alarms } from "./alarms.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -196,6 +196,11 @@ export class HeldRun implements Listener {
       case "gate.opened": {
         const step = findStep(this.run, event.step_id);
         if (step !== undefined && step.standing.state !== "ready") this.#attend(step);
+        break;
+      }
+      case "gate.escalated": {
+        const gate = this.run.gates.get(event.gate_id);
+        if (gate !== undefined) this.#attend(stepOf(this.run, gate));
         break;
       }
       case "run.resumed":

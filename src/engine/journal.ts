@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
-import { EVENT_VERSION, type Event, type SignalSent } from "../core/event.ts";
+import { EVENT_VERSION, type Event } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { HaltEvent } from "../core/halt.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
 import type { PolicyEvent } from "../core/policy-journal.ts";
 import type { ScheduleEvent } from "../core/schedule.ts";
+import type { SignalSent } from "../core/signal.ts";
 import type { SealedEvent, Store, StoredEvent } from "../core/store.ts";
 
 /** What is written into journals: the facts of runs, signals that nobody had waited for yet, and the facts of schedules. */

@@ -1,6 +1,7 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { GateId, RunId, Tenant, WorkerId } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
+import { termsOf } from "../core/result.ts";
 import type { GateRow } from "../core/rows.ts";
 import type { Run } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
@@ -55,7 +56,7 @@ function viewOf(run: Run | Fault, row: GateRow): GateView | HiddenGate {
   const known = { gate_id, run_id, step_id, tool, status, requester, expires_at, digest };
   if ("code" in run) return { ...known, fault: run };
   const gate = run.gates.get(gate_id);
-  if (gate !== undefined) return { ...known, input: gate.call.input, digest: gate.call.digest, reason: gate.reason };
+  if (gate !== undefined) return { ...known, input: gate.call.input, digest: gate.call.digest, ...termsOf(gate) };
   const message = `gate ${gate_id} is not in the journal of run ${run_id}; audit the run`;
   return { ...known, fault: fault("GATE_NOT_FOUND", message) };
 }

@@ -1,4 +1,5 @@
 import { canonical } from "../core/canonical.ts";
+import type { Edit } from "../core/command.ts";
 import { worst } from "../core/effect.ts";
 import type { Call } from "../core/event.ts";
 import { type Fault, fault } from "../core/fault.ts";
@@ -65,6 +66,22 @@ function asked(run: Run, step: Step, tool: Tool | undefined, wants: { readonly c
   const derived = bound || !sameJson(input, spec.payload);
   if (worst(spec.effect, tool.effect) === "acts") return { input, derived, ...actCall(run, step, tool, input) };
   return { input, call: wants.call ? plainCall(input) : null, derived, flaw: null };
+}
+
+/** A held call with another input in its place. */
+export function callWith({ toolbox }: Ports, run: Run, step: Step, given: Json): Edit {
+  const tool = toolbox.get(step.spec.name);
+  const mismatch = toolbox.mismatch(step.spec.name, step.pin);
+  if (mismatch !== null) return { flaw: mismatch };
+  if (tool === undefined)
+    return {
+      flaw: fault("TOOL_MISSING", `${step.spec.name} is not registered here, so that no other input can be read`),
+    };
+  const parsed = tool.input.parse(given);
+  if (!parsed.ok) return { flaw: { ...parsed.fault, message: `${tool.name}: ${parsed.fault.message}` } };
+  if (worst(step.spec.effect, tool.effect) !== "acts") return { call: plainCall(parsed.value) };
+  const { call, flaw } = actCall(run, step, tool, parsed.value);
+  return call === null ? { flaw: flaw as Fault } : { call };
 }
 
 /** A wait calls nothing, but the signal it is for can come from an earlier step. */

@@ -1,6 +1,6 @@
-import type { SignalSent } from "../core/event.ts";
 import type { Digest, Instant, RunId, Tenant } from "../core/id.ts";
 import type { ScheduleRow, SignalRow } from "../core/rows.ts";
+import type { SignalSent } from "../core/signal.ts";
 import type { StoredEvent } from "../core/store.ts";
 import { isBox } from "./boxes.ts";
 import { blobIn, bodyHash, Journal } from "./journal.ts";

@@ -1,9 +1,9 @@
-import type { Request } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import type { RequestRow } from "../core/rows.ts";
 import { signalRequestKey } from "../core/rows-of.ts";
+import type { Request } from "../core/signal.ts";
 import type { Reception } from "./api.ts";
 import { boxOf, keepIn } from "./boxes.ts";
 import { digestOfJson } from "./digest.ts";

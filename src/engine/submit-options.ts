@@ -20,6 +20,7 @@ const known = [
   "traceId",
   "project",
   "session",
+  "confirmed",
   "reads",
 ];
 const texts = ["requestKey", "correlationId", "traceId", "project", "session"] as const;
@@ -63,11 +64,14 @@ function valueProblems({
   queue,
   priority = 0,
   reads,
+  confirmed,
 }: SubmitOptions & { readonly reads?: string }): readonly string[] {
   const problems: string[] = [];
   // A mode that nobody knows would be stricter than none and forbid nothing.
   if (mode !== undefined && !modes.includes(mode)) problems.push(`mode must be one of ${modes.join(", ")}`);
   if (reads !== undefined && reads !== "recorded" && reads !== "none") problems.push("reads must be recorded or none");
+  const isList = Array.isArray(confirmed) && confirmed.every((id) => typeof id === "string");
+  if (confirmed !== undefined && confirmed !== true && !isList) problems.push("confirmed must be true or ids of steps");
   if (queue !== undefined && !isQueue(queue)) problems.push(`queue must be ${queueRule}`);
   if (!Number.isInteger(priority) || Math.abs(priority) > priorityMost)
     problems.push(`priority must be a whole number, ${-priorityMost} to ${priorityMost}`);

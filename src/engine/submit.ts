@@ -1,7 +1,7 @@
 import { checkPlan } from "../core/check-plan.ts";
 import type { Decision } from "../core/decide.ts";
 import { strictest } from "../core/effect.ts";
-import type { Parent, Pin, Request } from "../core/event.ts";
+import type { Confirmed, Parent, Pin } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant, RunId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
@@ -10,6 +10,7 @@ import type { Principal } from "../core/principal.ts";
 import type { RequestRow } from "../core/rows.ts";
 import { requestKey } from "../core/rows-of.ts";
 import type { Run } from "../core/run.ts";
+import type { Request } from "../core/signal.ts";
 import { queueDefault } from "../core/turns.ts";
 import type { SubmitOptions } from "./api.ts";
 import { digestOfJson } from "./digest.ts";
@@ -65,6 +66,7 @@ export async function submit(
     ...(options.priority && { priority: options.priority }),
     ...(options.project !== undefined && { project: options.project }),
     ...(options.session !== undefined && { session: options.session }),
+    ...(options.confirmed !== undefined && { confirmed: options.confirmed as Confirmed }),
     correlation_id: options.correlationId ?? id,
     trace_id: options.traceId ?? id,
   });

@@ -130,12 +130,15 @@ describe("a policy that is refused", () => {
   });
 
   it.each<[JsonObject, readonly string[]]>([
-    [{}, ["/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, window, flow"]],
+    [
+      {},
+      ["/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow"],
+    ],
     [
       { kind: "yolo" },
       [
-        "/rules/0/kind must be one of allow, deny, parameter, require, approval, window, flow",
-        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, window, flow",
+        "/rules/0/kind must be one of allow, deny, parameter, require, approval, confirmation, window, flow",
+        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow",
       ],
     ],
     [
@@ -255,6 +258,26 @@ describe("a policy that is refused", () => {
       { kind: "window", from: "09:00", to: "10:00", zone: 1 },
       ["/rules/0/zone must be the IANA name of a time zone, such as Europe/Berlin"],
     ],
+    [{ kind: "approval", people: 0 }, ["/rules/0/people must be a whole number from 1 to 20"]],
+    [
+      { kind: "approval", people: 3, approvers: ["a", "b", "a"] },
+      ["/rules/0/people are more than there are approvers"],
+    ],
+    [{ kind: "approval", approvers: [""] }, ["/rules/0/approvers must be a list of 1 to 200 of ids of people"]],
+    [{ kind: "approval", self: "yes" }, ["/rules/0/self must be true or false"]],
+    [
+      { kind: "approval", within_ms: 5, escalate: { after_ms: 5, role: "b" } },
+      ["/rules/0/within_ms is over before others may decide"],
+    ],
+    [
+      { kind: "approval", escalate: {} },
+      [
+        "/rules/0/escalate/after_ms is how long nobody has to have decided",
+        "/rules/0/escalate/role is who else may decide then; or say approvers, by id",
+      ],
+    ],
+    [{ kind: "approval", escalate: 5 }, ["/rules/0/escalate must be an object"]],
+    [{ kind: "confirmation", role: "cfo" }, ["/rules/0/role no such field; there are id, kind, on, when, reason"]],
     [{ kind: "flow" }, ["/rules/0/after is what the run has touched before: tags, tools or both"]],
     [{ kind: "flow", after: {} }, ["/rules/0/after is what the run has touched before: tags, tools or both"]],
     [

@@ -3,6 +3,7 @@ import type { Fields } from "../core/fields.ts";
 import type { Json } from "../core/json.ts";
 import { parsePointer } from "../core/pointer.ts";
 import { Zone } from "../core/zone.ts";
+import { demandFields, readDemand } from "./read-demand.ts";
 import type { Reader } from "./reader.ts";
 import type { Clause, Rule, Said } from "./rule.ts";
 import { approval } from "./rules/approval.ts";
@@ -13,7 +14,7 @@ import { type Demanded, parameter } from "./rules/parameter.ts";
 import { weekdays, window } from "./rules/window.ts";
 import { Selector } from "./selector.ts";
 
-const ruleKinds = ["allow", "deny", "parameter", "require", "approval", "window", "flow"] as const;
+const ruleKinds = ["allow", "deny", "parameter", "require", "approval", "confirmation", "window", "flow"] as const;
 
 const ID = { pattern: /^[A-Za-z0-9][\w.-]{0,63}$/, form: "1 to 64 letters, digits, dots, dashes or underscores" };
 const REASON = { pattern: /^[^\p{Cc}\p{Cs}]{1,500}$/u, form: "one line of at most 500 characters" };
@@ -30,11 +31,15 @@ const kinds: Readonly<Record<(typeof ruleKinds)[number], { readonly fields: read
     parameter: { fields: ["path", "must", "must_not"], read: readParameter },
     require: { fields: ["expression"], read: readCondition },
     approval: {
-      fields: ["role"],
-      read: (fields, reader, reason) => approval(reader.role(fields, "role"), reason),
+      fields: demandFields,
+      read: (fields, reader, reason) => approval(readDemand(fields, reader), reason),
     },
-    window: { fields: ["days", "from", "to", "zone", "outside", "role"], read: readWindow },
-    flow: { fields: ["after", "answer", "role"], read: readFlow },
+    confirmation: {
+      fields: [],
+      read: (_fields, _reader, reason) => approval({ role: null, kind: "confirmation" }, reason),
+    },
+    window: { fields: ["days", "from", "to", "zone", "outside", ...demandFields], read: readWindow },
+    flow: { fields: ["after", "answer", ...demandFields], read: readFlow },
   };
 
 /** Reads one rule of a document. Null: something is wrong, and the reasons say what. */
@@ -126,9 +131,13 @@ function readWindow(fields: Fields, reader: Reader, reason: string | null): Clau
   const zone = typeof name === "string" ? Zone.of(name) : null;
   if (zone === null) fields.fault("zone", "must be the IANA name of a time zone, such as Europe/Berlin");
   const outside = fields.choice("outside", ["refuse", "hold"], "refuse");
-  const role = reader.role(fields, "role");
+  const demand = readDemand(fields, reader);
   if (from === null || to === null || from === to || zone === null) return null;
-  return window({ days, from: minutesOf(from), to: minutesOf(to), zone }, outside, role, reason);
+  return window(
+    { days, from: minutesOf(from), to: minutesOf(to), zone },
+    outside === "hold" ? demand : outside,
+    reason,
+  );
 }
 
 function minutesOf(clock: string): number {
@@ -138,7 +147,7 @@ function minutesOf(clock: string): number {
 
 function readFlow(fields: Fields, reader: Reader, reason: string | null): Clause | null {
   const answer = fields.choice("answer", ["refuse", "hold"], "hold");
-  const role = reader.role(fields, "role");
+  const demand = readDemand(fields, reader);
   const after = reader.inner(fields, "after");
   after?.onlyKnown(["tags", "tools"]);
   const tags = after && reader.words(after, "tags");
@@ -148,6 +157,6 @@ function readFlow(fields: Fields, reader: Reader, reason: string | null): Clause
     return null;
   }
   const why = reason ?? "the run has touched what this must not follow without a person's yes";
-  const said: Said = answer === "refuse" ? { says: "refuse", reason: why } : { says: "hold", role, reason: why };
+  const said: Said = answer === "refuse" ? { says: "refuse", reason: why } : { says: "hold", demand, reason: why };
   return flow({ tags: tags ?? [], tools }, said);
 }

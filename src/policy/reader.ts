@@ -68,6 +68,12 @@ export class Reader {
     return this.#listOf(fields, name, (item): item is string => this.#isRole(item), known);
   }
 
+  /** Ids of people. */
+  names(fields: Fields, name: string): readonly string[] | null {
+    const isName = (item: Json): item is string => typeof item === "string" && ROLE.test(item);
+    return this.#listOf(fields, name, isName, "ids of people");
+  }
+
   role(fields: Fields, name: string): string | null {
     const value = fields.value(name) ?? null;
     if (value === null || this.#isRole(value)) return value;

@@ -44,14 +44,35 @@ describe("a policy", () => {
     });
   });
 
-  it("holds for the strictest role, and refuses where two people would be needed, whatever a third asks for", () => {
+  it("holds for all that its rules ask for, each once", () => {
     const ask = (id: string, role?: string): Json => ({ id, kind: "approval", ...(role && { role }) });
     expect(judged([ask("a"), ask("b", "cfo"), ask("c")])).toMatchObject({ kind: "hold", demand: { role: "cfo" } });
     expect(judged([ask("b", "cfo")])).toMatchObject({ reason: "mail.send needs the yes of a cfo" });
     expect(judged([ask("a", "cfo"), ask("b", "nurse"), ask("c")])).toMatchObject({
-      kind: "refuse",
-      fault: { code: "POLICY_DENIED" },
+      kind: "hold",
+      demand: { role: "cfo", and: [{ role: "nurse" }] },
     });
+  });
+
+  it("asks for as many as it says, of those it says, for as long as it says", () => {
+    const asked = {
+      people: 2,
+      approvers: ["ana", "bob"],
+      self: true,
+      within_ms: 9,
+      escalate: { after_ms: 5, role: "b" },
+    };
+    const demand = { role: "cfo", ...asked };
+    expect(judged([{ id: "a", kind: "approval", role: "cfo", ...asked }])).toMatchObject({ kind: "hold", demand });
+    const plain = { people: 1, self: false };
+    expect(judged([{ id: "a", kind: "approval", ...plain }])).toMatchObject({ demand: { role: null } });
+    expect(judged([{ id: "a", kind: "confirmation" }])).toMatchObject({
+      kind: "hold",
+      demand: { role: null, kind: "confirmation" },
+      reason: "mail.send needs the yes of a person or whoever asked",
+    });
+    const late = { kind: "window", from: "00:00", to: "00:01", outside: "hold", people: 2 };
+    expect(judged([{ id: "a", ...late }])).toMatchObject({ demand: { role: null, people: 2 } });
   });
 });
 

@@ -142,13 +142,8 @@ function verdictOf(against: readonly Against[], basis: Basis): Verdict {
     return { kind: "refuse", rule: first.rule, fault: fault("POLICY_DENIED", message), basis };
   }
   const holds = against.flatMap(({ rule, said }): readonly Hold[] =>
-    said.says === "hold" ? [{ kind: "hold", rule, reason: said.reason, demand: { role: said.role } }] : [],
+    said.says === "hold" ? [{ kind: "hold", rule, reason: said.reason, demand: said.demand }] : [],
   );
-  return { ...holds.reduce(both, ALLOW), basis };
-}
-
-/** Of two that ask for different people neither is enough, and no third makes up for that. */
-function both(said: Verdict, more: Hold): Verdict {
-  if (said.kind === "refuse") return said;
-  return said.kind === "hold" ? stricter(said, more) : more;
+  const [hold, ...more] = holds;
+  return { ...(hold === undefined ? ALLOW : more.reduce(stricter, hold)), basis };
 }

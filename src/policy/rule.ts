@@ -1,3 +1,4 @@
+import type { Demand } from "../core/demand.ts";
 import type { Expression } from "../core/expression.ts";
 import type { Case } from "./case.ts";
 import type { Selector } from "./selector.ts";
@@ -5,7 +6,7 @@ import type { Selector } from "./selector.ts";
 /** What a rule has against a call: it must not be, or a person has to say yes. */
 export type Said =
   | { readonly says: "refuse"; readonly reason: string }
-  | { readonly says: "hold"; readonly reason: string; readonly role: string | null };
+  | { readonly says: "hold"; readonly reason: string; readonly demand: Demand };
 
 /** What makes a rule of its kind: it looks at a call that the rule is for. Null: it has nothing against it. */
 export type Clause = (call: Case) => Said | null;

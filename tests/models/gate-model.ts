@@ -12,7 +12,8 @@ export interface Gate {
   readonly id: string;
   readonly step: string;
   readonly input: number;
-  readonly role: string | null;
+  readonly demand: Demand;
+  readonly votes: Person[];
   readonly expiresAt: number;
   status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
   useBy: number | null;
@@ -34,8 +35,8 @@ interface Held {
   gate: Gate | null; // the last one
 }
 
-/** Nobody, anyone, or someone with that role must say yes. */
-export type Demand = "nobody" | "anyone" | "cfo" | "legal";
+/** Nobody, anyone, two people, or someone with that role must say yes. */
+export type Demand = "nobody" | "anyone" | "two" | "cfo" | "legal";
 
 export const GATE_MS = 10_000;
 export const USE_WITHIN_MS = 5_000;
@@ -58,12 +59,14 @@ export class GateModel {
     if (step.state !== "ready" && step.state !== "failed_retryable") return;
     const isGood = this.#isGood(step.gate, input, demand);
     if (demand !== "nobody" && !isGood) {
-      const role = demand === "anyone" ? null : demand;
+      // Who said yes to this very call is still heard, if it is they who are asked now.
+      const votes = this.#isGood(step.gate, input, "nobody") ? (step.gate?.votes ?? []) : [];
       const gate: Gate = {
         id: gateId,
         step: id,
         input,
-        role,
+        demand,
+        votes: votes.filter((person) => fits(person, demand)),
         expiresAt: this.now + GATE_MS,
         status: "open",
         useBy: null,
@@ -78,11 +81,10 @@ export class GateModel {
     }
   }
 
-  /** Said of this very call, not too long ago, and by someone at least as strict as asked for now. */
+  /** Said of this very call, not too long ago, and by those who are asked for now. */
   #isGood(gate: Gate | null, input: number, demand: Demand): boolean {
     if (gate?.status !== "approved" && gate?.status !== "consumed") return false;
-    const isStrict = demand === "nobody" || demand === "anyone" || gate.role === demand;
-    return gate.input === input && this.now <= (gate.useBy ?? 0) && isStrict;
+    return gate.input === input && this.now <= (gate.useBy ?? 0) && isMet(gate.votes, demand);
   }
 
   end(id: string, how: "done" | "again" | "failed"): void {
@@ -102,11 +104,26 @@ export class GateModel {
       this.expire(gateId);
       return "GATE_EXPIRED";
     }
-    const hasRole = gate.role === null || person.roles.includes(gate.role);
-    if (person.kind !== "person" || person.id === this.#requester || !hasRole) return "AUTH_FORBIDDEN";
-    const useBy = yes ? this.now + USE_WITHIN_MS : null;
-    this.#change(gate, { status: yes ? "approved" : "rejected", by: person.id, useBy });
-    this.step(gate.step).state = yes ? "ready" : "rejected";
+    if (person.kind !== "person" || person.id === this.#requester || !fits(person, gate.demand))
+      return "AUTH_FORBIDDEN";
+    return yes ? this.#vote(gate, person) : this.#deny(gate, person);
+  }
+
+  #vote(gate: Gate, person: Person): string | null {
+    if (gate.votes.includes(person)) return "GATE_DECIDED";
+    gate.votes.push(person);
+    if (!isMet(gate.votes, gate.demand)) this.#change(gate, {});
+    else {
+      const by = gate.votes.map(({ id }) => id).join(" and ");
+      this.#change(gate, { status: "approved", by, useBy: this.now + USE_WITHIN_MS });
+      this.step(gate.step).state = "ready";
+    }
+    return null;
+  }
+
+  #deny(gate: Gate, person: Person): null {
+    this.#change(gate, { status: "rejected", by: person.id });
+    this.step(gate.step).state = "rejected";
     return null;
   }
 
@@ -150,4 +167,13 @@ export class GateModel {
     const over = ["succeeded", "failed_final", "rejected", "cancelled"];
     return [...this.steps.values()].every(({ state }) => over.includes(state));
   }
+}
+
+function fits({ roles }: Person, demand: Demand): boolean {
+  return (demand !== "cfo" && demand !== "legal") || roles.includes(demand);
+}
+
+function isMet(votes: readonly Person[], demand: Demand): boolean {
+  if (demand === "nobody") return true;
+  return votes.filter((person) => fits(person, demand)).length >= (demand === "two" ? 2 : 1);
 }

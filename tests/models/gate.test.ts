@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
+import type { Demand as Asked } from "../../src/core/demand.ts";
 import type { Call } from "../../src/core/event.ts";
 import type { Guard } from "../../src/core/guard.ts";
 import type { GateId } from "../../src/core/id.ts";
@@ -32,7 +33,7 @@ const move = fc.oneof(
       do: always("start"),
       who,
       input: fc.constantFrom(0, 0, 0, 1),
-      demand: fc.constantFrom<Demand[]>("nobody", "anyone", "anyone", "cfo", "cfo", "legal"),
+      demand: fc.constantFrom<Demand[]>("nobody", "anyone", "anyone", "two", "two", "cfo", "cfo", "legal"),
     }),
   },
   {
@@ -70,8 +71,7 @@ class Both {
       id: "policy",
       judge: () => {
         if (this.#demand === "nobody") return { kind: "allow" };
-        const role = this.#demand === "anyone" ? null : this.#demand;
-        return { kind: "hold", rule: "policy", reason: "it says so", demand: { role } };
+        return { kind: "hold", rule: "policy", reason: "it says so", demand: demandOf(this.#demand) };
       },
     };
     const lenient = { on_failure: "skip", on_rejected: "continue", retries: 99 } as const;
@@ -84,20 +84,22 @@ class Both {
     const refused = this.#do(move);
     const { run } = this.#told;
     const refusal = move.do === "decide" ? (this.#told.decision.refusal?.code ?? null) : null;
-    const gates = [...run.gates].map(([id, { status, use_by, decided_by, demand, version }]) => [
+    const gates = [...run.gates].map(([id, { status, use_by, decided_by, demand, votes, version }]) => [
       id,
       status,
       use_by === null ? null : use_by - noon,
       decided_by,
-      demand.role,
+      demand,
+      votes.map(({ by }) => by),
       version,
     ]);
-    const expected = [...this.#model.gates.values()].map(({ id, status, useBy, by, role, changes }) => [
+    const expected = [...this.#model.gates.values()].map(({ id, status, useBy, by, demand, votes, changes }) => [
       id,
       status,
       useBy,
       by,
-      role,
+      demandOf(demand),
+      votes.map((voter) => voter.id),
       changes,
     ]);
     const states = steps.map((id) => this.#model.step(id).state);
@@ -189,6 +191,11 @@ class Both {
 
 const byId = <Row extends readonly unknown[]>(rows: readonly Row[]): readonly Row[] =>
   [...rows].sort(([a], [b]) => String(a).localeCompare(String(b)));
+
+function demandOf(demand: Demand): Asked {
+  if (demand === "two") return { role: null, people: 2 };
+  return { role: demand === "cfo" || demand === "legal" ? demand : null };
+}
 
 function principalOf(who: Person): Principal {
   return { ...who, tenant: acme };

@@ -1,13 +1,14 @@
-import type { Call, Demand } from "../event.ts";
+import { type Demand, isMet } from "../demand.ts";
+import type { Call } from "../event.ts";
 import type { Instant } from "../id.ts";
-import type { Gate, Run } from "../run.ts";
+import { type Gate, pollOf, type Run } from "../run.ts";
 import type { Step } from "../step.ts";
 
-/** A person's yes to exactly this call, still good, at least as strict as what is asked now. */
-export function approval(run: Run, step: Step, call: Call, demand: Demand, now: Instant): Gate | null {
+/** The yes to exactly this call, still good, of those whom what is asked now asks for. Null: nobody is asked for. */
+export function approval(run: Run, step: Step, call: Call, demand: Demand | null, now: Instant): Gate | null {
   const gate = approvedGate(run, step);
   if (gate === null || !isGood(gate, call, now)) return null;
-  return demand.role === null || demand.role === gate.demand.role ? gate : null;
+  return demand === null || isMet({ ...pollOf(run, gate), demand }, gate.votes) ? gate : null;
 }
 
 /** The yes that a step was given last, used by an attempt or not. */

@@ -2,8 +2,9 @@ import { assert } from "../assert.ts";
 import type { Basis } from "../basis.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
+import { ANYONE, bothOf, type Demand, isConfirmation, mayVote, type Vote } from "../demand.ts";
 import { worst } from "../effect.ts";
-import type { Call, Demand, Duplicate, Event } from "../event.ts";
+import type { Call, Duplicate, Event } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
@@ -12,7 +13,7 @@ import type { Condition } from "../plan.ts";
 import type { Proposal } from "../proposal.ts";
 import type { Halt, LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Run, stepOf } from "../run.ts";
+import { findStep, type Run, requesterOf, stepOf } from "../run.ts";
 import { isUndo, type Step, startable } from "../step.ts";
 import type { Toll } from "../toll.ts";
 import { approval } from "./approval.ts";
@@ -42,7 +43,8 @@ function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   if (isOver(step)) return { events: [waited(step, now)] };
   if (proposal.parked !== null) return parked(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
-  const verdict = judge(guards, { run, step, proposal, effect, now, policy: command.policy });
+  const judged = judge(guards, { run, step, proposal, effect, now, policy: command.policy });
+  const verdict = isMeant(run, step, judged) ? allowing(judged) : judged;
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command, verdict.basis);
   if (command.halts.halt !== null && isHaltable(step)) return halted(step, command.halts.halt, now);
   if (step.spec.kind !== "operator") return check(run, step, command, verdict);
@@ -66,6 +68,16 @@ function halted(step: Step, halt: Halt, now: Instant): Ruling {
   if (step.act?.doubt) return ask(step, `${halt.by} halted ${halt.over} before it was sent again`, now);
   const since = standing.state === "waiting" && standing.on.for === "halt" ? standing.on.since : now;
   return parked(step, { for: "halt", halt, since, until: lookAgain(since, now) }, now);
+}
+
+/** Whoever asked has said that it is meant. That is as much as a confirmation asks for, and never an approval. */
+function isMeant({ confirmed }: Run, { spec }: Step, verdict: Verdict): boolean {
+  if (verdict.kind !== "hold" || !isConfirmation(verdict.demand)) return false;
+  return confirmed === true || (confirmed?.includes(spec.step_id) ?? false);
+}
+
+function allowing({ basis }: Verdict): Verdict {
+  return { kind: "allow", ...(basis && { basis }) };
 }
 
 /** The plan was ended while this step was on its way here, or what it stands on was undone. */
@@ -152,11 +164,11 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
     case "wait":
       return parked(step, behind(step, permitted.row, now), now);
     case "hold":
-      return hold(step, call, command, {
+      return hold(run, step, call, command, {
         rule: "ledger",
         reason: permitted.reason,
         // One yes must do for both: that it is done again, and that it is done at all.
-        demand: verdict.kind === "hold" ? verdict.demand : ANYONE,
+        demand: verdict.kind === "hold" ? bothOf(verdict.demand, ANYONE) : ANYONE,
         duplicate: permitted.duplicate,
         ...(verdict.basis && { basis: verdict.basis }),
       });
@@ -164,7 +176,7 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
       // A receipt of another act does not tell what became of this one.
       if (step.act?.doubt) return ask(step, "another run has done it meanwhile; whether this one did is unknown", now);
       if (permitted.foreign && verdict.kind === "hold" && !mayBeMade(run, step, command, verdict))
-        return hold(step, call, command, { ...verdict, duplicate: null });
+        return hold(run, step, call, command, { ...verdict, duplicate: null });
       const reused = {
         type: "step.succeeded",
         at: now,
@@ -202,8 +214,6 @@ function behind({ standing }: Step, { run_id: owner, step_id: owner_step }: Ledg
   return { for: "key", since, until: lookAgain(since, now), owner, owner_step };
 }
 
-const ANYONE: Demand = { role: null };
-
 /** Nobody refuses: hold for a person if someone asks for one, else hand out the right to execute. */
 function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted: Execute | null = null): Ruling {
   const { proposal, now } = command;
@@ -226,13 +236,12 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   };
   if (!grant.recorded) return { events: [], grant };
   if (proposal.call === null) return { events: [], need: "call" };
-  const demand = verdict.kind === "hold" ? verdict.demand : ANYONE;
-  const gate = approval(run, step, proposal.call, demand, now);
+  const gate = approval(run, step, proposal.call, verdict.kind === "hold" ? verdict.demand : null, now);
   if (verdict.kind === "hold" && gate === null) {
     // Nobody is asked about a call that could not be paid for.
     if (tolls.some(({ of, tally, used }) => of === "budget" && tally !== null && used === null))
       return { events: [], need: "usage" };
-    return hold(step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
+    return hold(run, step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
   }
   const full = tooOften(tolls);
   if (full !== null) return queued(run, step, full, command);
@@ -286,12 +295,13 @@ interface Held {
   readonly basis?: Basis;
 }
 
-function hold(step: Step, call: Call, { proposal, now }: Start, held: Held): Ruling {
+function hold(run: Run, step: Step, call: Call, { proposal, now }: Start, held: Held): Ruling {
   const { rule, reason, demand, duplicate, basis } = held;
   if (step.act?.doubt) return ask(step, reason, now);
-  const { gate_id, gate_ms } = proposal;
+  const { gate_id, gate_ms, estimate } = proposal;
   assert(gate_id !== null, "a call is proposed with the id of its gate");
-  const expires_at = (now + gate_ms) as Instant;
+  const votes = votesFor(run, step, call, held, now);
+  const reversible = isReversible(step, proposal);
   const event = {
     type: "gate.opened",
     at: now,
@@ -301,8 +311,26 @@ function hold(step: Step, call: Call, { proposal, now }: Start, held: Held): Rul
     rule,
     reason,
     demand,
-    expires_at,
+    expires_at: (now + Math.min(gate_ms, demand.within_ms ?? gate_ms)) as Instant,
+    ...(estimate && { estimate }),
+    ...(reversible !== null && { reversible }),
+    ...(votes.length > 0 && { votes }),
     ...(basis && { basis }),
   } as const;
   return { events: [{ ...event, duplicate_of: duplicate }] };
+}
+
+/** Whoever has said yes to this very call need not say it again, if it is they who are asked. That it is done again is another question. */
+function votesFor(run: Run, step: Step, call: Call, { demand, duplicate }: Held, now: Instant): readonly Vote[] {
+  const gate = approval(run, step, call, null, now);
+  if (gate === null || gate.duplicate_of !== null || duplicate !== null) return [];
+  const poll = { demand, requester: requesterOf(run, step), opened_at: now };
+  return gate.votes.filter((vote) => mayVote(poll, vote));
+}
+
+/** Null: it leaves nothing that could be undone. */
+function isReversible(step: Step, { tool }: Proposal): boolean | null {
+  const effect = tool === null ? step.spec.effect : worst(step.spec.effect, tool.effect);
+  if (effect === "acts") return !isUndo(step) && tool?.compensates === true;
+  return effect === "writes" ? true : null;
 }

@@ -1,12 +1,13 @@
 import { assert } from "../assert.ts";
 import type { Ask } from "../command.ts";
-import type { EndStatus, Event, InFlight, SignalSent, Taken } from "../event.ts";
+import type { EndStatus, Event, InFlight } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, RunId } from "../id.ts";
 import type { Json } from "../json.ts";
 import type { BoxVersion, Parking } from "../parking.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
+import type { SignalSent, Taken } from "../signal.ts";
 import { awaitsSignal, type Step } from "../step.ts";
 
 /** It waited, and its time has come: nothing starts any more that could be held or refused. */

@@ -1,9 +1,11 @@
 import { assert, unreachable } from "../assert.ts";
+import { voteOf } from "../demand.ts";
 import type { Event, GateEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import { placed, sunk } from "../place.ts";
 import { type Gate, type MutableRun, stepOf } from "../run.ts";
 import type { Step } from "../step.ts";
+import { noted } from "./notice.ts";
 
 /** What a run is after one more fact about a gate. */
 export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRun {
@@ -11,9 +13,25 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
   const gate = run.gates.get(event.gate_id);
   assert(gate !== undefined, "only an opened gate can be decided");
   switch (event.type) {
+    case "gate.endorsed":
+      return withGate(run, { ...gate, votes: [...gate.votes, voteOf(event.by, event.at)] });
     case "gate.approved": {
-      const decided = withGate(run, { ...gate, status: "approved", decided_by: event.by.id, use_by: event.use_by });
+      const votes = [...gate.votes, voteOf(event.by, event.at)];
+      const decided_by = votes.map(({ by }) => by).join(" and ");
+      const decided = withGate(run, { ...gate, status: "approved", decided_by, votes, use_by: event.use_by });
       return placed(decided, stepOf(run, gate), { state: "ready" });
+    }
+    case "gate.amended": {
+      const { by, use_by, call } = event;
+      const votes = [voteOf(by, event.at)];
+      const decided = withGate(run, { ...gate, status: "approved", decided_by: by.id, votes, use_by, call });
+      return placed(decided, { ...stepOf(run, gate), call }, { state: "ready" });
+    }
+    case "gate.escalated": {
+      noted(run, event.notices);
+      const told = withGate(run, { ...gate, told_at: event.at });
+      const step = stepOf(run, gate);
+      return placed(told, step, step.standing);
     }
     case "gate.rejected": {
       const decided = withGate(run, { ...gate, status: "rejected", decided_by: event.by.id });
@@ -44,7 +62,15 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
 
 function opened(run: MutableRun, event: Extract<Event, { type: "gate.opened" }>): MutableRun {
   const { type: _type, at, ...given } = event;
-  const gate: Gate = { ...given, status: "open", version: 0, opened_at: at, use_by: null, decided_by: null };
+  const undecided = {
+    status: "open",
+    version: 0,
+    opened_at: at,
+    use_by: null,
+    decided_by: null,
+    told_at: null,
+  } as const;
+  const gate: Gate = { ...given, votes: event.votes ?? [], ...undecided };
   const step = stepOf(run, gate);
   const held = { ...step, call: event.call, gate: event.gate_id };
   return placed(withGate(run, gate), held, { state: "waiting_approval", gate_id: event.gate_id });

@@ -1,4 +1,5 @@
 import { weekdayOf } from "../../core/day.ts";
+import type { Demand } from "../../core/demand.ts";
 import type { Zone } from "../../core/zone.ts";
 import type { Clause } from "../rule.ts";
 
@@ -14,11 +15,11 @@ export interface Hours {
 }
 
 /** Only within these hours; at other times it is refused, or a person decides. Judged by the moment alone, however clocks go. */
-export function window(hours: Hours, outside: "refuse" | "hold", role: string | null, reason: string | null): Clause {
+export function window(hours: Hours, outside: Demand | "refuse", reason: string | null): Clause {
   return ({ admission, tool }) => {
     if (isOpen(hours, admission.now)) return null;
     const why = reason ?? `${tool.name} is only called ${inWords(hours)}`;
-    return outside === "refuse" ? { says: "refuse", reason: why } : { says: "hold", role, reason: why };
+    return outside === "refuse" ? { says: "refuse", reason: why } : { says: "hold", demand: outside, reason: why };
   };
 }
 
