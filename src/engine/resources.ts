@@ -33,7 +33,7 @@ export class Resources {
   mismatch({ name, resources }: Pick<Tool, "name" | "resources">, bound: Run["bound"]): Fault | null {
     for (const needed of Object.keys(resources)) {
       const resource = this.#known.get(needed);
-      const host = resource === undefined ? undefined : bound[resource.name];
+      const host = resource !== undefined && Object.hasOwn(bound, resource.name) ? bound[resource.name] : undefined;
       if (resource === undefined)
         return fault(
           "RESOURCE_ELSEWHERE",

@@ -58,7 +58,7 @@ export function loadSnapshot(slices: readonly Slice[], snapshot: StateSnapshot, 
     if (!slices.some((slice) => slice.name === name))
       throw new FaultError(fault("SLICE_CHANGED", `the snapshot has a slice ${name}, which is not declared here`));
   for (const slice of slices.filter(({ policy }) => policy !== "log")) {
-    const kept = snapshot.slices[slice.name];
+    const kept = Object.hasOwn(snapshot.slices, slice.name) ? snapshot.slices[slice.name] : undefined;
     const flaw = kept === undefined ? null : misfitOf(slice, { v: kept.version, shape: kept.shape });
     if (flaw !== null) throw new FaultError(flaw);
     const entries = slice.policy === "cache" ? slice.initial : (kept?.entries ?? slice.initial);
