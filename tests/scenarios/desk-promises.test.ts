@@ -1,0 +1,243 @@
+import { describe, expect, it } from "vitest";
+import { expandVisibility } from "../../src/core/fault.ts";
+import type { Json, JsonObject } from "../../src/core/json.ts";
+import type { ToolContext } from "../../src/core/tool.ts";
+import type { Filesystem } from "../../src/resources/filesystem.ts";
+import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
+import { actor, type Deed, eventsOf, faultOf, journalOf } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const notes = defineSlice({ name: "notes", shape: "list", entry: {} });
+const facts = defineSlice({ name: "facts", shape: "map", entry: {} });
+const diary = defineSlice({
+  name: "diary",
+  shape: "list",
+  policy: "log",
+  entry: {},
+  reducers: { seen: (slice, event: Json) => slice.append(event) },
+});
+const slices = [notes, facts, diary];
+const project = "garden";
+const one = (name: string, payload: object = {}) => ({ steps: [{ step_id: "a", name, payload }] });
+const textIn = async (files: MemoryFilesystem, path: string) =>
+  (await files.open(await files.capture("look", "handle"))).readText(path);
+
+describe.each(places)("one call, on $name,", ({ newStage }) => {
+  /** Touches everything that a handler is given, and then does what the story says. */
+  const busy = (then: Deed) =>
+    actor(
+      "busy",
+      async (call) => {
+        const { context } = call;
+        context.slice(notes).append("written");
+        context.slice(facts).set("a.b/c", { deep: true });
+        context.dispatch("seen", "it began");
+        await context.resource<Filesystem>("files").write("a.txt", "changed");
+        context.errand("other", {});
+        context.notice("told", { n: 1 });
+        return then(call);
+      },
+      { effect: "writes", resources: { files: "handle" } },
+    );
+
+  it.each<[string, Deed]>([
+    ["throws", () => Promise.reject(new Error("no"))],
+    ["says success: false, with a value that would fit", () => ({ success: false, value: { written: true } })],
+    [
+      "asks to see more",
+      () => {
+        throw expandVisibility(["more"], "not shown");
+      },
+    ],
+  ])("that %s leaves nothing of all that it touched but what it said to a log", async (_, then) => {
+    const stage = newStage();
+    const told: string[] = [];
+    const files = new MemoryFilesystem({ files: { "a.txt": "as it was" } });
+    const { tool } = busy(then);
+    const other = actor("other", () => ({ ok: true }), { effect: "pure" });
+    const engine = await stage.open({
+      tools: [tool, other.tool],
+      slices,
+      resources: { files },
+      onNotice: async ({ topic }) => void told.push(topic),
+    });
+    const before = [await files.digest(), (await engine.state({ principal: bot, project })).snapshot().slices];
+    const run = await engine.submit(one("busy"), { principal: bot, project });
+    expect((await stage.rest(run)).status).toBe("failed");
+    const state = await engine.state({ principal: bot, project });
+    expect([await files.digest(), state.snapshot().slices]).toEqual(before);
+    expect(state.slice(diary).all()).toEqual(["it began"]);
+    expect([told, other.calls.length]).toEqual([[], 0]);
+  });
+
+  it("that succeeds has all of it at once, and the record says what it stood on", async () => {
+    const stage = newStage();
+    const files = new MemoryFilesystem({ files: { "a.txt": "as it was" } });
+    const { tool } = busy(({ context }) => ({ at: context.now, chance: context.random() < 1 }));
+    const other = actor("other", () => ({ ok: true }), { effect: "pure" });
+    const engine = await stage.open({ tools: [tool, other.tool], slices, resources: { files } });
+    stage.clock.advance(12_345);
+    const now = stage.clock.now();
+    const run = await engine.submit(one("busy"), { principal: bot, project });
+    expect((await run.result()).steps.a).toMatchObject({ state: "succeeded", output: { at: now, chance: true } });
+    expect((await eventsOf(run, "step.started"))[0]).toMatchObject({
+      captures: [{ resource: files.name, tag: `pre:${run.run_id}/a/1` }],
+    });
+    expect(other.calls).toHaveLength(1);
+    const [checkpoint] = await engine.checkpoints.list({ principal: bot, project });
+    expect(checkpoint).toMatchObject({ run_id: run.run_id, step_id: "a", attempt: 1, type: "step.succeeded", at: now });
+    expect(await textIn(files, "a.txt")).toBe("changed");
+  });
+
+  it("has the resources that its tool declared, and no others", async () => {
+    const files = new MemoryFilesystem({ files: { "a.txt": "" } });
+    const sneaky = actor("sneaky", ({ context }) => context.resource("files"), { effect: "writes" });
+    const lost = actor("lost", () => ({ ok: true }), { effect: "writes", resources: { tree: "raw" } });
+    const engine = await newStage().open({ tools: [sneaky.tool, lost.tool], resources: { files } });
+    const run = await engine.submit(one("sneaky"), { principal: bot });
+    expect((await run.result()).steps.a).toMatchObject({ state: "failed_final", fault: { code: "STATE_FORBIDDEN" } });
+    const parked = await engine.submit(one("lost"), { principal: bot });
+    expect((await parked.result()).steps.a).toMatchObject({ state: "waiting" });
+    expect(lost.calls).toHaveLength(0);
+  });
+
+  it("that went out stays out: no restore takes an act back, or its receipt, or sends it again", async () => {
+    const stage = newStage();
+    const send = actor("send", () => ({ id: "m1" }), { identity: ["to"], onDuplicate: "reuse" });
+    const write = actor("write", ({ context }) => context.slice(notes).append(1) ?? { ok: true }, { effect: "writes" });
+    const engine = await stage.open({ tools: [send.tool, write.tool], slices });
+    const steps = [
+      { step_id: "w", name: "write" },
+      { step_id: "s", name: "send", payload: { to: "ana" }, depends_on: ["w"] },
+    ];
+    const run = await engine.submit({ steps }, { principal: bot, project });
+    await run.result();
+    await engine.checkpoints.restore({ runId: run.run_id, stepId: "w", side: "before" }, { principal: ana });
+    expect((await engine.state({ principal: bot, project })).slice(notes).size).toBe(0);
+    expect((await run.now()).steps.s).toMatchObject({ state: "succeeded", output: { id: "m1" } });
+    const again = await engine.submit({ steps }, { principal: bot, project });
+    expect((await again.result()).steps.s).toMatchObject({ output: { id: "m1" }, reused: { run: run.run_id } });
+    expect(send.calls).toHaveLength(1);
+  });
+});
+
+describe.each(places)("state over time, on $name,", ({ newStage }) => {
+  const put = (work: (context: ToolContext, input: JsonObject) => unknown) =>
+    actor("put", ({ context, input }) => work(context, input) ?? { ok: true }, { effect: "writes" });
+
+  it("keeps keys with dots and slashes and paths of any depth, through crashes and a thousand versions", async () => {
+    const stage = newStage();
+    const deep = put(({ slice }, { n }) => {
+      const map = slice(facts);
+      if (!map.has("a.b/c~d")) map.set("a.b/c~d", { "x.y": { "1/2": [{ "": {} }] } });
+      map.setAt("a.b/c~d", "/x.y/1~12/0//n", n ?? null);
+      map.set(`k.${String(n)}`, n ?? null);
+    });
+    const options = { tools: [deep.tool], slices };
+    const engine = await stage.open(options);
+    const most = 450; // More than are read at a time.
+    const steps = Array.from({ length: most }, (_, n) => ({
+      step_id: `s${n}`,
+      name: "put",
+      payload: { n },
+      ...(n > 0 && { depends_on: [`s${n - 1}`] }),
+    }));
+    for (const half of [steps, steps]) {
+      const run = await engine.submit({ steps: half }, { principal: bot, project });
+      expect((await stage.rest(run)).status).toBe("completed");
+    }
+    await stage.crash();
+    const state = await (await stage.open(options)).state({ principal: bot, project });
+    expect(state.version).toBe(2 * most);
+    expect(state.slice(facts).get("a.b/c~d")).toEqual({ "x.y": { "1/2": [{ "": { n: most - 1 } }] } });
+    expect(state.slice(facts).get("a.b/c~d", "/x.y/1~12/0//n")).toBe(most - 1);
+    expect(state.slice(facts).size).toBe(most + 1);
+  });
+
+  it("is told by what changed: the two hundredth change is written as briefly as the second", async () => {
+    const stage = newStage();
+    const add = put(({ slice }) => slice(notes).append({ text: "x".repeat(50) }));
+    const engine = await stage.open({ tools: [add.tool], slices });
+    const steps = Array.from({ length: 200 }, (_, n) => ({
+      step_id: `s${100 + n}`,
+      name: "put",
+      ...(n > 0 && { depends_on: [`s${99 + n}`] }),
+    }));
+    const run = await engine.submit({ steps }, { principal: bot, project });
+    await stage.rest(run);
+    const sizes = (await journalOf(run))
+      .filter(({ type }) => type === "step.succeeded")
+      .map((event) => JSON.stringify(event).length);
+    expect((sizes.at(-1) as number) - (sizes[1] as number)).toBeLessThan(20);
+  });
+
+  it("is emptied by a snapshot that has nothing of it, but for logs", async () => {
+    const engine = await newStage().open({
+      tools: [put(({ slice, dispatch }) => slice(notes).append(1) ?? dispatch("seen", 1)).tool],
+      slices,
+    });
+    const empty = (await engine.state({ principal: bot, project })).snapshot();
+    await (await engine.submit(one("put"), { principal: bot, project })).result();
+    await engine.checkpoints.load(JSON.parse(JSON.stringify(empty)), { principal: bot, project });
+    const state = await engine.state({ principal: bot, project });
+    expect([state.slice(notes).all(), state.slice(diary).all()]).toEqual([[], [1]]);
+  });
+
+  it("is restored without a hook, by a person of its own tenant only, and only to what it was itself", async () => {
+    const stage = newStage();
+    const told: string[] = [];
+    const tell = put(({ slice, notice }, { n }) => slice(notes).append(n ?? 0) ?? notice("told", {}));
+    const engine = await stage.open({
+      tools: [tell.tool],
+      slices,
+      onNotice: async ({ topic }) => void told.push(topic),
+    });
+    const run = await engine.submit(one("put", { n: 1 }), { principal: bot, project });
+    await run.result();
+    const elsewhere = await engine.submit(one("put", { n: 2 }), { principal: bot, project: "yard" });
+    await elsewhere.result();
+    await stage.pass(1000);
+    const at = { runId: run.run_id, stepId: "a", side: "before" } as const;
+    const stranger = { ...ana, tenant: "globex" };
+    expect((await faultOf(engine.checkpoints.restore(at, { principal: stranger }))).code).toBe("RUN_NOT_FOUND");
+    await engine.checkpoints.restore(at, { principal: ana });
+    await stage.pass(1000);
+    expect([told, tell.calls.length]).toEqual([["told", "told"], 2]);
+    const now = async (name: string) => (await engine.state({ principal: bot, project: name })).slice(notes).all();
+    expect([await now(project), await now("yard")]).toEqual([[], [2]]);
+  });
+
+  it("asks for no errand and no notice in a rehearsal", async () => {
+    const stage = newStage();
+    const told: string[] = [];
+    const other = actor("other", () => ({ ok: true }), { effect: "pure" });
+    const tell = put(
+      ({ slice, notice, errand }) => slice(notes).append(1) ?? notice("told", {}) ?? errand("other", {}),
+    );
+    const engine = await stage.open({
+      tools: [tell.tool, other.tool],
+      slices,
+      onNotice: async ({ topic }) => void told.push(topic),
+    });
+    const before = await stage.dump();
+    expect(await engine.simulate(one("put"), { principal: bot, project })).toMatchObject({ status: "completed" });
+    await stage.pass(5000);
+    expect([told, await stage.dump()]).toEqual([[], before]);
+  });
+});
+
+describe("a slice whose author does not say how it is kept", () => {
+  it.each([
+    ["plan", "state"],
+    ["visibility_overrides", "state"],
+    ["workspace_digest", "cache"],
+    ["tool_invoked", "log"],
+    ["prompt_rendered", "log"],
+    ["prompt_executed", "log"],
+    ["anything_else", "state"],
+    ["constructor", "state"],
+  ])("%s is a %s", (name, policy) => {
+    expect(defineSlice({ name, shape: "list", entry: {} }).policy).toBe(policy);
+  });
+});
