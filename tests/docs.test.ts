@@ -95,6 +95,8 @@ function limitsPage(): string {
       "versions of a project's state that can be gone back to, 1000 at most; older ones are `CHECKPOINT_NOT_FOUND`",
     checkpointBytes:
       "bytes of changes, as JSON, that are gone back over; beyond them, too, a version is `CHECKPOINT_NOT_FOUND`",
+    snapshotVersions:
+      "versions of a project's state after which they are kept in one piece, so that a worker that comes cold reads about so many events and not one for each version",
   });
   const files = section(fileLimits, {
     fileBytes: "bytes of a file that is read or written at once",

@@ -12,6 +12,12 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
       `a path like "writ.db", a Postgres URL, or a store`,
     ),
   tools: toolsProblem,
+  slices: (value) =>
+    when(
+      Array.isArray(value) && value.every((slice) => has(slice?.entry, "parse")),
+      "a list of slices made with defineSlice",
+    ),
+  resources: (value) => when(isPlainObject(value), "an object with a resource by each name"),
   principal: principalProblem,
   tenants: tenantsProblem,
   budgets: (value) => first(allowanceProblems({ budgets: value }, "")),

@@ -17,6 +17,8 @@ export const configName = "writ.config.mjs";
 interface Config
   extends Pick<
     EngineOptions,
+    | "slices"
+    | "resources"
     | "tenants"
     | "budgets"
     | "rates"

@@ -20,6 +20,7 @@ import { runCommand } from "./commands/run.ts";
 import { scheduleCommand, schedulesCommand } from "./commands/schedule.ts";
 import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
+import { stateCommand } from "./commands/state.ts";
 import { toolsCommand } from "./commands/tools.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
@@ -67,6 +68,7 @@ const commands = [
   scheduleCommand,
   schedulesCommand,
   explainCommand,
+  stateCommand,
   checkCommand,
   policyCommand,
   simulateCommand,

@@ -17,9 +17,28 @@ export const NO_STATE: ProjectState = emptyTrieMap<Entries>();
 
 export function entriesFrom(value: readonly Json[] | JsonObject, v: string): Entries {
   if (isList(value)) return { shape: "list", v, items: Vector.from(value.map(frozen)) };
+  return { shape: "map", v, items: mapFrom(Object.entries(value)) };
+}
+
+/** A state from its slices, each with its items, of a map in pairs of key and entry. */
+export function stateFrom(slices: readonly SliceItems[]): ProjectState {
+  let state = NO_STATE;
+  for (const { name, v, shape, items } of slices) {
+    if (shape === "list") state = state.set(name, entriesFrom(items, v));
+    else state = state.set(name, { shape, v, items: mapFrom(items as readonly (readonly [string, Json])[]) });
+  }
+  return state;
+}
+
+interface SliceItems extends Pick<Entries, "v" | "shape"> {
+  readonly name: string;
+  readonly items: readonly Json[];
+}
+
+function mapFrom(pairs: Iterable<readonly [string, Json]>): TrieMap<Json> {
   let items = TrieMap.empty<Json>();
-  for (const [key, entry] of Object.entries(value)) items = items.set(key, frozen(entry));
-  return { shape: "map", v, items };
+  for (const [key, entry] of pairs) items = items.set(key, frozen(entry));
+  return items;
 }
 
 export function sorted(items: TrieMap<Json>): readonly (readonly [string, Json])[] {

@@ -1,4 +1,5 @@
 import type { RunId, StepId } from "./id.ts";
+import type { Kept } from "./kept.ts";
 import type { Patch } from "./patch.ts";
 import type { Capture, Closing } from "./resource.ts";
 import type { StatePoint } from "./rows.ts";
@@ -12,6 +13,8 @@ export interface StateChange {
   /** Where the version before this one is told; null: nothing was there. */
   readonly upon: StatePoint | null;
   readonly patch: Patch;
+  /** Versions before this one that are kept in one piece since it was last said. */
+  readonly kept?: Kept;
 }
 
 /** That somebody went back to an earlier call. */

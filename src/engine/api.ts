@@ -19,7 +19,7 @@ import type { As, Reasoned } from "./asking.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Halts } from "./halt-api.ts";
 import type { Durability, Limits } from "./ports.ts";
-import type { CheckpointAt, CheckpointView, StateOf, StateView } from "./state-api.ts";
+import type { CheckpointAt, CheckpointView, StateOf, StateView, StateWhen } from "./state-api.ts";
 import type { StateSnapshot } from "./state-snapshot.ts";
 import type { NewId } from "./system.ts";
 import type { TenantSettings } from "./tenants.ts";
@@ -271,6 +271,8 @@ export interface Retained {
   readonly events: number;
   /** Runs that were left as they are, because notices of theirs are still to be delivered. */
   readonly waiting: number;
+  /** Pieces of state that were kept beside the journal for whoever comes cold, and that newer ones have made needless. */
+  readonly snapshots: number;
 }
 
 /** What a plan would do. Nothing of it is written anywhere. */
@@ -324,8 +326,8 @@ export interface Engine {
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
   simulate(plan: unknown, options: SubmitOptions & { readonly reads?: "recorded" | "none" }): Promise<Simulation>;
 
-  /** A project's state as it is now, or that of a run that has its own. */
-  state(options: As & StateOf): Promise<StateView>;
+  /** A project's state, or that of a run that has its own: as it is now, at a version, or at a time. */
+  state(options: As & StateOf & StateWhen): Promise<StateView>;
   readonly checkpoints: Checkpoints;
 
   /** Sends what a step waits for. If none does yet, it is kept for the first that will. */

@@ -15,6 +15,7 @@ import { journalPartsIn, PART, rowsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
 import { isPolicyJournal } from "./policies.ts";
 import { isSchedule } from "./schedules.ts";
+import { auditStates } from "./state-audit.ts";
 import { TallyAudit } from "./tally-audit.ts";
 
 interface Verdict {
@@ -44,6 +45,7 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
     tallies.add(verdict.charges, isWhole && verdict.broken === null);
     if (verdict.broken !== null) broken.push({ run_id: run, ...verdict.broken });
   }
+  broken.push(...(await auditStates(store, tenant)));
   return { ...counts, broken, tallies: await tallies.end() };
 }
 

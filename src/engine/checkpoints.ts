@@ -9,9 +9,10 @@ import type { As, Checkpoints, Reasoned } from "./api.ts";
 import { openProject } from "./desk.ts";
 import type { Holds } from "./holds.ts";
 import { load } from "./load.ts";
+import { eventAtPoint } from "./past.ts";
 import type { Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
-import { eventAtPoint, type Project, type Version } from "./projects.ts";
+import type { Project, Version } from "./projects.ts";
 import { reasonOf } from "./reason.ts";
 import type { CheckpointAt, CheckpointView, StateOf } from "./state-api.ts";
 import { openState } from "./state-view.ts";
@@ -116,15 +117,7 @@ class Reverting implements Pick<StateFact, "change" | "flaw"> {
 
   get change(): StateChange | null {
     const reverted = this.#reverted();
-    if (!reverted.ok || reverted.patch.length === 0) return null;
-    const { version, point } = this.#project.head;
-    return {
-      project: this.#project.key,
-      version: version + 1,
-      commit: this.#commit,
-      upon: point,
-      patch: reverted.patch,
-    };
+    return reverted.ok && reverted.patch.length > 0 ? this.#project.change(reverted.patch, this.#commit) : null;
   }
 
   #reverted(): ReturnType<typeof reverting> {

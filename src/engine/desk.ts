@@ -115,9 +115,7 @@ export class Desk implements StateFact {
   }
 
   #changeOf(patch: Patch): StateChange | null {
-    if (patch.length === 0) return null;
-    const { version, point } = this.#project.head;
-    return { project: this.#project.key, version: version + 1, commit: this.#commit, upon: point, patch };
+    return patch.length === 0 ? null : this.#project.change(patch, this.#commit);
   }
 
   /** What comes of it on top of the state as it is now. */

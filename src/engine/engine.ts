@@ -86,6 +86,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
   const worker = newId("wrk", clock.now()) as WorkerId;
   const toolbox = new Toolbox([...options.tools, ...toolsOfState(options.slices ?? [])], cel);
   const onNotice = options.onNotice ?? null;
+  const limits = { ...defaultLimits, ...options.limits };
   const terms = { ...options.worker, offers: [...(onNotice === null ? [] : [noticeNeed]), ...toolbox.needs()] };
   return {
     store,
@@ -98,13 +99,13 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     toolbox,
     tenants: new Tenants(options.tenants ?? {}, options),
     slices: options.slices ?? [],
-    projects: new Projects(store),
+    projects: new Projects(store, { every: limits.snapshotVersions, recent: limits.checkpoints }),
     resources: new Resources(options.resources ?? {}, (capture) => standingOf(store, capture)),
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
     halts: new StoredHalts({ store, clock }),
     durability: options.durability ?? "power",
-    limits: { ...defaultLimits, ...options.limits },
+    limits,
     failpoint: options.failpoint ?? (() => {}),
     onNotice,
   };

@@ -231,7 +231,7 @@ export class Mailbox {
   #tell({ before, events, after: { tenant, id: run_id } }: Batch): void {
     for (const [index, event] of events.entries())
       if ("state" in event && event.state)
-        this.#ports.projects.landed(tenant, event.state, { run_id, position: before.position + index + 1 });
+        this.#ports.projects.landed(tenant, event.state, { run_id, position: before.position + index + 1 }, event.at);
   }
 
   /** A failed condition is the next command. */

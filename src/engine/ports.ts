@@ -61,6 +61,8 @@ export interface Limits {
   /** How many versions of a project's state can be gone back to, and how many bytes of changes. */
   readonly checkpoints: number;
   readonly checkpointBytes: number;
+  /** After so many versions of a project's state they are kept in one piece, for whoever comes cold. */
+  readonly snapshotVersions: number;
 }
 
 export const defaultLimits: Limits = {
@@ -75,4 +77,5 @@ export const defaultLimits: Limits = {
   childDepth: 8,
   checkpoints: 100,
   checkpointBytes: 64 * 1024 * 1024,
+  snapshotVersions: 100,
 };

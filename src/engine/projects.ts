@@ -1,24 +1,23 @@
-import type { Event } from "../core/event.ts";
-import { FaultError, fault } from "../core/fault.ts";
-import type { RunId, Tenant } from "../core/id.ts";
+import { assert } from "../core/assert.ts";
+import type { Instant, Tenant } from "../core/id.ts";
+import type { Kept, Told } from "../core/kept.ts";
 import type { Patch } from "../core/patch.ts";
 import { NO_STATE, type ProjectState, patched } from "../core/project-state.ts";
 import type { ProjectRow, StatePoint } from "../core/rows.ts";
 import type { StateChange } from "../core/state-change.ts";
-import type { Store, StoredEvent } from "../core/store.ts";
-import { GENESIS, Journal } from "./journal.ts";
+import type { Store } from "../core/store.ts";
+import { keep } from "./keeping.ts";
 import { Lines, type Turn } from "./lines.ts";
+import { type Past, pastOf, Trail, toldBy } from "./past.ts";
 
 /** State as it was at one point, and the patch that made it so. */
-export interface Version {
-  readonly version: number;
+export interface Version extends Pick<Told, "version" | "at" | "patch" | "kept"> {
   /** Null: nothing was ever written. */
   readonly point: StatePoint | null;
   readonly state: ProjectState;
-  readonly patch: Patch;
 }
 
-const NOTHING_YET: Version = { version: 0, point: null, state: NO_STATE, patch: [] };
+const NOTHING_YET: Version = { version: 0, at: 0 as Instant, point: null, state: NO_STATE, patch: [] };
 
 /** So many versions back it can be told without reading whether two calls were in each other's way. */
 const RECENT = 1000;
@@ -26,17 +25,26 @@ const RECENT = 1000;
 /** So many projects are kept in mind that nobody works on at the moment. */
 const IDLE_MOST = 500;
 
+export interface ProjectTerms {
+  /** After so many versions they are kept in one piece. */
+  readonly every: number;
+  /** How many versions someone who comes cold wants to be able to go back over. */
+  readonly recent: number;
+}
+
 /**
  * The states of projects as this engine knows them. The truth is in the journals: each version is told by the event that made
  * it, which names the one before. A state is folded once, and from then on only what is new is read.
  */
 export class Projects {
   readonly #store: Store;
+  readonly #terms: ProjectTerms;
   readonly #known: Map<string, Project>;
   readonly #lines = new Lines();
 
-  constructor(store: Store, known: Iterable<readonly [string, Project]> = []) {
+  constructor(store: Store, terms: ProjectTerms, known: Iterable<readonly [string, Project]> = []) {
     this.#store = store;
+    this.#terms = terms;
     this.#known = new Map(known);
   }
 
@@ -44,6 +52,7 @@ export class Projects {
   on(store: Store): Projects {
     return new Projects(
       store,
+      this.#terms,
       Array.from(this.#known, ([name, project]) => [name, project.copy(store)] as const),
     );
   }
@@ -51,7 +60,7 @@ export class Projects {
   /** A project with its state as it is now, as far as nobody has written since it was last looked at. */
   async open(tenant: Tenant, key: string, forked: StatePoint | null = null): Promise<Project> {
     const name = nameOf(tenant, key);
-    const project = this.#known.get(name) ?? new Project(this.#store, tenant, key, forked);
+    const project = this.#known.get(name) ?? new Project({ store: this.#store, ...this.#terms }, tenant, key, forked);
     this.#known.delete(name);
     this.#known.set(name, project); // The one that was asked for last is forgotten last.
     project.users += 1;
@@ -74,8 +83,9 @@ export class Projects {
     for (const project of this.#known.values()) project.doubt();
   }
 
-  landed(tenant: Tenant, change: StateChange, at: Omit<StatePoint, "commit">): void {
-    this.#known.get(nameOf(tenant, change.project))?.landed(change, { ...at, commit: change.commit });
+  landed(tenant: Tenant, change: StateChange, where: Omit<StatePoint, "commit">, at: Instant): void {
+    const point = { ...where, commit: change.commit };
+    this.#known.get(nameOf(tenant, change.project))?.landed(change, toldBy(change, point, at));
   }
 
   /** Somebody else's version came first. */
@@ -108,22 +118,27 @@ export class Project {
   readonly key: string;
   /** How many work with it: as long as anyone does, it is kept. */
   users = 0;
-  readonly #store: Store;
+  readonly #archive: ProjectTerms & { readonly store: Store };
   readonly #forked: StatePoint | null;
   /** The latest versions without a gap, oldest first; never empty. */
   #versions: Version[];
   #fresh = false;
   #freshening: Promise<void> | null = null;
+  /** What is kept in one piece up to the latest version, as far as is known. */
+  #kept: Kept | null = null;
+  /** What is kept, though no version has said so yet. */
+  #unsaid: Kept | null = null;
+  #keeping = false;
 
   /** `forked`: where another state is told that this one goes on from. */
   constructor(
-    store: Store,
+    archive: ProjectTerms & { readonly store: Store },
     tenant: Tenant,
     key: string,
     forked: StatePoint | null,
     versions: readonly Version[] = [NOTHING_YET],
   ) {
-    this.#store = store;
+    this.#archive = archive;
     this.tenant = tenant;
     this.key = key;
     this.#forked = forked;
@@ -131,7 +146,7 @@ export class Project {
   }
 
   copy(store: Store): Project {
-    return new Project(store, this.tenant, this.key, this.#forked, this.#versions);
+    return new Project({ ...this.#archive, store }, this.tenant, this.key, this.#forked, this.#versions);
   }
 
   get head(): Version {
@@ -158,10 +173,34 @@ export class Project {
     return this.#versions.slice(-most);
   }
 
-  landed(change: StateChange, point: StatePoint): void {
+  /** The latest version of which this is true, however long ago that was; null: of none. */
+  async latest(isIt: (version: Pick<Version, "version" | "at">) => boolean): Promise<Version | null> {
+    const found = this.#versions.findLast(isIt);
+    if (found !== undefined) return found;
+    const isIts = (told: Told) => this.#isBefore(told) || isIt(told);
+    const past = await pastOf(this.#trail((this.#versions[0] as Version).point), {
+      isKnown: () => false,
+      isEnough: isIts,
+      isWanted: isIts,
+    });
+    return this.#folded(past, [NOTHING_YET]).findLast(isIt) ?? null;
+  }
+
+  /** A version on top of the latest. */
+  change(patch: Patch, commit: string): StateChange {
+    const { version, point } = this.head;
+    const kept = this.#unsaid;
+    return { project: this.key, version: version + 1, commit, upon: point, patch, ...(kept && { kept }) };
+  }
+
+  landed(change: StateChange, told: Told): void {
     const { head } = this;
-    if (change.version === head.version + 1 && change.upon?.commit === head.point?.commit) this.#push(change, point);
-    else this.doubt();
+    if (change.version === head.version + 1 && change.upon?.commit === head.point?.commit) {
+      this.#push(told);
+      this.#keepSome();
+    } else {
+      this.doubt();
+    }
   }
 
   /** Whoever comes while it is being read waits for that, and looks again if there was reason to doubt it meanwhile. */
@@ -177,19 +216,35 @@ export class Project {
   async #catchUp(): Promise<void> {
     this.#fresh = true; // A doubt that comes meanwhile stays.
     try {
-      const stored = await this.#store.row(this.tenant, "project", this.key);
+      const stored = await this.#archive.store.row(this.tenant, "project", this.key);
       const point = stored === null ? this.#forked : (JSON.parse(stored.row) as ProjectRow);
-      const walk = await changesTo(this.#store, this.tenant, point, (upon) => this.#isKnown(upon));
-      this.#cutBack(walk.from);
-      for (const { change, point } of walk.changes) this.#push(change, point);
+      await this.#walkTo(point);
     } catch (error) {
       this.#fresh = false;
       throw error;
     }
   }
 
-  #isKnown(point: StatePoint | null): boolean {
-    return this.#versions.some((version) => version.point?.commit === point?.commit);
+  async #walkTo(point: StatePoint | null): Promise<void> {
+    const { recent } = this.#archive;
+    const past = await pastOf(this.#trail(point), {
+      isKnown: (known) => this.#versions.some((version) => version.point?.commit === known.commit),
+      isEnough: (told, newest) => this.#isBefore(told) || newest.version - told.version >= recent,
+      isWanted: () => true,
+    });
+    this.#cutBack(past.upon);
+    this.#versions = this.#folded(past, this.#versions);
+    this.#forgetSome();
+    for (const { kept } of past.told) if (kept !== undefined) this.#said(kept);
+  }
+
+  #trail(from: StatePoint | null): Trail {
+    return new Trail(this.#archive.store, this.tenant, from);
+  }
+
+  /** What another project's versions add up to is where this one begins. */
+  #isBefore({ project }: Told): boolean {
+    return project !== this.key;
   }
 
   /** Forgets what came after a point: the store has lost it, or it came another way. */
@@ -197,96 +252,76 @@ export class Project {
     const at = this.#versions.findLastIndex((version) => version.point?.commit === point?.commit);
     if (at >= 0) this.#versions.length = at + 1;
     else this.#versions = [NOTHING_YET];
+    const { version } = this.head;
+    if (this.#kept !== null && this.#kept.version > version) this.#kept = null;
+    if (this.#unsaid !== null && this.#unsaid.version > version) this.#unsaid = null;
   }
 
-  #push(change: StateChange, point: StatePoint): void {
-    const state = patched(this.head.state, change.patch);
-    // What another project's versions add up to is where this one begins.
-    if (change.project !== this.key) {
-      this.#versions = [{ version: 0, point, state, patch: [] }];
-      return;
+  /** Versions, and what came after them. */
+  #folded({ whole, told }: Past, from: readonly Version[]): Version[] {
+    let versions = whole === null ? [...from] : [this.#begin(whole.at, whole.state)];
+    for (const one of told) {
+      const state = patched((versions.at(-1) as Version).state, one.patch);
+      if (this.#isBefore(one)) versions = [this.#begin(one, state)];
+      else versions.push({ ...one, state });
     }
-    this.#versions.push({ version: change.version, point, state, patch: change.patch });
+    return versions;
+  }
+
+  #begin(told: Told, state: ProjectState): Version {
+    const { version, at, point } = told;
+    return { version: this.#isBefore(told) ? 0 : version, at, point, state, patch: [] };
+  }
+
+  #push(told: Told): void {
+    this.#versions.push({ ...told, state: patched(this.head.state, told.patch) });
+    this.#forgetSome();
+    if (told.kept !== undefined) this.#said(told.kept);
+  }
+
+  #forgetSome(): void {
     if (this.#versions.length > 2 * RECENT) this.#versions.splice(0, this.#versions.length - RECENT);
+  }
+
+  #said(kept: Kept): void {
+    if (this.#kept === null || kept.version >= this.#kept.version) this.#kept = kept;
+    if (this.#unsaid !== null && this.#unsaid.version <= kept.version) this.#unsaid = null;
+  }
+
+  /** Not waited for: nobody's call depends on it, and the next one that comes tries again. */
+  #keepSome(): void {
+    const from = Math.max(this.#kept?.version ?? 0, (this.#versions[0] as Version).version);
+    if (this.#keeping || this.head.version - from < this.#archive.every) return;
+    this.#keeping = true;
+    void this.#keep(from)
+      .catch(() => {})
+      .finally(() => {
+        this.#keeping = false;
+      });
+  }
+
+  /** Keeps what came after a version in one piece, for the next change to say so. */
+  async #keep(from: number): Promise<void> {
+    const { store } = this.#archive;
+    const { state, version, point } = this.head;
+    const told = this.recent(version - from).map((one) => this.#told(one));
+    const upon = this.at(from)?.point ?? null;
+    const kept = await keep(store, this.tenant, { upon, told, state, last: this.#kept });
+    // Meanwhile the store may have lost it, or another worker may have been quicker.
+    if (this.at(version)?.point?.commit !== point?.commit || version <= (this.#kept?.version ?? 0)) return;
+    this.#kept = kept;
+    this.#unsaid = kept;
+  }
+
+  #told({ version, at, point, patch, kept }: Version): Told {
+    assert(point !== null, "a version after the first is told somewhere");
+    return { project: this.key, version, at, point, patch, ...(kept && { kept }) };
   }
 
   #indexOf({ version, point }: Version): number | null {
     const at = version - (this.#versions[0] as Version).version;
     const found = this.#versions[at];
     return found !== undefined && found.point?.commit === point?.commit ? at : null;
-  }
-}
-
-interface Walk {
-  /** The point that was known already; null: nothing was. */
-  readonly from: StatePoint | null;
-  /** What came after it, oldest first. */
-  readonly changes: readonly { readonly change: StateChange; readonly point: StatePoint }[];
-}
-
-/** Goes back from a point, change by change, to one that is known. */
-async function changesTo(
-  store: Store,
-  tenant: Tenant,
-  to: StatePoint | null,
-  isKnown: (point: StatePoint | null) => boolean,
-): Promise<Walk> {
-  const pages = new Pages(store, tenant);
-  const changes: { change: StateChange; point: StatePoint }[] = [];
-  let point = to;
-  while (point !== null && !isKnown(point)) {
-    const change = await pages.changeAt(point);
-    changes.push({ change, point });
-    point = change.upon;
-  }
-  return { from: point, changes: changes.reverse() };
-}
-
-/** The event that tells a version. */
-export function eventAtPoint(store: Store, tenant: Tenant, point: StatePoint): Promise<Event | null> {
-  return new Pages(store, tenant).eventAt(point);
-}
-
-/** Versions that follow each other are often told by the same run. */
-const PAGE = 200;
-
-/** Journals, read backwards a page at a time. */
-class Pages {
-  readonly #store: Store;
-  readonly #tenant: Tenant;
-  #run: RunId | null = null;
-  #page: readonly StoredEvent[] = [];
-
-  constructor(store: Store, tenant: Tenant) {
-    this.#store = store;
-    this.#tenant = tenant;
-  }
-
-  async changeAt(point: StatePoint): Promise<StateChange> {
-    const { run_id, position, commit } = point;
-    const event = await this.eventAt(point);
-    const change = event !== null && "state" in event ? event.state : undefined;
-    if (change?.commit === commit) return change;
-    const message = `event ${position} of run ${run_id} does not tell the state that is said to be there; audit the run`;
-    throw new FaultError(fault("CHAIN_BROKEN", message));
-  }
-
-  async eventAt({ run_id, position }: StatePoint): Promise<Event | null> {
-    if (run_id !== this.#run || !this.#page.some((event) => event.position === position))
-      await this.#turnTo(run_id, position);
-    const stored = this.#page.find((event) => event.position === position);
-    return stored === undefined ? null : new Journal(this.#tenant, run_id).open<Event>(stored, this.#store);
-  }
-
-  async #turnTo(run: RunId, position: number): Promise<void> {
-    const before = Math.max(0, position - PAGE);
-    const found = await this.#store.events(this.#tenant, run, before, position - before);
-    const [first, ...rest] = found;
-    const journal = new Journal(this.#tenant, run);
-    if (first !== undefined && before === 0) journal.assertIntact([first], GENESIS);
-    if (first !== undefined) journal.assertIntact(rest, first.hash, first.position);
-    this.#run = run;
-    this.#page = before === 0 ? found : rest;
   }
 }
 

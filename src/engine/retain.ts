@@ -7,6 +7,7 @@ import { bodyHash, Journal } from "./journal.ts";
 import { rowsIn } from "./listing.ts";
 import type { Ports } from "./ports.ts";
 import { blobsOf, retainJournals } from "./retain-journals.ts";
+import { retainStates } from "./retain-states.ts";
 
 /** A run that has said all it had to say, as it was found. */
 interface Candidate {
@@ -18,7 +19,12 @@ interface Candidate {
 export async function retain(ports: Ports, tenant: Tenant, endedBefore: Instant): Promise<Retained> {
   assertPast(ports, endedBefore);
   const candidates = await candidatesOf(ports, tenant, endedBefore);
-  const erased = { runs: 0, events: await retainJournals(ports, tenant, endedBefore), waiting: 0 };
+  const erased = {
+    runs: 0,
+    events: await retainJournals(ports, tenant, endedBefore),
+    waiting: 0,
+    snapshots: await retainStates(ports, tenant, endedBefore),
+  };
   if (candidates.length === 0) return erased;
   // After the positions: a receipt that came later moved its run on, and then nothing of it is erased.
   const receipts = await receiptsOf(ports, tenant);

@@ -1,14 +1,33 @@
 import type { Event } from "../core/event.ts";
 import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
 import type { SnapshotOptions, StateSnapshot } from "./state-snapshot.ts";
 
 /** Whose state is meant: a project's, or that which a run works on. */
 export type StateOf = { readonly project: string; readonly session?: string } | { readonly runId: string };
 
+/** Which of its versions is meant; the latest, unless it is said. */
+export interface StateWhen {
+  readonly version?: number;
+  /** The last one that was there at this moment. */
+  readonly at?: Instant | number;
+}
+
+/** A slice as it is on record. */
+export interface RecordedSlice {
+  readonly version: string;
+  readonly shape: SliceShape;
+  readonly entries: readonly Json[] | JsonObject;
+}
+
 /** State at one version, to look at. It stays as it is, whatever happens meanwhile. */
 export interface StateView {
   readonly version: number;
+  /** When that version was made; null: nothing was ever written. */
+  readonly at: Instant | null;
+  /** Every slice that is on record, declared here or not, by the name that the record has for it. */
+  all(): Readonly<Record<string, RecordedSlice>>;
   slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
   /** As data, to be kept elsewhere; `engine.checkpoints.load` takes it back. */
   snapshot(options?: SnapshotOptions): StateSnapshot;

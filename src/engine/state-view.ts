@@ -1,24 +1,52 @@
 import { Draft } from "../core/draft.ts";
+import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
+import { type ProjectState, wholeOf } from "../core/project-state.ts";
 import { projectKey, stateKeyOf } from "../core/run.ts";
 import { openProject } from "./desk.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
-import type { Project } from "./projects.ts";
-import type { StateOf, StateView } from "./state-api.ts";
+import type { Project, Version } from "./projects.ts";
+import type { RecordedSlice, StateOf, StateView, StateWhen } from "./state-api.ts";
 import { snapshotOf } from "./state-snapshot.ts";
 
-/** A project's state as it is now. */
-export async function stateOf(ports: Ports, { tenant }: Principal, of: StateOf): Promise<StateView> {
+/** A project's state as it is now, or was. */
+export async function stateOf(ports: Ports, { tenant }: Principal, of: StateOf & StateWhen): Promise<StateView> {
   const { project, session } = await openState(ports, tenant, of);
-  const { version, state } = project.head;
+  const { version, at, point, state } = await versionIn(project, of);
   const terms = { slices: ports.slices, session, writes: false };
   return {
     version,
+    at: point === null ? null : at,
+    all: () => recorded(state),
     slice: (slice) => new Draft(state, terms).slice(slice) as never,
     snapshot: (options = {}) => snapshotOf(state, terms, { version, created_at: ports.clock.now() }, options),
   };
+}
+
+async function versionIn(project: Project, { version, at }: StateWhen): Promise<Version> {
+  if (version !== undefined && at !== undefined)
+    throw new FaultError(fault("INVALID_INPUT", "state is that of a version or that at a time; say one of them"));
+  const asked = version ?? at ?? 0;
+  if (!Number.isSafeInteger(asked) || asked < 0)
+    throw new FaultError(
+      fault("INVALID_INPUT", `${asked} is no version and no time; both are whole numbers from 0 on`),
+    );
+  const found =
+    version === undefined
+      ? await project.latest((one) => at === undefined || one.at <= at)
+      : await project.latest((one) => one.version <= version);
+  if (found !== null && (version ?? 0) <= project.head.version) return found;
+  const message = `there is no such version of the state; the latest is ${project.head.version}`;
+  throw new FaultError(fault("CHECKPOINT_NOT_FOUND", message));
+}
+
+function recorded(state: ProjectState): Readonly<Record<string, RecordedSlice>> {
+  const slices = [...state].map(
+    ([name, entries]) => [name, { version: entries.v, shape: entries.shape, entries: wholeOf(entries) }] as const,
+  );
+  return Object.fromEntries(slices.sort(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 interface OpenState {

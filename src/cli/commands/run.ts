@@ -19,6 +19,8 @@ interface RunOptions {
   readonly deadline?: number;
   readonly queue?: string;
   readonly priority?: number;
+  readonly project?: string;
+  readonly session?: string;
 }
 
 export function runCommand(invocation: Invocation): Command {
@@ -29,6 +31,8 @@ export function runCommand(invocation: Invocation): Command {
     .option("--request-key <key>", "the same key and plan again is the same run, not a second one")
     .addOption(new Option("--mode <mode>", "how far it may go by itself").choices(modes))
     .option("--deadline <ms>", "refuse what has not started by then", positiveNumber)
+    .option("--project <name>", "work on the state of this project (default: the run has a state of its own)")
+    .option("--session <name>", "with its own part of that state")
     .option("--queue <name>", "only workers that serve it take the run up (default: default)")
     .option("--priority <n>", "of a tenant's runs, the highest is taken up first (default: 0)", integer)
     .option("--wait", "stay until the run has ended; the default on a terminal")
@@ -59,7 +63,7 @@ export function runCommand(invocation: Invocation): Command {
 }
 
 async function submission(options: RunOptions, cwd: string): Promise<Omit<SubmitOptions, "principal">> {
-  const { context, requestKey, mode, deadline, queue, priority } = options;
+  const { context, requestKey, mode, deadline, queue, priority, project, session } = options;
   return {
     ...(context !== undefined && { context: await readContext(context, cwd) }),
     ...(requestKey !== undefined && { requestKey }),
@@ -67,6 +71,8 @@ async function submission(options: RunOptions, cwd: string): Promise<Omit<Submit
     ...(deadline !== undefined && { deadlineMs: deadline }),
     ...(queue !== undefined && { queue }),
     ...(priority !== undefined && { priority }),
+    ...(project !== undefined && { project }),
+    ...(session !== undefined && { session }),
   };
 }
 

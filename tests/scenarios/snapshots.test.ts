@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/store.ts";
+import type { Engine } from "../../src/engine/api.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
+import { actor, eventsOf, faultOf } from "./cast.ts";
+import { ana, bot, places, type Stage } from "./stage.ts";
+
+const beds = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" } });
+const diary = defineSlice({ name: "diary", shape: "list", policy: "log", entry: { type: "string" } });
+const slices = [beds, diary];
+const at = { principal: bot, project: "garden" };
+const limits = { snapshotVersions: 10, checkpoints: 25 };
+
+const sow = actor(
+  "sow",
+  ({ input, context: { slice } }) => {
+    slice(beds).set(`bed ${Number(input.n) % 7}/a.b`, Number(input.n));
+    if (Number(input.n) % 5 === 0) slice(beds).delete("bed 3/a.b");
+    slice(diary).append(`sown ${String(input.n)}`);
+    return { ok: true };
+  },
+  { effect: "writes" },
+);
+
+/** What the state must be when so many have sown, as told by nobody but the story. */
+function expected(many: number): object {
+  const kept = new Map<string, number>();
+  for (let n = 1; n <= many; n += 1) {
+    kept.set(`bed ${n % 7}/a.b`, n);
+    if (n % 5 === 0) kept.delete("bed 3/a.b");
+  }
+  const said = Array.from({ length: many }, (_, index) => `sown ${index + 1}`);
+  return { beds: [...kept].sort(([left], [right]) => (left < right ? -1 : 1)), diary: said };
+}
+
+async function sown(stage: Stage, many: number, from = 1): Promise<Engine> {
+  const engine = await stage.open({ tools: [sow.tool], slices, limits });
+  for (let n = from; n < from + many; n += 1) {
+    await engine.call("sow", { n }, at);
+    stage.clock.advance(1000);
+  }
+  return engine;
+}
+
+async function seen(engine: Engine, when: { readonly version?: number; readonly at?: number } = {}): Promise<object> {
+  const state = await engine.state({ ...at, ...when });
+  return { beds: state.slice(beds).all(), diary: state.slice(diary).all() };
+}
+
+/** The same store, and how often it is asked for what tells state. */
+function counting(
+  store: Store,
+  blob: Store["blob"] = store.blob,
+): Store & { readonly asked: { events: number; blobs: number } } {
+  const asked = { events: 0, blobs: 0 };
+  return {
+    ...store,
+    asked,
+    events: (...given) => {
+      asked.events += 1;
+      return store.events(...given);
+    },
+    blob: (...given) => {
+      asked.blobs += 1;
+      return blob(...given);
+    },
+  };
+}
+
+describe.each(places)("a state of many versions, on $name", ({ newStage }) => {
+  it("is read by a cold worker from what is kept in one piece, not from an event for each version", async () => {
+    const stage = newStage();
+    await sown(stage, 150);
+    await stage.crash();
+    const store = counting(stage.store());
+    const cold = await stage.open({ store, tools: [sow.tool], slices, limits, work: false });
+    expect(await seen(cold)).toEqual(expected(150));
+    expect(store.asked.events).toBeLessThanOrEqual(2 * limits.snapshotVersions);
+    expect(store.asked.blobs).toBeLessThanOrEqual(150 / limits.snapshotVersions + 2);
+    expect((await cold.checkpoints.list(at)).map(({ version }) => version)).toEqual(
+      Array.from({ length: limits.checkpoints }, (_, index) => 126 + index),
+    );
+    expect(await cold.audit(at)).toMatchObject({ broken: [], tallies: [] });
+  });
+
+  it("can be seen as it was at any version and at any time, whoever asks", async () => {
+    const stage = newStage();
+    const begun = stage.clock.now();
+    await sown(stage, 45);
+    await stage.crash();
+    const engine = await stage.open({ tools: [sow.tool], slices, limits });
+    for (let version = 0; version <= 45; version += 1) {
+      expect(await seen(engine, { version })).toEqual(expected(version));
+      expect(await seen(engine, { at: begun + 1000 * version - 1 })).toEqual(expected(version));
+    }
+    const state = await engine.state({ ...at, version: 30 });
+    expect([state.version, state.at]).toEqual([30, begun + 29_000]);
+    expect((await engine.state({ ...at, at: 0 })).at).toBeNull();
+    expect(Object.keys(state.all())).toEqual(["beds", "diary"]);
+  });
+
+  it("has no other versions than those it had, and is asked for by one of number and time", async () => {
+    const stage = newStage();
+    const engine = await sown(stage, 3);
+    expect(await faultOf(engine.state({ ...at, version: 4 }))).toMatchObject({ code: "CHECKPOINT_NOT_FOUND" });
+    expect(await faultOf(engine.state({ ...at, version: -1 }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await faultOf(engine.state({ ...at, at: 1.5 }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await faultOf(engine.state({ ...at, version: 1, at: 1 }))).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  it.each([
+    ["gone", async (): Promise<Uint8Array | null> => null],
+    [
+      "changed",
+      async (): Promise<Uint8Array | null> => Buffer.from(`{"form":"writ/kept/v1","upon":null,"told":[],"slices":[]}`),
+    ],
+  ] as const)("is told by its events when what was kept of it is %s", async (how, blob) => {
+    const stage = newStage();
+    await sown(stage, 35);
+    await stage.crash();
+    const cold = await stage.open({
+      store: counting(stage.store(), blob),
+      tools: [sow.tool],
+      slices,
+      limits,
+      work: false,
+    });
+    expect(await seen(cold)).toEqual(expected(35));
+    expect(await seen(cold, { version: 4 })).toEqual(expected(4));
+    const { broken } = await cold.audit(at);
+    if (how === "gone") expect(broken).toEqual([]);
+    else expect(broken[0]).toMatchObject({ what: expect.stringContaining("was changed") });
+  });
+
+  it("loses what was kept of it long ago to retention, and no version", async () => {
+    const stage = newStage();
+    const engine = await sown(stage, 90);
+    const { snapshots } = await engine.retain({ principal: bot, endedBefore: stage.clock.now() });
+    expect(snapshots).toBeGreaterThan(3);
+    expect(await engine.retain({ principal: bot, endedBefore: stage.clock.now() })).toMatchObject({ snapshots: 0 });
+    await stage.crash();
+    const store = counting(stage.store());
+    const cold = await stage.open({ store, tools: [sow.tool], slices, limits });
+    expect(await seen(cold)).toEqual(expected(90));
+    expect(await seen(cold, { version: 8 })).toEqual(expected(8));
+    await cold.call("sow", { n: 91 }, at);
+    expect(await seen(cold)).toEqual(expected(91));
+    expect(await cold.audit(at)).toMatchObject({ broken: [] });
+  });
+
+  it("goes on where a cold worker found it, and what it keeps follows on what was kept", async () => {
+    const stage = newStage();
+    for (let part = 0; part < 4; part += 1) {
+      await sown(stage, 17, 1 + 17 * part);
+      await stage.crash();
+    }
+    const engine = await stage.open({ tools: [sow.tool], slices, limits });
+    expect(await seen(engine)).toEqual(expected(68));
+    expect(await seen(engine, { version: 20 })).toEqual(expected(20));
+    expect(await engine.audit(at)).toMatchObject({ broken: [] });
+  });
+
+  it("is where a fork begins, also for a cold worker", async () => {
+    const stage = newStage();
+    const engine = await sown(stage, 33);
+    const run = await engine.submit({ steps: [{ step_id: "a", name: "sow", payload: { n: 34 } }] }, at);
+    await run.result();
+    const forked = await engine.checkpoints.fork(
+      { runId: run.run_id, stepId: "a", side: "before" },
+      { principal: ana },
+    );
+    await stage.rest(forked);
+    await stage.crash();
+    const cold = await stage.open({ tools: [sow.tool], slices, limits });
+    const state = await cold.state({ principal: bot, runId: forked.run_id });
+    expect([state.version, { beds: state.slice(beds).all(), diary: state.slice(diary).all() }]).toEqual([
+      1,
+      expected(34),
+    ]);
+    const before = await cold.state({ principal: bot, runId: forked.run_id, version: 0 });
+    expect({ beds: before.slice(beds).all(), diary: before.slice(diary).all() }).toEqual(expected(33));
+    expect(await cold.audit(at)).toMatchObject({ broken: [] });
+  });
+
+  it("says on the record what is kept of it", async () => {
+    const stage = newStage();
+    const engine = await sown(stage, 24);
+    const told = [];
+    for (const { run_id } of await engine.runs({ principal: bot, limit: 100 }))
+      for (const { state } of await eventsOf(await engine.run(run_id, at), "step.succeeded"))
+        if (state?.kept) told.push(state.kept);
+    expect(told.map(({ version }) => version).sort((left, right) => left - right)).toEqual([10, 20]);
+  });
+});
