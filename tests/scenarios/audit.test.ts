@@ -282,14 +282,14 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
 
   it("erases the bodies of runs that ended before, and of no others", async () => {
     const { stage, engine, old, young, waiting, erased } = await retained();
-    expect(erased).toEqual({ runs: 1, events: expect.any(Number), waiting: 0 });
+    expect(erased).toEqual({ runs: 1, events: expect.any(Number), waiting: 0, snapshots: 0 });
     const store = stage.store();
     const bodies = (await store.events("acme" as never, old as never, 0)).map(({ body }) => body);
     expect(bodies.filter((body) => body !== null)).toHaveLength(2); // The receipts of its two acts.
     expect((await (await engine.run(young, { principal: bot })).result()).status).toBe("completed");
     expect((await waiting.result()).gates).toHaveLength(1);
     const again = await engine.retain({ principal: ana, endedBefore: stage.clock.now() - 1 });
-    expect(again).toEqual({ runs: 0, events: 0, waiting: 0 });
+    expect(again).toEqual({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
   });
 
   it("waits for notices that are still to be delivered", async () => {
@@ -298,7 +298,7 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
     await runOnce(deaf, "old");
     stage.clock.advance(month);
     const retain = { principal: ana, endedBefore: stage.clock.now() };
-    expect(await deaf.retain(retain)).toEqual({ runs: 0, events: 0, waiting: 1 });
+    expect(await deaf.retain(retain)).toEqual({ runs: 0, events: 0, waiting: 1, snapshots: 0 });
     await deaf.close();
     const told: string[] = [];
     const engine = await stage.open({ tools: cast().tools, onNotice: async ({ topic }) => void told.push(topic) });
@@ -376,7 +376,7 @@ describe.each(places)("retention, on $name", ({ newStage }) => {
     };
     const cleaner = await stage.open({ tools: [], work: false, store: { ...store, list: resuming } });
     const erased = await cleaner.retain({ principal: ana, endedBefore: stage.clock.now() });
-    expect(erased).toEqual({ runs: 0, events: 0, waiting: 0 });
+    expect(erased).toEqual({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
     expect((await run.result()).steps.a).toEqual({ state: "succeeded", output: { id: "p1" } });
     expect(await worker.audit({ principal: ana })).toMatchObject({ runs: 1, erased: 0, broken: [] });
   });

@@ -40,6 +40,7 @@ describe.each(places)("tenants, on $name", ({ newStage }) => {
       runs: 0,
       events: 0,
       waiting: 0,
+      snapshots: 0,
     });
     expect(await eventsOf(run, "gate.contested")).toEqual([]);
     expect((await run.result()).status).toBe("completed");
