@@ -34,6 +34,7 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     onDuplicate: "hold",
     safeIfAbsent: false,
     run: async () => null,
+    preview: null,
     verify: null,
     compensate: null,
     ...more,

@@ -54,7 +54,7 @@ export interface Allowance {
 /** What a call is expected to spend. What is left out is nothing. */
 export type Estimate = Readonly<Partial<Record<(typeof estimated)[number], number>>>;
 
-const estimated = ["usd_micros", "credits", "tokens_in", "tokens_out", "ms"] as const;
+export const estimated = ["usd_micros", "credits", "tokens_in", "tokens_out", "ms"] as const;
 
 /** What is wrong with an estimate: a budget must not be passed by what is no number. */
 export function estimateProblems(given: unknown): readonly string[] {

@@ -48,6 +48,8 @@ export interface Tool {
 
   // Methods, so that tools with different inputs fit in one list. The schemas are what makes that safe.
   run(input: Json, context: ToolContext): Promise<unknown>;
+  /** What an act would answer, told without acting: shown before it is approved, and what a rehearsal goes on with. */
+  preview: ((input: Json, context: Pick<ToolContext, "slice" | "signal" | "now">) => Promise<unknown>) | null;
   verify: ((probe: Probe) => Promise<Sighting>) | null;
   compensate: ((done: Done, context: ToolContext) => Promise<unknown>) | null;
 }

@@ -1,5 +1,6 @@
-import type { Budget, Rate, Unit } from "../core/budget.ts";
+import type { Budget, Estimate, Rate, Unit } from "../core/budget.ts";
 import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
+import type { Demand } from "../core/demand.ts";
 import type { Difference } from "../core/difference.ts";
 import type { Mode } from "../core/effect.ts";
 import type { Event, Notice } from "../core/event.ts";
@@ -284,12 +285,29 @@ export interface Simulation {
     readonly tool: string;
     readonly input: Json;
     readonly needs_approval: boolean;
+    /** Whether its tool can undo it. */
+    readonly reversible: boolean;
   }[];
+  /** Whoever would have to say yes. The rest was rehearsed as though they did. */
+  readonly gates: readonly SimulatedGate[];
+  /** What would be different in the project's state. */
+  readonly changes: readonly Difference[];
+  /** What is certain to be spent, and what it may come to by what tools expect; null: nobody can tell. */
+  readonly cost: { readonly least: Estimate; readonly most: Estimate | null };
+}
+
+export interface SimulatedGate {
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly demand: Demand;
 }
 
 export type SimulatedStep =
   | { readonly would: "succeed"; readonly output: Json }
-  | { readonly would: "act"; readonly input: Json; readonly needs_approval: boolean }
+  /** `output`: what its tool says that it would answer. */
+  | { readonly would: "act"; readonly input: Json; readonly needs_approval: boolean; readonly output?: Json }
   | { readonly would: "fail"; readonly fault: Fault }
   /** Something it depends on is only known once it has really run. */
   | { readonly would: "unknown"; readonly why: string };
@@ -324,7 +342,10 @@ export interface Engine {
   run(runId: string, options: As): Promise<RunHandle>;
   /** Checks a plan without running it. */
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
-  simulate(plan: unknown, options: SubmitOptions & { readonly reads?: "recorded" | "none" }): Promise<Simulation>;
+  simulate(
+    plan: unknown,
+    options: SubmitOptions & { readonly reads?: "recorded" | "none" | "live" },
+  ): Promise<Simulation>;
 
   /** A project's state, or that of a run that has its own: as it is now, at a version, or at a time. */
   state(options: As & StateOf & StateWhen): Promise<StateView>;

@@ -181,7 +181,13 @@ class WritEngine implements Engine {
     const principal = principalOf(given.principal);
     const options = readOptions(given);
     const checked = readPlan(this.#ports, plan, options.context, this.#strict);
-    return simulate(this.#ports, checked, principal, options);
+    const { project, session } = options;
+    const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
+    return simulate(this.#ports, checked, principal, options, async (tool, input) => {
+      const { step } = await this.call(tool, input, { principal: given.principal, ...scope });
+      if (step.state === "succeeded") return step.output;
+      throw new FaultError("fault" in step ? step.fault : fault("NOT_POSSIBLE", `${tool} is ${step.state}`));
+    });
   }
 
   state(options: Parameters<Engine["state"]>[0]): Promise<StateView> {

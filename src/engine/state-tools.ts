@@ -84,6 +84,7 @@ function tool(
     onDuplicate: "hold",
     safeIfAbsent: false,
     run: async (input, context) => run(input as JsonObject, context),
+    preview: null,
     verify: null,
     compensate: null,
   };

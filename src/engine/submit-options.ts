@@ -69,7 +69,8 @@ function valueProblems({
   const problems: string[] = [];
   // A mode that nobody knows would be stricter than none and forbid nothing.
   if (mode !== undefined && !modes.includes(mode)) problems.push(`mode must be one of ${modes.join(", ")}`);
-  if (reads !== undefined && reads !== "recorded" && reads !== "none") problems.push("reads must be recorded or none");
+  if (reads !== undefined && !["recorded", "none", "live"].includes(reads))
+    problems.push("reads must be recorded, none or live");
   const isList = Array.isArray(confirmed) && confirmed.every((id) => typeof id === "string");
   if (confirmed !== undefined && confirmed !== true && !isList) problems.push("confirmed must be true or ids of steps");
   if (queue !== undefined && !isQueue(queue)) problems.push(`queue must be ${queueRule}`);

@@ -59,6 +59,11 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
   readonly safeIfAbsent?: boolean;
 
   run(input: Yielded<Input>, context: ToolContext): Promise<Accepted<Output>> | Accepted<Output>;
+  /** Acts: what it would answer, told without acting. It may look at state, and at nothing else that could change. */
+  preview?(
+    input: Yielded<Input>,
+    context: Pick<ToolContext, "slice" | "signal" | "now">,
+  ): Promise<Accepted<Output>> | Accepted<Output>;
   /** Acts: asks the world whether it happened. */
   verify?(probe: ProbeOf<Input, Output>): Promise<SightingOf<Output>> | SightingOf<Output>;
   /** Acts: undoes it. */
@@ -148,9 +153,14 @@ function forActs(definition: Definition) {
 
 /** Called on the definition, so that `this` is what its author expects; async, so that nothing is thrown past a promise. */
 function handlers(definition: Definition) {
-  const { verify, compensate } = definition;
+  const { verify, compensate, preview } = definition;
   return {
     run: async (input: Json, context: ToolContext): Promise<unknown> => definition.run(input, context),
+    preview:
+      preview === undefined
+        ? null
+        : async (input: Json, context: Pick<ToolContext, "slice" | "signal" | "now">): Promise<unknown> =>
+            preview.call(definition, input, context),
     // What a verifier returns is judged where it is used: its output must fit the schema.
     verify: verify === undefined ? null : async (probe: Probe) => (await verify.call(definition, probe)) as Sighting,
     compensate:

@@ -13,7 +13,7 @@ const everyTool = [
   ..."name version effect description tags risk roles preconditions input output identity".split(" "),
   ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources redact run".split(" "),
 ];
-const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent verify compensate".split(" ");
+const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent preview verify compensate".split(" ");
 const fields = [...everyTool, ...actsOnly];
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -125,7 +125,7 @@ function conditions({ preconditions = [] }: Given): readonly string[] {
 }
 
 function functions(given: Given): readonly string[] {
-  return ["run", "verify", "compensate"]
+  return ["run", "preview", "verify", "compensate"]
     .filter((field) => typeof given[field] !== "function" && (given[field] !== undefined || field === "run"))
     .map((field) => `${field} must be a function`);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, faultOf, hang } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
@@ -8,6 +9,7 @@ function cast() {
   const send = actor("send", () => ({ id: "m1" }));
   return { look, count, send, tools: [look.tool, count.tool, send.tool] };
 }
+const stock = defineSlice({ name: "stock", shape: "map", entry: { type: "integer" } });
 const steps = [
   { step_id: "look", name: "look", payload: { q: 1 }, outcome: { type: "Summary.Birds" } },
   { step_id: "count", name: "count", bindings: { "/text": { step: "look", path: "/text" } } },
@@ -29,7 +31,10 @@ describe.each(places)("a simulation, on $name", ({ newStage }) => {
         send: { would: "act", input: { to: "ana", n: 1 }, needs_approval: false },
         more: { would: "unknown", why: expect.stringContaining("send") },
       },
-      acts: [{ step_id: "send", tool: "send", input: { to: "ana", n: 1 }, needs_approval: false }],
+      acts: [{ step_id: "send", tool: "send", input: { to: "ana", n: 1 }, needs_approval: false, reversible: false }],
+      gates: [],
+      changes: [],
+      cost: { least: { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0 }, most: null },
     });
     expect([look, count, send].map(({ calls }) => calls.length)).toEqual([1, 1, 0]);
   });
@@ -158,7 +163,8 @@ describe.each(places)("a simulation, on $name", ({ newStage }) => {
       },
       { principal: bot },
     );
-    expect(Object.values(simulation.steps).map(({ would }) => would)).toEqual(["unknown", "unknown", "unknown"]);
+    expect(Object.values(simulation.steps).map(({ would }) => would)).toEqual(["unknown", "succeed", "unknown"]);
+    expect(simulation.gates).toMatchObject([{ step_id: "gated", rule: "plan_gate", demand: { role: null } }]);
   });
 
   it("leaves the real run alone that it is a rehearsal of", async () => {
@@ -172,5 +178,108 @@ describe.each(places)("a simulation, on $name", ({ newStage }) => {
     await engine.approve(gate?.gate_id as string, { principal: ana });
     expect((await run.result()).status).toBe("completed");
     expect(send.calls).toHaveLength(1);
+  });
+
+  it("shows what state would be, also behind a person's yes, and changes none of it", async () => {
+    const stage = newStage();
+    const write = actor(
+      "write",
+      ({ input, context }) => {
+        const all = context.slice(stock);
+        all.set("apples", Number(all.get("apples") ?? 0) + Number(input.more));
+        return { left: all.get("apples") ?? 0 };
+      },
+      { effect: "writes" },
+    );
+    const engine = await stage.open({ tools: [write.tool], slices: [stock] });
+    const add = (step_id: string, more: object = {}) => ({ step_id, name: "write", payload: { more: 2 }, ...more });
+    await (await engine.submit({ steps: [add("a")] }, { principal: bot, project: "shop" })).result();
+    const before = await stage.dump();
+    const steps = [add("a", { gate: "human_confirm" }), add("b", { depends_on: ["a"] })];
+    const simulation = await engine.simulate({ steps }, { principal: bot, project: "shop" });
+    expect(simulation).toMatchObject({
+      status: "completed",
+      steps: { b: { would: "succeed", output: { left: 6 } } },
+      gates: [{ step_id: "a", tool: "write", rule: "plan_gate" }],
+      changes: [{ path: "/stock/apples", before: 2, after: 6 }],
+    });
+    const alone = await engine.simulate({ steps: [add("a")] }, { principal: bot });
+    expect(alone.changes).toEqual([{ path: "/stock/apples", after: 2 }]);
+    expect((await engine.simulate({ steps: [steps[0]] }, { principal: bot, project: "other" })).changes).toHaveLength(
+      1,
+    );
+    expect(await stage.dump()).toEqual(before);
+  });
+
+  it("goes on behind an act whose tool says what it would answer, and says whether it can be undone", async () => {
+    const stage = newStage();
+    const { count, tools } = cast();
+    const book = actor("book", () => ({ seat: 7 }), {
+      compensate: async () => {},
+      cost: { usd_micros: 30 },
+      preview: (_input, { slice }) => ({ seat: slice(stock).get("seats") ?? 0 }) as never,
+      output: { type: "object", properties: { seat: { type: "integer" } }, required: ["seat"] },
+    });
+    const engine = await stage.open({ tools: [...tools, book.tool], slices: [stock] });
+    const before = await stage.dump();
+    const steps = [
+      { step_id: "book", name: "book" },
+      { step_id: "count", name: "count", bindings: { "/seat": { step: "book", path: "/seat" } } },
+    ];
+    expect(await engine.simulate({ steps }, { principal: bot })).toMatchObject({
+      steps: { book: { would: "act", output: { seat: 0 } }, count: { would: "succeed", output: { n: 1 } } },
+      acts: [{ step_id: "book", reversible: true, needs_approval: false }],
+      cost: { least: { usd_micros: 0 }, most: { usd_micros: 30 } },
+    });
+    expect([book.calls.length, count.calls.length]).toEqual([0, 1]);
+    expect(await stage.dump()).toEqual(before);
+  });
+
+  it("names everyone who would have to say yes, and what of all that may cost", async () => {
+    const pay = actor("pay", () => ({ id: 1 }), {
+      cost: (input) => ({ usd_micros: Number((input as { cents: number }).cents) }),
+    });
+    const policies = [
+      {
+        schema_version: "1.0",
+        name: "house",
+        rules: [
+          { id: "big", kind: "approval", on: { tools: ["pay"] }, when: "input.cents > 9", role: "cfo", people: 2 },
+        ],
+      },
+    ];
+    const engine = await newStage().open({ tools: [pay.tool], policies });
+    const steps = [5, 10].map((cents) => ({ step_id: `pay-${cents}`, name: "pay", payload: { cents } }));
+    const simulation = await engine.simulate({ steps }, { principal: bot });
+    expect(simulation.gates).toMatchObject([
+      { step_id: "pay-10", rule: "global/house/big", demand: { role: "cfo", people: 2 } },
+    ]);
+    expect(simulation.acts.map(({ needs_approval }) => needs_approval)).toEqual([false, true]);
+    expect(simulation.cost).toMatchObject({ least: { usd_micros: 0 }, most: { usd_micros: 15 } });
+  });
+
+  it("asks what is not on record when that is wished, each by a run of its own with its cost", async () => {
+    const stage = newStage();
+    const look = actor(
+      "look",
+      ({ context }) => {
+        context.cost({ usd_micros: 7 });
+        return { text: "birds" };
+      },
+      { effect: "reads" },
+    );
+    const { count, send } = cast();
+    const engine = await stage.open({ tools: [look.tool, count.tool, send.tool] });
+    const simulation = await engine.simulate({ steps: steps.slice(0, 3) }, { principal: bot, reads: "live" });
+    expect(simulation.steps).toMatchObject({
+      look: { would: "succeed", output: { text: "birds" } },
+      count: { would: "succeed" },
+      send: { would: "act", input: { to: "ana", n: 1 } },
+    });
+    expect([look.calls.length, send.calls.length]).toEqual([1, 0]);
+    const [run, ...more] = await engine.runs({ principal: bot });
+    expect(more).toEqual([]);
+    expect((await engine.cost(run?.run_id ?? "", { principal: bot })).spent).toMatchObject({ usd_micros: 7 });
+    expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [], tallies: [] });
   });
 });
