@@ -104,7 +104,10 @@ describe.each(places)("one call, on $name,", ({ newStage }) => {
 
   it("that went out stays out: no restore takes an act back, or its receipt, or sends it again", async () => {
     const stage = newStage();
-    const send = actor("send", () => ({ id: "m1" }), { identity: ["to"], onDuplicate: "reuse" });
+    const send = actor("send", ({ context }) => context.dispatch("seen", "sent") ?? null, {
+      identity: ["to"],
+      onDuplicate: "reuse",
+    });
     const write = actor("write", ({ context }) => context.slice(notes).append(1) ?? { ok: true }, { effect: "writes" });
     const engine = await stage.open({ tools: [send.tool, write.tool], slices });
     const steps = [
@@ -115,10 +118,12 @@ describe.each(places)("one call, on $name,", ({ newStage }) => {
     await run.result();
     await engine.checkpoints.restore({ runId: run.run_id, stepId: "w", side: "before" }, { principal: ana });
     expect((await engine.state({ principal: bot, project })).slice(notes).size).toBe(0);
-    expect((await run.now()).steps.s).toMatchObject({ state: "succeeded", output: { id: "m1" } });
+    expect((await run.now()).steps.s).toMatchObject({ state: "succeeded", output: null });
     const again = await engine.submit({ steps }, { principal: bot, project });
-    expect((await again.result()).steps.s).toMatchObject({ output: { id: "m1" }, reused: { run: run.run_id } });
+    // An empty answer is an answer, and what was told when it came is not told again.
+    expect((await again.result()).steps.s).toMatchObject({ output: null, reused: { run: run.run_id } });
     expect(send.calls).toHaveLength(1);
+    expect((await engine.state({ principal: bot, project })).slice(diary).all()).toEqual(["sent"]);
   });
 });
 
