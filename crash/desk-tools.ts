@@ -1,12 +1,14 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FaultError, fault } from "../src/core/fault.ts";
+import type { Json } from "../src/core/json.ts";
 import type { Resource } from "../src/core/resource.ts";
-import type { Tool } from "../src/core/tool.ts";
+import type { Tool, ToolContext } from "../src/core/tool.ts";
 import type { Filesystem } from "../src/resources/filesystem.ts";
 import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
-import type { World } from "./scenario.ts";
+import { agent, ana, type Rest, type World } from "./scenario.ts";
 
 export const tally = defineSlice({ name: "tally", shape: "map", entry: { type: "integer" } });
 
@@ -26,30 +28,88 @@ export function counter(world: World): Tool {
   });
 }
 
-/** The working tree of the scenario, beside what its world writes down. */
-export function cabinet(world: string): Resource {
-  const root = `${world}.tree`;
+/** What the files say, said once more in state: whatever happens, both say the same. */
+export const filed = defineSlice({ name: "filed", shape: "map", entry: { type: "integer" } });
+
+/** Two working trees, beside what the world of the scenario writes down. */
+export function cabinets(world: string): Readonly<Record<string, Resource>> {
+  return { files: cabinet(`${world}.tree`), copies: cabinet(`${world}.copies`) };
+}
+
+function cabinet(root: string): Resource {
   mkdirSync(root, { recursive: true });
   const count = join(root, "count");
   if (!existsSync(count)) writeFileSync(count, "0");
   return new HostFilesystem({ root });
 }
 
-/** Counts in a file. */
+/** Counts in two files and in state. The first to be asked to stumble does so when all is written. */
 export function filer(world: World): Tool {
   return defineTool({
     name: "file",
     effect: "writes",
     input: { type: "object" },
     output: { type: "integer" },
-    resources: { files: "handle" },
-    run: async (_, { resource }) => {
-      const files = resource<Filesystem>("files");
-      const count = Number(await files.readText("count")) + 1;
+    resources: { files: "handle", copies: "raw" },
+    run: async (input, context) => {
+      const count = (await counted(context)) + 1;
       world.at("tool.called");
-      await files.write("count", String(count));
+      await context.resource<Filesystem>("files").write("count", String(count));
       world.at("tool.sent");
+      await context.resource<Filesystem>("copies").write("count", String(count));
+      context.slice(filed).set("n", count);
+      if ((input as { stumbles?: boolean }).stumbles === true && context.attempt === 1)
+        throw new FaultError(fault("DEPENDENCY_UNAVAILABLE", "it stumbled"));
       return count;
     },
   });
+}
+
+/** Says what has been counted. */
+export function clerk(): Tool {
+  return defineTool({
+    name: "look",
+    effect: "writes",
+    input: { type: "object" },
+    output: { type: "integer" },
+    resources: { files: "handle", copies: "handle" },
+    run: (_, context) => counted(context),
+  });
+}
+
+async function counted({ slice, resource }: ToolContext): Promise<number> {
+  const said = Number(slice(filed).get("n") ?? 0);
+  for (const name of ["files", "copies"]) {
+    const count = Number(await resource<Filesystem>(name).readText("count"));
+    if (count !== said) throw new FaultError(fault("STATE_INVALID", `state says ${said}, and ${name} ${count}`));
+  }
+  return said;
+}
+
+/** Whoever comes first after a crash finds files and state that agree; or that what is in the way is told, and tries again. */
+export async function looksUp({ engine }: Omit<Rest, "result">): Promise<Json> {
+  for (;;) {
+    try {
+      const { step } = await engine.call("filing.look", {}, { principal: agent, project: "filing" });
+      if (step.state === "succeeded") return step.output;
+      throw new Error(`what was counted cannot be told: ${JSON.stringify(step)}`);
+    } catch (error) {
+      if (!(error instanceof FaultError) || error.fault.code !== "STORE_FAILED") throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}
+
+/** Takes the second step back when all is done, in files and in state. */
+export async function goesBack({ engine, result, witness }: Rest): Promise<boolean> {
+  if (!result.final) return false;
+  const events = (await engine.run(result.run_id, { principal: ana })).events();
+  let isBack = false;
+  for await (const { event } of events) isBack ||= event.type === "state.restored";
+  const counted = await looksUp({ engine, witness });
+  if (counted !== (isBack ? 1 : 2)) throw new Error(`${counted} is counted, and the record says ${isBack ? 1 : 2}`);
+  if (isBack) return false;
+  await engine.checkpoints.restore({ runId: result.run_id, stepId: "two", side: "before" }, { principal: ana });
+  witness.hears("state.restored");
+  return true;
 }

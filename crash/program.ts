@@ -99,7 +99,8 @@ async function play(engine: Engine, store: Store, part: Part): Promise<Driven> {
     typeof step.name === "string" ? { ...step, name: world.named(step.name) } : step,
   );
   await scenario.before?.({ engine, witness: world.witness });
-  const as = { principal: agent, requestKey: name, mode: scenario.mode ?? "auto_exec" };
+  const { mode = "auto_exec", project } = scenario;
+  const as = { principal: agent, requestKey: name, mode, ...(project !== undefined && { project }) };
   const run = await insisting(() => engine.submit({ steps }, as));
   world.witness.hears(`run.accepted ${run.run_id}`);
   const result = await insisting(() => toRest(engine, run, part));

@@ -25,6 +25,8 @@ export interface Scenario {
   readonly slices?: readonly Slice[];
   /** What its tools change beside the journal, and beside what the world writes down there. */
   resources?(world: string): Readonly<Record<string, Resource>>;
+  /** Whose state it works on; its own, unless it is said. */
+  readonly project?: string;
   /** What its tools may be called for. */
   budgets?(world: World): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];
@@ -43,7 +45,7 @@ export interface Scenario {
   /** How long a gate waits for its decision. */
   readonly gateMs?: number;
   /** What somebody does before the run is asked for. */
-  before?(opening: Omit<Rest, "result">): Promise<void>;
+  before?(opening: Omit<Rest, "result">): Promise<unknown>;
   decide?(gate: OpenGate): "approve" | "reject" | "leave";
   /** What a person does about a run at rest. True: something was done, look again. */
   person?(rest: Rest): Promise<boolean>;

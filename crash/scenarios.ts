@@ -1,7 +1,7 @@
 import { FaultError, notDone } from "../src/core/fault.ts";
 import type { ToolContext } from "../src/core/tool.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
-import { cabinet, counter, filer, tally } from "./desk-tools.ts";
+import { cabinets, clerk, counter, filed, filer, goesBack, looksUp, tally } from "./desk-tools.ts";
 import { awaitsSchedule, cancels, letsGoOn, mends, setsSchedule, signals, undoes } from "./persons.ts";
 import { inbox, looks, type Mail, mailer, type Scenario, type Sent, send, shape, type World } from "./scenario.ts";
 
@@ -192,17 +192,21 @@ export const scenarios = {
     settles: true,
   },
   filing: {
-    about: "steps that count in a file, each once: what a dead one wrote is put back",
-    tools: (world) => [filer(world)],
-    resources: (world) => ({ files: cabinet(world) }),
+    about: "steps that count in two trees and in state, each once, until a person goes back",
+    tools: (world) => [filer(world), clerk()],
+    slices: [filed],
+    resources: cabinets,
+    project: "filing",
     steps: [
       { step_id: "one", name: "file", payload: {} },
-      { step_id: "two", name: "file", payload: {}, depends_on: ["one"] },
+      { step_id: "two", name: "file", payload: { stumbles: true }, depends_on: ["one"] },
       { step_id: "is", kind: "assertion", payload: { step: "two", path: "", operator: "eq", value: 2 } },
     ],
     acts: {},
     ends: ["completed"],
     settles: true,
+    before: looksUp,
+    person: goesBack,
   },
   metered: {
     ...quiet("reads", "steps that ask, each paid for in advance"),

@@ -2,7 +2,7 @@ export type {
   Access,
   Capture,
   Closing,
-  Kept,
+  KeptCaptures,
   Left,
   Moment,
   Resource,

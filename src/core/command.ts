@@ -12,7 +12,7 @@ import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
 import type { Closing, RestoreReport } from "./resource.ts";
 import type { Request } from "./signal.ts";
-import type { Forked, StateChange } from "./state-change.ts";
+import type { Forked, GoneBack, StateChange } from "./state-change.ts";
 import type { Cost, Sighting } from "./tool.ts";
 
 /** A wish. It carries the moment it is judged at, and every fact from elsewhere, so that judging needs nothing else. */
@@ -131,6 +131,8 @@ export type Command = { readonly now: Instant } & (
       /** The version to be restored. */
       readonly to: number;
       readonly state: Pick<StateFact, "change" | "flaw">;
+      /** Resources that have been gone back with; null: they are as they were. */
+      readonly files: Required<Pick<GoneBack, "captures" | "closings">> | null;
     }
   /** What an attempt changed in resources is about to be put back. */
   | { readonly type: "restoring"; readonly step_id: StepId; readonly attempt: number; readonly fault: Fault }

@@ -37,7 +37,7 @@ export interface Resource<Handle = unknown> {
   leave(capture: Capture): Promise<void>;
 
   /** What can be gone back to. */
-  kept(): Promise<Kept>;
+  kept(): Promise<KeptCaptures>;
   /**
    * In the hands of the call that has this capture, makes everything what it was at a moment before: a change like any other, which is
    * kept or undone with the call. Rejects if that would undo somebody else's work.
@@ -48,8 +48,8 @@ export interface Resource<Handle = unknown> {
 
   /** The whole of it, as it stands. Equal digests are equal contents. */
   digest(): Promise<Digest>;
-  /** What is different between two moments, or between one and now, in the order of the paths. */
-  diff(from: Moment, to: Moment | "now"): Promise<readonly ResourceChange[]>;
+  /** What is different between two moments, in the order of the paths. */
+  diff(from: Moment | "now", to: Moment | "now"): Promise<readonly ResourceChange[]>;
 }
 
 /** Right before or right after a call. */
@@ -58,7 +58,7 @@ export interface Moment {
   readonly side: "before" | "after";
 }
 
-export interface Kept {
+export interface KeptCaptures {
   /** The oldest first. */
   readonly captures: readonly Capture[];
   /** None before these was let go of to make room. */

@@ -39,4 +39,7 @@ export interface Forked {
   readonly state: StatePoint | null;
   /** Tools that acted after that point. What one of them did here and there is not always told apart by its key. */
   readonly acted: readonly string[];
+  /** Resources that were gone back with, as they were before; absent: none. */
+  readonly captures?: readonly Capture[];
+  readonly closings?: readonly Closing[];
 }

@@ -44,6 +44,8 @@ interface Checkpoint {
   readonly after: number;
   /** Of the event that says so. */
   readonly position: number;
+  /** Resources as they were before the call, if it changed any and ended well. */
+  readonly captures: readonly Capture[];
 }
 
 /** A step that nobody else has seen yet. */

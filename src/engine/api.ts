@@ -20,7 +20,7 @@ import type { As, Reasoned } from "./asking.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Halts } from "./halt-api.ts";
 import type { Durability, Limits } from "./ports.ts";
-import type { CheckpointAt, CheckpointView, StateOf, StateView, StateWhen } from "./state-api.ts";
+import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf, StateView, StateWhen } from "./state-api.ts";
 import type { StateSnapshot } from "./state-snapshot.ts";
 import type { NewId } from "./system.ts";
 import type { TenantSettings } from "./tenants.ts";
@@ -312,16 +312,16 @@ export type SimulatedStep =
   /** Something it depends on is only known once it has really run. */
   | { readonly would: "unknown"; readonly why: string };
 
-/** Going back to how state was, without a change of what was: the record goes on. */
+/** Going back to how state and files were, without a change of what was: the record goes on. */
 export interface Checkpoints {
   /** As far back as is kept, oldest first. */
   list(options: As & StateOf): Promise<readonly CheckpointView[]>;
-  /** Makes state what it was, as a new version, whose number is the answer. Logs stay unless told otherwise; caches are emptied. */
+  /** Makes state and files what they were, all or nothing, as a new version: its number is the answer. Logs stay unless told otherwise. */
   restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number>;
   /** Makes state what a snapshot says, by a run of its own. A slice that is gone or declared otherwise fails it (`SLICE_CHANGED`). */
   load(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult>;
-  /** What two points of one state differ in, entry by entry. */
-  diff(from: CheckpointAt, to: CheckpointAt, options: As): Promise<readonly Difference[]>;
+  /** What state and files differ in between two calls on one state. */
+  diff(from: CheckpointAt, to: CheckpointAt, options: As): Promise<CheckpointDiff>;
   /**
    * A new run that goes on from there, with a state of its own: what was done before is done, what was acted after is met as
    * it is on record. It has the plan of the run it comes from, or another.
@@ -332,6 +332,8 @@ export interface Checkpoints {
 export interface ForkOptions extends As {
   readonly plan?: unknown;
   readonly mode?: Mode;
+  /** There is one working tree. If calls have changed it since, it must be said whether it becomes what it was. */
+  readonly files?: "restore" | "leave";
 }
 
 /** One straight road, seen from outside. */

@@ -1,8 +1,14 @@
-import type { RunId, StepId, Tenant } from "../core/id.ts";
+import type { Instant, RunId, StepId, Tenant } from "../core/id.ts";
 import type { Capture } from "../core/resource.ts";
 
 /** On whose behalf something was captured. */
-export type Owner = { readonly tenant: Tenant; readonly run_id: RunId } & (
+export type Owner = {
+  readonly tenant: Tenant;
+  readonly run_id: RunId;
+  /** When, and how far the run had got by then. */
+  readonly at: Instant;
+  readonly position: number;
+} & (
   | { readonly for: "call"; readonly step_id: StepId; readonly attempt: number }
   /** Somebody goes back to an earlier call. */
   | { readonly for: "restore"; readonly commit: string }
@@ -12,8 +18,8 @@ export type Owner = { readonly tenant: Tenant; readonly run_id: RunId } & (
 
 /** How a capture says whose it is, wherever it is found. */
 export function tagOf(owner: Owner): string {
-  const { tenant, run_id } = owner;
-  const parts = [owner.for, tenant, run_id, ...more(owner)];
+  const { tenant, run_id, at, position } = owner;
+  const parts = [owner.for, tenant, run_id, String(at), String(position), ...more(owner)];
   return parts.map(encodeURIComponent).join("/");
 }
 
@@ -24,9 +30,9 @@ function more(owner: Owner): readonly string[] {
 
 /** Null: nobody that we know of. */
 export function ownerOf({ tag }: Pick<Capture, "tag">): Owner | null {
-  const [purpose, tenant, run, what, attempt] = tag.split("/").map(decoded);
+  const [purpose, tenant, run, at, position, what, attempt] = tag.split("/").map(decoded);
   if (tenant === undefined || run === undefined || what === undefined) return null;
-  const of = { tenant: tenant as Tenant, run_id: run as RunId };
+  const of = { tenant: tenant as Tenant, run_id: run as RunId, at: Number(at) as Instant, position: Number(position) };
   if (purpose === "call" && attempt !== undefined)
     return { ...of, for: purpose, step_id: what as StepId, attempt: Number(attempt) };
   if (purpose === "restore") return { ...of, for: purpose, commit: what };

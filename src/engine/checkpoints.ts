@@ -3,21 +3,24 @@ import { type Difference, differences } from "../core/difference.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { RunId, StepId, Tenant } from "../core/id.ts";
 import { reverting } from "../core/revert.ts";
-import { findStep, type Run, stateKeyOf } from "../core/run.ts";
+import { findStep, type Run, type Step, stateKeyOf } from "../core/run.ts";
 import type { StateChange } from "../core/state-change.ts";
 import type { As, Checkpoints, Reasoned } from "./api.ts";
+import { tagOf } from "./capture-tag.ts";
 import { openProject } from "./desk.ts";
+import { withFilesBack } from "./gone-back.ts";
 import type { Holds } from "./holds.ts";
 import { load } from "./load.ts";
+import { filesBetween } from "./moments.ts";
 import { eventAtPoint } from "./past.ts";
 import type { Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
 import type { Project, Version } from "./projects.ts";
 import { reasonOf } from "./reason.ts";
-import type { CheckpointAt, CheckpointView, StateOf } from "./state-api.ts";
+import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf } from "./state-api.ts";
 import { openState } from "./state-view.ts";
 
-/** State before and after each call, for as far back as is kept. */
+/** State and files before and after each call, for as far back as is kept. */
 export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
   readonly #ports: Ports;
   readonly #holds: Holds;
@@ -54,29 +57,36 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
 
   async restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number> {
     const principal = principalOf(options.principal);
-    const { run, project, version } = await checkpointAt(this.#ports, principal.tenant, at);
+    const { tenant } = principal;
+    const { run, step, project, version } = await checkpointAt(this.#ports, tenant, at);
     const { slices, newId, clock } = this.#ports;
     const commit = newId("cmt", clock.now());
     const terms = { slices, preserveLogs: options.preserveLogs ?? true };
     const state = new Reverting(project, version, commit, terms);
+    if (state.flaw !== null) throw new FaultError(state.flaw);
     const reason = reasonOf(options);
+    const owner = { tenant, run_id: run.id, at: clock.now(), position: run.position };
+    const tag = tagOf({ for: "restore", ...owner, commit });
     project.users += 1;
     try {
-      await this.#holds.command(principal.tenant, run.id, () => ({
-        type: "restore",
-        now: clock.now(),
-        principal,
-        reason,
-        to: version.version,
-        state,
-      }));
+      await withFilesBack(this.#ports, { run, step, side: at.side }, tag, (files) =>
+        this.#holds.command(tenant, run.id, () => ({
+          type: "restore",
+          now: clock.now(),
+          principal,
+          reason,
+          to: version.version,
+          state,
+          files,
+        })),
+      );
     } finally {
       project.users -= 1;
     }
     return project.head.version;
   }
 
-  async diff(from: CheckpointAt, to: CheckpointAt, { principal }: As): Promise<readonly Difference[]> {
+  async diff(from: CheckpointAt, to: CheckpointAt, { principal }: As): Promise<CheckpointDiff> {
     const { tenant } = principalOf(principal);
     const one = await checkpointAt(this.#ports, tenant, from);
     const two = await checkpointAt(this.#ports, tenant, to);
@@ -84,12 +94,17 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
       throw new FaultError(
         fault("INVALID_INPUT", `${from.runId} and ${to.runId} work on different states; compare calls of one`),
       );
-    const forward = one.version.version <= two.version.version;
-    const [early, late] = forward ? [one.version, two.version] : [two.version, one.version];
-    const between = (one.project.since(early) ?? []).slice(0, late.version - early.version);
-    const found = differences(early.state, late.state, between);
-    return forward ? found : found.map(backwards);
+    const files = await filesBetween(this.#ports, { ...one, side: from.side }, { ...two, side: to.side });
+    return { state: stateBetween(one, two), files };
   }
+}
+
+function stateBetween({ project, version: one }: Found, { version: two }: Found): readonly Difference[] {
+  const forward = one.version <= two.version;
+  const [early, late] = forward ? [one, two] : [two, one];
+  const between = (project.since(early) ?? []).slice(0, late.version - early.version);
+  const found = differences(early.state, late.state, between);
+  return forward ? found : found.map(backwards);
 }
 
 function backwards({ path, before, after }: Difference): Difference {
@@ -129,6 +144,7 @@ class Reverting implements Pick<StateFact, "change" | "flaw"> {
 
 interface Found {
   readonly run: Run;
+  readonly step: Step;
   readonly project: Project;
   readonly version: Version;
 }
@@ -142,15 +158,16 @@ export async function checkpointAt(
   if (side !== "before" && side !== "after")
     throw new FaultError(fault("INVALID_INPUT", "a checkpoint is before or after a call; say side: before or after"));
   const { run } = await load(ports.store, tenant, runId as RunId);
-  const checkpoint = findStep(run, stepId as StepId)?.checkpoint ?? null;
-  if (checkpoint === null) throw notFound(`${side} ${stepId} of run ${runId}`);
+  const step = findStep(run, stepId as StepId);
+  const checkpoint = step?.checkpoint ?? null;
+  if (step === undefined || checkpoint === null) throw notFound(`${side} ${stepId} of run ${runId}`);
   ports.projects.doubt(tenant, stateKeyOf(run));
   const project = await openProject(ports, run);
   project.users -= 1;
   const version = project.at(checkpoint[side]);
   const oldest = kept(ports, project)[0]?.version ?? 1;
   if (version === null || version.version < oldest - 1) throw notFound(`${side} ${stepId} of run ${runId}`);
-  return { run, project, version };
+  return { run, step, project, version };
 }
 
 /** The versions that can be gone back over: so many, and so many bytes of changes. The first of all is no change. */

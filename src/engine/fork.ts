@@ -10,11 +10,14 @@ import { findStep, type Run, type Step, unbornRun } from "../core/run.ts";
 import type { Forked } from "../core/state-change.ts";
 import { queueDefault } from "../core/turns.ts";
 import type { ForkOptions } from "./api.ts";
+import { tagOf } from "./capture-tag.ts";
 import { checkpointAt } from "./checkpoints.ts";
+import { type FilesBack, withFilesBack } from "./gone-back.ts";
 import type { Holds } from "./holds.ts";
 import { Journal } from "./journal.ts";
 import { unborn } from "./load.ts";
 import { Mailbox } from "./mailbox.ts";
+import { Moments, type Target } from "./moments.ts";
 import type { Ports } from "./ports.ts";
 import type { CheckpointAt } from "./state-api.ts";
 import { pinsOf, readPlan, type Submitted } from "./submit.ts";
@@ -27,11 +30,11 @@ export async function fork(
   ports: Ports,
   holds: Holds,
   at: CheckpointAt,
-  { principal, plan: given, mode }: Omit<ForkOptions, "principal"> & { readonly principal: Principal },
+  { principal, plan: given, mode, files }: Omit<ForkOptions, "principal"> & { readonly principal: Principal },
 ): Promise<Submitted> {
   holds.assertOpen();
   const { tenant } = principal;
-  const { run: source, version } = await checkpointAt(ports, tenant, at);
+  const { run: source, step, version } = await checkpointAt(ports, tenant, at);
   const then = await runThen(ports, source, at);
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
@@ -47,29 +50,44 @@ export async function fork(
   };
   const { origin, context, project, session, queue, priority, correlation_id, trace_id } = source;
   const mailbox = new Mailbox(ports, unborn(tenant, id), null);
-  await mailbox.ask({
-    type: "accept",
-    now,
-    run_id: id,
-    origin,
-    principal,
-    mode: strictest(source.mode, mode ?? source.mode),
-    plan,
-    context,
-    request: null,
-    tools: pinsOf(ports, plan),
-    deadline_at: null,
-    ...(queue !== queueDefault && { queue }),
-    ...(priority !== 0 && { priority }),
-    ...(project !== null && { project }),
-    ...(session !== null && { session }),
-    correlation_id,
-    trace_id,
-    forked,
-    inherited: inheritedBy(plan, then),
-  });
+  const accept = (back: FilesBack) =>
+    mailbox.ask({
+      type: "accept",
+      now,
+      run_id: id,
+      origin,
+      principal,
+      mode: strictest(source.mode, mode ?? source.mode),
+      plan,
+      context,
+      request: null,
+      tools: pinsOf(ports, plan),
+      deadline_at: null,
+      ...(queue !== queueDefault && { queue }),
+      ...(priority !== 0 && { priority }),
+      ...(project !== null && { project }),
+      ...(session !== null && { session }),
+      correlation_id,
+      trace_id,
+      forked: { ...forked, ...back },
+      inherited: inheritedBy(plan, then),
+    });
+  const target = { run: source, step, side: at.side };
+  const tag = tagOf({ for: "fork", tenant, run_id: source.id, at: now, position: source.position, into: id });
+  if (files === undefined) await mustBeUnchanged(ports, target);
+  await (files === "restore" ? withFilesBack(ports, target, tag, accept) : accept(null));
   await holds.fellDue(tenant, id, queue, mailbox.loaded);
   return { id, attached: false };
+}
+
+/** A run that goes on from the middle of another on files that are not what they were then does so because somebody said it. */
+async function mustBeUnchanged(ports: Ports, target: Target): Promise<void> {
+  const moments = new Moments(ports, target);
+  for (const [name, resource] of ports.resources.byName)
+    if ((await moments.in(resource)) !== null)
+      throw new FaultError(
+        fault("NOT_POSSIBLE", `calls have changed ${name} since; say files: "restore" to go back, or files: "leave"`),
+      );
 }
 
 /** The run as it was right before or after the call. */

@@ -123,10 +123,12 @@ export class HeldRun implements Listener {
       ({ captures }) => captures.length > 0,
     )) {
       const { step_id } = spec;
-      const { clock, resources } = this.#ports;
+      const { clock, resources, failpoint } = this.#ports;
       const why = fault("CANCELLED", "its worker was lost while it was at work");
       await this.mailbox.ask({ type: "restoring", now: clock.now(), step_id, attempt, fault: why });
+      failpoint("restore.before");
       const restored = await resources.restore(captures);
+      failpoint("restore.after");
       await this.mailbox.ask({ type: "restored", now: clock.now(), step_id, attempt, restored });
     }
   }

@@ -30,8 +30,9 @@ export async function withCaptures(
 ): Promise<Proposal> {
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
-  const { tenant, id: run_id } = mailbox.run;
-  const tag = tagOf({ for: "call", tenant, run_id, step_id: step.spec.step_id, attempt: step.attempts + 1 });
+  const { tenant, id: run_id, position } = mailbox.run;
+  const call = { step_id: step.spec.step_id, attempt: step.attempts + 1 };
+  const tag = tagOf({ for: "call", tenant, run_id, at: ports.clock.now(), position, ...call });
   for (let tries = faults.RESOURCE_BUSY.tries; ; tries -= 1) {
     try {
       loan.borrowed = await ports.resources.borrow(tool, tag);
@@ -50,10 +51,12 @@ export function flawIn(ending: Ending): Fault | null {
 }
 
 /** A call that ended well has ended well only if nothing goes on behind it. */
-export async function closed(execution: Execution, borrowed: Borrowed): Promise<Execution> {
+export async function closed({ failpoint }: Ports, execution: Execution, borrowed: Borrowed): Promise<Execution> {
   if (flawIn(execution.ending) !== null) return execution;
   try {
-    return { ...execution, closings: await borrowed.close() };
+    const closings = await borrowed.close();
+    failpoint("close.after");
+    return { ...execution, closings };
   } catch (error) {
     return { ...execution, ending: thrown(error) };
   }
@@ -68,13 +71,19 @@ export async function putBack(
 ): Promise<void> {
   if (why === null || findStep(mailbox.run, step_id)?.captures.length === 0) return;
   await mailbox.ask({ type: "restoring", now: ports.clock.now(), step_id, attempt, fault: why });
+  ports.failpoint("restore.before");
   const restored = await borrowed.restore();
+  ports.failpoint("restore.after");
   await mailbox.ask({ type: "restored", now: ports.clock.now(), step_id, attempt, restored });
 }
 
 /** How the call ended is on record. State had the last word, and may have said no. */
 export async function settleLoan(lender: Lender, grant: Grant, borrowed: Borrowed): Promise<void> {
   const standing = findStep(lender.mailbox.run, grant.step_id)?.standing;
-  if (standing?.state === "succeeded") borrowed.keep();
-  else if (standing !== undefined && "fault" in standing) await putBack(lender, grant, standing.fault, borrowed);
+  if (standing?.state === "succeeded") {
+    lender.ports.failpoint("keep.before");
+    borrowed.keep();
+  } else if (standing !== undefined && "fault" in standing) {
+    await putBack(lender, grant, standing.fault, borrowed);
+  }
 }

@@ -1,5 +1,5 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { Access, Capture, Closing, Resource, RestoreReport } from "../core/resource.ts";
+import type { Access, Capture, Closing, Moment, Resource, RestoreReport } from "../core/resource.ts";
 import type { Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Standing } from "./capture-tag.ts";
@@ -16,8 +16,32 @@ export class Resources {
     this.#standing = standing;
   }
 
-  get all(): readonly Resource[] {
-    return [...this.#known.values()];
+  /** In one order, so that two never wait for each other. */
+  get byName(): readonly (readonly [string, Resource])[] {
+    return [...this.#known].sort(([left], [right]) => (left < right ? -1 : 1));
+  }
+
+  /** Makes resources what they were, in the hands of one who has captured how they are. That it was done is not on record yet. */
+  async rewind(find: (resource: Resource) => Promise<Moment | null>, tag: string): Promise<Rewound> {
+    const borrowed = new Borrowed();
+    try {
+      for (const [name, resource] of this.byName) {
+        borrowed.onReturn(await this.#turn(resource.name));
+        const moment = await find(resource);
+        if (moment === null) continue;
+        const before = await resource.kept();
+        const access = before.captures.some((each) => each.access === "raw") ? "raw" : "handle";
+        const capture = await this.#captured(resource, tag, access);
+        borrowed.add(name, resource, capture);
+        const after = await resource.kept();
+        if (before.captures.at(-1)?.id !== after.captures.at(-1)?.id) throw new FaultError(overtaken(resource));
+        await resource.rewind(capture, moment);
+      }
+      return { borrowed, closings: await borrowed.close() };
+    } catch (error) {
+      await borrowed.giveBack();
+      throw error;
+    }
   }
 
   /** Whatever a process died at is settled before anything else happens. What cannot be is told to whoever wants to work there. */
@@ -128,6 +152,12 @@ export class Resources {
   }
 }
 
+/** Resources that are what they were, and the hands that they are in until it is on record. */
+export interface Rewound {
+  readonly borrowed: Borrowed;
+  readonly closings: readonly Closing[];
+}
+
 /** What one call has in its hands. */
 export class Borrowed {
   readonly #parts: { readonly name: string; readonly resource: Resource; readonly capture: Capture }[] = [];
@@ -197,6 +227,10 @@ export class Borrowed {
     if (this.#stands === "kept") return resource.keep(capture);
     return this.#stands === "restored" ? resource.release(capture) : resource.leave(capture);
   }
+}
+
+function overtaken({ name }: Resource): Fault {
+  return fault("RESOURCE_BUSY", `${name} was changed by another process in this moment; try it again`);
 }
 
 function undecided({ name }: Resource, { tag }: Capture): Fault {

@@ -1,6 +1,8 @@
+import type { Difference } from "../core/difference.ts";
 import type { Event } from "../core/event.ts";
 import type { Instant, RunId, StepId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { ResourceChange } from "../core/resource.ts";
 import type { SliceOf, SliceShape, ViewOf } from "../core/slice.ts";
 import type { SnapshotOptions, StateSnapshot } from "./state-snapshot.ts";
 
@@ -38,6 +40,14 @@ export interface CheckpointAt {
   readonly runId: string;
   readonly stepId: string;
   readonly side: "before" | "after";
+}
+
+/** What is different between two calls. */
+export interface CheckpointDiff {
+  /** Entry by entry, in order. */
+  readonly state: readonly Difference[];
+  /** By the names that tools have for resources, in the order of the paths. Those in which nothing is different are left out. */
+  readonly files: Readonly<Record<string, readonly ResourceChange[]>>;
 }
 
 /** One version of a project's state, and the call or the restore that made it. */

@@ -77,7 +77,7 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
   const { desk, borrowed } = work;
   let execution = await perform(way, step, grant, work);
   way.over(grant);
-  if (borrowed !== null) execution = await closed(execution, borrowed);
+  if (borrowed !== null) execution = await closed(ports, execution, borrowed);
   desk?.close(execution.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
   if (acts) ports.failpoint("tool.after");
   if (borrowed !== null) await putBack(way, grant, flawIn(execution.ending) ?? desk?.flaw ?? null, borrowed);

@@ -5,7 +5,7 @@ import type {
   Access,
   Capture,
   Closing,
-  Kept,
+  KeptCaptures,
   Moment,
   Resource,
   ResourceChange,
@@ -134,7 +134,7 @@ export class MemoryFilesystem implements Resource<Filesystem> {
 
   async leave(): Promise<void> {}
 
-  async kept(): Promise<Kept> {
+  async kept(): Promise<KeptCaptures> {
     const captures = [...this.#calls.values()].flatMap(({ capture, isKept }) => (isKept ? [capture] : []));
     return { captures, isComplete: this.#isComplete };
   }
@@ -152,12 +152,12 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     return digestOf(this.#tree);
   }
 
-  async diff(from: Moment, to: Moment | "now"): Promise<readonly ResourceChange[]> {
-    return memoryChanges(this.#treeAt(from), to === "now" ? this.#tree : this.#treeAt(to));
+  async diff(from: Moment | "now", to: Moment | "now"): Promise<readonly ResourceChange[]> {
+    return memoryChanges(this.#treeAt(from), this.#treeAt(to));
   }
 
-  #treeAt({ capture, side }: Moment): MemoryDirectory {
-    return this.#find(capture)[side];
+  #treeAt(moment: Moment | "now"): MemoryDirectory {
+    return moment === "now" ? this.#tree : this.#find(moment.capture)[moment.side];
   }
 
   /** What was published is only of interest to calls that are still at work. */

@@ -107,7 +107,7 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
     const run = await engine.submit(abc, { principal: bot, project });
     await run.result();
     const at = (stepId: string, side: "before" | "after") => ({ runId: run.run_id, stepId, side });
-    const there = await engine.checkpoints.diff(at("a", "after"), at("b", "after"), { principal: bot });
+    const { state: there } = await engine.checkpoints.diff(at("a", "after"), at("b", "after"), { principal: bot });
     expect(there).toEqual([
       { path: "/diary/1", after: "b" },
       { path: "/facts/b", after: "b" },
@@ -115,7 +115,7 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
       { path: "/notes/1", after: "b" },
       { path: "/workspace_digest/0", before: "a", after: "b" },
     ]);
-    const back = await engine.checkpoints.diff(at("c", "before"), at("b", "before"), { principal: bot });
+    const { state: back } = await engine.checkpoints.diff(at("c", "before"), at("b", "before"), { principal: bot });
     expect(back).toEqual(
       there.map(({ path, before, after }) => ({
         path,
@@ -123,7 +123,10 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
         ...(before && { after: before }),
       })),
     );
-    expect(await engine.checkpoints.diff(at("b", "before"), at("a", "after"), { principal: bot })).toEqual([]);
+    expect(await engine.checkpoints.diff(at("b", "before"), at("a", "after"), { principal: bot })).toEqual({
+      state: [],
+      files: {},
+    });
   });
 
   it("are where another run goes on from, with a state of its own and the receipts of the first", async () => {

@@ -21,12 +21,13 @@ export function accept(run: Run, command: Ask<"accept">): Ruling {
   return { events: [accepted, { type: "cancel.requested", at: now, by: given.principal.id, reason }] };
 }
 
-/** Goes on top of what was done since; a state that is as it was needs nothing. */
-export function restore(_run: Run, { principal, reason, to, state, now }: Ask<"restore">): Ruling {
+/** Goes on top of what was done since; what is as it was needs nothing. */
+export function restore(_run: Run, { principal, reason, to, state, files, now }: Ask<"restore">): Ruling {
   const { flaw, change } = state;
   if (flaw !== null) return { events: [], refusal: flaw };
-  if (change === null) return NOTHING;
-  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, state: change }] };
+  if (change === null && files === null) return NOTHING;
+  const changed = { ...(change !== null && { state: change }), ...files };
+  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }] };
 }
 
 export function propose(run: Run, { step, pin, now }: Ask<"propose">): Ruling {

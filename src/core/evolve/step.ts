@@ -5,6 +5,7 @@ import type { StepId } from "../id.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan.ts";
 import { provenanceOf } from "../provenance.ts";
+import type { Capture } from "../resource.ts";
 import { findStep, type MutableRun, stepOf } from "../run.ts";
 import { type Act, copyOf, isUndo, pace, type Reservation, type Step, undoId } from "../step.ts";
 import { amountOf } from "../tally.ts";
@@ -146,7 +147,7 @@ function succeeded(run: MutableRun, step: Step, event: Of<"step.succeeded">): Mu
   done.reserved = NONE;
   done.world = event.world;
   done.captures = NONE;
-  done.checkpoint = checkpointOf(run, step, event);
+  done.checkpoint = checkpointOf(run, step, event, step.captures);
   placed(tried(run, step, event), done, {
     state: "succeeded",
     output: event.output,
@@ -162,9 +163,11 @@ function checkpointOf(
   { position }: MutableRun,
   step: Step,
   { base, state }: Pick<Of<"step.succeeded">, "base" | "state">,
+  captures: readonly Capture[],
 ): Step["checkpoint"] {
-  if (state !== undefined) return { before: state.version - 1, after: state.version, position };
-  return base === undefined ? step.checkpoint : { before: base, after: base, position };
+  if (state !== undefined) return { before: state.version - 1, after: state.version, position, captures };
+  if (base !== undefined) return { before: base, after: base, position, captures };
+  return captures.length === 0 ? step.checkpoint : { before: 0, after: 0, position, captures };
 }
 
 /** Everyone who waited for this step waits for one less. */
@@ -193,7 +196,7 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
           usable: !happened,
         };
   const heartbeat = event.heartbeat ?? step.heartbeat;
-  const checkpoint = checkpointOf(run, step, event);
+  const checkpoint = checkpointOf(run, step, event, NONE);
   const forgiven = event.fault.code === "STATE_CONFLICT" ? step.forgiven + 1 : step.forgiven;
   const seen = { attempts: event.attempt, world: event.world, heartbeat, checkpoint };
   const over = { ...step, ...seen, forgiven, act, reserved: NONE };

@@ -10,14 +10,15 @@ import type { DirectoryNode, TreeNode } from "./tree-node.ts";
 import { differences } from "./tree-restorer.ts";
 import { nameAside } from "./undo.ts";
 
-/** What the calls from one to another changed, whichever way they went about it; `until` null: to now. */
+/** What the calls from one to another changed, whichever way they went about it; null: now. */
 export async function changesBetween(
   parts: HostParts,
   from: string | null,
   until: string | null,
 ): Promise<readonly ResourceChange[]> {
+  if (from === until) return [];
   if (from === null || (until !== null && until < from))
-    return (await changesBetween(parts, until ?? "", from)).map(backwards);
+    return (await changesBetween(parts, until, from)).map(backwards);
   const logs = parts.shelf.from(from);
   const between = logs.filter(({ id }) => until === null || id < until);
   const after = until === null ? [] : logs.filter(({ id }) => id >= until);

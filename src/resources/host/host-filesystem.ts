@@ -4,7 +4,7 @@ import type {
   Access,
   Capture,
   Closing,
-  Kept,
+  KeptCaptures,
   Left,
   Moment,
   Resource,
@@ -113,7 +113,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     await this.#end(capture);
   }
 
-  async kept(): Promise<Kept> {
+  async kept(): Promise<KeptCaptures> {
     return this.#held(() => {
       const { kept, isComplete } = this.#parts.shelf;
       return { captures: kept.map((log) => this.#asCapture(log)), isComplete };
@@ -153,8 +153,8 @@ export class HostFilesystem implements Resource<Filesystem> {
     return digest;
   }
 
-  async diff(from: Moment, to: Moment | "now"): Promise<readonly ResourceChange[]> {
-    return this.#held(() => changesBetween(this.#parts, this.#idAt(from), to === "now" ? null : this.#idAt(to)));
+  async diff(from: Moment | "now", to: Moment | "now"): Promise<readonly ResourceChange[]> {
+    return this.#held(() => changesBetween(this.#parts, this.#idAt(from), this.#idAt(to)));
   }
 
   /** Drops contents that no capture needs any more, which happens by itself when there are many; answers how many files that were. */
@@ -242,9 +242,11 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   /** The call before which it was so; null: it is so now. */
-  #idAt({ capture, side }: Moment): string | null {
-    const [own, next] = this.#parts.shelf.from(this.#parts.shelf.find(capture.id).id);
-    return (side === "before" ? own?.id : next?.id) ?? null;
+  #idAt(moment: Moment | "now"): string | null {
+    if (moment === "now") return null;
+    const { shelf } = this.#parts;
+    const [own, next] = shelf.from(shelf.find(moment.capture.id).id);
+    return (moment.side === "before" ? own?.id : next?.id) ?? null;
   }
 
   /** Others may begin, if it was this call that kept them waiting. */
