@@ -26,6 +26,8 @@ export function stageTool(name: string, more: Partial<Tool> = {}): Tool {
     cacheTtlMs: null,
     cost: null,
     resources: {},
+    stateReads: null,
+    stateWrites: null,
     redact: [],
     settleAfterMs: 1000,
     confirm: "none",

@@ -4,10 +4,11 @@ import { Fields } from "./fields.ts";
 import type { StepId } from "./id.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { type Plan, type PlanStep, planLimits } from "./plan.ts";
-import { cycles } from "./plan-graph.ts";
+import { arranged, cycles } from "./plan-graph.ts";
 import { type KnownTools, type Member, membersOf, type Roster } from "./plan-roster.ts";
 import { pointerTo } from "./pointer.ts";
 import { type Reason, Reasons } from "./reasons.ts";
+import { StateOrder, type Touches } from "./state-order.ts";
 
 export interface PlanRules {
   readonly tools: KnownTools;
@@ -61,13 +62,13 @@ function readWhole(value: Json, rules: PlanRules): CheckedPlan {
   const warnings = new Reasons();
   const roster: Roster = { members: membersOf(raws, rules.tools), reasons, warnings, ...rules };
   const steps = raws.map((step, at) => readStep(step, at, roster)).filter((step) => step !== null);
+  judgeOrder(steps, roster);
   const plan: Plan = {
     plan_id: readPlanId(fields, "plan_id"),
     schema_version: fields.choice("schema_version", ["1.0"], "1.0"),
     intent_id: readPlanId(fields, "intent_id"),
-    steps,
+    steps: reasons.none ? inOrderOfState(steps, roster) : steps,
   };
-  judgeOrder(steps, roster);
   return reasons.none ? { ok: true, plan, warnings: warnings.list } : { ok: false, reasons: reasons.list };
 }
 
@@ -88,6 +89,28 @@ function readStep(raw: Json, at: number, roster: Roster): PlanStep | null {
 
 function readPlanId(fields: Fields, name: "plan_id" | "intent_id"): string | null {
   return fields.value(name) === null ? null : fields.text(name, idRule, null);
+}
+
+/** Steps that declare what they do to state wait for each other where they are in each other's way. */
+function inOrderOfState(steps: readonly PlanStep[], { tools, reasons }: Roster): readonly PlanStep[] {
+  const touching = steps.map(({ name, state_reads, state_writes }) => ({
+    state_reads: state_reads ?? tools.get(name)?.stateReads ?? null,
+    state_writes: state_writes ?? tools.get(name)?.stateWrites ?? null,
+  }));
+  if (touching.every(({ state_reads, state_writes }) => state_reads === null && state_writes === null)) return steps;
+  const order = new StateOrder<StepId>();
+  const ordered = [...steps];
+  let edges = 0;
+  // What the plan says of the order comes first, so that nobody waits for one that waits for it.
+  for (const at of arranged(steps)) {
+    const step = steps[at] as PlanStep;
+    const depends_on = [...new Set([...step.depends_on, ...order.next(step.step_id, touching[at] as Touches)])];
+    ordered[at] = { ...step, depends_on };
+    edges += depends_on.length;
+  }
+  if (edges > planLimits.dependencies)
+    reasons.add("/steps", `declared state makes more than ${planLimits.dependencies} dependencies; declare less of it`);
+  return ordered;
 }
 
 function judgeOrder(steps: readonly PlanStep[], { members, reasons }: Roster): void {

@@ -21,6 +21,8 @@ describe("a step", () => {
       timeout_ms: null,
       preconditions: [],
       outcome: null,
+      state_reads: null,
+      state_writes: null,
     });
   });
 

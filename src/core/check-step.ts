@@ -6,6 +6,7 @@ import { type PlanStep, planLimits, type StepKind, signalKey } from "./plan.ts";
 import { type Referrer, readBindings, readCondition, readDependencies, readPreconditions } from "./plan-references.ts";
 import { type Roster, stateTools, stepId, toolNameIn, unknownName } from "./plan-roster.ts";
 import { pointerTo } from "./pointer.ts";
+import { isPlaceOfState, isWithin, placesMax } from "./state-order.ts";
 import { boundNames, isTemplate, placeholders, sourceOf } from "./template.ts";
 import type { CachePolicy, Tool } from "./tool.ts";
 
@@ -13,7 +14,7 @@ const fields = [
   ..."step_id kind name payload effects policy_tags gate cache_policy idempotency_template depends_on bindings".split(
     " ",
   ),
-  ..."on_failure on_rejected retries timeout_ms preconditions outcome".split(" "),
+  ..."on_failure on_rejected retries timeout_ms preconditions outcome state_reads state_writes".split(" "),
 ];
 const kinds: readonly StepKind[] = ["operator", "assertion", "wait", "run"];
 const ofState = Object.keys(stateTools);
@@ -67,6 +68,8 @@ export function checkStep(raw: JsonObject, at: number, roster: Roster): PlanStep
     timeout_ms: step.whole("timeout_ms", { min: 1, max: planLimits.timeoutMs }),
     preconditions,
     outcome: readOutcome(step, roster),
+    state_reads: readPlaces(step, "state_reads", tool),
+    state_writes: readPlaces(step, "state_writes", tool),
   };
   if (kind !== "operator" && kind !== null) refuseToolTalk(step, normal);
   if (kind === "operator" && roster.strict) requireDeclarations(step);
@@ -228,6 +231,20 @@ function readOutcome(step: Fields, { reasons }: Roster): PlanStep["outcome"] {
   return type === null ? null : { type, status };
 }
 
+/** Where in state the step goes; a plan may say less than its tool, never more. */
+function readPlaces(step: Fields, name: "state_reads" | "state_writes", tool: Tool | null): readonly string[] | null {
+  if ((step.value(name) ?? null) === null) return null;
+  const places = step.list(name);
+  const declared = (name === "state_reads" ? tool?.stateReads : tool?.stateWrites) ?? null;
+  const known = places.filter((place): place is string => typeof place === "string" && isPlaceOfState(place));
+  if (known.length < places.length || places.length > placesMax)
+    step.fault(name, `must be at most ${placesMax} JSON pointers whose first part is a slice, such as /beds/north`);
+  const beyond = known.find((place) => !isWithin(declared, place));
+  if (beyond !== undefined)
+    step.fault(name, `${beyond} is not among what ${tool?.name} declares: ${declared?.join(", ") || "nothing"}`);
+  return known;
+}
+
 /** Assertions, waits and runs do nothing to the world, so what would steer a tool has no meaning for them. */
 function refuseToolTalk(step: Fields, normal: PlanStep): void {
   const meaningless = {
@@ -239,6 +256,8 @@ function refuseToolTalk(step: Fields, normal: PlanStep): void {
     retries: normal.retries !== null,
     timeout_ms: normal.timeout_ms !== null,
     outcome: normal.outcome !== null,
+    state_reads: normal.state_reads !== null,
+    state_writes: normal.state_writes !== null,
   };
   for (const [name, wrong] of Object.entries(meaningless)) {
     if (wrong) step.fault(name, `is for operators; ${normal.kind} calls no tool`);

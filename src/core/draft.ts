@@ -5,6 +5,7 @@ import { parsePointer, pointerTo } from "./pointer.ts";
 import { type Entries, entriesFrom, type ProjectState, patched } from "./project-state.ts";
 import { misfitOf, recordName, type Slice } from "./slice.ts";
 import { type Sheet, sliceDraft } from "./slice-draft.ts";
+import { isWithin, type Touches } from "./state-order.ts";
 
 /** What a draft is made for. */
 export interface DraftTerms {
@@ -12,6 +13,8 @@ export interface DraftTerms {
   readonly session: string;
   /** False: it is for looking at; writing fails the call. */
   readonly writes: boolean;
+  /** Where the call said that it would go; null: it did not say. */
+  readonly declared?: Touches | null;
 }
 
 /**
@@ -92,6 +95,28 @@ export class Draft implements Sheet {
     return kept;
   }
 
+  read(slice: Slice, pointer: string): void {
+    this.reads.add(pointer);
+    const { declared } = this.#terms;
+    if (declared == null || declared.state_reads === null) return;
+    const place = this.#placeIn(slice, pointer);
+    // What it may write it may look at first.
+    if (!isWithin(declared.state_reads, place) && !isWithin(declared.state_writes ?? [], place))
+      throw this.refused(undeclared("reads", place));
+  }
+
+  #assertDeclared(slice: Slice, change: Change): void {
+    const { declared } = this.#terms;
+    if (declared == null || declared.state_writes === null) return;
+    const place = this.#placeIn(slice, placeOf(change));
+    if (!isWithin(declared.state_writes, place)) throw this.refused(undeclared("writes", place));
+  }
+
+  /** As tools and plans call it, whoever's session it is. */
+  #placeIn(slice: Slice, pointer: string): string {
+    return `/${slice.name}${pointer.slice(pointerTo("", recordName(slice, this.#terms.session)).length)}`;
+  }
+
   change(slice: Slice, change: Change): void {
     if (this.#closed)
       throw new FaultError(fault("STATE_FORBIDDEN", `${slice.name} was changed after its call was over`));
@@ -99,6 +124,7 @@ export class Draft implements Sheet {
       const message = `${slice.name} is changed by tools whose effect is writes; change the effect, or dispatch an event`;
       throw this.refused(fault("STATE_FORBIDDEN", message));
     }
+    this.#assertDeclared(slice, change);
     const name = recordName(slice, this.#terms.session);
     if (!this.#state.has(name))
       this.#apply({ op: "init", path: pointerTo("", name), value: slice.initial, v: slice.version });
@@ -115,4 +141,11 @@ export class Draft implements Sheet {
     this.#flaw ??= why;
     return new FaultError(why);
   }
+}
+
+function undeclared(what: "reads" | "writes", place: string): Fault {
+  return fault(
+    "STATE_FORBIDDEN",
+    `the call ${what} ${place}, which it did not declare; add it to state_${what}, or do not go there`,
+  );
 }

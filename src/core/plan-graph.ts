@@ -1,4 +1,4 @@
-import type { Plan } from "./plan.ts";
+import type { Plan, PlanStep } from "./plan.ts";
 import { StepIndex } from "./step-index.ts";
 
 /** For each step by its index, the indices of the steps that wait for it. */
@@ -7,6 +7,21 @@ export function dependents(
   index = StepIndex.of(steps),
 ): readonly (readonly number[])[] {
   return reversed(steps.map((step) => step.depends_on.map((needed) => index.get(needed) as number)));
+}
+
+/** The indices of steps, each behind those it needs, and as far as that goes in the order of the plan. There is no cycle. */
+export function arranged(steps: Plan["steps"]): readonly number[] {
+  const index = StepIndex.of(steps);
+  const placed = new Set<number>();
+  const missing = (at: number) =>
+    (steps[at] as PlanStep).depends_on.map((id) => index.get(id) as number).filter((need) => !placed.has(need));
+  const next = [...steps.keys()].reverse();
+  for (let at = next.at(-1); at !== undefined; at = next.at(-1)) {
+    const first = placed.has(at) ? [] : missing(at);
+    if (first.length === 0) placed.add(next.pop() as number);
+    else next.push(...first.reverse());
+  }
+  return [...placed];
 }
 
 /**

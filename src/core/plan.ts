@@ -28,7 +28,7 @@ export interface PlanStep {
   readonly gate: "none" | "human_confirm";
   readonly cache_policy: CachePolicy;
   readonly idempotency_template: string | null;
-  /** Step ids, explicit ones and those that bindings and preconditions imply, without repetition. */
+  /** Step ids, explicit ones and those that bindings, preconditions and declared state imply, without repetition. */
   readonly depends_on: readonly StepId[];
   readonly bindings: Readonly<Record<string, Binding>>;
   readonly on_failure: "abort" | "skip" | "retry";
@@ -38,6 +38,9 @@ export interface PlanStep {
   readonly timeout_ms: number | null;
   readonly preconditions: readonly Condition[];
   readonly outcome: { readonly type: string; readonly status: "draft" | "final" } | null;
+  /** The places of state that it reads and writes, as JSON pointers; null: as its tool declares. */
+  readonly state_reads: readonly string[] | null;
+  readonly state_writes: readonly string[] | null;
 }
 
 /** A step as the journal keeps it: what says nothing is left out, or a plan would weigh more than its results. */
@@ -58,6 +61,8 @@ const unsaid: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   timeout_ms: null,
   preconditions: [],
   outcome: null,
+  state_reads: null,
+  state_writes: null,
 };
 
 export function lean(step: PlanStep): LeanStep {
@@ -69,9 +74,10 @@ export function lean(step: PlanStep): LeanStep {
 
 const unsaidKeys = Object.keys(unsaid) as (keyof typeof unsaid)[];
 
-/** What says nothing is null, a word or nothing in a list or an object. */
+/** What says nothing is null, a word or nothing in a list or an object; where it is null, an empty list says something. */
 function saysSomething(said: PlanStep[keyof PlanStep], nothing: PlanStep[keyof PlanStep]): boolean {
-  return said !== nothing && (typeof said !== "object" || said === null || Object.keys(said).length > 0);
+  if (said === nothing || nothing === null) return said !== nothing;
+  return typeof said !== "object" || said === null || Object.keys(said).length > 0;
 }
 
 /** Field by field: laying one object over another takes three times as long, and a plan may have ten thousand steps. */
@@ -94,6 +100,8 @@ export function full(step: LeanStep): PlanStep {
     timeout_ms: step.timeout_ms ?? unsaid.timeout_ms,
     preconditions: step.preconditions ?? unsaid.preconditions,
     outcome: step.outcome ?? unsaid.outcome,
+    state_reads: step.state_reads ?? unsaid.state_reads,
+    state_writes: step.state_writes ?? unsaid.state_writes,
   };
 }
 

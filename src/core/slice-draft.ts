@@ -1,13 +1,14 @@
 import { type Fault, type FaultError, fault } from "./fault.ts";
 import { isObject, type Json } from "./json.ts";
-import type { Change, Footprint } from "./patch.ts";
+import type { Change } from "./patch.ts";
 import { parsePointer, pointerTo, valueAt, withValueAt } from "./pointer.ts";
 import { type Entries, sorted } from "./project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "./slice.ts";
 
 /** What the slices of a draft are written on. */
 export interface Sheet {
-  readonly reads: Footprint;
+  /** Notes that what a pointer names, in the slice, was read. */
+  read(slice: Slice, pointer: string): void;
   entries(slice: Slice): Entries;
   change(slice: Slice, change: Change): void;
   /** Notes that something was refused, which fails the call. */
@@ -53,7 +54,7 @@ class ListOf implements ListDraft<Json> {
   }
 
   get size(): number {
-    this.#sheet.reads.add(this.#place);
+    this.#sheet.read(this.#slice, this.#place);
     return this.#items.length;
   }
 
@@ -61,7 +62,7 @@ class ListOf implements ListDraft<Json> {
     const items = this.#items;
     const has = Number.isInteger(index) && index >= 0 && index < items.length;
     // What is not there may come with an append.
-    this.#sheet.reads.add(has ? pointerTo(this.#place, index) : this.#place);
+    this.#sheet.read(this.#slice, has ? pointerTo(this.#place, index) : this.#place);
     return has ? items.get(index) : undefined;
   }
 
@@ -71,7 +72,7 @@ class ListOf implements ListDraft<Json> {
   }
 
   all(): readonly Json[] {
-    this.#sheet.reads.add(this.#place);
+    this.#sheet.read(this.#slice, this.#place);
     return [...this.#items];
   }
 
@@ -120,7 +121,7 @@ class MapOf implements MapDraft<Json> {
   }
 
   get size(): number {
-    this.#sheet.reads.add(this.#place);
+    this.#sheet.read(this.#slice, this.#place);
     return this.#items.size;
   }
 
@@ -132,12 +133,12 @@ class MapOf implements MapDraft<Json> {
     if (parsePointer(path) === null)
       throw this.#sheet.refused(fault("STATE_INVALID", `${path} is no JSON pointer; it looks like /name`));
     const entry = this.#items.get(key);
-    this.#sheet.reads.add(`${pointerTo(this.#place, key)}${path}`);
+    this.#sheet.read(this.#slice, `${pointerTo(this.#place, key)}${path}`);
     return entry === undefined ? undefined : valueAt(entry, path);
   }
 
   all(): readonly (readonly [key: string, entry: Json])[] {
-    this.#sheet.reads.add(this.#place);
+    this.#sheet.read(this.#slice, this.#place);
     return sorted(this.#items);
   }
 

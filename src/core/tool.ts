@@ -34,6 +34,9 @@ export interface Tool {
   readonly cost: ((input: Json) => Estimate) | null;
   /** By name, the resources that it changes, and how it gets at them. */
   readonly resources: Readonly<Record<string, Access>>;
+  /** The places of state that it reads and writes, as JSON pointers; null: it does not say, and may go anywhere. */
+  readonly stateReads: readonly string[] | null;
+  readonly stateWrites: readonly string[] | null;
   /** Output fields (JSON pointers) that are stored as digests and can never be bound. */
   readonly redact: readonly string[];
 

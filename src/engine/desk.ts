@@ -1,13 +1,14 @@
 import type { Ending, StateFact } from "../core/command.ts";
 import { Draft } from "../core/draft.ts";
-import type { Effect } from "../core/effect.ts";
+import { type Effect, worst } from "../core/effect.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { type Patch, quarrel } from "../core/patch.ts";
 import { patched } from "../core/project-state.ts";
-import { type Run, stateKeyOf } from "../core/run.ts";
+import { type Run, type Step, stateKeyOf } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
 import type { StateChange } from "../core/state-change.ts";
+import type { Touches } from "../core/state-order.ts";
 import { written } from "./keep.ts";
 import type { Ports } from "./ports.ts";
 import type { Project, Version } from "./projects.ts";
@@ -15,6 +16,21 @@ import type { Project, Version } from "./projects.ts";
 /** The state that a run works on. */
 export function openProject({ projects }: Ports, run: Run): Promise<Project> {
   return projects.open(run.tenant, stateKeyOf(run), run.forked?.state ?? null);
+}
+
+/** What the call at a desk may do. */
+interface DeskTerms {
+  readonly effect: Effect;
+  readonly declared: Touches;
+}
+
+function termsOf({ toolbox }: Ports, { spec }: Step): DeskTerms {
+  const tool = toolbox.get(spec.name);
+  const declared = {
+    state_reads: spec.state_reads ?? tool?.stateReads ?? null,
+    state_writes: spec.state_writes ?? tool?.stateWrites ?? null,
+  };
+  return { effect: worst(spec.effect, tool?.effect ?? "acts"), declared };
 }
 
 /** Something that a call wants state to hear of. */
@@ -36,24 +52,26 @@ export class Desk implements StateFact {
   readonly #base: Version;
   readonly #draft: Draft;
   readonly #effect: Effect;
+  readonly #declared: Touches;
   readonly #session: string;
   readonly #commit: string;
   /** Of an act, and of how the call ended: applied to the state as it is when the call's end is judged. */
   readonly #told: Told[] = [];
   #made: Outlook | null = null;
 
-  constructor(ports: Ports, project: Project, run: Run, effect: Effect) {
+  constructor(ports: Ports, project: Project, run: Run, { effect, declared }: DeskTerms) {
     this.#ports = ports;
     this.#project = project;
     this.#base = project.head;
     this.#effect = effect;
     this.#session = run.session ?? "";
-    this.#draft = this.#draftOf(this.#base, effect === "writes");
+    this.#declared = declared;
+    this.#draft = this.#draftOf(this.#base, effect === "writes", declared);
     this.#commit = ports.newId("cmt", ports.clock.now());
   }
 
-  static async open(ports: Ports, run: Run, effect: Effect): Promise<Desk> {
-    return new Desk(ports, await openProject(ports, run), run, effect);
+  static async open(ports: Ports, run: Run, step: Step): Promise<Desk> {
+    return new Desk(ports, await openProject(ports, run), run, termsOf(ports, step));
   }
 
   slice(slice: Slice): ReturnType<Draft["slice"]> {
@@ -129,23 +147,37 @@ export class Desk implements StateFact {
 
   /** A patch, and behind it what state is told at the end. */
   #with(head: Version, patch: Patch, flaw: Fault | null, failed: boolean): Made {
-    const said = failed ? this.#told.filter(({ event }) => event === INVOKED) : this.#told;
-    if (said.length === 0 || flaw !== null) return { patch, flaw };
-    const draft = this.#draftOf({ ...head, state: patched(head.state, patch) }, true);
+    if (this.#told.length === 0 || flaw !== null) return { patch, flaw };
+    const said = failed ? [] : this.#told.filter(({ event }) => event !== INVOKED);
+    const made = this.#dispatched(head, patch, said, (to) => this.#draftOf(to, true, this.#declared));
+    if (made.flaw !== null) return { patch: [], flaw: made.flaw };
+    // That a record of the call could not be kept is no reason to take it back, nor is it the call's own doing.
+    const record = this.#told.filter(({ event }) => event === INVOKED);
+    const kept = this.#dispatched(head, made.patch, record, (to) => this.#draftOf(to, true, null), failed);
+    return { patch: kept.patch, flaw: null };
+  }
+
+  #dispatched(
+    head: Version,
+    patch: Patch,
+    said: readonly Told[],
+    draftOf: (on: Version) => Draft,
+    onlyLogs = false,
+  ): Made {
+    if (said.length === 0) return { patch, flaw: null };
+    const draft = draftOf({ ...head, state: patched(head.state, patch) });
     for (const { event, payload } of said) {
       try {
         draft.dispatch(event, payload);
       } catch (error) {
         if (!(error instanceof FaultError)) throw error;
-        // That a record of the call could not be kept is no reason to take it back.
-        if (event !== INVOKED) return { patch: [], flaw: error.fault };
       }
     }
-    return { patch: [...patch, ...(failed ? draft.logged : draft.patch)], flaw: null };
+    return { patch: [...patch, ...(onlyLogs ? draft.logged : draft.patch)], flaw: draft.flaw };
   }
 
-  #draftOf({ state }: Version, writes: boolean): Draft {
-    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes });
+  #draftOf({ state }: Version, writes: boolean, declared: Touches | null): Draft {
+    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes, declared });
   }
 }
 

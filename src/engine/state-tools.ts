@@ -76,6 +76,8 @@ function tool(
     cacheTtlMs: null,
     cost: null,
     resources: {},
+    stateReads: null,
+    stateWrites: null,
     redact: [],
     settleAfterMs: 0,
     confirm: "none",

@@ -1,7 +1,7 @@
 import { assert } from "../core/assert.ts";
 import type { Ask, Errand, Grant } from "../core/command.ts";
 import type { Decision } from "../core/decide.ts";
-import { type Effect, worst } from "../core/effect.ts";
+import { worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { Policy } from "../core/guard.ts";
@@ -58,7 +58,7 @@ export async function walk(way: Way, step: Step): Promise<void> {
       return;
     }
     // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
-    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, effectOf(ports, step));
+    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, step);
     await call(way, step, grant, { desk, borrowed: loan.borrowed });
   } finally {
     desk?.leave();
@@ -89,10 +89,6 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
 /** What an attempt works on. */
 interface Workplace extends Loan {
   readonly desk: Desk | null;
-}
-
-function effectOf({ toolbox }: Ports, { spec }: Step): Effect {
-  return worst(spec.effect, toolbox.facts(spec.name)?.effect ?? "acts");
 }
 
 /** Asks for the right to run, with one more fact each time the law needs it. */
@@ -379,6 +375,8 @@ function errandOf(
     timeout_ms: null,
     preconditions: [],
     outcome: null,
+    state_reads: null,
+    state_writes: null,
   };
   return { step, pin: tool == null ? null : toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
 }

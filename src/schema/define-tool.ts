@@ -42,6 +42,12 @@ export interface ToolDefinition<Input extends SchemaDefinition, Output extends S
    * it, as anything does that starts a process.
    */
   readonly resources?: Readonly<Record<string, Access>>;
+  /**
+   * The places of the project's state that it reads and writes: slices by name, or JSON pointers such as `/beds/north`. Steps of a plan that
+   * are in each other's way then wait for each other; going anywhere else fails the call. What is written may be read.
+   */
+  readonly stateReads?: readonly string[];
+  readonly stateWrites?: readonly string[];
   /** The fields of the output, by name or JSON pointer, that are stored only as digests. */
   readonly redact?: readonly string[];
 
@@ -130,6 +136,8 @@ function settings(definition: Definition) {
     cacheTtlMs: definition.cacheTtlMs ?? null,
     cost: costOf(definition),
     resources: definition.resources ?? {},
+    stateReads: definition.stateReads?.map(asPointer) ?? null,
+    stateWrites: definition.stateWrites?.map(asPointer) ?? null,
     redact: (definition.redact ?? []).map(asPointer),
   } as const;
 }

@@ -4,14 +4,15 @@ import { isObject, type Json } from "../core/json.ts";
 import { nearest } from "../core/nearest.ts";
 import { isPlainObject } from "../core/plain-object.ts";
 import { planLimits } from "../core/plan.ts";
-import { parsePointer } from "../core/pointer.ts";
+import { parsePointer, pointerTo } from "../core/pointer.ts";
+import { isPlaceOfState, placesMax } from "../core/state-order.ts";
 
 /** A definition as it arrives: its author may not use a type checker. */
 type Given = Readonly<Record<string, unknown>>;
 
 const everyTool = [
   ..."name version effect description tags risk roles preconditions input output identity".split(" "),
-  ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources redact run".split(" "),
+  ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources stateReads stateWrites redact run".split(" "),
 ];
 const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent preview verify compensate".split(" ");
 const fields = [...everyTool, ...actsOnly];
@@ -35,6 +36,7 @@ export function problemsWith(
     ...fieldLists(given, schemas),
     ...(typeof given.cost === "function" ? [] : estimateProblems(given.cost ?? {})),
     ...resourceProblems(given),
+    ...stateProblems(given),
     ...contradictions(given),
   ];
 }
@@ -46,6 +48,25 @@ function resourceProblems({ resources = {}, effect }: Given): readonly string[] 
   if (!fits) return ['resources must say "handle" or "raw" for each resource that the tool changes'];
   const used = Object.keys(resources as object).length > 0;
   return unless(!used || effect === "writes", "resources are changed by tools whose effect is writes");
+}
+
+function stateProblems({ stateReads = [], stateWrites, effect }: Given): readonly string[] {
+  const wrong = Object.entries({ stateReads, stateWrites: stateWrites ?? [] }).filter(
+    ([, places]) => !arePlaces(places),
+  );
+  const writes = effect === "writes" || effect === "acts" || stateWrites === undefined;
+  return [
+    ...wrong.map(
+      ([field]) => `${field} must be at most ${placesMax} slices by name, or JSON pointers such as /beds/north`,
+    ),
+    ...unless(writes, `stateWrites is for tools that write or act; this one ${String(effect)}`),
+  ];
+}
+
+function arePlaces(value: unknown): boolean {
+  const isPlace = (place: unknown) =>
+    typeof place === "string" && isPlaceOfState(place.startsWith("/") ? place : pointerTo("", place));
+  return Array.isArray(value) && value.length <= placesMax && value.every(isPlace);
 }
 
 function unknownFields(given: Given): readonly string[] {

@@ -251,6 +251,8 @@ function undoStep({ spec }: Step, step_id: PlanStep["step_id"]): PlanStep {
     depends_on: [],
     preconditions: [],
     outcome: null,
+    state_reads: null,
+    state_writes: null,
     idempotency_template: null,
   } as const;
   return {

@@ -74,6 +74,8 @@ export function step(id: string, { tool = addUp, after = [], ...wish }: StepWish
     timeout_ms: null,
     preconditions: [],
     outcome: null,
+    state_reads: null,
+    state_writes: null,
     ...wish,
   };
   toolsOfSteps.set(made, tool);
