@@ -60,6 +60,26 @@ describe.each([
       expect(Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
     });
 
+    it("are a copy for whoever reads them: what is written in that is written nowhere", async () => {
+      const files = await working();
+      await files.write("a", "as it was");
+      (await files.read("a")).fill(0);
+      for await (const chunk of files.readStream("a")) chunk.fill(0);
+      expect(await files.readText("a")).toBe("as it was");
+    });
+
+    it("are text of whole characters, or bytes, and nothing else is taken for them", async () => {
+      const files = await working();
+      await files.write("a", "as it was");
+      for (const wrong of ["\ud800", 5, null, undefined, {}, [65]] as never[]) {
+        expect(await refusal(files.write("a", wrong))).toBe("INVALID_INPUT");
+        expect(await refusal(files.append("a", wrong))).toBe("INVALID_INPUT");
+        expect(await refusal(files.edit("a", { find: "was", replace: wrong }))).toBe("INVALID_INPUT");
+      }
+      expect(await refusal(files.writeStream("b", [5 as never]))).toBe("INVALID_INPUT");
+      expect(await files.readText("a")).toBe("as it was");
+    });
+
     it("are edited where the text is there exactly once, or everywhere when asked", async () => {
       const files = await working();
       await files.write("a", "x y x");
@@ -112,6 +132,7 @@ describe.each([
 
     it.each([
       ["../x", "a/../../x", "/etc/passwd", "a//b", "./a", "a/.", "a/", "a\\b", "..\\x", "C:/x", "c:x"],
+      ["a\ud800", "\udc00/b", ".g\udce2\udc80\udc8cit/x",  5 as unknown as string, undefined as unknown as string],
       ["%2e%2e/x", "a%2Fb", "x%00", "a\0b", "trailing.", "trailing ", "\\\\server\\share", "//server/share"],
     ])("have no path that another reader could take elsewhere: %s …", async (...paths) => {
       const files = await working();

@@ -1,4 +1,5 @@
 import { type FaultCode, FaultError, fault } from "../core/fault.ts";
+import { isWellFormed } from "../core/well-formed.ts";
 import { type FileLimits, within } from "./file-limits.ts";
 import type { Edit, FileEntry, FileStat, Filesystem, GrepMatch, GrepOptions, WriteOptions } from "./filesystem.ts";
 import { globMatcher } from "./glob.ts";
@@ -97,6 +98,7 @@ class GroundedFilesystem implements Filesystem {
     try {
       for await (const chunk of chunks) {
         this.#ground.alive();
+        if (!(chunk instanceof Uint8Array)) throw refused("INVALID_INPUT", "what is written piece by piece is bytes");
         written += chunk.length;
         within(this.#rules.limits, "streamBytes", written, `what is written to ${shown(path)}`);
         writer.write(chunk);
@@ -108,6 +110,8 @@ class GroundedFilesystem implements Filesystem {
 
   async edit(path: string, { find, replace, times = "once" }: Edit): Promise<number> {
     const place = this.#writable(path);
+    if (typeof find !== "string" || typeof replace !== "string")
+      throw refused("INVALID_INPUT", "an edit says which text to find, and what to put there");
     if (find === "") throw refused("INVALID_INPUT", "an empty text is everywhere; say what to replace");
     const parts = asText(this.#content(place), path).split(find);
     const found = parts.length - 1;
@@ -247,7 +251,10 @@ function asText(bytes: Uint8Array, path: string): string {
 }
 
 function bytesOf(content: string | Uint8Array): Uint8Array {
-  return typeof content === "string" ? Buffer.from(content) : content;
+  if (content instanceof Uint8Array) return content;
+  if (typeof content !== "string") throw refused("INVALID_INPUT", "what is written is text or bytes");
+  if (!isWellFormed(content)) throw refused("INVALID_INPUT", "half a character is no text; write whole ones, or bytes");
+  return Buffer.from(content);
 }
 
 function refused(code: FaultCode, message: string): FaultError {

@@ -50,7 +50,8 @@ export class MemoryDraft implements Ground {
     let at = 0;
     return {
       next: (most) => {
-        const chunk = bytes.slice(at, at + most);
+        // Copied: a slice of a buffer is the buffer itself, and whoever reads may write in what they are given.
+        const chunk = Uint8Array.from(bytes.subarray(at, at + most));
         at += chunk.length;
         return chunk.length === 0 ? null : chunk;
       },

@@ -1,5 +1,6 @@
 import { FaultError, fault } from "../core/fault.ts";
 import { type FileLimits, within } from "./file-limits.ts";
+import { nameFrom, osPath } from "./host/name-bytes.ts";
 
 /** The names from the root down to something. Empty: the root itself. */
 export type TreePath = readonly string[];
@@ -17,6 +18,7 @@ export const protectedNames: readonly string[] = [
 
 /** Reads a path as a tool gives it. Whatever could mean something else to another reader is refused. */
 export function treePath(path: string, limits: FileLimits): TreePath {
+  if (typeof path !== "string") throw forbidden(String(path), "a path is a text");
   if (path === "") return [];
   const segments = path.split("/");
   within(limits, "pathSegments", segments.length, `the depth of ${shown(path)}`);
@@ -33,11 +35,18 @@ function segmentProblem(segment: string): string | null {
   if (segment === "") return "a path is relative, and has one slash between two names";
   if (segment === "." || segment === "..") return "a path goes down only";
   if (segment.includes("\0")) return "it has a zero byte";
+  if (!isOwnName(segment)) return "it stands for another name, which is to be said as it is";
   if (segment.includes("\\")) return "a backslash leads elsewhere on other systems";
   if (/^[A-Za-z]:/.test(segment)) return "it names a drive";
   if (/[. ]$/.test(segment)) return "a name that ends in a dot or a space is another name on other systems";
   if (/%(?:2e|2f|5c|00)/i.test(segment)) return "it is encoded";
   return null;
+}
+
+/** Bytes that are no text may stand in a name; those that are would be a second way to say it. */
+function isOwnName(segment: string): boolean {
+  const asked = osPath(segment);
+  return typeof asked === "string" || nameFrom(asked) === segment;
 }
 
 const foldedNames = new WeakMap<readonly string[], ReadonlySet<string>>();

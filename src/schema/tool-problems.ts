@@ -14,7 +14,9 @@ const everyTool = [
   ..."name version effect description tags risk roles preconditions input output identity".split(" "),
   ..."timeoutMs heartbeatMs tries cache cacheTtlMs cost resources stateReads stateWrites redact run".split(" "),
 ];
-const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent preview verify compensate".split(" ");
+const actsOnly = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent preview verify compensate".split(
+  " ",
+);
 const fields = [...everyTool, ...actsOnly];
 
 const dayMs = 24 * 60 * 60 * 1000;
