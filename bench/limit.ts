@@ -4,11 +4,11 @@ import type { Entry, SealedEvent } from "../src/core/store.ts";
 import { systemIds } from "../src/engine/system.ts";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import type { Database } from "../src/store/sqlite/driver.ts";
-import { openEngine, principal, type Workload, work } from "./workload.ts";
+import { openEngineFor, principal, type Workload, work } from "./workload.ts";
 
 /**
  * The least an honest engine must write, on the same tables and under the same pragmas: per step an event and the run's
- * head; for an act, before that, its ledger row in a transaction of its own. Nothing is decided, parsed or hashed, nothing
+ * head; for an act, before that, its ledger row in a transaction of its own; for a write, the row of its project. Nothing is decided, parsed or hashed, nothing
  * waits for a turn of the event loop, and the steps that are under way together share a transaction.
  */
 export async function limitOf(workload: Workload): Promise<(db: Database) => () => void> {
@@ -25,6 +25,8 @@ interface StepRows {
   readonly event: SealedEvent;
   /** For an act: the ledger row before the tool is called, and after. */
   readonly ledger: { readonly before: string; readonly after: string } | null;
+  /** For a write: where its project's state is told from now on. */
+  readonly project: string | null;
 }
 
 /** What is under way together, made up before the clock starts. */
@@ -73,6 +75,10 @@ function writer(db: Database): (turn: Turn) => void {
   const updateHead = db.prepare("update head set position = ?, hash = ? where tenant = ? and run = ?");
   const insertLedger = db.prepare("insert into ledger (version, row, tenant, key) values (?, ?, ?, ?)");
   const updateLedger = db.prepare("update ledger set version = ?, row = ? where tenant = ? and key = ?");
+  const putProject = db.prepare(
+    `insert into project (tenant, key, version, row) values (?1, 'shop', 1, ?2)
+     on conflict (tenant, key) do update set version = version + 1, row = excluded.row`,
+  );
   const { tenant } = principal;
   let synced: boolean | null = null;
   return ({ writes, acts, hard }) => {
@@ -84,11 +90,12 @@ function writer(db: Database): (turn: Turn) => void {
       commit.run();
     }
     begin.run();
-    for (const { run, first, event, ledger, key } of writes) {
+    for (const { run, first, event, ledger, project, key } of writes) {
       const { position, type, v, at, body, hash } = event;
       insertEvent.run(tenant, run, position, type, v, at, body, hash);
       (first ? insertHead : updateHead).run(position, hash, tenant, run);
       if (ledger !== null) updateLedger.run(2, ledger.after, tenant, key);
+      if (project !== null) putProject.run(tenant, project);
     }
     commit.run();
   };
@@ -102,7 +109,7 @@ export async function rowsOf(workload: Workload): Promise<readonly StepRows[]> {
     entries.push(...sent);
     return store.append(sent);
   };
-  const engine = await openEngine({ ...store, append }, "every");
+  const engine = await openEngineFor({ ...workload, durability: "every" }, { ...store, append });
   await work(engine, { ...workload, runs: 1, atOnce: 1 });
   await engine.close();
   return entries.flatMap(stepsIn);
@@ -112,5 +119,6 @@ export async function rowsOf(workload: Workload): Promise<readonly StepRows[]> {
 function stepsIn(entry: Entry, at: number, entries: readonly Entry[]): readonly StepRows[] {
   const [before, after] = [entries[at - 1], entry].map((one) => one?.puts.find(({ table }) => table === "ledger")?.row);
   const ended = entry.events.filter(({ type }) => type === "step.succeeded");
-  return ended.map((event) => ({ event, ledger: before && after ? { before, after } : null }));
+  const project = entry.puts.find(({ table }) => table === "project")?.row ?? null;
+  return ended.map((event) => ({ event, ledger: before && after ? { before, after } : null, project }));
 }

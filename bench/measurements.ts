@@ -62,6 +62,18 @@ export function allMeasurements(): readonly Measurement[] {
       { ...oneByOne, effects: mixed, durability: "power" },
       null,
     ),
+    throughput(
+      "intent.sqlite",
+      "200 runs × 10 intents on one project, one after the other: each reads an entry of its state and writes it anew",
+      { ...oneByOne, effects: ["writes"] },
+      least(0.5),
+    ),
+    throughput(
+      "intent.call.sqlite",
+      "500 intents on one project, one after the other, each a run of its own, durability `power`",
+      { ...oneByOne, effects: ["writes"], runs: 500, steps: 1, durability: "power" },
+      null,
+    ),
     guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memory("rss.sqlite"),

@@ -8,7 +8,7 @@ import { type Goal, type Measurement, rateSideBySide, type Traffic } from "./mea
 import { bytesOf, withScratch } from "./scratch.ts";
 import { splitOf, type TimeSplit } from "./time-split.ts";
 import { collectLeftovers, timed } from "./timed.ts";
-import { openEngine, type Workload, work } from "./workload.ts";
+import { openEngineFor, type Workload, work } from "./workload.ts";
 
 /** How many steps a second, beside the limit. */
 export function throughput(id: string, about: string, workload: Workload, goal: Goal | null): Measurement {
@@ -31,7 +31,7 @@ export function throughput(id: string, about: string, workload: Workload, goal: 
 
 /** From the first plan handed in to the last run at rest. */
 async function fromSubmitted(file: string, workload: Workload): Promise<number> {
-  const engine = await openEngine(sqlite(file), workload.durability);
+  const engine = await openEngineFor(workload, sqlite(file));
   try {
     return await timed(() => work(engine, workload));
   } finally {
@@ -48,7 +48,7 @@ async function fromReady(file: string, workload: Workload): Promise<number> {
     if (entries.some(({ expect }) => expect.position === 0)) ready = performance.now();
     return landings;
   };
-  const engine = await openEngine({ ...store, append }, workload.durability);
+  const engine = await openEngineFor(workload, { ...store, append });
   let spent = 0;
   for (let count = 0; count < workload.runs; count += 1) {
     collectLeftovers();
@@ -71,7 +71,7 @@ async function limitTime(db: Database, workload: Workload): Promise<number> {
 
 async function trafficOf(workload: Workload): ReturnType<NonNullable<Measurement["traffic"]>> {
   const engine = await counted(workload, async (db, file) => {
-    const engine = await openEngine(sqliteStore(db, file), workload.durability);
+    const engine = await openEngineFor(workload, sqliteStore(db, file));
     await work(engine, workload);
     await engine.close();
   });
@@ -99,7 +99,7 @@ async function counted(
 
 function splitOver(workload: Workload): Promise<TimeSplit> {
   return withScratch(async (file) => {
-    const engine = await openEngine(sqlite(file), workload.durability);
+    const engine = await openEngineFor(workload, sqlite(file));
     await work(engine, workload);
     const parts = await splitOf(() => work(engine, workload));
     await engine.close();

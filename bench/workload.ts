@@ -1,11 +1,13 @@
 import { z } from "zod";
+import type { DraftOf, Slice } from "../src/core/slice.ts";
 import type { Store } from "../src/core/store.ts";
 import type { Engine, PrincipalInput } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";
 import type { Durability } from "../src/engine/ports.ts";
+import { defineSlice } from "../src/schema/define-slice.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 
-const effects = ["pure", "reads", "acts"] as const;
+const effects = ["pure", "reads", "writes", "acts"] as const;
 
 type Effect = (typeof effects)[number];
 
@@ -38,6 +40,9 @@ function stepId(at: number): string {
   return `step-${String(at).padStart(5, "0")}`;
 }
 
+/** The state of the one project that all work on who write: how often something was done. */
+const counts = defineSlice({ name: "counts", shape: "map", entry: z.object({ times: z.number() }) });
+
 /** Tools of every effect that answer at once. `onCall` hears when a handler is called. */
 export function benchTools(onCall: () => void = () => {}) {
   return effects.map((effect) =>
@@ -46,8 +51,9 @@ export function benchTools(onCall: () => void = () => {}) {
       effect,
       input: z.object({ n: z.number() }),
       output: z.object({ n: z.number(), text: z.string() }),
-      run: async ({ n }) => {
+      run: async ({ n }, { slice }) => {
         onCall();
+        if (effect === "writes") countUp(slice(counts), `kind-${n}`);
         return answer(n);
       },
     }),
@@ -56,6 +62,10 @@ export function benchTools(onCall: () => void = () => {}) {
 
 /** Made once, as a program makes its tools: what the compiler has learned about them is forgotten with them. */
 const usual = benchTools();
+
+function countUp(slice: DraftOf<{ readonly times: number }, "map">, key: string): void {
+  slice.set(key, { times: (slice.get(key)?.times ?? 0) + 1 });
+}
 
 /** About 200 bytes of JSON. */
 export function answer(n: number): { readonly n: number; readonly text: string } {
@@ -67,19 +77,30 @@ const text = "A step that answers with about two hundred bytes, as a short reply
   .slice(0, 182);
 
 /** Nothing is held for a person, and everything that is ready may run. */
-export function openEngine(store: Store, durability: Durability, tools = usual): Promise<Engine> {
+export function openEngine(
+  store: Store,
+  durability: Durability,
+  tools = usual,
+  slices: readonly Slice[] = [],
+): Promise<Engine> {
   const tenants = { bench: { mode: "auto_exec" } } as const;
-  return createEngine({ store, tools, durability, tenants, limits: { concurrency: 1000 } });
+  return createEngine({ store, tools, slices, durability, tenants, limits: { concurrency: 1000 } });
+}
+
+/** With state, if someone writes it. */
+export function openEngineFor({ durability, effects }: Workload, store: Store): Promise<Engine> {
+  return openEngine(store, durability, usual, effects.includes("writes") ? [counts] : []);
 }
 
 /** Runs a workload to its end. Each run is waited for until it is at rest, and must have done all of its steps. */
 export async function work(engine: Engine, workload: Workload): Promise<void> {
   const plan = planOf(workload);
+  const options = { principal, ...(workload.effects.includes("writes") && { project: "shop" }) };
   let left = workload.runs;
   const lane = async () => {
     while (left > 0) {
       left -= 1;
-      const run = await engine.submit(plan, { principal });
+      const run = await engine.submit(plan, options);
       const { status } = await run.result();
       if (status !== "completed") throw new Error(`a run of ${workload.steps} steps is ${status}`);
     }

@@ -4,12 +4,11 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
 /** The tokens of a JSON pointer (RFC 6901), or null if the text is none. The empty pointer is the whole value. */
 export function parsePointer(pointer: string): readonly string[] | null {
   if (pointer === "") return [];
-  if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) return null;
+  if (!pointer.startsWith("/")) return null;
+  const tokens = pointer.slice(1).split("/");
+  if (!pointer.includes("~")) return tokens;
   // ~1 first: "~01" is the token "~1", not "/".
-  return pointer
-    .slice(1)
-    .split("/")
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return /~(?![01])/.test(pointer) ? null : tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 /** The pointer to one key or index below a pointer. */

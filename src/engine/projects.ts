@@ -228,7 +228,7 @@ export class Project {
   async #walkTo(point: StatePoint | null): Promise<void> {
     const { recent } = this.#archive;
     const past = await pastOf(this.#trail(point), {
-      isKnown: (known) => this.#versions.some((version) => version.point?.commit === known.commit),
+      isKnown: (known) => this.#lastAt(known) >= 0,
       isEnough: (told, newest) => this.#isBefore(told) || newest.version - told.version >= recent,
       isWanted: () => true,
     });
@@ -247,9 +247,14 @@ export class Project {
     return project !== this.key;
   }
 
+  /** From the end: it is nearly always the latest one. */
+  #lastAt(point: StatePoint | null): number {
+    return this.#versions.findLastIndex((version) => version.point?.commit === point?.commit);
+  }
+
   /** Forgets what came after a point: the store has lost it, or it came another way. */
   #cutBack(point: StatePoint | null): void {
-    const at = this.#versions.findLastIndex((version) => version.point?.commit === point?.commit);
+    const at = this.#lastAt(point);
     if (at >= 0) this.#versions.length = at + 1;
     else this.#versions = [NOTHING_YET];
     const { version } = this.head;
