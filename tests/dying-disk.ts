@@ -4,7 +4,7 @@ import { type Disk, realDisk } from "../src/resources/host/disk.ts";
 const changing = [
   ...(["chmodSync", "chownSync", "fdatasyncSync", "fsyncSync", "ftruncateSync", "lchownSync", "linkSync"] as const),
   ...(["lutimesSync", "mkdirSync", "openSync", "renameSync", "rmdirSync", "symlinkSync", "unlinkSync"] as const),
-  ...(["utimesSync", "writeSync"] as const),
+  ...(["fchmodSync", "fchownSync", "futimesSync", "utimesSync", "writeSync"] as const),
 ];
 
 type Step = (typeof changing)[number];

@@ -86,31 +86,25 @@ describe("links", () => {
     const made = tree();
     mkdirSync(join(made.outside, "d"));
     writeFileSync(join(made.outside, "d/b.txt"), "outside");
-    // Swapped after every look at the directory, and back when it was opened: as unlucky as can be.
-    let swapped = false;
+    // Swapped right before it is opened, and back right after that: as unlucky as can be.
     const swap = (): void => {
-      if (swapped) unlinkSync(made.path("d"));
-      else renameSync(made.path("d"), made.path("moved"));
-      if (swapped) renameSync(made.path("moved"), made.path("d"));
-      else symlinkSync(join(made.outside, "d"), made.path("d"));
-      swapped = !swapped;
+      renameSync(made.path("d"), made.path("moved"));
+      symlinkSync(join(made.outside, "d"), made.path("d"));
     };
-    const isIt = (path: unknown): boolean => String(path).endsWith("/d");
-    const disk: Disk = {
-      ...realDisk,
-      lstatSync: ((path: string, options: object) => {
-        const stats = realDisk.lstatSync(path, options);
-        if (isIt(path) && !swapped) swap();
-        return stats;
-      }) as Disk["lstatSync"],
-      openSync: ((path: string, flags: number, mode?: number) => {
-        try {
-          return realDisk.openSync(path, flags, mode);
-        } finally {
-          if (isIt(path) && swapped) swap();
-        }
-      }) as Disk["openSync"],
+    const swapBack = (): void => {
+      unlinkSync(made.path("d"));
+      renameSync(made.path("moved"), made.path("d"));
     };
+    const openSync = ((path: string, flags: number, mode?: number) => {
+      if (!String(path).endsWith("/d")) return realDisk.openSync(path, flags, mode);
+      swap();
+      try {
+        return realDisk.openSync(path, flags, mode);
+      } finally {
+        swapBack();
+      }
+    }) as Disk["openSync"];
+    const disk: Disk = { ...realDisk, openSync };
     const resource = over(made, { disk });
     const files = await resource.open(await resource.capture("test", "handle"));
     for (const work of [
@@ -159,7 +153,14 @@ describe("a file system that is mounted in the tree", () => {
     const device = (path: unknown, stats: Stats | undefined) =>
       stats !== undefined && String(path).endsWith("/d") ? Object.assign(stats, { dev: stats.dev + 1 }) : stats;
     const lstatSync = ((path: string, options: object) => device(path, realDisk.lstatSync(path, options))) as never;
-    const resource = over(made, { disk: { ...realDisk, lstatSync } });
+    const opened = new Map<number, string>();
+    const openSync = ((path: string, flags: number, mode?: number) => {
+      const descriptor = realDisk.openSync(path, flags, mode);
+      opened.set(descriptor, String(path));
+      return descriptor;
+    }) as Disk["openSync"];
+    const fstatSync = ((file: number) => device(opened.get(file), realDisk.fstatSync(file))) as never;
+    const resource = over(made, { disk: { ...realDisk, lstatSync, fstatSync, openSync } });
     expect(await refusal(resource.capture("test", "raw"))).toBe("RESOURCE_UNFIT");
     const files = await resource.open(await resource.capture("test", "handle"));
     expect(await refusal(files.read("d/b.txt"))).toBe("PATH_FORBIDDEN");
@@ -227,8 +228,8 @@ describe("two at work on one tree", () => {
 
 describe("a restore that did not put everything right", () => {
   it.each<[string, Partial<Disk>]>([
-    ["the time", { utimesSync: () => {} }],
-    ["the mode", { chmodSync: () => {} }],
+    ["the time", { utimesSync: () => {}, futimesSync: () => {} }],
+    ["the mode", { chmodSync: () => {}, fchmodSync: () => {} }],
     [
       "the content",
       {

@@ -218,6 +218,7 @@ class GroundedFilesystem implements Filesystem {
   }
 
   #makeDirectories(path: TreePath): void {
+    if (path.length === 0 || this.#ground.look(path)?.kind === "directory") return;
     for (let depth = 1; depth <= path.length; depth += 1) {
       const place = path.slice(0, depth);
       const kind = this.#ground.look(place)?.kind;

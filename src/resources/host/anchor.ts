@@ -80,7 +80,7 @@ export class Anchor {
   }
 
   #mustBeFile(path: TreePath, stats: Stats): void {
-    if (stats.isSymbolicLink()) throw forbidden(path.join("/"), "it is a link, and links are not followed");
+    if (stats.isSymbolicLink()) throw linked(path);
     if (stats.isFile()) return;
     const kind = stats.isDirectory() ? "a directory" : "no regular file";
     throw new FaultError(fault("FILE_UNFIT", `${shown(path.join("/"))} is ${kind}`));
@@ -88,14 +88,10 @@ export class Anchor {
 
   #descend(directory: string, name: string, path: TreePath, opened: number[]): string {
     const place = osPath(`${directory}/${name}`);
-    const stats = this.#disk.lstatSync(place);
-    if (stats.isSymbolicLink()) throw forbidden(path.join("/"), "it is a link, and links are not followed");
-    if (stats.dev !== this.#device) throw forbidden(path.join("/"), "another file system is mounted there");
-    if (this.#descriptor === null) return this.#plain(place, stats);
+    if (this.#descriptor === null) return this.#plain(place, path);
     const descriptor = this.#opened(place, path);
     opened.push(descriptor);
-    if (this.#disk.fstatSync(descriptor).dev !== this.#device)
-      throw forbidden(path.join("/"), "another file system is mounted there");
+    this.#mustBeHere(path, this.#disk.fstatSync(descriptor));
     return `/proc/self/fd/${descriptor}`;
   }
 
@@ -103,13 +99,25 @@ export class Anchor {
     try {
       return this.#disk.openSync(place, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_RDONLY);
     } catch (error) {
-      if (errorCode(error) === "ELOOP") throw forbidden(path.join("/"), "it became a link");
+      // A link is no directory either.
+      if (this.#disk.lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true) throw linked(path);
       throw error;
     }
   }
 
-  #plain(place: string | Buffer, stats: Stats): string {
+  #mustBeHere(path: TreePath, { dev }: Stats): void {
+    if (dev !== this.#device) throw forbidden(path.join("/"), "another file system is mounted there");
+  }
+
+  #plain(place: string | Buffer, path: TreePath): string {
+    const stats = this.#disk.lstatSync(place);
+    if (stats.isSymbolicLink()) throw linked(path);
+    this.#mustBeHere(path, stats);
     if (!stats.isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
     return place.toString();
   }
+}
+
+function linked(path: TreePath): FaultError {
+  return forbidden(path.join("/"), "it is a link, and links are not followed");
 }

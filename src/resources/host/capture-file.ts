@@ -123,7 +123,8 @@ export class CaptureFile {
     for (const { logged } of entries) this.#index(logged);
     const last = entries.at(-1);
     const isTorn = last !== undefined && !this.#isWhole(last.logged);
-    this.#file.cutTo(isTorn ? last.logged.at.from : this.#file.length);
+    if (isTorn) this.#file.cutTo(last.logged.at.from);
+    else this.#file.cutIfDirty();
     return isTorn ? entries.slice(0, -1) : entries;
   }
 

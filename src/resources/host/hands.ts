@@ -43,11 +43,15 @@ export class Hands {
 
   /** The same file as before, with what it had: its other names and whatever else belongs to it stay. */
   refill(path: TreePath, standing: Standing, size: number, chunks: Iterable<Uint8Array>): void {
-    const { descriptor } = this.#anchor.file(path, O_WRONLY);
+    const { descriptor, stats } = this.#anchor.file(path, O_WRONLY);
     try {
-      this.#disk.ftruncateSync(descriptor, 0);
+      // Holes are made by not writing where nothing is. To empty a small file first would only cost it its place on the disk.
+      if (size >= holeBytes) this.#disk.ftruncateSync(descriptor, 0);
       this.#fill(descriptor, size, chunks);
-      this.#anchor.at(path, ({ place }) => this.#dress(place, standing));
+      const { uid, gid, mode, mtime_us } = standing;
+      if (stats.uid !== uid || stats.gid !== gid) this.#disk.fchownSync(descriptor, uid, gid);
+      this.#disk.fchmodSync(descriptor, mode);
+      this.#disk.futimesSync(descriptor, stats.atimeMs / 1000, seconds(mtime_us));
       this.#disk.fsyncSync(descriptor);
     } finally {
       this.#disk.closeSync(descriptor);

@@ -56,7 +56,7 @@ export class HostFilesystem implements Resource<Filesystem> {
       const { log, excluded } = access === "raw" ? await this.#beginRaw(tag) : this.#beginHandle(tag);
       return this.#asCapture(log, excluded);
     } catch (error) {
-      await lock.free();
+      lock.free();
       throw diskFault(error, root);
     }
   }
@@ -84,7 +84,7 @@ export class HostFilesystem implements Resource<Filesystem> {
       const { shelf } = this.#parts;
       if (shelf.keep(shelf.find(capture.id))) this.#sweeper.sweepIfDue();
     });
-    await this.#end(capture);
+    this.#end(capture);
   }
 
   async restore(capture: Capture): Promise<RestoreReport> {
@@ -93,7 +93,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     if (working === undefined && this.#parts.lock.isHeld) throw taken(this.#parts.root);
     const { changed, digest } = await this.#held(() => this.#restoreFrom(capture));
     // If it failed, whoever began it may try again; nobody else comes between.
-    await this.#end(capture);
+    this.#end(capture);
     return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
   }
 
@@ -105,12 +105,12 @@ export class HostFilesystem implements Resource<Filesystem> {
       // Another process is at work. What is not released makes room when there are too many.
       if (!isBusy(error)) throw error;
     }
-    await this.#end(capture);
+    this.#end(capture);
   }
 
   async leave(capture: Capture): Promise<void> {
     this.#working.get(capture.id)?.ground.end();
-    await this.#end(capture);
+    this.#end(capture);
   }
 
   async kept(): Promise<KeptCaptures> {
@@ -172,7 +172,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     objects.close();
     shelf.close();
     anchor.close();
-    await lock.free();
+    lock.free();
   }
 
   /** With the right to the tree, which a call of this process may have already. */
@@ -186,7 +186,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     } catch (error) {
       throw diskFault(error, root);
     } finally {
-      if (!isHeld) await lock.free();
+      if (!isHeld) lock.free();
     }
   }
 
@@ -250,8 +250,8 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   /** Others may begin, if it was this call that kept them waiting. */
-  async #end({ id }: Pick<Capture, "id">): Promise<void> {
-    if (this.#working.delete(id)) await this.#parts.lock.free();
+  #end({ id }: Pick<Capture, "id">): void {
+    if (this.#working.delete(id)) this.#parts.lock.free();
   }
 
   #ground(log: CaptureLog, access: Access): HostGround {

@@ -86,8 +86,8 @@ export class HostGround implements Ground {
   writer(path: TreePath, how: "replace" | "append"): Writer {
     this.alive();
     const { disk } = this.#options;
-    const known = this.#options.anchor.stats(path) !== null;
-    const descriptor = known ? this.#existing(path, how) : this.#create(path);
+    const { descriptor, size: before } = this.#existing(path, how) ?? { descriptor: this.#create(path), size: 0 };
+    let written = 0;
     return {
       write: (bytes) => {
         this.alive();
@@ -96,8 +96,16 @@ export class HostGround implements Ground {
         } catch (error) {
           throw diskFault(error, path.join("/"));
         }
+        written += bytes.length;
       },
-      close: () => disk.closeSync(descriptor),
+      close: () => {
+        try {
+          // What was there goes last: a file that is emptied first loses its place on the disk.
+          if (how === "replace" && before > written && !this.#ended) disk.ftruncateSync(descriptor, written);
+        } finally {
+          disk.closeSync(descriptor);
+        }
+      },
     };
   }
 
@@ -142,18 +150,28 @@ export class HostGround implements Ground {
     this.#remember(states);
   }
 
-  /** Opens a file that is there, once it is known how it was. */
-  #existing(path: TreePath, how: "replace" | "append"): number {
-    const { anchor, disk } = this.#options;
-    const { descriptor, stats } = anchor.file(path, O_RDWR | (how === "append" ? O_APPEND : 0));
+  /** Opens a file once it is known how it was; null: nothing is there. */
+  #existing(path: TreePath, how: "replace" | "append"): { readonly descriptor: number; readonly size: number } | null {
+    const { disk } = this.#options;
+    const opened = this.#opened(path, O_RDWR | (how === "append" ? O_APPEND : 0));
+    if (opened === null) return null;
+    const { descriptor, stats } = opened;
     try {
       if (stats.nlink > 1) throw forbidden(path.join("/"), "it has other names, perhaps outside the tree");
       if (!this.#touched.has(path.join("/"))) this.#rememberFile(path, descriptor, stats);
-      if (how === "replace") disk.ftruncateSync(descriptor, 0);
-      return descriptor;
+      return { descriptor, size: stats.size };
     } catch (error) {
       disk.closeSync(descriptor);
       throw diskFault(error, path.join("/"));
+    }
+  }
+
+  #opened(path: TreePath, flags: number): ReturnType<Anchor["file"]> | null {
+    try {
+      return this.#options.anchor.file(path, flags);
+    } catch (error) {
+      if (error instanceof FaultError && error.fault.code === "FILE_NOT_FOUND") return null;
+      throw error;
     }
   }
 

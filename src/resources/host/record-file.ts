@@ -64,7 +64,9 @@ export class RecordFile {
   more(): readonly FileRecord[] {
     const records = [...this.#recordsIn()];
     const last = records.at(-1);
-    if (last !== undefined) this.#length = last.at + last.bytes;
+    if (last === undefined) return records;
+    this.#length = last.at + last.bytes;
+    this.#room = 0;
     return records;
   }
 
@@ -73,6 +75,13 @@ export class RecordFile {
     this.#length = length;
     if (this.#disk.fstatSync(this.#file).size > length) this.#disk.ftruncateSync(this.#file, length);
     this.#room = length;
+  }
+
+  /** Nothing of another's making is behind the last record, but what was made ready here. */
+  cutIfDirty(): void {
+    const isReady =
+      this.#room >= this.#length && !readUpTo(this.#disk, this.#file, lengthsBytes, this.#length).some(Boolean);
+    if (!isReady) this.cutTo(this.#length);
   }
 
   /** Not on disk before `sync`. If there is no room for all of it, none of it is kept. */

@@ -34,11 +34,13 @@ export function undo(options: UndoOptions): number {
   const states = statesIn(records);
   mustBeWhole(log, states);
   const [downward, upward] = [states.toSorted(byDepth), states.toSorted(byDepth).reverse()];
-  for (const { path, was } of upward) if (was.kind !== "directory") clear(anchor, hands, path, was);
+  const same = new Set<string>();
+  for (const { path, was } of upward)
+    if (was.kind !== "directory" && isCleared(anchor, hands, path, was)) same.add(path.join("/"));
   for (const { path, was } of downward) if (was.kind === "directory") hands.putDirectory(path);
   for (const { record } of records)
     if (record.type === "aside" && asides === "move") hands.putKept(record.path, `${aside}/${record.name}`);
-  for (const { path, was } of downward) putBack(options, path, was);
+  for (const { path, was } of downward) putBack(options, path, was, same);
   // Directories last: whatever happens in one changes its time.
   for (const { path, was } of upward) if (was.kind === "directory") hands.dress(path, was);
   hands.sync();
@@ -61,11 +63,16 @@ function byDepth(left: State, right: State): number {
   return left.path.length - right.path.length;
 }
 
-/** Takes away what was not there, or was no directory. */
-function clear(anchor: Anchor, hands: Hands, path: TreePath, was: Was): void {
+/** Takes away what was not there, or was no directory. Answers whether the very file is there. */
+function isCleared(anchor: Anchor, hands: Hands, path: TreePath, was: Was): boolean {
   const stats = anchor.stats(path);
   if (stats?.isDirectory() === true) hands.removeEmpty(path);
   else if (stats !== null && was.kind === "absent") hands.remove(path);
+  return was.kind === "file" && isIt(was, stats);
+}
+
+function isIt({ ino }: Was & { readonly kind: "file" }, stats: Stats | null): boolean {
+  return stats?.isFile() === true && stats.ino === ino;
 }
 
 /** Every content that will be asked for is there, before anything is touched. */
@@ -74,16 +81,16 @@ function mustBeWhole(log: CaptureLog, states: readonly State[]): void {
     if (was.kind === "file" && was.digest !== null) log.content({ digest: was.digest, size: was.size });
 }
 
-function putBack({ disk, anchor, hands, log, aside, asides }: UndoOptions, path: TreePath, was: Was): void {
+function putBack(options: UndoOptions, path: TreePath, was: Was, same: ReadonlySet<string>): void {
+  const { disk, anchor, hands, log, aside, asides } = options;
   if (was.kind === "link") hands.putLink(path, was, was.target);
   if (was.kind !== "file") return;
   const { digest, size } = was;
-  const stats = anchor.stats(path);
-  const isIt = stats?.isFile() === true && stats.ino === was.ino;
-  if (digest !== null && isIt) hands.refill(path, was, size, log.content({ digest, size }));
+  const isThere = same.has(path.join("/")) || isIt(was, anchor.stats(path));
+  if (digest !== null && isThere) hands.refill(path, was, size, log.content({ digest, size }));
   else if (digest !== null) hands.putFile(path, was, size, log.content({ digest, size }));
   // Without a digest its content was never touched: it came back from where it was moved to.
-  else if (isIt) hands.dress(path, was);
+  else if (isThere) hands.dress(path, was);
   else if (asides === "copy") putCopy(disk, hands, path, was, `${aside}/${nameAside(log, path)}`);
 }
 
@@ -107,9 +114,8 @@ function* chunksOf(disk: Disk, file: number, size: number): Generator<Uint8Array
   for (let at = 0; at < size; at += chunkBytes) yield readUpTo(disk, file, Math.min(chunkBytes, size - at), at);
 }
 
-function mustBe({ disk, anchor }: UndoOptions, path: TreePath, was: Was): void {
-  const stats = anchor.stats(path);
-  if (stands(was, stats) && contentIs(disk, anchor, path, was)) return;
+function mustBe(options: UndoOptions, path: TreePath, was: Was): void {
+  if (was.kind === "file" && was.digest !== null ? isFile(options, path, was) : isOther(options, path, was)) return;
   throw new FaultError(fault("RESTORE_FAILED", `${shown(path.join("/"))} is not as it was`, { path: path.join("/") }));
 }
 
@@ -125,15 +131,18 @@ function dressed(was: Standing, stats: Stats): boolean {
   return now.mode === was.mode && now.uid === was.uid && now.gid === was.gid && now.mtime_us === was.mtime_us;
 }
 
-function contentIs(disk: Disk, anchor: Anchor, path: TreePath, was: Was): boolean {
-  if (was.kind === "link")
-    return nameFrom(anchor.at(path, ({ place }) => disk.readlinkSync(place, "buffer"))) === was.target;
-  // Not the same file, or it would have been found above; its content was never touched.
-  if (was.kind !== "file" || was.digest === null) return true;
-  const { descriptor } = anchor.file(path, constants.O_RDONLY);
+function isFile({ disk, anchor }: UndoOptions, path: TreePath, was: Was & { readonly kind: "file" }): boolean {
+  const { descriptor, stats } = anchor.file(path, constants.O_RDONLY);
   try {
-    return hashOf(chunksOf(disk, descriptor, was.size)) === was.digest;
+    return stands(was, stats) && hashOf(chunksOf(disk, descriptor, was.size)) === was.digest;
   } finally {
     disk.closeSync(descriptor);
   }
+}
+
+/** The content of a file without a digest was never touched. */
+function isOther({ disk, anchor }: UndoOptions, path: TreePath, was: Was): boolean {
+  if (!stands(was, anchor.stats(path))) return false;
+  if (was.kind !== "link") return true;
+  return nameFrom(anchor.at(path, ({ place }) => disk.readlinkSync(place, "buffer"))) === was.target;
 }
