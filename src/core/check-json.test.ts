@@ -70,6 +70,16 @@ describe("checking a value as JSON", () => {
     expect(reasonsFor(self)).toEqual([expect.stringContaining("/self/self: a value cannot contain itself")]);
   });
 
+  it("refuses what throws when it is looked at, and says where", () => {
+    const explosive = Object.defineProperty({}, "b", { enumerable: true, get: () => expect.unreachable() });
+    expect(reasonsFor({ a: [explosive] })).toEqual([expect.stringContaining("/a/0: it cannot be read")]);
+  });
+
+  it("counts a hole as a value, so that nobody reads a billion of them", () => {
+    expect(reasonsFor(new Array(1_000_000_000)).at(-1)).toMatch(/fix these first/);
+    expect(checkJson(new Array(1_000_000_000), limits)).toMatchObject({ ok: false, tooLarge: true });
+  });
+
   it("lets the same value stand in two places", () => {
     const twice = { a: 1 };
     expect(reasonsFor([twice, twice])).toEqual([]);

@@ -127,10 +127,20 @@ class Copy {
   }
 
   of(value: unknown): CheckedJson {
-    const copy = this.#value(value);
+    const copy = this.#read(value);
     const { reasons, full, tooDeep } = this.#meter;
     if (reasons.none) return { ok: true, value: copy };
     return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: copy };
+  }
+
+  /** Looking at a value may run code of whoever made it. */
+  #read(value: unknown): Json {
+    try {
+      return this.#value(value);
+    } catch {
+      this.#meter.fault("it cannot be read: looking at it throws; send plain data");
+      return null;
+    }
   }
 
   /** Null stands in for what was refused. */

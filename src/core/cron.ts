@@ -38,8 +38,8 @@ const shorthands: Readonly<Record<string, string>> = {
 
 /** Reads five fields, or says what is wrong with them. */
 export function readCron(text: string): Cron | { readonly wrong: string } {
-  const whole = shorthands[text] ?? text;
-  const texts = whole.length > 200 ? [] : whole.trim().split(/\s+/);
+  const whole = (Object.hasOwn(shorthands, text) && shorthands[text]) || text;
+  const texts = typeof whole !== "string" || whole.length > 200 ? [] : whole.trim().split(/\s+/);
   if (texts.length !== fields.length) return { wrong: `it must have five fields, like "30 9 * * mon-fri"` };
   const read: (readonly number[])[] = [];
   for (const [index, field] of fields.entries()) {

@@ -14,7 +14,7 @@ import { load } from "./load.ts";
 import { filesBetween } from "./moments.ts";
 import { eventAtPoint } from "./past.ts";
 import type { Ports } from "./ports.ts";
-import { principalOf } from "./principal.ts";
+import { assertName, principalOf } from "./principal.ts";
 import type { Project, Version } from "./projects.ts";
 import { reasonOf } from "./reason.ts";
 import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf } from "./state-api.ts";
@@ -157,6 +157,7 @@ export async function checkpointAt(
 ): Promise<Found> {
   if (side !== "before" && side !== "after")
     throw new FaultError(fault("INVALID_INPUT", "a checkpoint is before or after a call; say side: before or after"));
+  assertName(stepId, "stepId");
   const { run } = await load(ports.store, tenant, runId as RunId);
   const step = findStep(run, stepId as StepId);
   const checkpoint = step?.checkpoint ?? null;

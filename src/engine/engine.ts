@@ -47,10 +47,11 @@ import { redacted, storable } from "./keep.ts";
 import { Leases } from "./leases.ts";
 import { load } from "./load.ts";
 import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
+import { pageOf } from "./page.ts";
 import { Policies, readPolicies } from "./policies.ts";
 import { PolicyOffice } from "./policy-office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
-import { isName, principalOf } from "./principal.ts";
+import { assertName, isName, principalOf } from "./principal.ts";
 import { Projects } from "./projects.ts";
 import { budgetsOf } from "./purse.ts";
 import { reasonOf } from "./reason.ts";
@@ -221,6 +222,7 @@ class WritEngine implements Engine {
   }
 
   async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
+    assertName(stepId, "the step");
     const principal = principalOf(options.principal);
     const run_id = runId as RunId;
     const step_id = stepId as StepId;
@@ -282,33 +284,27 @@ class WritEngine implements Engine {
     return this.#handle(principal, { id: run_id, attached: true });
   }
 
-  async runs({
-    principal,
-    status,
-    limit = 50,
-    after,
-  }: As & Page & { readonly status?: string }): Promise<readonly RunRow[]> {
+  async runs({ principal, status, ...page }: As & Page & { readonly status?: string }): Promise<readonly RunRow[]> {
     const { tenant } = principalOf(principal);
+    if (status !== undefined) assertName(status, "status");
     const where = status === undefined ? {} : { where: { field: "status", equals: status } };
     const rows = await this.#ports.store.list(tenant, {
       table: "run",
       order: "newest",
-      limit,
+      ...pageOf(page),
       ...where,
-      ...(after !== undefined && { after }),
     });
     return rows.map(({ row }) => JSON.parse(row) as RunRow);
   }
 
-  async gates({ principal, limit = 50, after }: As & Page): ReturnType<Engine["gates"]> {
+  async gates({ principal, ...page }: As & Page): ReturnType<Engine["gates"]> {
     const { tenant } = principalOf(principal);
     const where = { field: "status", equals: "open" };
     const rows = await this.#ports.store.list(tenant, {
       table: "gate",
       order: "oldest",
-      limit,
+      ...pageOf(page),
       where,
-      ...(after !== undefined && { after }),
     });
     return gateViews(
       this.#ports,

@@ -12,7 +12,7 @@ import { appendOnce } from "./append-once.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import { policyJournal, storedPolicies } from "./policies.ts";
 import type { Ports } from "./ports.ts";
-import { principalOf } from "./principal.ts";
+import { assertName, principalOf } from "./principal.ts";
 
 /** The policies that a tenant has put on record: one journal, of which each fact is a version of one row. */
 export class PolicyOffice implements TenantPolicies {
@@ -46,6 +46,7 @@ export class PolicyOffice implements TenantPolicies {
 
   async remove(name: string, { principal, project, session }: As & PolicyPlace): Promise<void> {
     const who = decider(principal);
+    assertName(name, "the name of a policy");
     const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
     const place = placeOf(name, scope);
     await this.#record(who, (by, at, { policies }) =>

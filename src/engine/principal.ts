@@ -15,6 +15,11 @@ export function isName(value: unknown): value is string {
   return typeof value === "string" && NAME.test(value);
 }
 
+/** Refuses what cannot be the name of anything, before a store is asked for it. */
+export function assertName(value: unknown, what: string): asserts value is string {
+  if (!isName(value)) throw new FaultError(fault("INVALID_INPUT", `${what} must be 1 to 200 printable characters`));
+}
+
 /** Reads who asks. A principal that cannot be believed is refused before anything else happens. */
 export function principalOf(given: PrincipalInput | undefined): Principal {
   const problems = problemsOf(given);

@@ -26,7 +26,7 @@ import { GENESIS, Journal } from "./journal.ts";
 import { rowsIn } from "./listing.ts";
 import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
-import { isName, principalOf } from "./principal.ts";
+import { assertName, isName, principalOf } from "./principal.ts";
 import { readPlan, submit } from "./submit.ts";
 import { readOptions } from "./submit-options.ts";
 
@@ -84,6 +84,7 @@ export class StandingOrders implements Schedules {
 
   async #command(tenant: Tenant, schedule: string, wish: Wish): Promise<ScheduleRow | null> {
     this.#holds.assertOpen();
+    assertName(schedule, "the name of a schedule");
     const command = { ...wish, now: this.#ports.clock.now() };
     const made = await this.#record(tenant, journalOf(schedule), command, null);
     if (made !== null && "code" in made)

@@ -49,7 +49,14 @@ export function snapshotOf(
 /** Why something is no snapshot; null: it is one. */
 export function snapshotFlaw({ schema_version, slices }: JsonObject): string | null {
   if (schema_version !== "1") return `its schema_version is ${JSON.stringify(schema_version)}; this engine reads "1"`;
-  return isObject(slices) ? null : "it has no slices";
+  if (!isObject(slices)) return "it has no slices";
+  const odd = Object.keys(slices).find((name) => !isSliceSnapshot(slices[name] as Json));
+  return odd === undefined ? null : `its slice ${odd} has no entries of its shape`;
+}
+
+function isSliceSnapshot(slice: Json): boolean {
+  if (!isObject(slice)) return false;
+  return slice.shape === "list" ? Array.isArray(slice.entries) : slice.shape === "map" && isObject(slice.entries);
 }
 
 /** Makes state what a snapshot says: a slice that is not in it was empty. Logs stay as they are. */

@@ -7,6 +7,7 @@ import { projectKey, stateKeyOf } from "../core/run.ts";
 import { openProject } from "./desk.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
+import { assertName } from "./principal.ts";
 import type { Project, Version } from "./projects.ts";
 import type { RecordedSlice, StateOf, StateView, StateWhen } from "./state-api.ts";
 import { snapshotOf } from "./state-snapshot.ts";
@@ -66,6 +67,8 @@ async function named(
   tenant: Tenant,
   of: Extract<StateOf, { project: string }>,
 ): Promise<OpenState> {
+  assertName(of.project, "project");
+  if (of.session !== undefined) assertName(of.session, "session");
   const key = projectKey(of.project);
   projects.doubt(tenant, key);
   return { project: await projects.open(tenant, key), session: of.session ?? "" };

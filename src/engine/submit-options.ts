@@ -71,7 +71,8 @@ function valueProblems({
   if (mode !== undefined && !modes.includes(mode)) problems.push(`mode must be one of ${modes.join(", ")}`);
   if (reads !== undefined && !["recorded", "none", "live"].includes(reads))
     problems.push("reads must be recorded, none or live");
-  const isList = Array.isArray(confirmed) && confirmed.every((id) => typeof id === "string");
+  const isList =
+    Array.isArray(confirmed) && confirmed.length <= planLimits.steps && Array.from(confirmed).every(isName);
   if (confirmed !== undefined && confirmed !== true && !isList) problems.push("confirmed must be true or ids of steps");
   if (queue !== undefined && !isQueue(queue)) problems.push(`queue must be ${queueRule}`);
   if (!Number.isInteger(priority) || Math.abs(priority) > priorityMost)

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Capability } from "../../src/core/principal.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, faultOf } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const one = { steps: [{ step_id: "a", name: "send" }] };
+const notes = defineSlice({ name: "notes", shape: "list", entry: {} });
 const lone = "\ud800";
 
 describe.each(places)("a caller, on $name,", ({ newStage }) => {
@@ -60,5 +62,64 @@ describe.each(places)("a caller, on $name,", ({ newStage }) => {
     await engine.signal("go", null, { principal: bot });
     expect((await run.result()).steps.a).toMatchObject({ state: "rejected", fault: { code: "AUTH_FORBIDDEN" } });
     expect(calls).toHaveLength(0);
+  });
+
+  it.each<[string, unknown]>([
+    ["half a character", lone],
+    ["a zero byte", "a\0b"],
+    ["nothing", ""],
+    ["a book", "x".repeat(201)],
+    ["an object", {}],
+    ["not there", undefined],
+  ])("asks no store for a name that is %s", async (_, wrong) => {
+    const { tool } = actor("send", () => ({ id: 1 }));
+    const engine = await newStage().open({ tools: [tool], slices: [notes] });
+    const run = await engine.submit(one, { principal: bot, project: "p" });
+    await run.result();
+    const name = wrong as string;
+    const at = { runId: run.run_id, stepId: name, side: "before" } as const;
+    for (const wish of [
+      () => engine.state({ principal: ana, project: name }),
+      () => engine.checkpoints.list({ principal: ana, project: name }),
+      () => engine.checkpoints.restore(at, { principal: ana }),
+      () => engine.resolve(run.run_id, name, { principal: ana, as: "absent" }),
+      () => engine.policies.remove(name, { principal: ana }),
+      () => engine.schedules.remove(name, { principal: ana }),
+      () => engine.submit(one, { principal: bot, confirmed: [name] }),
+    ])
+      expect((await faultOf(wish())).code).toBe("INVALID_INPUT");
+  });
+
+  it("is shown a part of a list that is a part", async () => {
+    const engine = await newStage().open({ tools: [] });
+    for (const limit of [0, -1, 0.5, 1001, Number.NaN, Number.POSITIVE_INFINITY, "5" as never]) {
+      expect((await faultOf(engine.runs({ principal: ana, limit }))).code).toBe("INVALID_INPUT");
+      expect((await faultOf(engine.gates({ principal: ana, limit }))).code).toBe("INVALID_INPUT");
+    }
+    expect((await faultOf(engine.runs({ principal: ana, after: lone }))).code).toBe("INVALID_INPUT");
+    expect(await engine.runs({ principal: ana, limit: 1000, status: "constructor" })).toEqual([]);
+  });
+
+  it("is told what is wrong with what throws when it is read, with endless lists and with shapeless snapshots", async () => {
+    const engine = await newStage().open({ tools: [], slices: [notes] });
+    const explosive = Object.defineProperty({}, "steps", {
+      enumerable: true,
+      get: () => {
+        throw new Error("do not look");
+      },
+    });
+    expect((await faultOf(engine.submit(explosive, { principal: bot }))).code).toBe("PLAN_INVALID");
+    expect((await faultOf(engine.policies.set(explosive, { principal: ana }))).code).toBe("POLICY_INVALID");
+    expect(engine.check(explosive)).toMatchObject({ ok: false });
+    const confirmed = new Array(100_000_000);
+    expect((await faultOf(engine.submit(one, { principal: bot, confirmed }))).code).toBe("INVALID_INPUT");
+    for (const cron of ["constructor", 5 as never, undefined as never])
+      expect((await faultOf(engine.schedules.set("s", one, { principal: bot, cron }))).code).toBe("INVALID_INPUT");
+    for (const slice of [null, 5, { shape: "list", version: "1", entries: "abc" }, { version: "1", entries: [] }]) {
+      const snapshot = { schema_version: "1", slices: { notes: slice } } as never;
+      expect((await faultOf(engine.checkpoints.load(snapshot, { principal: bot, project: "p" }))).code).toBe(
+        "PLAN_INVALID",
+      );
+    }
   });
 });
