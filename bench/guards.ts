@@ -59,7 +59,15 @@ function halfOf(policy: Policy | null): number {
   };
   const told = given(accepts(plan(step("send", { tool: sendMail, payload: input })))).when(starts("send"));
   const { proposal } = told.grant("send");
-  const admission = { run: told.run, step: told.step("send"), proposal, effect: "acts", now: noon, policy } as const;
+  const admission = {
+    run: told.run,
+    step: told.step("send"),
+    proposal,
+    effect: "acts",
+    now: noon,
+    policy,
+    closure: null,
+  } as const;
   const took = Array.from({ length: samples }, () => {
     const begun = process.hrtime.bigint();
     for (let times = 0; times < inOne; times += 1)

@@ -132,7 +132,7 @@ describe.each([
 
     it.each([
       ["../x", "a/../../x", "/etc/passwd", "a//b", "./a", "a/.", "a/", "a\\b", "..\\x", "C:/x", "c:x"],
-      ["a\ud800", "\udc00/b", ".g\udce2\udc80\udc8cit/x",  5 as unknown as string, undefined as unknown as string],
+      ["a\ud800", "\udc00/b", ".g\udce2\udc80\udc8cit/x", 5 as unknown as string, undefined as unknown as string],
       ["%2e%2e/x", "a%2Fb", "x%00", "a\0b", "trailing.", "trailing ", "\\\\server\\share", "//server/share"],
     ])("have no path that another reader could take elsewhere: %s …", async (...paths) => {
       const files = await working();

@@ -14,6 +14,7 @@ import { cancelCommand, resumeCommand } from "./commands/life.ts";
 import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { policyCommand } from "./commands/policy.ts";
+import { projectCommand } from "./commands/project.ts";
 import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
 import { resolveCommand } from "./commands/resolve.ts";
 import { runCommand } from "./commands/run.ts";
@@ -71,6 +72,7 @@ const commands = [
   stateCommand,
   checkCommand,
   policyCommand,
+  projectCommand,
   simulateCommand,
   toolsCommand,
   crashtestCommand,

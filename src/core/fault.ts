@@ -36,6 +36,8 @@ export const faults = {
   LIMIT_EXCEEDED: { tries: 1, exit: 2, about: "something is larger, deeper or longer than its limit" },
 
   // The rules said no, on the record.
+  PROJECT_LOCKED: { tries: 1, exit: 4, about: "a person has locked the project" },
+  PROJECT_ARCHIVED: { tries: 1, exit: 4, about: "a person has archived the project" },
   TOOL_UNKNOWN: { tries: 1, exit: 4, about: "no tool has that name" },
   PRECONDITION_FAILED: { tries: 1, exit: 4, about: "a condition of the step does not hold" },
   POLICY_DENIED: { tries: 1, exit: 4, about: "a rule refused the call" },

@@ -5,6 +5,7 @@ import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
 import { isPlainObject } from "./plain-object.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
+import type { Closure } from "./rows.ts";
 import type { Run, Step } from "./run.ts";
 import type { Check } from "./store.ts";
 
@@ -17,6 +18,8 @@ export interface Admission {
   readonly now: Instant;
   /** Null: nobody has made one. */
   readonly policy: Policy | null;
+  /** Null: the run's project is open, or it has none. */
+  readonly closure: Closure | null;
 }
 
 /** The rules that are in force for a run: those of every layer, as they were read. */

@@ -9,8 +9,8 @@ import type { Halt } from "./rows.ts";
 const [at, hire, order] = [5 as Instant, "run_hire" as RunId, "run_order" as RunId];
 const halt: Halt = { over: "tenant", by: "ana", reason: "wrong list", at };
 const checks = [{ table: "setting", key: "hlt", was: null, glance: "own" }] as const;
-const halted = { halts: { halt, checks } };
-const free = { halts: { halt: null, checks } };
+const halted = { halts: { halt, closure: null, checks } };
+const free = { halts: { halt: null, closure: null, checks } };
 const story = given(accepts(plan(step("read", { tool: readPage }), step("send", { tool: sendMail }))));
 
 describe("a call that is halted", () => {

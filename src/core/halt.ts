@@ -1,6 +1,6 @@
 import { type Fault, fault } from "./fault.ts";
 import type { Instant, RunId } from "./id.ts";
-import type { Halt, HaltRow, Reach } from "./rows.ts";
+import type { Closure, Halt, HaltRow, Reach } from "./rows.ts";
 import type { Run } from "./run.ts";
 import type { Check, Put } from "./store.ts";
 
@@ -10,13 +10,15 @@ export type HaltEvent = { readonly at: Instant; readonly by: string; readonly re
   | { readonly type: "halt.lifted"; readonly over: readonly Reach[] }
 );
 
-/** What someone who asks to begin has to know: whether that is halted, and the rows that say so. */
+/** What someone who asks to begin has to know: whether that is halted or its project closed, and the rows that say so. */
 export interface HaltFact {
   readonly halt: Halt | null;
+  /** Null: the run's project is open, or it has none. */
+  readonly closure: Closure | null;
   readonly checks: readonly Check[];
 }
 
-export const unhalted: HaltFact = { halt: null, checks: [] };
+export const unhalted: HaltFact = { halt: null, closure: null, checks: [] };
 
 export const noHalts: HaltRow = { halts: [] };
 

@@ -146,6 +146,20 @@ export interface HaltRow {
   readonly halts: readonly Halt[];
 }
 
+/** A person's word that nothing is done in a project: for a while, or because it is over. */
+export interface Closure {
+  readonly how: "locked" | "archived";
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** Key: the project's journal. */
+export interface ClosureRow {
+  /** Null: it is open. */
+  readonly closure: Closure | null;
+}
+
 /** A message that waits to be delivered. Key: its stable id. Removed when delivered. */
 export interface NoticeRow {
   readonly notice_id: string;

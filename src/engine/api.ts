@@ -9,23 +9,24 @@ import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Resource } from "../core/resource.ts";
-import type { OpenGate, RunResult, StepResult } from "../core/result.ts";
+import type { OpenGate, RunResult } from "../core/result.ts";
 import type { GateRow, RunRow, ScheduleRow } from "../core/rows.ts";
 import type { Spent } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Window } from "../core/window.ts";
-import type { As, Reasoned } from "./asking.ts";
+import type { As, CallResult, Reasoned, SubmitOptions } from "./asking.ts";
 import type { Failpoints } from "./failpoint.ts";
 import type { Halts } from "./halt-api.ts";
 import type { Durability, Limits } from "./ports.ts";
+import type { ProjectDesk } from "./project-api.ts";
 import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf, StateView, StateWhen } from "./state-api.ts";
 import type { StateSnapshot } from "./state-snapshot.ts";
 import type { NewId } from "./system.ts";
 import type { TenantSettings } from "./tenants.ts";
 
-export type { As, PrincipalInput, Reasoned } from "./asking.ts";
+export type { As, CallResult, PrincipalInput, Reasoned, SubmitOptions } from "./asking.ts";
 
 export interface EngineOptions {
   /** Or the promise of one, from a store that has to be connected to first. */
@@ -61,27 +62,6 @@ export interface EngineOptions {
   readonly dice?: Dice;
   readonly newId?: NewId;
   readonly failpoint?: Failpoints;
-}
-
-export interface SubmitOptions extends As {
-  /** Two submissions with the same key are one run. Default: the plan's intent_id, else none. */
-  readonly requestKey?: string;
-  /** Values for the placeholders of idempotency templates; recorded. */
-  readonly context?: JsonObject;
-  readonly mode?: Mode;
-  readonly deadlineMs?: number;
-  /** Only workers that serve it take the run up. Default: "default". */
-  readonly queue?: string;
-  /** Of a tenant's runs in a worker's queues, the highest is taken up first. Default: 0. */
-  readonly priority?: number;
-  readonly correlationId?: string;
-  readonly traceId?: string;
-  /** Runs of one project share its state. Default: the run has a state of its own. */
-  readonly project?: string;
-  /** A scope inside the project. */
-  readonly session?: string;
-  /** Says that all of it, or these steps, are meant, where that is all that is asked. It never stands for an approval. */
-  readonly confirmed?: true | readonly string[];
 }
 
 export interface SignalOptions extends As {
@@ -180,12 +160,6 @@ export interface RunHandle {
     readonly signal?: AbortSignal;
   }): AsyncIterable<RecordedEvent>;
   cancel(options?: { readonly reason?: string }): Promise<void>;
-}
-
-export interface CallResult {
-  readonly run_id: RunId;
-  readonly step: StepResult;
-  readonly result: RunResult;
 }
 
 export interface Page {
@@ -352,6 +326,8 @@ export interface Engine {
   /** A project's state, or that of a run that has its own: as it is now, at a version, or at a time. */
   state(options: As & StateOf & StateWhen): Promise<StateView>;
   readonly checkpoints: Checkpoints;
+  /** Projects: their history, and whether they are open. */
+  readonly projects: ProjectDesk;
 
   /** Sends what a step waits for. If none does yet, it is kept for the first that will. */
   signal(key: string, payload: Json, options: SignalOptions): Promise<Reception>;

@@ -1,3 +1,4 @@
+import { type ClosureEvent, closurePuts } from "../core/closure.ts";
 import type { Charged, Event } from "../core/event.ts";
 import { type HaltEvent, haltPuts } from "../core/halt.ts";
 import type { Digest, RunId, Tenant } from "../core/id.ts";
@@ -9,7 +10,7 @@ import type { SignalSent } from "../core/signal.ts";
 import type { Put, Store, StoredEvent, StoredJournal, StoredRow } from "../core/store.ts";
 import type { AuditReport } from "./api.ts";
 import { isBox } from "./boxes.ts";
-import { isHaltJournal } from "./halt-board.ts";
+import { isClosureJournal, isHaltJournal } from "./halt-board.ts";
 import { blobIn, GENESIS, Journal, type Recorded } from "./journal.ts";
 import { journalPartsIn, PART, rowsIn } from "./listing.ts";
 import { type Fold, isSame, Owners } from "./owners.ts";
@@ -208,6 +209,7 @@ function refold(tenant: Tenant, run: RunId, events: readonly Recorded[]): Readon
 
 function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readonly Put[] {
   if (isOfBox(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
+  if (isClosureJournal(run)) return closurePuts(run, events as unknown as readonly ClosureEvent[]);
   if (isHaltJournal(run)) return haltPuts(run, events as unknown as readonly HaltEvent[]);
   if (isPolicyJournal(run)) return policyPuts(run, events as unknown as readonly PolicyEvent[]);
   if (isSchedule(run)) return schedulePuts(run, scheduleOf(events as readonly ScheduleEvent[]));
@@ -216,7 +218,13 @@ function putsOf(tenant: Tenant, run: RunId, events: readonly Recorded[]): readon
 
 /** Not of a signal, of a schedule, or of what a tenant has said for all of its runs. */
 function isOfRun(journal: RunId): boolean {
-  return !(isBox(journal) || isSchedule(journal) || isPolicyJournal(journal) || isHaltJournal(journal));
+  return !(
+    isBox(journal) ||
+    isSchedule(journal) ||
+    isPolicyJournal(journal) ||
+    isHaltJournal(journal) ||
+    isClosureJournal(journal)
+  );
 }
 
 /** The journal of a signal holds nothing else. */

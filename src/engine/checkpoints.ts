@@ -1,3 +1,4 @@
+import { closureFault } from "../core/closure.ts";
 import type { StateFact } from "../core/command.ts";
 import { type Difference, differences } from "../core/difference.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
@@ -59,6 +60,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     const principal = principalOf(options.principal);
     const { tenant } = principal;
     const { run, step, project, version } = await checkpointAt(this.#ports, tenant, at);
+    await assertOpen(this.#ports, run);
     const { slices, newId, clock } = this.#ports;
     const commit = newId("cmt", clock.now());
     const terms = { slices, preserveLogs: options.preserveLogs ?? true };
@@ -180,6 +182,13 @@ function kept({ limits }: Ports, project: Project): readonly Version[] {
     return bytes > limits.checkpointBytes;
   });
   return recent.slice(from + 1);
+}
+
+/** Nobody goes back in a project that is closed. */
+async function assertOpen({ halts }: Ports, run: Run): Promise<void> {
+  await halts.readAnew(run);
+  const flaw = closureFault(run.project ?? "", halts.of(run).closure);
+  if (flaw !== null) throw new FaultError(flaw);
 }
 
 function notFound(what: string): FaultError {

@@ -52,6 +52,7 @@ import { Policies, readPolicies } from "./policies.ts";
 import { PolicyOffice } from "./policy-office.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 import { assertName, isName, principalOf } from "./principal.ts";
+import { ProjectOffice } from "./project-office.ts";
 import { Projects } from "./projects.ts";
 import { budgetsOf } from "./purse.ts";
 import { reasonOf } from "./reason.ts";
@@ -121,6 +122,7 @@ class WritEngine implements Engine {
   readonly policies: PolicyOffice;
   readonly halts: HaltOffice;
   readonly checkpoints: Checkpoints;
+  readonly projects: Engine["projects"];
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
@@ -138,6 +140,23 @@ class WritEngine implements Engine {
       fork: async (at, options) => {
         const principal = principalOf(options.principal);
         return this.#handle(principal, await fork(ports, this.#holds, at, { ...options, principal }));
+      },
+    };
+    const desk = new ProjectOffice(ports);
+    this.projects = {
+      history: (project, options) => desk.history(project, options),
+      close: (project, options) => desk.close(project, options),
+      open: (project, options) => desk.open(project, options),
+      closure: (project, options) => desk.closure(project, options),
+      revert: async (project, version, { principal, session, ...options }) => {
+        const of = { project, version, ...(session !== undefined && { session }) };
+        const snapshot = (await this.state({ principal, ...of })).snapshot({ tag: `version ${version}` });
+        return this.checkpoints.load(snapshot, {
+          ...options,
+          principal,
+          project,
+          ...(session !== undefined && { session }),
+        });
       },
     };
     this.#due = new DueRuns(ports, this.#holds, this.schedules);

@@ -1,17 +1,21 @@
 import type { Clock } from "../core/clock.ts";
+import { unclosed } from "../core/closure.ts";
 import { type HaltFact, haltOver, noHalts, unhalted } from "../core/halt.ts";
-import type { Instant, RunId, Tenant } from "../core/id.ts";
-import type { HaltRow } from "../core/rows.ts";
+import type { Instant, RunId } from "../core/id.ts";
+import type { ClosureRow, HaltRow } from "../core/rows.ts";
 import type { Run } from "../core/run.ts";
-import { type Check, house, type Store } from "../core/store.ts";
+import { type Check, house, type Store, type StoredRow } from "../core/store.ts";
 
-/** What a worker knows of the halts that stand. What acts is judged by the rows they are read from, so that none gets past a new one. */
+/** What a worker knows of the halts that stand, and of projects that are closed. What acts is judged by the rows they are read from, so that none gets past a new one. */
 export interface HaltBoard {
   /** Looks, if that was long ago; null: it was not. */
-  reading(tenant: Tenant): Promise<void> | null;
-  readAnew(tenant: Tenant): Promise<void>;
+  reading(place: Place): Promise<void> | null;
+  readAnew(place: Place): Promise<void>;
   of(run: Run): HaltFact;
 }
+
+/** Where a run is. */
+type Place = Pick<Run, "tenant" | "project">;
 
 /** For a rehearsal, in which nothing happens that could be halted. */
 export const noBoard: HaltBoard = { reading: () => null, readAnew: async () => {}, of: () => unhalted };
@@ -21,6 +25,15 @@ export const haltJournal = "hlt_all" as RunId;
 
 export function isHaltJournal(journal: RunId): boolean {
   return journal === haltJournal;
+}
+
+/** One for each project that was ever closed. */
+export function closureJournal(project: string): RunId {
+  return `prj_${project}` as RunId;
+}
+
+export function isClosureJournal(journal: RunId): boolean {
+  return journal.startsWith("prj_");
 }
 
 /** So long what was read is taken for what is. */
@@ -34,51 +47,67 @@ interface Doors {
 interface Known {
   readonly at: Instant;
   readonly row: HaltRow;
+  readonly closure: HaltFact["closure"];
   readonly checks: readonly Check[];
 }
 
+/** So many places are remembered; projects come and go. */
+const PLACES_MOST = 1000;
+
 export class StoredHalts implements HaltBoard {
   readonly #doors: Doors;
-  readonly #known = new Map<Tenant, Known>();
-  readonly #reading = new Map<Tenant, Promise<void>>();
+  readonly #known = new Map<string, Known>();
+  readonly #reading = new Map<string, Promise<void>>();
 
   constructor(doors: Doors) {
     this.#doors = doors;
   }
 
-  reading(tenant: Tenant): Promise<void> | null {
-    const since = this.#doors.clock.now() - (this.#known.get(tenant)?.at ?? Number.NEGATIVE_INFINITY);
-    return since >= 0 && since < FRESH_MS ? null : this.readAnew(tenant);
+  reading(place: Place): Promise<void> | null {
+    const since = this.#doors.clock.now() - (this.#known.get(nameOf(place))?.at ?? Number.NEGATIVE_INFINITY);
+    return since >= 0 && since < FRESH_MS ? null : this.readAnew(place);
   }
 
   /** Once for all who want to know at the same time. */
-  readAnew(tenant: Tenant): Promise<void> {
-    const under = this.#reading.get(tenant);
+  readAnew(place: Place): Promise<void> {
+    const name = nameOf(place);
+    const under = this.#reading.get(name);
     if (under !== undefined) return under;
-    const reading = this.#read(tenant).finally(() => this.#reading.delete(tenant));
-    this.#reading.set(tenant, reading);
+    const reading = this.#read(place).finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
     return reading;
   }
 
-  async #read(tenant: Tenant): Promise<void> {
+  async #read(place: Place): Promise<void> {
+    const { tenant, project } = place;
     const { store, clock } = this.#doors;
     const at = clock.now();
-    const [own, all] = await Promise.all([
+    const journal = project === null ? null : closureJournal(project);
+    const [own, all, closed] = await Promise.all([
       store.row(tenant, "setting", haltJournal),
       store.row(house, "setting", haltJournal),
+      journal && store.row(tenant, "setting", journal),
     ]);
     const halts = [all, own].flatMap((row) => (row === null ? noHalts : (JSON.parse(row.row) as HaltRow)).halts);
-    const looked = { table: "setting", key: haltJournal } as const;
-    const checks: readonly Check[] = [
-      { ...looked, was: own?.version ?? null, glance: "own" },
-      { ...looked, was: all?.version ?? null, glance: "house" },
-    ];
-    this.#known.set(tenant, { at, row: { halts }, checks });
+    const { closure } = closed === null ? unclosed : (JSON.parse(closed.row) as ClosureRow);
+    const checks: Check[] = [glance(haltJournal, own, "own"), glance(haltJournal, all, "house")];
+    if (journal !== null) checks.push(glance(journal, closed, "own"));
+    if (this.#known.size >= PLACES_MOST) this.#known.clear();
+    this.#known.set(nameOf(place), { at, row: { halts }, closure, checks });
   }
 
   of(run: Run): HaltFact {
-    const known = this.#known.get(run.tenant);
+    const known = this.#known.get(nameOf(run));
     if (known === undefined) return unhalted;
-    return { halt: known.row.halts.length === 0 ? null : haltOver(known.row, run), checks: known.checks };
+    const { row, closure, checks } = known;
+    return { halt: row.halts.length === 0 ? null : haltOver(row, run), closure, checks };
   }
+}
+
+function glance(key: string, found: StoredRow | null, whose: "own" | "house"): Check {
+  return { table: "setting", key, was: found?.version ?? null, glance: whose };
+}
+
+function nameOf({ tenant, project }: Place): string {
+  return project === null ? tenant : `${tenant}\0${project}`;
 }

@@ -43,7 +43,7 @@ export class HaltOffice implements Halts {
     // A run that was asked for meanwhile is found now: those that it is for know that it is halted.
     if (options.runId !== undefined)
       await this.#record(place, { who, reason, type: "halt.set", over: await this.#reaches(who, options) });
-    await this.#ports.halts.readAnew(who.tenant);
+    await this.#ports.halts.readAnew({ tenant: who.tenant, project: null });
   }
 
   async lift(options: HaltOptions & { readonly reason?: string }): Promise<void> {
@@ -51,7 +51,7 @@ export class HaltOffice implements Halts {
     if (who.kind !== "person") throw forbidden(`${who.kind} ${who.id} cannot lift a halt; only a person can`);
     const over = await this.#reaches(who, options);
     await this.#record(placeOf(who, options), { who, reason: options.reason ?? "", type: "halt.lifted", over });
-    await this.#ports.halts.readAnew(who.tenant);
+    await this.#ports.halts.readAnew({ tenant: who.tenant, project: null });
     await this.#tell(who.tenant, options.runId === undefined ? await this.#waiting(who.tenant) : (over as RunId[]));
   }
 

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { ClosureEvent } from "../core/closure.ts";
 import { EVENT_VERSION, type Event } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { HaltEvent } from "../core/halt.ts";
@@ -9,7 +10,7 @@ import type { SignalSent } from "../core/signal.ts";
 import type { SealedEvent, Store, StoredEvent } from "../core/store.ts";
 
 /** What is written into journals: the facts of runs, signals that nobody had waited for yet, and the facts of schedules. */
-export type Recorded = Event | SignalSent | ScheduleEvent | PolicyEvent | HaltEvent;
+export type Recorded = Event | SignalSent | ScheduleEvent | PolicyEvent | HaltEvent | ClosureEvent;
 
 /** Bodies above this go to the blob table, by content. */
 const INLINE_BODY_MAX = 64 * 1024;

@@ -3,7 +3,7 @@ import { FaultError, fault } from "../core/fault.ts";
 import type { Tenant } from "../core/id.ts";
 import { isPlainObject } from "../core/plain-object.ts";
 import type { Principal } from "../core/principal.ts";
-import type { PrincipalInput } from "./api.ts";
+import type { PrincipalInput } from "./asking.ts";
 
 /** They are recorded with every run and every decision. */
 const claimLimits = { bytes: 16 * 1024, depth: 16, nodes: 1000 };

@@ -6,7 +6,7 @@ import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
 import type { Policy } from "../core/guard.ts";
 import type { HaltFact } from "../core/halt.ts";
-import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { Instant, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
 import type { Proposal } from "../core/proposal.ts";
@@ -20,10 +20,10 @@ import { downstreamKey } from "./digest.ts";
 import { type Execution, execute, type Running, type Work } from "./execute.ts";
 import { reuseTerms, withFacts } from "./facts.ts";
 import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
-import { isHaltJournal } from "./halt-board.ts";
 import type { Kin } from "./kin.ts";
 import { closed, flawIn, type Loan, putBack, settleLoan, withCaptures } from "./loan.ts";
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
+import { policyJournal } from "./policies.ts";
 import type { Ports } from "./ports.ts";
 import { propose } from "./propose.ts";
 import { ask, look } from "./verify.ts";
@@ -98,7 +98,7 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
   const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
   const reading = ports.policies.reading(mailbox.run.tenant);
   if (reading !== null) await reading;
-  const looking = ports.halts.reading(mailbox.run.tenant);
+  const looking = ports.halts.reading(mailbox.run);
   if (looking !== null) await looking;
   let proposal = propose(ports, mailbox.run, step, { call: wanted });
   if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
@@ -120,9 +120,11 @@ async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
 /** What was asked for with, as it turned out to be. */
 async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
   if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
-  // The policies are others now, or someone has halted it, or let it go on.
+  // The policies are others now, or someone has halted it or closed its project, or lets it go on.
   if (found.why === "check" && found.table === "setting")
-    await (isHaltJournal(found.key as RunId) ? ports.halts : ports.policies).readAnew(mailbox.run.tenant);
+    await (found.key === policyJournal
+      ? ports.policies.readAnew(mailbox.run.tenant)
+      : ports.halts.readAnew(mailbox.run));
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);
 }
@@ -241,7 +243,7 @@ function uncalled(why: string): Execution {
 /** Whether someone said so after its start was judged, which was no more than a moment ago unless the store is slow. */
 async function isHaltedSince({ ports, mailbox: { run } }: Way, step: Step, { started_at }: Grant): Promise<boolean> {
   if (isUndo(step) || ports.clock.now() - started_at < MOMENT_MS) return false;
-  await ports.halts.readAnew(run.tenant);
+  await ports.halts.readAnew(run);
   return ports.halts.of(run).halt !== null;
 }
 

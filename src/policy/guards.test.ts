@@ -26,6 +26,7 @@ import { toolKnown } from "./tool-known.ts";
 describe("the standing guards", () => {
   it("stand in the order of the road, each under its own name", () => {
     expect(standingGuards.map(({ id }) => id)).toEqual([
+      "project_open",
       "tool_known",
       "capability",
       "roles",

@@ -8,6 +8,7 @@ import { planGate } from "./plan-gate.ts";
 import { planSize } from "./plan-size.ts";
 import { policies } from "./policies.ts";
 import { preconditions } from "./preconditions.ts";
+import { projectOpen } from "./project-open.ts";
 import { roleFits } from "./role-fits.ts";
 import { toolConditions } from "./tool-conditions.ts";
 import { toolKnown } from "./tool-known.ts";
@@ -17,6 +18,7 @@ import { toolKnown } from "./tool-known.ts";
  * rules of a policy; rates and budgets are judged with the start itself, where they are charged.
  */
 export const standingGuards: readonly Guard[] = [
+  projectOpen,
   toolKnown,
   capable,
   roleFits,

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { Halt } from "../../core/rows.ts";
-import type { PrincipalInput } from "../../engine/api.ts";
+import type { PrincipalInput } from "../../engine/asking.ts";
 import { example, type Invocation } from "../invocation.ts";
 import { type Line, line, tableLines } from "../line.ts";
 import { opened } from "../opening.ts";

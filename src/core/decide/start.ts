@@ -43,7 +43,15 @@ function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   if (isOver(step)) return { events: [waited(step, now)] };
   if (proposal.parked !== null) return parked(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worst(step.spec.effect, proposal.tool.effect);
-  const judged = judge(guards, { run, step, proposal, effect, now, policy: command.policy });
+  const judged = judge(guards, {
+    run,
+    step,
+    proposal,
+    effect,
+    now,
+    policy: command.policy,
+    closure: command.halts.closure,
+  });
   const verdict = isMeant(run, step, judged) ? allowing(judged) : judged;
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command, verdict.basis);
   if (command.halts.halt !== null && isHaltable(step)) return halted(step, command.halts.halt, now);

@@ -19,7 +19,7 @@ export const lenient: Policy = {
 export function admission(told: Told, id: string, wish: Partial<Proposal> & { effect?: Effect } = {}): Admission {
   const { effect = told.step(id).spec.effect, ...rest } = wish;
   const proposal = { tool: told.tool(id), flaw: null, trusted: false, ...rest } as Proposal;
-  return { run: told.run, step: told.step(id), proposal, effect, now: told.now, policy: null };
+  return { run: told.run, step: told.step(id), proposal, effect, now: told.now, policy: null, closure: null };
 }
 
 /** A run whose act a person undoes. */

@@ -42,6 +42,7 @@ export function shown({ tool = sendMail, input = { to: "ana" }, tags = [], ...wi
     effect: wish.effect ?? tool.effect,
     now: (wish.now ?? noon) as Instant,
     policy: null,
+    closure: null,
   };
 }
 
