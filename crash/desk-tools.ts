@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FaultError, fault } from "../src/core/fault.ts";
@@ -88,9 +89,11 @@ async function counted({ slice, resource }: ToolContext): Promise<number> {
 
 /** Whoever comes first after a crash finds files and state that agree; or that what is in the way is told, and tries again. */
 export async function looksUp({ engine }: Omit<Rest, "result">): Promise<Json> {
+  // Under a key of its own: what is asked for again after a fault is the same look.
+  const as = { principal: agent, project: "filing", requestKey: randomUUID() };
   for (;;) {
     try {
-      const { step } = await engine.call("filing.look", {}, { principal: agent, project: "filing" });
+      const { step } = await engine.call("filing.look", {}, as);
       if (step.state === "succeeded") return step.output;
       throw new Error(`what was counted cannot be told: ${JSON.stringify(step)}`);
     } catch (error) {

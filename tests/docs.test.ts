@@ -108,7 +108,8 @@ function limitsPage(): string {
     listEntries: "entries of a directory that is listed",
     globMatches: "files that a pattern may match",
     grepMatches: "lines that a text may be found in",
-    treeEntries: "entries of a tree that is captured for raw access",
+    grepBytes: "bytes that are read to find a text",
+    treeEntries: "entries of a tree that is captured for raw access, or looked through by `glob` and `grep`",
     keptCaptures: "calls that can be gone back to; nothing is refused beyond them, the oldest are forgotten",
     keptBytes: "bytes that are kept to go back to calls; nothing is refused beyond them either",
   });

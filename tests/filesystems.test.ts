@@ -181,17 +181,45 @@ describe.each([
       ["listEntries", (files) => files.list("many")],
       ["globMatches", (files) => files.glob("many/*")],
       ["grepMatches", (files) => files.grep("e")],
+      ["grepBytes", (files) => files.grep("nowhere")],
+      ["treeEntries", (files) => files.glob("nowhere")],
+      ["treeEntries", (files) => files.grep("nowhere")],
     ])("have the limit %s, which a fault names", async (limit, ask) => {
       const files = await working({ [limit]: 4 });
       const roomy = limit === "fileBytes" ? ["abc"] : [];
       for (const path of roomy) await files.write(path, "abc");
-      const most = limit === "listEntries" || limit === "globMatches" || limit === "grepMatches" ? 5 : 0;
+      const most = /^(?:list|glob|grep|tree)/.test(limit) ? 5 : 0;
       for (let count = 0; count < most; count += 1) await files.write(`many/${count}`, "e\n");
       const fault = await ask(files).then(
         () => null,
         (error) => error.fault,
       );
       expect(fault).toMatchObject({ code: "LIMIT_EXCEEDED", detail: { limit, most: 4, found: expect.any(Number) } });
+    });
+
+    it("are searched a piece at a time: lines across pieces, in files of any size, without what is no text", async () => {
+      const files = await working({ fileBytes: 200_000 });
+      const long = "x".repeat(65_530);
+      const text = Buffer.from(`${long}needle ä\r\n${"short\n".repeat(40_000)}last needle`);
+      await files.writeStream("large", [text.subarray(0, 65_533), text.subarray(65_533)]);
+      await files.write("binary", Buffer.from("needle\0"));
+      expect(await files.grep("NEEDLE", { ignoreCase: true })).toEqual([
+        { path: "large", line: 1, text: `${long}needle ä` },
+        { path: "large", line: 40_002, text: "last needle" },
+      ]);
+      await files.writeStream("one line", [Buffer.alloc(150_000, 97), Buffer.alloc(150_000, 97)]);
+      expect(await refusal(files.grep("needle"))).toBe("LIMIT_EXCEEDED");
+    });
+
+    it("are searched for as long as their call goes on, and no longer", async () => {
+      const resource = workshop();
+      const capture = await resource.capture("test", "handle");
+      const files = await resource.open(capture);
+      for (let count = 0; count < 200; count += 1) await files.write(`many/${count}`, "text");
+      const [found, globbed] = [files.grep("nowhere"), files.glob("**/nothing")];
+      const told = Promise.all([refusal(found), refusal(globbed)]);
+      await resource.restore(capture);
+      expect(await told).toEqual(["NOT_POSSIBLE", "NOT_POSSIBLE"]);
     });
 
     it("are no longer there for a handler that goes on after its call has ended", async () => {

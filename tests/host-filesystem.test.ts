@@ -10,6 +10,7 @@ import {
   rmSync,
   type Stats,
   symlinkSync,
+  truncateSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -322,6 +323,47 @@ describe("a tree that moves while it is looked at", () => {
     writeFileSync(made.path("gone.txt"), "made by the tool");
     await resource.restore(capture);
     expect(existsSync(made.path("gone.txt"))).toBe(false);
+  });
+});
+
+describe("a file that changes in the moment in which its call first writes it", () => {
+  const large = "l".repeat(9_000_000);
+  const meddled = (made: WorkingTree, path: string, meddle: (count: number) => void): HostFilesystem => {
+    const opened = new Set<number>();
+    let count = 0;
+    const openSync = ((at: string, flags: number, mode?: number) => {
+      const descriptor = realDisk.openSync(at, flags, mode);
+      if (String(at).endsWith(path)) opened.add(descriptor);
+      return descriptor;
+    }) as Disk["openSync"];
+    const readSync = ((...args: Parameters<Disk["readSync"]>) => {
+      if (opened.has(args[0])) {
+        count += 1;
+        meddle(count);
+      }
+      return realDisk.readSync(...args);
+    }) as Disk["readSync"];
+    return over(made, { disk: { ...realDisk, openSync, readSync } });
+  };
+
+  it.each<[string, string, (made: WorkingTree, count: number) => void]>([
+    ["shrinks", "a.txt", (made) => truncateSync(made.path("a.txt"), 1)],
+    ["vanishes in its place", "a.txt", (made) => truncateSync(made.path("a.txt"), 0)],
+    ["shrinks, and is large", "large", (made) => truncateSync(made.path("large"), 10)],
+    [
+      "is another one the second time it is read",
+      "large",
+      (made, count) => count === 3 && writeFileSync(made.path("large"), "m".repeat(large.length)),
+    ],
+  ])("is not written: it %s", async (_, path, meddle) => {
+    const made = tree({ large });
+    const resource = meddled(made, path, (count) => meddle(made, count));
+    const capture = await resource.capture("test", "handle");
+    const files = await resource.open(capture);
+    expect(await refusal(files.write(path, "ours"))).toBe("RESOURCE_RESTLESS");
+    const theirs = readFileSync(made.path(path), "utf8");
+    expect(await resource.restore(capture)).toMatchObject({ changed: 0 });
+    expect(readFileSync(made.path(path), "utf8")).toBe(theirs);
   });
 });
 

@@ -10,6 +10,7 @@ export const fileLimits = {
   listEntries: 10_000,
   globMatches: 10_000,
   grepMatches: 1_000,
+  grepBytes: 1_073_741_824,
   treeEntries: 1_000_000,
   /** Calls that can be gone back to, and what is kept for them. Beyond these nothing is refused: the oldest are forgotten. */
   keptCaptures: 100,

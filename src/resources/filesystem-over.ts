@@ -2,8 +2,8 @@ import { type FaultCode, FaultError, fault } from "../core/fault.ts";
 import { isWellFormed } from "../core/well-formed.ts";
 import { type FileLimits, within } from "./file-limits.ts";
 import type { Edit, FileEntry, FileStat, Filesystem, GrepMatch, GrepOptions, WriteOptions } from "./filesystem.ts";
-import { globMatcher } from "./glob.ts";
 import type { Ground } from "./ground.ts";
+import { Search } from "./search.ts";
 import { forbidden, mayWrite, shown, type TreePath, treePath } from "./tree-path.ts";
 
 const chunkBytes = 65_536;
@@ -41,25 +41,29 @@ class GroundedFilesystem implements Filesystem {
   }
 
   async glob(pattern: string): Promise<readonly string[]> {
-    const found = this.#matching(pattern).map((path) => path.join("/"));
+    this.#ground.alive();
+    const found: string[] = [];
+    for await (const path of new Search(this.#ground, this.#rules.limits).matching(pattern)) {
+      found.push(path.join("/"));
+      within(this.#rules.limits, "globMatches", found.length, `what ${shown(pattern)} matches`);
+    }
     return found.sort();
   }
 
   async grep(text: string, { glob = "**", ignoreCase = false }: GrepOptions = {}): Promise<readonly GrepMatch[]> {
     if (text === "") throw refused("INVALID_INPUT", "an empty text is in every line; say what to look for");
-    const folded = (line: string): string => (ignoreCase ? line.toLowerCase() : line);
-    const wanted = folded(text);
+    this.#ground.alive();
+    const search = new Search(this.#ground, this.#rules.limits);
     const matches: GrepMatch[] = [];
-    for (const path of this.#matching(glob).sort((left, right) => (left.join("/") < right.join("/") ? -1 : 1))) {
-      const content = this.#searchable(path);
-      if (content === null || !folded(content).includes(wanted)) continue;
-      for (const [at, line] of content.split(/\r?\n/).entries()) {
-        if (!folded(line).includes(wanted)) continue;
-        matches.push({ path: path.join("/"), line: at + 1, text: line });
+    for await (const path of search.matching(glob)) {
+      for await (const match of search.linesWith(path, text, ignoreCase)) {
+        matches.push(match);
         within(this.#rules.limits, "grepMatches", matches.length, `what ${shown(text)} matches`);
       }
     }
-    return matches;
+    return matches.sort((left, right) =>
+      left.path === right.path ? left.line - right.line : left.path < right.path ? -1 : 1,
+    );
   }
 
   async read(path: string): Promise<Uint8Array> {
@@ -159,32 +163,6 @@ class GroundedFilesystem implements Filesystem {
     const names = this.#ground.names(path);
     within(this.#rules.limits, "listEntries", names.length, `what is in ${shown(path.join("/"))}`);
     return names.toSorted().map((name) => ({ name, kind: this.#ground.look([...path, name])?.kind ?? "other" }));
-  }
-
-  /** The files whose path fits. */
-  #matching(pattern: string): TreePath[] {
-    this.#ground.alive();
-    const fits = globMatcher(pattern);
-    const found: TreePath[] = [];
-    const visit = (path: TreePath): void => {
-      for (const name of this.#ground.names(path)) {
-        const place = [...path, name];
-        const kind = this.#ground.look(place)?.kind;
-        if (kind === "directory") visit(place);
-        if (kind !== "file" || !fits(place)) continue;
-        found.push(place);
-        within(this.#rules.limits, "globMatches", found.length, `what ${shown(pattern)} matches`);
-      }
-    };
-    visit([]);
-    return found;
-  }
-
-  /** The text of a file that one would search: null if it is too large for that, or no text. */
-  #searchable(path: TreePath): string | null {
-    if (this.#need(path).bytes > this.#rules.limits.fileBytes) return null;
-    const bytes = this.#content(path);
-    return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
   }
 
   #content(path: TreePath): Uint8Array {

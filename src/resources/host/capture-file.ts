@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Digest } from "../../core/id.ts";
@@ -6,7 +6,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
 import type { LoggedRecord, LogRecord } from "./log-record.ts";
 import { hashOf } from "./object-store.ts";
-import { type FileRecord, RecordFile } from "./record-file.ts";
+import { type FileRecord, RecordFile, Torn } from "./record-file.ts";
 
 const pieceBytes = 8_388_608;
 /** Made ready at a time. */
@@ -69,7 +69,7 @@ export class CaptureFile {
   appendFrom(id: string, record: LogRecord, length: number, chunks: Iterable<Uint8Array>): LoggedRecord {
     const digest = digestIn(record);
     if (digest === null || this.#holds(digest)) return { record, at: this.#file.append(headOf(id, record)) };
-    const at = this.#file.appendFrom(headOf(id, record), length, chunks);
+    const at = this.#file.appendFrom(headOf(id, record), length, checked(chunks, digest));
     this.#contents.set(digest, { place: at, isSure: true });
     return { record, at };
   }
@@ -169,6 +169,16 @@ export class CaptureFile {
     syncDirectory(this.#disk, this.#folder);
     return RecordFile.open(this.#disk, this.#path, readyBytes);
   }
+}
+
+/** It is what its digest says, or it is not kept. */
+function* checked(chunks: Iterable<Uint8Array>, digest: Digest): Generator<Uint8Array> {
+  const sum = createHash("sha256");
+  for (const chunk of chunks) {
+    sum.update(chunk);
+    yield chunk;
+  }
+  if (sum.digest("hex") !== digest) throw new Torn("it was another content the second time");
 }
 
 function headOf(id: string, record: LogRecord): JsonObject {

@@ -11,6 +11,7 @@ import { type Disk, diskFault, errorCode, readUpTo, syncDirectory, writeAll } fr
 import type { After, Was } from "./log-record.ts";
 import { nameFrom, namesIn } from "./name-bytes.ts";
 import { hashOf } from "./object-store.ts";
+import { Torn } from "./record-file.ts";
 import { standingOf } from "./tree-node.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_RDWR, O_WRONLY } = constants;
@@ -203,15 +204,25 @@ export class HostGround implements Ground {
       for (let at = 0; at < size; at += chunkBytes)
         yield readUpTo(disk, descriptor, Math.min(chunkBytes, size - at), at);
     };
-    const was = (digest: Digest): Was => ({ kind: "file", ...standingOf(stats), size, ino, digest });
+    const was = (digest: Digest) => ({ kind: "file", ...standingOf(stats), size, ino, digest }) as const;
     if (size <= chunkBytes) {
       const bytes = readUpTo(disk, descriptor, size, 0);
+      if (bytes.length !== size) throw restlessFile(path);
       log.append({ type: "was", path, was: was(hashOf([bytes])) }, bytes);
     } else {
-      log.appendFrom({ type: "was", path, was: was(hashOf(chunks())) }, size, chunks());
+      this.#rememberLarge(path, was(hashOf(chunks())), chunks());
     }
     log.sync();
     this.#touched.set(path.join("/"), { path, ino });
+  }
+
+  /** Read twice: once for its name, and once to be kept. It must be the same both times. */
+  #rememberLarge(path: TreePath, was: Was & { readonly kind: "file" }, chunks: Iterable<Uint8Array>): void {
+    try {
+      this.#options.log?.appendFrom({ type: "was", path, was }, was.size, chunks);
+    } catch (error) {
+      throw error instanceof Torn ? restlessFile(path) : error;
+    }
   }
 
   /** A file that is to be deleted is given another name first, so that all of it can come back. */
@@ -300,6 +311,10 @@ export class HostGround implements Ground {
     for (const { path, was } of unknown)
       this.#touched.set(path.join("/"), { path, ino: was.kind === "file" ? was.ino : null });
   }
+}
+
+function restlessFile(path: TreePath): FaultError {
+  return new FaultError(fault("RESOURCE_RESTLESS", `${shown(path.join("/"))} changed while it was kept; try it again`));
 }
 
 /** By which it shows that somebody changed it. What was put back in the meantime has the same. */

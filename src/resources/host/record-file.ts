@@ -21,6 +21,9 @@ const lengthsBytes = 10;
 const sumBytes = 16;
 const headMax = 16_777_216;
 
+/** What was to be kept was another thing in the end than in the beginning. */
+export class Torn extends Error {}
+
 /** A file of records that only grows. A record that was not written to its end, and all after it, is not there. */
 export class RecordFile {
   readonly #disk: Disk;
@@ -111,7 +114,7 @@ export class RecordFile {
         writeAll(this.#disk, this.#file, chunk, at + done);
         done += chunk.length;
       }
-      if (done !== length) throw new Error(`${length} bytes were announced and ${done} came`);
+      if (done !== length) throw new Torn(`${length} bytes were announced and ${done} came`);
       // Its lengths last: until then it is a record without bytes, and nothing follows it.
       writeAll(this.#disk, this.#file, start, at - start.length);
     } catch (error) {
