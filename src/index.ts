@@ -2,6 +2,7 @@ export type { Budget, Estimate, Rate } from "./core/budget.ts";
 export type { Demand, Escalation, Vote } from "./core/demand.ts";
 export { expandVisibility, type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
+export type { Pins, Preview } from "./core/preview.ts";
 export { attenuated, type Capability } from "./core/principal.ts";
 export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";
 export type { Blocked, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/result.ts";

@@ -1,5 +1,6 @@
 import { demandText } from "../core/demand.ts";
 import type { Instant } from "../core/id.ts";
+import type { Json } from "../core/json.ts";
 import type { Blocked, OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { Spent } from "../core/run.ts";
 import type { HiddenGate } from "../engine/api.ts";
@@ -89,6 +90,7 @@ export function gateLines(gate: OpenGate, tell: CommandLine): readonly Line[] {
     line`  held: ${gate.reason}; until ${timeText(gate.expires_at)}`,
     line`  ${votesText(gate)}`,
     ...stakesLines(gate),
+    ...previewLines(gate),
     line`  approve:  ${tell("approve", gate.gate_id)}`,
     line`  reject:   ${tell("reject", gate.gate_id)}`,
   ];
@@ -106,6 +108,19 @@ function stakesLines({ estimate, reversible }: OpenGate): readonly Line[] {
   const [cost] = spentLines({ usd_micros, credits, tokens_in, tokens_out }).map((told) => line`  would have ${told}`);
   const back = reversible === null ? [] : [line`  ${reversible ? "can be undone" : "cannot be undone"}`];
   return cost === undefined ? back : [cost, ...back];
+}
+
+/** What it would do, as far as that can be told, and why someone is asked again. */
+function previewLines({ preview, stale }: OpenGate): readonly Line[] {
+  const again = stale === undefined ? [] : [line`  asked again: ${stale.message}`];
+  if (preview === null) return again;
+  const { fault, output, patch = [] } = preview;
+  return [
+    ...again,
+    ...(fault === undefined ? [] : [line`  would fail: ${fault.code}: ${fault.message}`]),
+    ...(output === undefined ? [] : [line`  would answer ${glance(output)}`]),
+    ...patch.filter(({ op }) => op !== "init").map((change) => line`  would ${glance(change as unknown as Json)}`),
+  ];
 }
 
 /** A call that is held and cannot be shown, so that nobody should decide it. */

@@ -7,6 +7,7 @@ import type { HaltFact } from "./halt.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { BoxVersion } from "./parking.ts";
+import type { Patch } from "./patch.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { Principal } from "./principal.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "./proposal.ts";
@@ -185,6 +186,8 @@ export interface StateFact {
   readonly quarrel: string | null;
   /** Why state does not take it; null: it does. */
   readonly flaw: Fault | null;
+  /** What the handler itself wrote. */
+  readonly written: Patch;
 }
 
 /** A step of the run that another was forked from, with what it had to show. */

@@ -7,6 +7,7 @@ import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, 
 import type { Json, JsonObject } from "./json.ts";
 import type { Parking } from "./parking.ts";
 import type { LeanPlan, LeanStep } from "./plan.ts";
+import type { Preview } from "./preview.ts";
 import type { Principal } from "./principal.ts";
 import type { Capture, Closing, RestoreReport } from "./resource.ts";
 import type { Request, Taken } from "./signal.ts";
@@ -333,6 +334,10 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly estimate?: Estimate;
       /** Whether it can be undone, or put back, once it is done; absent: there is nothing to undo. */
       readonly reversible?: boolean;
+      /** What it would do; absent: nothing can be told. */
+      readonly preview?: Preview;
+      /** Why a yes that was given is none any more. */
+      readonly stale?: Fault;
       /** What those have said already who changed the call to this. */
       readonly votes?: readonly Vote[];
       readonly basis?: Basis;

@@ -40,6 +40,7 @@ describe("the table of faults", () => {
       "TEMPORARY_PROVIDER_ERROR",
       "TRANSIENT_DB_LOCK",
       "DEPENDENCY_UNAVAILABLE",
+      "PREVIEW_STALE",
       "STATE_CONFLICT",
       "TOOL_TIMEOUT",
       "RESOURCE_BUSY",

@@ -48,6 +48,7 @@ export const faults = {
   RATE_EXCEEDED: { tries: 1, exit: 4, about: "the call would pass a rate, and there is no time to wait" },
   GATE_REJECTED: { tries: 1, exit: 4, about: "a person said no" },
   GATE_EXPIRED: { tries: 1, exit: 4, about: "nobody decided in time" },
+  PREVIEW_STALE: { tries: 3, baseMs: 1, capMs: 1, exit: 4, about: "what was approved is not what would be done now" },
   DUPLICATE_EFFECT: { tries: 1, exit: 4, about: "the same act was already done elsewhere" },
   DUPLICATE_IN_DOUBT: { tries: 1, exit: 4, about: "the same act may already have been done elsewhere" },
   EFFECT_CLOSED: { tries: 1, exit: 4, about: "the act was given up or undone and is not done again by itself" },

@@ -29,6 +29,10 @@ export class Footprint {
       this.#around.add(pointer.slice(0, end));
   }
 
+  get places(): Iterable<string> {
+    return this.#places;
+  }
+
   get size(): number {
     return this.#places.size;
   }

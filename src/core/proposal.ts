@@ -5,6 +5,7 @@ import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
 import type { Json } from "./json.ts";
 import type { BoxVersion } from "./parking.ts";
+import type { PinFact, Preview } from "./preview.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
 import type { SignalSent } from "./signal.ts";
@@ -59,6 +60,10 @@ export interface Proposal {
   readonly tolls: readonly Toll[];
   /** The resources of the tool as they were before it; `wanted`: they are captured once it is sure that the call is made. */
   readonly captures: readonly Capture[] | "wanted";
+  /** What it would do, for whoever is asked; `wanted`: it is told once it is sure that someone is. */
+  readonly preview: Preview | "wanted" | null;
+  /** How what was shown to whoever said yes stands now; null: nobody has looked. */
+  readonly pins: PinFact | null;
   /** For the case that a gate is opened, which takes a call. */
   readonly gate_id: GateId | null;
   readonly gate_ms: number;

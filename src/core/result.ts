@@ -8,6 +8,7 @@ import type { Json } from "./json.ts";
 import type { Parking } from "./parking.ts";
 import { isResumable } from "./place.ts";
 import type { Poison } from "./poison.ts";
+import type { Preview } from "./preview.ts";
 import type { Halt } from "./rows.ts";
 import { type Gate, outcomeId, type Run, type Spent, type Step } from "./run.ts";
 
@@ -72,6 +73,10 @@ export interface OpenGate {
   readonly reversible: boolean | null;
   /** The version of the rules that hold it; null: only those that always stand. */
   readonly policy: string | null;
+  /** What it would do, as far as that can be told; null: nothing can. */
+  readonly preview: Preview | null;
+  /** Present: why a yes that was given is none any more. */
+  readonly stale?: Fault;
 }
 
 export interface Blocked {
@@ -190,9 +195,18 @@ function shown(gate: Gate, tool: string): OpenGate {
 
 /** What a gate asks for, and what a person should know who is asked. */
 export function termsOf(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | "tool" | "input" | "digest"> {
-  const { reason, expires_at, demand, votes, estimate, reversible, basis } = gate;
-  const known = { estimate: estimate ?? null, reversible: reversible ?? null, policy: basis?.policy ?? null };
-  return { reason, expires_at, demand, votes, ...known };
+  const { reason, expires_at, demand, votes, stale } = gate;
+  return {
+    reason,
+    expires_at,
+    demand,
+    votes,
+    estimate: gate.estimate ?? null,
+    reversible: gate.reversible ?? null,
+    policy: gate.basis?.policy ?? null,
+    preview: gate.preview ?? null,
+    ...(stale && { stale }),
+  };
 }
 
 function blocks(run: Run): readonly Blocked[] {

@@ -15,6 +15,6 @@ export interface Ruling {
   readonly need?: Need;
 }
 
-export type Need = "captures" | "call" | "usage" | "sighting" | "child";
+export type Need = "captures" | "preview" | "pins" | "call" | "usage" | "sighting" | "child";
 
 export const NOTHING: Ruling = { events: [] };

@@ -5,10 +5,12 @@ import { Calendar } from "./calendar.ts";
 import { type Demand, escalatesAfter, type Poll, type Vote } from "./demand.ts";
 import type { Mode } from "./effect.ts";
 import type { Call, Confirmed, Duplicate, EndStatus, Notice, Parent, Pin, Takeover } from "./event.ts";
+import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
 import type { JsonObject } from "./json.ts";
 import type { Plan } from "./plan.ts";
 import type { Poison } from "./poison.ts";
+import type { Preview } from "./preview.ts";
 import type { Principal } from "./principal.ts";
 import type { Request } from "./signal.ts";
 import type { Forked } from "./state-change.ts";
@@ -169,6 +171,8 @@ export interface Gate {
   readonly told_at: Instant | null;
   readonly estimate?: Estimate;
   readonly reversible?: boolean;
+  readonly preview?: Preview;
+  readonly stale?: Fault;
   readonly basis?: Basis;
 }
 

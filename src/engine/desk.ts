@@ -114,6 +114,15 @@ export class Desk implements StateFact {
     return this.#base.version;
   }
 
+  get written(): Patch {
+    return this.#draft.patch;
+  }
+
+  /** What it was read from, and where. */
+  get footing(): { readonly base: Version; readonly key: string; readonly places: Iterable<string> } {
+    return { base: this.#base, key: this.#project.key, places: this.#draft.reads.places };
+  }
+
   get flaw(): Fault | null {
     return this.#now().change.flaw;
   }

@@ -16,7 +16,7 @@ export interface Loan {
 }
 
 /** Of a walk, what lending needs. */
-interface Lender {
+export interface Lender {
   readonly ports: Ports;
   readonly mailbox: Mailbox;
 }

@@ -14,6 +14,7 @@ import type { Tool } from "../core/tool.ts";
 import { digestOf, digestOfJson, downstreamKey, undoKey } from "./digest.ts";
 import { estimateFor } from "./fare.ts";
 import type { Ports } from "./ports.ts";
+import { isForeseeable } from "./preview.ts";
 
 /** Puts a call together: bindings resolved, input parsed once, key derived where something needs it. No I/O, never throws. */
 export function propose(ports: Ports, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
@@ -36,6 +37,8 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
     estimate: expected.estimate,
     tolls: NONE,
     captures: tool === undefined || Object.keys(tool.resources).length === 0 ? NONE : "wanted",
+    preview: tool !== undefined && isForeseeable(tool, step) ? "wanted" : null,
+    pins: null,
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,

@@ -1,4 +1,5 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
+import type { Digest } from "../core/id.ts";
 import type { Access, Capture, Closing, Moment, Resource, RestoreReport } from "../core/resource.ts";
 import type { Run } from "../core/run.ts";
 import type { Tool } from "../core/tool.ts";
@@ -89,6 +90,21 @@ export class Resources {
       await borrowed.giveBack();
       throw error;
     }
+  }
+
+  /** How the resources of a tool stand: seen in turn, or by whoever has them in hand. */
+  async digests({ resources }: Pick<Tool, "resources">, how: "in turn" | "in hand"): Promise<Record<string, Digest>> {
+    const found: Record<string, Digest> = {};
+    for (const name of Object.keys(resources).sort()) {
+      const resource = this.#known.get(name) as Resource;
+      const done = how === "in turn" ? await this.#turn(resource.name) : () => {};
+      try {
+        found[name] = await resource.digest();
+      } finally {
+        done();
+      }
+    }
+    return found;
   }
 
   /** Puts back what a call of a worker that is gone had changed. */

@@ -25,6 +25,7 @@ import { closed, flawIn, type Loan, putBack, settleLoan, withCaptures } from "./
 import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
 import { policyJournal } from "./policies.ts";
 import type { Ports } from "./ports.ts";
+import { shownAt, withPins, withPreview } from "./preview.ts";
 import { propose } from "./propose.ts";
 import { ask, look } from "./verify.ts";
 
@@ -125,6 +126,8 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
     await (found.key === policyJournal
       ? ports.policies.readAnew(mailbox.run.tenant)
       : ports.halts.readAnew(mailbox.run));
+  // What was shown may have changed since it was looked at.
+  if (found.why === "check" && found.table === "project") return { ...proposal, pins: null };
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);
 }
@@ -138,6 +141,10 @@ async function supplied(way: Way, step: Step, proposal: Proposal, need: Need, lo
       return propose(ports, mailbox.run, step, { call: true });
     case "captures":
       return withCaptures(way, step, proposal, loan);
+    case "preview":
+      return withPreview(way, step, proposal, loan);
+    case "pins":
+      return withPins(ports, mailbox.run, findStep(mailbox.run, step.spec.step_id) ?? step, proposal);
     case "usage":
       return withUsage(ports, mailbox.run, proposal);
     case "sighting":
@@ -262,7 +269,7 @@ function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool
     attempt: grant.attempt,
     correlation_id: run.correlation_id,
     trace_id: run.trace_id,
-    now: grant.started_at,
+    now: shownAt(run, step) ?? grant.started_at,
     last_heartbeat: step.heartbeat,
   };
   const undo = cause?.by === "undo";

@@ -240,6 +240,8 @@ class Both {
       estimate: null,
       tolls: [],
       captures: [],
+      preview: null,
+      pins: null,
       boot: "",
     } as const;
     const gate_id = `gate_${id}_${this.#outputs}` as GateId;

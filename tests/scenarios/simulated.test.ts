@@ -187,9 +187,9 @@ describe.each(places)("on $name", ({ newStage }) => {
   it("a gate that is opened while another step ends the plan is opened, then closed", async () => {
     const stage = newStage();
     const engine = await stage.open({
-      tools: [actor("add", () => 1, { effect: "pure" }).tool, actor("send", () => 1).tool],
+      tools: [actor("look", () => 1, { effect: "reads" }).tool, actor("send", () => 1).tool],
     });
-    const gated = { name: "add", gate: "human_confirm" };
+    const gated = { name: "look", gate: "human_confirm" };
     const steps = [{ step_id: "a", ...gated }, { step_id: "b", ...gated }, { step_id: "c", ...gated }, send];
     const run = await engine.submit({ steps }, { principal: bot, mode: "draft_only" });
     expect(await run.result()).toMatchObject({ status: "failed", gates: [] });

@@ -6,6 +6,7 @@ import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import type { Json } from "../json.ts";
 import { lean } from "../plan.ts";
+import { surprise } from "../preview.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { provenanceOf } from "../provenance.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
@@ -13,6 +14,7 @@ import { findStep, type Run, stepOf } from "../run.ts";
 import type { StateChange } from "../state-change.ts";
 import { type Act, isUndo, type Step, startable } from "../step.ts";
 import { chargesFor } from "../tally.ts";
+import { approvedGate } from "./approval.ts";
 import { retryAt } from "./retry.ts";
 import { type Bill, settlement } from "./toll.ts";
 
@@ -96,6 +98,9 @@ function endOther(run: Run, step: Step, command: End, effect: Effect): Ruling {
   const flaw = ending.flaw ?? state?.flaw ?? null;
   if (flaw !== null) return failed(run, step, command, flaw);
   if (state !== null && state.quarrel !== null) return failed(run, step, command, overtaken(step, state.quarrel));
+  const gate = command.grant.recorded ? approvedGate(run, step) : null;
+  const other = gate && surprise(gate, ending.output, state?.written ?? null);
+  if (other !== null) return failed(run, step, command, other);
   return { events: succeeded(run, step, command, effect === "writes" ? "state_changed" : "pure") };
 }
 

@@ -2,21 +2,23 @@ import { assert } from "../assert.ts";
 import type { Basis } from "../basis.ts";
 import type { Ask, Grant } from "../command.ts";
 import { holds } from "../condition.ts";
-import { ANYONE, bothOf, type Demand, isConfirmation, mayVote, type Vote } from "../demand.ts";
+import { ANYONE, bothOf, isConfirmation } from "../demand.ts";
 import { worst } from "../effect.ts";
-import type { Call, Duplicate, Event } from "../event.ts";
+import type { Call, Event } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import type { Instant } from "../id.ts";
 import type { Parking } from "../parking.ts";
 import type { Condition } from "../plan.ts";
+import { driftFrom } from "../preview.ts";
 import type { Proposal } from "../proposal.ts";
 import type { Halt, LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
-import { findStep, type Run, requesterOf, stepOf } from "../run.ts";
+import { findStep, type Run, stepOf } from "../run.ts";
 import { isUndo, type Step, startable } from "../step.ts";
 import type { Toll } from "../toll.ts";
 import { approval } from "./approval.ts";
+import { ask, hold } from "./hold.ts";
 import { type Permit, permit } from "./ledger.ts";
 import { type Full, neverInTime, overspent, reservations, tooOften } from "./toll.ts";
 import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
@@ -139,11 +141,6 @@ function refused(step: Step, rule: string, why: Fault, { now, in_flight }: Start
   return { events: [{ type: "step.rejected", ...event }] };
 }
 
-/** A call that cannot just be sent again is still in doubt: a person has to find out. */
-function ask({ spec: { step_id } }: Step, why: string, at: Instant): Ruling {
-  return { events: [{ type: "step.probed", at, step_id, saw: "unknown", why, next_at: null }] };
-}
-
 function reuse(step: Step, { proposal, now }: Start, { basis }: Verdict): Ruling {
   const { reusable } = proposal;
   assert(reusable !== null, "there is an outcome to reuse");
@@ -254,6 +251,13 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const full = tooOften(tolls);
   if (full !== null) return queued(run, step, full, command);
   if (proposal.captures === "wanted") return { events: [], need: "captures" };
+  const drift = gate === null || step.act?.doubt ? null : driftFrom(gate, proposal);
+  if (drift === "unseen") return { events: [], need: "pins" };
+  if (gate !== null && drift !== null) {
+    const demand = verdict.kind === "hold" ? bothOf(verdict.demand, gate.demand) : gate.demand;
+    const asked = { rule: gate.rule, reason: gate.reason, demand, duplicate: permitted?.again ?? null, stale: drift };
+    return hold(run, step, proposal.call, command, asked);
+  }
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
@@ -264,7 +268,9 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const started = { type: "step.started", ...begun } as const;
   const { captures } = proposal;
   const more = { ...(charges.length > 0 && { charges }), ...(captures.length > 0 && { captures }) };
-  return { events: [...overtaken(run, step, call, grant), { ...started, ...more }], grant };
+  const events = [...overtaken(run, step, call, grant), { ...started, ...more }];
+  const read = proposal.pins?.check ?? null;
+  return read === null ? { events, grant } : { events, grant, checks: [read] };
 }
 
 /** A call that is sent again stands on what was reserved for it, and undoing something is put off by no rate. */
@@ -293,52 +299,4 @@ function overtaken(run: Run, { spec }: Step, { key }: Call, { generation, starte
 function mayBeMade(run: Run, step: Step, { proposal, now }: Start, verdict: Verdict): boolean {
   if (verdict.kind !== "hold") return true;
   return proposal.call !== null && approval(run, step, proposal.call, verdict.demand, now) !== null;
-}
-
-interface Held {
-  readonly rule: string;
-  readonly reason: string;
-  readonly demand: Demand;
-  readonly duplicate: Duplicate | null;
-  readonly basis?: Basis;
-}
-
-function hold(run: Run, step: Step, call: Call, { proposal, now }: Start, held: Held): Ruling {
-  const { rule, reason, demand, duplicate, basis } = held;
-  if (step.act?.doubt) return ask(step, reason, now);
-  const { gate_id, gate_ms, estimate } = proposal;
-  assert(gate_id !== null, "a call is proposed with the id of its gate");
-  const votes = votesFor(run, step, call, held, now);
-  const reversible = isReversible(step, proposal);
-  const event = {
-    type: "gate.opened",
-    at: now,
-    gate_id,
-    step_id: step.spec.step_id,
-    call,
-    rule,
-    reason,
-    demand,
-    expires_at: (now + Math.min(gate_ms, demand.within_ms ?? gate_ms)) as Instant,
-    ...(estimate && { estimate }),
-    ...(reversible !== null && { reversible }),
-    ...(votes.length > 0 && { votes }),
-    ...(basis && { basis }),
-  } as const;
-  return { events: [{ ...event, duplicate_of: duplicate }] };
-}
-
-/** Whoever has said yes to this very call need not say it again, if it is they who are asked. That it is done again is another question. */
-function votesFor(run: Run, step: Step, call: Call, { demand, duplicate }: Held, now: Instant): readonly Vote[] {
-  const gate = approval(run, step, call, null, now);
-  if (gate === null || gate.duplicate_of !== null || duplicate !== null) return [];
-  const poll = { demand, requester: requesterOf(run, step), opened_at: now };
-  return gate.votes.filter((vote) => mayVote(poll, vote));
-}
-
-/** Null: it leaves nothing that could be undone. */
-function isReversible(step: Step, { tool }: Proposal): boolean | null {
-  const effect = tool === null ? step.spec.effect : worst(step.spec.effect, tool.effect);
-  if (effect === "acts") return !isUndo(step) && tool?.compensates === true;
-  return effect === "writes" ? true : null;
 }

@@ -199,7 +199,9 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
   const checkpoint = checkpointOf(run, step, event, NONE);
   const forgiven = event.fault.code === "STATE_CONFLICT" ? step.forgiven + 1 : step.forgiven;
   const seen = { attempts: event.attempt, world: event.world, heartbeat, checkpoint };
-  const over = { ...step, ...seen, forgiven, act, reserved: NONE };
+  // The yes was to something else.
+  const gate = event.fault.code === "PREVIEW_STALE" ? null : step.gate;
+  const over = { ...step, ...seen, forgiven, act, gate, reserved: NONE };
   const after = tried(run, step, event);
   if (event.retry_at !== null) {
     return placed(after, over, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });

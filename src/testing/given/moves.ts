@@ -84,6 +84,8 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     estimate: null,
     tolls: [],
     captures: [],
+    preview: null,
+    pins: null,
     gate_id: `gate_${told.past.length}` as GateId,
     gate_ms: 24 * hour,
     boot: "boot 1",

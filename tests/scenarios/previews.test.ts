@@ -1,0 +1,205 @@
+import { describe, expect, it } from "vitest";
+import type { Engine } from "../../src/engine/api.ts";
+import { digestOfJson } from "../../src/engine/digest.ts";
+import type { Filesystem } from "../../src/resources/filesystem.ts";
+import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
+import { actor, eventsOf } from "./cast.ts";
+import { ana, bot, places } from "./stage.ts";
+
+const stock = defineSlice({ name: "stock", shape: "map", entry: { type: "integer" } });
+const project = "shop";
+const gated = (name: string, payload: object = {}) => ({
+  steps: [{ step_id: "a", name, payload, gate: "human_confirm" }],
+});
+
+/** Takes from what is there, and answers what is left. */
+const takes = () =>
+  actor(
+    "take",
+    ({ input, context }) => {
+      const all = context.slice(stock);
+      const left = Number(all.get("apples") ?? 0) - Number(input.many);
+      all.set("apples", left);
+      return { left, at: context.now, chance: context.random() };
+    },
+    { effect: "writes" },
+  );
+const puts = () =>
+  actor(
+    "put",
+    ({ input, context }) => {
+      context.slice(stock).set(String(input.what), Number(input.many));
+      return {};
+    },
+    { effect: "writes" },
+  );
+
+async function held(engine: Engine, plan: object) {
+  const run = await engine.submit(plan, { principal: bot, project });
+  const [gate] = (await run.result()).gates;
+  return { run, gate };
+}
+
+describe.each(places)("the preview of a held call, on $name", ({ newStage }) => {
+  const opened = async (more: object = {}) => {
+    const stage = newStage();
+    const take = takes();
+    const engine = await stage.open({ tools: [take.tool, puts().tool], slices: [stock], ...more });
+    const put = async (what: string, many: number) => {
+      const steps = [{ step_id: "p", name: "put", payload: { what, many } }];
+      await (await engine.submit({ steps }, { principal: bot, project })).result();
+    };
+    await put("apples", 5);
+    return { stage, engine, take, put };
+  };
+  const apples = async (engine: Engine) => (await engine.state({ principal: bot, project })).slice(stock).get("apples");
+
+  it("shows what it would write and answer, from which state, and writes nothing", async () => {
+    const { engine } = await opened();
+    const { gate } = await held(engine, gated("take", { many: 2 }));
+    expect(gate).toMatchObject({
+      reversible: true,
+      preview: {
+        output: { left: 3 },
+        patch: [{ op: "set", path: "/stock/apples", value: 3 }],
+        pins: { version: 1, reads: { "/stock/apples": digestOfJson([5]) }, resources: {} },
+      },
+    });
+    expect(await engine.gate(gate?.gate_id ?? "", { principal: ana })).toMatchObject({ preview: gate?.preview });
+    expect(await apples(engine)).toBe(5);
+  });
+
+  it("is then what runs, though time has passed", async () => {
+    const { stage, engine, put } = await opened();
+    const { run, gate } = await held(engine, gated("take", { many: 2 }));
+    await put("pears", 9); // Nobody read that.
+    stage.clock.advance(60_000);
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const { steps } = await run.result();
+    expect(steps.a).toMatchObject({ state: "succeeded", output: gate?.preview?.output });
+    expect(await apples(engine)).toBe(3);
+    expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
+  });
+
+  it("is void when what the call reads has changed: it stops, on the record, and asks again with a new one", async () => {
+    const { engine, take, put } = await opened();
+    const { run, gate } = await held(engine, gated("take", { many: 2 }));
+    await put("apples", 4);
+    const called = take.calls.length;
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const [again] = (await run.result()).gates;
+    expect(again).toMatchObject({
+      stale: { code: "PREVIEW_STALE", detail: { changed: ["/stock/apples"] } },
+      votes: [],
+      preview: { output: { left: 2 } },
+    });
+    expect(again?.gate_id).not.toBe(gate?.gate_id);
+    expect(await engine.gate(gate?.gate_id ?? "", { principal: ana })).toMatchObject({ status: "closed" });
+    expect(await eventsOf(run, "step.started")).toEqual([]);
+    expect(await apples(engine)).toBe(4);
+    expect(take.calls).toHaveLength(called + 1);
+    await engine.approve(again?.gate_id ?? "", { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+    expect(await apples(engine)).toBe(2);
+  });
+
+  it("binds what comes of the call: what is something else is dropped, and asked for anew", async () => {
+    const stage = newStage();
+    let told = 0;
+    const fickle = actor(
+      "fickle",
+      ({ context }) => {
+        told += 1;
+        context.slice(stock).set("apples", told);
+        return {};
+      },
+      { effect: "writes" },
+    );
+    const engine = await stage.open({ tools: [fickle.tool], slices: [stock] });
+    const { run, gate } = await held(engine, gated("fickle"));
+    expect(gate?.preview?.patch).toMatchObject([{}, { op: "set", value: 1 }]);
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const result = await stage.rest(run);
+    expect(await eventsOf(run, "step.failed")).toMatchObject([{ fault: { code: "PREVIEW_STALE" } }]);
+    expect(result.gates).toMatchObject([{ preview: { patch: [{}, { value: 3 }] } }]);
+    expect(await apples(engine)).toBeUndefined();
+  });
+
+  it("says why the call would fail, if it would", async () => {
+    const bad = actor("bad", () => Promise.reject(new Error("no such thing")), { effect: "pure" });
+    const engine = await newStage().open({ tools: [bad.tool] });
+    const { gate } = await held(engine, gated("bad"));
+    expect(gate?.preview).toMatchObject({
+      fault: { code: "TOOL_FAILED", message: expect.stringContaining("no such") },
+    });
+  });
+
+  it("of an act is what its tool tells, and binds what that looked at", async () => {
+    const stage = newStage();
+    const ship = actor("ship", () => ({ boxes: 1 }), {
+      preview: ((_input: unknown, { slice }: { slice: (one: typeof stock) => { get(key: string): unknown } }) => ({
+        boxes: Number(slice(stock).get("apples") ?? 0),
+      })) as never,
+    });
+    const engine = await stage.open({ tools: [ship.tool, puts().tool], slices: [stock], tenants: {} });
+    const put = async (many: number) => {
+      const steps = [{ step_id: "p", name: "put", payload: { what: "apples", many } }];
+      await (await engine.submit({ steps }, { principal: bot, project })).result();
+    };
+    await put(5);
+    const { run, gate } = await held(engine, { steps: [{ step_id: "a", name: "ship" }] });
+    expect(gate?.preview).toMatchObject({ output: { boxes: 5 } });
+    await put(6);
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const [again] = (await run.result()).gates;
+    expect(again).toMatchObject({ stale: { code: "PREVIEW_STALE" }, preview: { output: { boxes: 6 } } });
+    expect(ship.calls).toHaveLength(0);
+    await engine.approve(again?.gate_id ?? "", { principal: ana });
+    expect((await run.result()).steps.a).toMatchObject({ state: "succeeded", output: { boxes: 1 } });
+    expect(ship.calls).toHaveLength(1);
+  });
+
+  it("of what changes files is bound to how they are", async () => {
+    const files = new MemoryFilesystem({ name: "files" });
+    const edit = actor(
+      "edit",
+      async ({ context }) => {
+        await context.resource<Filesystem>("files").write("a.txt", "new");
+        return { ok: true };
+      },
+      { effect: "writes", resources: { files: "handle" } },
+    );
+    const engine = await newStage().open({ tools: [edit.tool], resources: { files } });
+    const { run, gate } = await held(engine, gated("edit"));
+    expect(edit.calls).toHaveLength(0);
+    expect(Object.keys(gate?.preview?.pins.resources ?? {})).toEqual(["files"]);
+    const other = await files.capture("someone", "handle");
+    await (await files.open(other)).write("b.txt", "theirs");
+    await files.close(other);
+    await files.keep(other);
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const [again] = (await run.result()).gates;
+    expect(again).toMatchObject({ stale: { detail: { changed: ["files"] } } });
+    expect(edit.calls).toHaveLength(0);
+    await engine.approve(again?.gate_id ?? "", { principal: ana });
+    expect((await run.result()).status).toBe("completed");
+  });
+
+  it("is bound to what the call costs: more is asked about again, less is not", async () => {
+    let price = 10;
+    const pay = actor("pay", () => ({ id: 1 }), { cost: () => ({ usd_micros: price }) });
+    const engine = await newStage().open({ tools: [pay.tool], tenants: {} });
+    const plan = { steps: [{ step_id: "a", name: "pay" }] };
+    const cheap = await held(engine, plan);
+    price = 9;
+    await engine.approve(cheap.gate?.gate_id ?? "", { principal: ana });
+    expect((await cheap.run.result()).status).toBe("completed");
+    const dear = await held(engine, plan);
+    price = 11;
+    await engine.approve(dear.gate?.gate_id ?? "", { principal: ana });
+    const [again] = (await dear.run.result()).gates;
+    expect(again).toMatchObject({ stale: { detail: { changed: ["what it costs"] } }, estimate: { usd_micros: 11 } });
+    expect(pay.calls).toHaveLength(1);
+  });
+});
