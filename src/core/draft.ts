@@ -2,9 +2,10 @@ import { type Fault, FaultError, fault } from "./fault.ts";
 import type { Json } from "./json.ts";
 import { type Change, Footprint, type Patch, placeOf } from "./patch.ts";
 import { parsePointer, pointerTo } from "./pointer.ts";
-import { type Entries, entriesFrom, type ProjectState, patched } from "./project-state.ts";
-import { misfitOf, recordName, type Slice } from "./slice.ts";
+import { type Entries, entriesFrom, type ProjectState, patched, wholeOf } from "./project-state.ts";
+import { recordName, type Slice } from "./slice.ts";
 import { type Sheet, sliceDraft } from "./slice-draft.ts";
+import { currentEntries } from "./slice-version.ts";
 import { isWithin, type Touches } from "./state-order.ts";
 
 /** What a draft is made for. */
@@ -90,9 +91,9 @@ export class Draft implements Sheet {
   entries(slice: Slice): Entries {
     const kept = this.#state.get(recordName(slice, this.#terms.session));
     if (kept === undefined) return entriesFrom(slice.initial, slice.version);
-    const flaw = misfitOf(slice, kept);
-    if (flaw !== null) throw this.refused(flaw);
-    return kept;
+    const current = currentEntries(slice, kept);
+    if (!current.ok) throw this.refused(current.fault);
+    return current.entries;
   }
 
   read(slice: Slice, pointer: string): void {
@@ -125,11 +126,19 @@ export class Draft implements Sheet {
       throw this.refused(fault("STATE_FORBIDDEN", message));
     }
     this.#assertDeclared(slice, change);
-    const name = recordName(slice, this.#terms.session);
-    if (!this.#state.has(name))
-      this.#apply({ op: "init", path: pointerTo("", name), value: slice.initial, v: slice.version });
+    this.#bringIn(slice);
     this.writes.add(placeOf(change));
     this.#apply(change);
+  }
+
+  /** The slice is on record, and as it is declared now. */
+  #bringIn(slice: Slice): void {
+    const name = recordName(slice, this.#terms.session);
+    const [path, kept, v] = [pointerTo("", name), this.#state.get(name), slice.version];
+    if (kept === undefined) this.#apply({ op: "init", path, value: slice.initial, v });
+    if (kept === undefined || kept.v === v) return;
+    this.writes.add(path);
+    this.#apply({ op: "set", path, value: wholeOf(this.entries(slice)), v });
   }
 
   #apply(change: Change): void {

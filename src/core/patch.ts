@@ -4,8 +4,8 @@ import type { Json, JsonObject } from "./json.ts";
 export type Change =
   /** Brings a slice into being, unless it is there: nobody who read it sees a difference. */
   | { readonly op: "init"; readonly path: string; readonly value: readonly Json[] | JsonObject; readonly v: string }
-  /** An entry, a place inside one, or a whole slice, whether something is there or not. */
-  | { readonly op: "set"; readonly path: string; readonly value: Json }
+  /** An entry, a place inside one, or a whole slice, whether something is there or not; with `v`, a slice written as that version. */
+  | { readonly op: "set"; readonly path: string; readonly value: Json; readonly v?: string }
   /** One more entry of the list at the path. */
   | { readonly op: "append"; readonly path: string; readonly value: Json }
   /** The entry of a map. */

@@ -77,7 +77,7 @@ function changed(state: ProjectState, change: Change): ProjectState {
   if (change.op === "append") return state.set(name, appended(entries, change.value));
   if (key !== undefined) return state.set(name, withEntry(entries, key, inside.reduce(pointerTo, ""), change));
   assert(change.op === "set" && isContainer(change.value), "a slice is never removed");
-  return state.set(name, entriesFrom(change.value, entries.v));
+  return state.set(name, entriesFrom(change.value, change.v ?? entries.v));
 }
 
 function appended(entries: Entries, value: Json): Entries {

@@ -3,7 +3,8 @@ import { type Fault, fault } from "./fault.ts";
 import type { Change, Patch } from "./patch.ts";
 import { pointerTo } from "./pointer.ts";
 import { type Entries, entriesFrom, entryAt, type ProjectState, wholeOf } from "./project-state.ts";
-import { misfitOf, type Slice, sliceNamed } from "./slice.ts";
+import { type Slice, sliceNamed } from "./slice.ts";
+import { currentEntries } from "./slice-version.ts";
 
 export interface RevertTerms {
   readonly slices: readonly Slice[];
@@ -21,18 +22,16 @@ export function reverting(now: ProjectState, then: ProjectState, since: Iterable
   const changes: Change[] = [];
   for (const [name, touched] of touchedBy(since, then)) {
     const slice = sliceNamed(terms.slices, name);
-    const current = now.get(name) as Entries;
-    const flaw = slice === undefined ? gone(name) : misfitOf(slice, current);
-    if (slice === undefined || flaw !== null) return { ok: false, fault: flaw ?? gone(name) };
+    if (slice === undefined) return { ok: false, fault: gone(name) };
     if (slice.policy === "log" && terms.preserveLogs) continue;
+    const current = now.get(name) as Entries;
+    const kept = then.get(name) ?? entriesFrom(slice.initial, slice.version);
+    const old = currentEntries(slice, slice.policy === "cache" ? entriesFrom(slice.initial, slice.version) : kept);
+    if (!old.ok) return old;
     const place = pointerTo("", name);
-    const old = then.get(name);
-    if (old === undefined || touched.whole || slice.policy === "cache") {
-      const whole = old === undefined || slice.policy === "cache" ? slice.initial : wholeOf(old);
-      changes.push({ op: "set", path: place, value: wholeOf(entriesFrom(whole, slice.version)) });
-      continue;
-    }
-    changes.push(...entriesBack(place, old, current, touched));
+    const isWhole = touched.whole || slice.policy === "cache" || old.entries !== kept || current.v !== slice.version;
+    if (isWhole) changes.push({ op: "set", path: place, value: wholeOf(old.entries), ...versionOf(slice, current) });
+    else changes.push(...entriesBack(place, old.entries, current, touched));
   }
   return { ok: true, patch: changes };
 }
@@ -56,6 +55,11 @@ function entriesBack(
   for (let index = cutTo; index < end; index += 1)
     changes.push({ op: "append", path: place, value: entryAt(old, String(index)) as never });
   return changes;
+}
+
+/** Only where it is another one than the record has. */
+function versionOf({ version }: Slice, { v }: Entries): { readonly v?: string } {
+  return v === version ? {} : { v: version };
 }
 
 function gone(name: string): Fault {

@@ -1,4 +1,3 @@
-import { type Fault, fault } from "./fault.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { Schema } from "./schema.ts";
 
@@ -13,8 +12,10 @@ export type SliceShape = "list" | "map";
 /** One named part of a project's state: entries of one kind, in order or by key. */
 export interface Slice {
   readonly name: string;
-  /** What the record says its entries were written as; another one cannot read them. */
+  /** What the record says its entries were written as; another one reads them only if they can be migrated. */
   readonly version: string;
+  /** By an earlier version: what its entries are now. */
+  readonly migrations: Readonly<Record<string, (entry: Json, key: string | number) => Json>>;
   readonly shape: SliceShape;
   readonly policy: SlicePolicy;
   /** session: each session of the project has its own. */
@@ -26,6 +27,18 @@ export interface Slice {
   readonly reducers: Readonly<Record<string, Reducer>>;
   /** Why an entry may not be like this; null: it may. */
   readonly invariant: ((entry: Json, key: string | number) => string | null) | null;
+  /** What has to hold of all entries together; null: nothing. */
+  readonly fold: SliceFold | null;
+}
+
+/** What has to hold of all entries of a slice together: a sum that each entry adds to, and what it may be. */
+export interface SliceFold {
+  readonly begin: Json;
+  add(sum: Json, entry: Json, key: string | number): Json;
+  /** Takes back what the entry had added. */
+  remove(sum: Json, entry: Json, key: string | number): Json;
+  /** Why the sum may not be this; null: it may. */
+  holds(sum: Json): string | null;
 }
 
 /** Changes a slice as an event says. It sees this slice and the event, and nothing else. */
@@ -100,14 +113,4 @@ export function sliceNamed(slices: readonly Slice[], recorded: string): Slice | 
   const at = recorded.indexOf("@");
   const name = at < 0 ? recorded : recorded.slice(0, at);
   return slices.find((slice) => slice.name === name && (slice.scope === "session") === at >= 0);
-}
-
-/** Why entries on record are not those of the slice that is declared; null: they are. */
-export function misfitOf(
-  { name, version, shape }: Slice,
-  kept: { readonly v: string; readonly shape: SliceShape },
-): Fault | null {
-  if (kept.v === version && kept.shape === shape) return null;
-  const message = `${name} is on record as a ${kept.shape} of version ${kept.v}, here it is a ${shape} of version ${version}; declare it as it was, or give the new one another name`;
-  return fault("SLICE_CHANGED", message);
 }

@@ -129,7 +129,7 @@ class Reverting implements Pick<StateFact, "change" | "flaw"> {
 
   get flaw(): Fault | null {
     const reverted = this.#reverted();
-    return reverted.ok ? null : reverted.fault;
+    return reverted.ok ? this.#project.flawIn(reverted.patch) : reverted.fault;
   }
 
   get change(): StateChange | null {

@@ -150,8 +150,16 @@ export class Desk implements StateFact {
     const { head } = this.#project;
     if (this.#made?.head === head) return this.#made;
     const { patch, logged, flaw } = this.#draft;
-    this.#made = { head, change: this.#with(head, patch, flaw, false), logged: this.#with(head, logged, null, true) };
+    // What others are in the way of is laid on nothing: it is run again.
+    const change = this.quarrel === null ? this.#whole(this.#with(head, patch, flaw, false)) : { patch: [], flaw };
+    this.#made = { head, change, logged: { ...this.#whole(this.#with(head, logged, null, true)), flaw: null } };
     return this.#made;
+  }
+
+  /** What holds of each entry may not hold of all of them, nor beside what others have published meanwhile. */
+  #whole({ patch, flaw }: Made): Made {
+    const broken = flaw ?? this.#project.flawIn(patch);
+    return broken === flaw ? { patch, flaw } : { patch: [], flaw: broken };
   }
 
   /** A patch, and behind it what state is told at the end. */

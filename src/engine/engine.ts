@@ -10,6 +10,7 @@ import { signalKey } from "../core/plan.ts";
 import type { Principal } from "../core/principal.ts";
 import type { GateRow, RunRow } from "../core/rows.ts";
 import { findStep, type Step } from "../core/run.ts";
+import { SliceFolds } from "../core/slice-fold.ts";
 import { cel } from "../expression/cel.ts";
 import { standingGuards } from "../policy/guards.ts";
 import type {
@@ -101,7 +102,11 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     toolbox,
     tenants: new Tenants(options.tenants ?? {}, options),
     slices: options.slices ?? [],
-    projects: new Projects(store, { every: limits.snapshotVersions, recent: limits.checkpoints }),
+    projects: new Projects(store, {
+      folds: new SliceFolds(options.slices ?? []),
+      every: limits.snapshotVersions,
+      recent: limits.checkpoints,
+    }),
     resources: new Resources(options.resources ?? {}, (capture) => standingOf(store, capture)),
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),

@@ -1,9 +1,11 @@
 import { assert } from "../core/assert.ts";
+import type { Fault } from "../core/fault.ts";
 import type { Instant, Tenant } from "../core/id.ts";
 import type { Kept, Told } from "../core/kept.ts";
 import type { Patch } from "../core/patch.ts";
 import { NO_STATE, type ProjectState, patched } from "../core/project-state.ts";
 import type { ProjectRow, StatePoint } from "../core/rows.ts";
+import type { SliceFolds } from "../core/slice-fold.ts";
 import type { StateChange } from "../core/state-change.ts";
 import type { Store } from "../core/store.ts";
 import { keep } from "./keeping.ts";
@@ -26,6 +28,7 @@ const RECENT = 1000;
 const IDLE_MOST = 500;
 
 export interface ProjectTerms {
+  readonly folds: SliceFolds;
   /** After so many versions they are kept in one piece. */
   readonly every: number;
   /** How many versions someone who comes cold wants to be able to go back over. */
@@ -186,6 +189,11 @@ export class Project {
     return this.#folded(past, [NOTHING_YET]).findLast(isIt) ?? null;
   }
 
+  /** Why the latest version may not become what a patch makes of it; null: it may. */
+  flawIn(patch: Patch): Fault | null {
+    return this.#archive.folds.flawIn(this.head.state, patch);
+  }
+
   /** A version on top of the latest. */
   change(patch: Patch, commit: string): StateChange {
     const { version, point } = this.head;
@@ -266,7 +274,9 @@ export class Project {
   #folded({ whole, told }: Past, from: readonly Version[]): Version[] {
     let versions = whole === null ? [...from] : [this.#begin(whole.at, whole.state)];
     for (const one of told) {
-      const state = patched((versions.at(-1) as Version).state, one.patch);
+      const before = (versions.at(-1) as Version).state;
+      const state = patched(before, one.patch);
+      this.#archive.folds.carry(before, one.patch, state);
       if (this.#isBefore(one)) versions = [this.#begin(one, state)];
       else versions.push({ ...one, state });
     }
@@ -279,7 +289,10 @@ export class Project {
   }
 
   #push(told: Told): void {
-    this.#versions.push({ ...told, state: patched(this.head.state, told.patch) });
+    const before = this.head.state;
+    const state = patched(before, told.patch);
+    this.#archive.folds.carry(before, told.patch, state);
+    this.#versions.push({ ...told, state });
     this.#forgetSome();
     if (told.kept !== undefined) this.#said(told.kept);
   }

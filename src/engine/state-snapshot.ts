@@ -1,8 +1,9 @@
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant } from "../core/id.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
-import { type ProjectState, wholeOf } from "../core/project-state.ts";
-import { type ListDraft, type MapDraft, misfitOf, recordName, type Slice } from "../core/slice.ts";
+import { type Entries, entriesFrom, type ProjectState, wholeOf } from "../core/project-state.ts";
+import { type ListDraft, type MapDraft, recordName, type Slice } from "../core/slice.ts";
+import { currentEntries } from "../core/slice-version.ts";
 import type { ToolContext } from "../core/tool.ts";
 
 /** State as data, to be kept elsewhere and loaded again. Another version of this form is refused, not guessed at. */
@@ -36,14 +37,19 @@ export function snapshotOf(
 ): StateSnapshot {
   const kept: Record<string, SliceSnapshot> = {};
   for (const slice of slices.filter(({ policy }) => includeAll || policy === "state")) {
-    const entries = state.get(recordName(slice, session));
-    if (entries === undefined) continue;
-    const flaw = misfitOf(slice, entries);
-    if (flaw !== null) throw new FaultError(flaw);
-    const { name, policy, shape } = slice;
-    kept[name] = { policy, version: entries.v, shape, entries: wholeOf(entries) };
+    const recorded = state.get(recordName(slice, session));
+    if (recorded === undefined) continue;
+    const { name, policy, shape, version } = slice;
+    kept[name] = { policy, version, shape, entries: wholeOf(entriesNow(slice, recorded)) };
   }
   return { schema_version: "1", created_at, version, tag: tag ?? null, slices: kept };
+}
+
+/** As the slice has them now; another version that it cannot read is refused. */
+function entriesNow(slice: Slice, kept: Entries): Entries {
+  const current = currentEntries(slice, kept);
+  if (current.ok) return current.entries;
+  throw new FaultError(current.fault);
 }
 
 /** Why something is no snapshot; null: it is one. */
@@ -66,9 +72,8 @@ export function loadSnapshot(slices: readonly Slice[], snapshot: StateSnapshot, 
       throw new FaultError(fault("SLICE_CHANGED", `the snapshot has a slice ${name}, which is not declared here`));
   for (const slice of slices.filter(({ policy }) => policy !== "log")) {
     const kept = Object.hasOwn(snapshot.slices, slice.name) ? snapshot.slices[slice.name] : undefined;
-    const flaw = kept === undefined ? null : misfitOf(slice, { v: kept.version, shape: kept.shape });
-    if (flaw !== null) throw new FaultError(flaw);
-    const entries = slice.policy === "cache" ? slice.initial : (kept?.entries ?? slice.initial);
+    const now = kept && entriesNow(slice, entriesFrom(kept.entries, kept.version));
+    const entries = slice.policy === "cache" || now === undefined ? slice.initial : wholeOf(now);
     const draft = context.slice(slice);
     if (slice.shape === "list") (draft as ListDraft<Json>).replace(entries as readonly Json[]);
     else (draft as MapDraft<Json>).replace(entries as JsonObject);
