@@ -9,7 +9,8 @@ export type { Blocked, FailedStep, OpenGate, ResultOutcome, RunResult, StepResul
 export type { ListDraft, ListView, MapDraft, MapView, Slice } from "./core/slice.ts";
 export type { Store } from "./core/store.ts";
 export type { Probe, Sighting, Tool, ToolContext } from "./core/tool.ts";
-export type { Engine, EngineOptions, RunHandle, SubmitOptions } from "./engine/api.ts";
+export type { Engine, EngineOptions, RunHandle } from "./engine/api.ts";
+export type { SubmitOptions } from "./engine/asking.ts";
 export { createEngine } from "./engine/engine.ts";
 export { defineSlice, type SliceDefinition } from "./schema/define-slice.ts";
 export { defineTool, type ToolDefinition } from "./schema/define-tool.ts";
