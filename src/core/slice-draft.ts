@@ -154,7 +154,8 @@ class MapOf implements MapDraft<Json> {
   setAt(key: string, path: string, value: Json): void {
     // It is judged as a whole, so that all of it matters.
     const entry = this.get(key);
-    const whole = isObject(entry) && parsePointer(path) !== null ? withValueAt(entry, path, value) : undefined;
+    const isInside = (parsePointer(path)?.length ?? 0) > 0;
+    const whole = isObject(entry) && isInside ? withValueAt(entry, path, value) : undefined;
     if (whole === undefined)
       throw this.#sheet.refused(fault("STATE_INVALID", `${this.#slice.name}: entry ${key} has no place ${path}`));
     const kept = valueAt(judged(this.#sheet, this.#slice, key, whole), path);

@@ -95,6 +95,22 @@ describe("a JSON Schema", () => {
     expect(messageOf({ uniqueItems: false }, [1, 1])).toBe("fits");
   });
 
+  it("tells its patterns apart", () => {
+    const both = { properties: { a: { pattern: "^x" }, b: { pattern: "^y" } } };
+    expect(messageOf(both, { a: "x", b: "y" })).toBe("fits");
+    expect(messageOf(both, { a: "x", b: "x" })).toBe('INVALID_INPUT: /b: must match pattern "^y"');
+  });
+
+  it("follows as many references as a large value needs", () => {
+    const list = { $defs: { n: { type: "number" } }, items: { $ref: "#/$defs/n" } };
+    expect(
+      messageOf(
+        list,
+        Array.from({ length: 20_000 }, (_, index) => index),
+      ),
+    ).toBe("fits");
+  });
+
   it("says unevaluated properties by name", () => {
     expect(messageOf({ properties: { a: {} }, unevaluatedProperties: false }, { b: 1 })).toContain("/b: must NOT have");
   });
@@ -118,9 +134,10 @@ describe("a hostile JSON Schema", () => {
     ["a level too many", nested(70, {}), "more than 64 levels deep"],
     [
       "too many bytes",
-      { enum: Array.from({ length: 30_000 }, (_, index) => `value ${index}`) },
+      { description: "x".repeat(262_144) },
       "more than 262144 bytes",
     ],
+    ["too many values", { enum: Array.from({ length: 2000 }, (_, index) => index) }, "more than 2000 values"],
     ["a prototype", JSON.parse('{"properties":{"__proto__":{}}}'), "__proto__"],
     ["a function", { type: () => 1 }, "function is not JSON"],
     ["a list", [], "a JSON Schema is an object"],
@@ -140,7 +157,7 @@ describe("a hostile JSON Schema", () => {
     for (let level = 0; level < 40; level += 1) {
       $defs[`d${level}`] = { allOf: [{ $ref: `#/$defs/d${level + 1}` }, { $ref: `#/$defs/d${level + 1}` }] };
     }
-    expect(messageOf({ $defs, $ref: "#/$defs/d0" }, 1)).toContain("more than 500000 references");
+    expect(messageOf({ $defs, $ref: "#/$defs/d0" }, 1)).toContain("too many references");
     expect(messageOf({ $defs, $ref: "#/$defs/d30" }, 1)).toBe("fits");
   });
 

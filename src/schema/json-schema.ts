@@ -6,12 +6,14 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { pointerTo } from "../core/pointer.ts";
 import { type Reason, Reasons } from "../core/reasons.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
+import { carefulPattern } from "./careful-pattern.ts";
 import { schemaHash } from "./digest.ts";
 import { asJson, listed, misfit, refuse, unusable, wordsOf } from "./parsed.ts";
 import { fuelKeyword, guarded } from "./schema-guard.ts";
 
-/** How many references one value may make the validator follow: references to references can double at every step. */
-const fuelMax = 500_000;
+/** How many references a value may make the validator follow, and for each value inside it: references to references can double at every step. */
+const fuelLeast = 5000;
+const fuelEach = 20;
 const compiledMax = 1000;
 
 /** A raw JSON Schema (draft 2020-12), possibly a stranger's. */
@@ -28,7 +30,7 @@ function parse(validate: ValidateFunction, value: unknown): Parsed {
   const read = asJson(value);
   if (!read.ok) return read;
   try {
-    fuel = fuelMax;
+    fuel = fuelLeast + fuelEach * countOf(read.value);
     return validate(read.value) ? read : misfit(reasonsOf(validate.errors ?? []));
   } catch (thrown) {
     return { ok: false, fault: unusable(`the JSON Schema cannot be applied (${wordsOf(thrown)}); simplify it`) };
@@ -84,6 +86,8 @@ function newAjv(): Ajv2020 {
     inlineRefs: false,
     addUsedSchema: false,
     logger: false,
+    // Making the code shorter takes longer than running it ever will.
+    code: { regExp: Object.assign(carefulPattern, { code: "carefulPattern" }), optimize: false },
     formats: fullFormats,
   });
   ajv.removeKeyword("uniqueItems");
@@ -94,7 +98,7 @@ function newAjv(): Ajv2020 {
     validate: unique,
     error: { message: "must NOT have duplicate items" },
   });
-  ajv.addKeyword({ keyword: fuelKeyword, schema: false, validate: burn });
+  ajv.addKeyword({ keyword: fuelKeyword, before: "$ref", schema: false, validate: burn });
   return ajv;
 }
 
@@ -105,6 +109,14 @@ function unique(wanted: boolean, items: readonly Json[]): boolean {
 
 function burn(): boolean {
   fuel -= 1;
-  if (fuel < 0) throw new Error(`more than ${fuelMax} references to follow`);
+  if (fuel < 0) throw new Error("too many references to follow");
   return true;
+}
+
+/** Of values, the containers counted too. */
+function countOf(value: Json): number {
+  let count = 1;
+  if (typeof value === "object" && value !== null)
+    for (const inner of Object.values(value)) count += countOf(inner as Json);
+  return count;
 }

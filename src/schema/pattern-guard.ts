@@ -10,6 +10,8 @@ interface Group {
   varies: boolean;
   /** Holds something without an upper bound. */
   unbounded: boolean;
+  /** In how many ways it may match, as far as that does not depend on the text. */
+  ways: number;
 }
 
 /**
@@ -17,28 +19,48 @@ interface Group {
  * a pattern tries every way, and thirty characters keep the process busy for minutes. Errs on the side of refusing.
  */
 export function mayExplode(pattern: string): boolean {
-  const open: Group[] = [{ varies: false, unbounded: false }];
+  return effortOf(pattern) === null;
+}
+
+/** What a pattern takes at most for a text of some length: `ways` times the length to this power. */
+interface Effort {
+  readonly power: number;
+  readonly ways: number;
+}
+
+/** Null: it may explode. */
+export function effortOf(pattern: string): Effort | null {
+  const whole: Group = { varies: false, unbounded: false, ways: 1 };
+  const open: Group[] = [whole];
   let last: Group | null = null;
+  // What is not bound to the beginning is tried at every place.
+  let power = pattern.startsWith("^") ? 0 : 1;
   for (const [token] of pattern.matchAll(tokens)) {
     const around = open.at(-1);
-    if (around === undefined) return true;
+    if (around === undefined) return null;
     const repeats = repeatsOf(token);
     if (repeats !== null) {
-      if (last !== null && explodes(last, repeats.max)) return true;
+      if (last !== null && explodes(last, repeats.max)) return null;
+      const isUnbounded = repeats.max === Number.POSITIVE_INFINITY;
       around.varies ||= repeats.min !== repeats.max;
-      around.unbounded ||= repeats.max === Number.POSITIVE_INFINITY;
+      around.unbounded ||= isUnbounded;
+      if (isUnbounded) power += 1;
+      else around.ways *= (repeats.max - repeats.min + 1) * (last?.ways ?? 1) ** Math.max(0, repeats.max - 1);
       last = null;
     } else if (token.startsWith("(")) {
-      open.push({ varies: false, unbounded: false });
+      open.push({ varies: false, unbounded: false, ways: 1 });
     } else if (token === ")") {
       last = open.pop() ?? null;
       enclose(open.at(-1), last);
     } else {
       around.varies ||= token === "|";
+      if (token === "|") around.ways += 1;
+      // Another choice may be bound to nothing.
+      if (token === "|" && open.length === 1) power = Math.max(power, 1);
       last = null;
     }
   }
-  return false;
+  return { power, ways: whole.ways };
 }
 
 function explodes(group: Group, max: number): boolean {
@@ -50,6 +72,7 @@ function enclose(around: Group | undefined, inner: Group | null): void {
   if (around === undefined || inner === null) return;
   around.varies ||= inner.varies;
   around.unbounded ||= inner.unbounded;
+  around.ways *= inner.ways;
 }
 
 function repeatsOf(token: string): { readonly min: number; readonly max: number } | null {

@@ -5,8 +5,8 @@ import { pointerTo } from "../core/pointer.ts";
 import { type Reason, Reasons } from "../core/reasons.ts";
 import { mayExplode, patternLengthMax } from "./pattern-guard.ts";
 
-/** A schema may come from a stranger, and reading it must cost little. */
-const schemaLimits: JsonLimits = { bytes: 256 * 1024, depth: 64, nodes: 50_000 };
+/** A schema may come from a stranger, and reading it must cost little: two thousand values in it take some fifty milliseconds. */
+const schemaLimits: JsonLimits = { bytes: 256 * 1024, depth: 64, nodes: 2000 };
 
 /** The keyword put beside every reference, so that following references has an end. */
 export const fuelKeyword = "writ:fuel";
