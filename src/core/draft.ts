@@ -16,6 +16,8 @@ export interface DraftTerms {
   readonly writes: boolean;
   /** Where the call said that it would go; null: it did not say. */
   readonly declared?: Touches | null;
+  /** Where whoever asked may go; every one of these has to let it. */
+  readonly bounds?: readonly Touches[];
 }
 
 /**
@@ -98,19 +100,19 @@ export class Draft implements Sheet {
 
   read(slice: Slice, pointer: string): void {
     this.reads.add(pointer);
-    const { declared } = this.#terms;
-    if (declared == null || declared.state_reads === null) return;
+    const { declared = null, bounds = [] } = this.#terms;
+    if (declared === null && bounds.length === 0) return;
     const place = this.#placeIn(slice, pointer);
-    // What it may write it may look at first.
-    if (!isWithin(declared.state_reads, place) && !isWithin(declared.state_writes ?? [], place))
-      throw this.refused(undeclared("reads", place));
+    if (declared !== null && !mayRead(declared, place)) throw this.refused(undeclared("reads", place));
+    if (!bounds.every((bound) => mayRead(bound, place))) throw this.refused(outOfBounds("look at", place));
   }
 
   #assertDeclared(slice: Slice, change: Change): void {
-    const { declared } = this.#terms;
-    if (declared == null || declared.state_writes === null) return;
+    const { declared = null, bounds = [] } = this.#terms;
+    if (declared === null && bounds.length === 0) return;
     const place = this.#placeIn(slice, placeOf(change));
-    if (!isWithin(declared.state_writes, place)) throw this.refused(undeclared("writes", place));
+    if (declared !== null && !mayWrite(declared, place)) throw this.refused(undeclared("writes", place));
+    if (!bounds.every((bound) => mayWrite(bound, place))) throw this.refused(outOfBounds("change", place));
   }
 
   /** As tools and plans call it, whoever's session it is. */
@@ -157,4 +159,17 @@ function undeclared(what: "reads" | "writes", place: string): Fault {
     "STATE_FORBIDDEN",
     `the call ${what} ${place}, which it did not declare; add it to state_${what}, or do not go there`,
   );
+}
+
+/** What may be changed may be looked at first. */
+function mayRead({ state_reads, state_writes }: Touches, place: string): boolean {
+  return state_reads === null || isWithin(state_reads, place) || isWithin(state_writes ?? [], place);
+}
+
+function mayWrite({ state_writes }: Touches, place: string): boolean {
+  return state_writes === null || isWithin(state_writes, place);
+}
+
+function outOfBounds(what: string, place: string): Fault {
+  return fault("AUTH_FORBIDDEN", `whoever asked may not ${what} ${place}; ask as someone who may`);
 }

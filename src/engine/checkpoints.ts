@@ -19,7 +19,7 @@ import { assertName, principalOf } from "./principal.ts";
 import type { Project, Version } from "./projects.ts";
 import { reasonOf } from "./reason.ts";
 import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf } from "./state-api.ts";
-import { openState } from "./state-view.ts";
+import { assertUnbound, openState } from "./state-view.ts";
 
 /** State and files before and after each call, for as far back as is kept. */
 export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
@@ -58,6 +58,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
 
   async restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number> {
     const principal = principalOf(options.principal);
+    assertUnbound(principal);
     const { tenant } = principal;
     const { run, step, project, version } = await checkpointAt(this.#ports, tenant, at);
     await assertOpen(this.#ports, run);
@@ -89,7 +90,9 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
   }
 
   async diff(from: CheckpointAt, to: CheckpointAt, { principal }: As): Promise<CheckpointDiff> {
-    const { tenant } = principalOf(principal);
+    const who = principalOf(principal);
+    assertUnbound(who);
+    const { tenant } = who;
     const one = await checkpointAt(this.#ports, tenant, from);
     const two = await checkpointAt(this.#ports, tenant, to);
     if (one.project !== two.project)

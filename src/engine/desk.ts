@@ -1,9 +1,10 @@
 import type { Ending, StateFact } from "../core/command.ts";
-import { Draft } from "../core/draft.ts";
+import { Draft, type DraftTerms } from "../core/draft.ts";
 import { type Effect, worst } from "../core/effect.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { Json } from "../core/json.ts";
 import { type Patch, quarrel } from "../core/patch.ts";
+import { stateBounds } from "../core/principal.ts";
 import { patched } from "../core/project-state.ts";
 import { type Run, type Step, stateKeyOf } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
@@ -52,7 +53,7 @@ export class Desk implements StateFact {
   readonly #base: Version;
   readonly #draft: Draft;
   readonly #effect: Effect;
-  readonly #declared: Touches;
+  readonly #bounds: Pick<DraftTerms, "declared" | "bounds">;
   readonly #session: string;
   readonly #commit: string;
   /** Of an act, and of how the call ended: applied to the state as it is when the call's end is judged. */
@@ -65,8 +66,8 @@ export class Desk implements StateFact {
     this.#base = project.head;
     this.#effect = effect;
     this.#session = run.session ?? "";
-    this.#declared = declared;
-    this.#draft = this.#draftOf(this.#base, effect === "writes", declared);
+    this.#bounds = { declared, bounds: stateBounds(run.principal) };
+    this.#draft = this.#draftOf(this.#base, effect === "writes", this.#bounds);
     this.#commit = ports.newId("cmt", ports.clock.now());
   }
 
@@ -166,11 +167,11 @@ export class Desk implements StateFact {
   #with(head: Version, patch: Patch, flaw: Fault | null, failed: boolean): Made {
     if (this.#told.length === 0 || flaw !== null) return { patch, flaw };
     const said = failed ? [] : this.#told.filter(({ event }) => event !== INVOKED);
-    const made = this.#dispatched(head, patch, said, (to) => this.#draftOf(to, true, this.#declared));
+    const made = this.#dispatched(head, patch, said, (to) => this.#draftOf(to, true, this.#bounds));
     if (made.flaw !== null) return { patch: [], flaw: made.flaw };
     // That a record of the call could not be kept is no reason to take it back, nor is it the call's own doing.
     const record = this.#told.filter(({ event }) => event === INVOKED);
-    const kept = this.#dispatched(head, made.patch, record, (to) => this.#draftOf(to, true, null), failed);
+    const kept = this.#dispatched(head, made.patch, record, (to) => this.#draftOf(to, true, {}), failed);
     return { patch: kept.patch, flaw: null };
   }
 
@@ -193,8 +194,8 @@ export class Desk implements StateFact {
     return { patch: [...patch, ...(onlyLogs ? draft.logged : draft.patch)], flaw: draft.flaw };
   }
 
-  #draftOf({ state }: Version, writes: boolean, declared: Touches | null): Draft {
-    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes, declared });
+  #draftOf({ state }: Version, writes: boolean, bounds: Pick<DraftTerms, "declared" | "bounds">): Draft {
+    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes, ...bounds });
   }
 }
 

@@ -3,6 +3,7 @@ import { FaultError, fault } from "../core/fault.ts";
 import type { Tenant } from "../core/id.ts";
 import { isPlainObject } from "../core/plain-object.ts";
 import type { Principal } from "../core/principal.ts";
+import { isPlaceOfState } from "../core/state-order.ts";
 import type { PrincipalInput } from "./asking.ts";
 
 /** They are recorded with every run and every decision. */
@@ -49,16 +50,19 @@ function problemsOf(given: PrincipalInput | undefined): readonly string[] {
   if (!(Array.isArray(roles) && roles.every(isName))) problems.push("roles must be a list of names");
   if (!isPlainObject(claims) || !checkJson(claims, claimLimits).ok) problems.push("claims must be a small JSON object");
   if (!areCapabilities(given.capabilities ?? []))
-    problems.push("capabilities must be a list of { tools: { allow, deny }, max_actions }");
+    problems.push("capabilities must be a list of { tools: { allow, deny }, max_actions, state_reads, state_writes }");
   return problems;
 }
+
+const known = ["tools", "max_actions", "state_reads", "state_writes"];
 
 /** One that is misspelt would let everything pass that it is there to keep back. */
 function areCapabilities(given: unknown): boolean {
   if (!Array.isArray(given) || !checkJson(given, claimLimits).ok) return false;
   return given.every((capability: unknown) => {
-    if (!isPlainObject(capability) || !hasOnly(capability, ["tools", "max_actions"])) return false;
-    const { tools = {}, max_actions = 0 } = capability;
+    if (!isPlainObject(capability) || !hasOnly(capability, known)) return false;
+    const { tools = {}, max_actions = 0, state_reads = [], state_writes = [] } = capability;
+    if (![state_reads, state_writes].every(arePlaces)) return false;
     const isCount = Number.isSafeInteger(max_actions) && Number(max_actions) >= 0;
     return isCount && isPlainObject(tools) && hasOnly(tools, ["allow", "deny"]) && Object.values(tools).every(areNames);
   });
@@ -66,6 +70,10 @@ function areCapabilities(given: unknown): boolean {
 
 function hasOnly(object: object, names: readonly string[]): boolean {
   return Object.keys(object).every((name) => names.includes(name));
+}
+
+function arePlaces(list: unknown): boolean {
+  return Array.isArray(list) && list.every((place) => typeof place === "string" && isPlaceOfState(place));
 }
 
 function areNames(list: unknown): boolean {

@@ -1,7 +1,7 @@
 import { Draft } from "../core/draft.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
-import type { Principal } from "../core/principal.ts";
+import { type Principal, stateBounds } from "../core/principal.ts";
 import { type ProjectState, wholeOf } from "../core/project-state.ts";
 import { projectKey, stateKeyOf } from "../core/run.ts";
 import { openProject } from "./desk.ts";
@@ -13,17 +13,30 @@ import type { RecordedSlice, StateOf, StateView, StateWhen } from "./state-api.t
 import { snapshotOf } from "./state-snapshot.ts";
 
 /** A project's state as it is now, or was. */
-export async function stateOf(ports: Ports, { tenant }: Principal, of: StateOf & StateWhen): Promise<StateView> {
-  const { project, session } = await openState(ports, tenant, of);
+export async function stateOf(ports: Ports, principal: Principal, of: StateOf & StateWhen): Promise<StateView> {
+  const { project, session } = await openState(ports, principal.tenant, of);
   const { version, at, point, state } = await versionIn(project, of);
-  const terms = { slices: ports.slices, session, writes: false };
+  const terms = { slices: ports.slices, session, writes: false, bounds: stateBounds(principal) };
   return {
     version,
     at: point === null ? null : at,
-    all: () => recorded(state),
+    all: () => {
+      assertUnbound(principal);
+      return recorded(state);
+    },
     slice: (slice) => new Draft(state, terms).slice(slice) as never,
-    snapshot: (options = {}) => snapshotOf(state, terms, { version, created_at: ports.clock.now() }, options),
+    snapshot: (options = {}) => {
+      assertUnbound(principal);
+      return snapshotOf(state, terms, { version, created_at: ports.clock.now() }, options);
+    },
   };
+}
+
+/** What is about all of a state is for those who may see all of it. */
+export function assertUnbound(principal: Principal): void {
+  if (stateBounds(principal).length === 0) return;
+  const message = `${principal.id} is held to parts of state, and this is about all of it`;
+  throw new FaultError(fault("AUTH_FORBIDDEN", message));
 }
 
 async function versionIn(project: Project, { version, at }: StateWhen): Promise<Version> {

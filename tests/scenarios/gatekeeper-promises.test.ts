@@ -208,3 +208,78 @@ describe.each(places)("a gate that was opened, on $name,", ({ newStage }) => {
     expect(send.calls.map(({ input }) => (input as JsonObject).to)).toEqual(["b"]);
   });
 });
+
+describe.each(places)("whoever was given parts of state, on $name,", ({ newStage }) => {
+  const facts = defineSlice({ name: "facts", shape: "map", entry: {} });
+  const diary = defineSlice({
+    name: "diary",
+    shape: "list",
+    policy: "log",
+    entry: {},
+    reducers: { seen: (slice, event: JsonObject) => slice.append(event) },
+  });
+  const held = { ...bot, capabilities: [{ state_reads: ["/facts/a.b~1c"], state_writes: ["/facts/mine"] }] };
+  const tools = [
+    actor("look", ({ context, input }) => context.slice(facts).get(String(input.key)) ?? null, { effect: "reads" }),
+    actor("list", ({ context }) => context.slice(facts).all().length, { effect: "reads" }),
+    actor("put", ({ context, input }) => context.slice(facts).set(String(input.key), 1) ?? 1, { effect: "writes" }),
+    actor("say", ({ context }) => context.dispatch("seen", {}) ?? 1, { effect: "writes" }),
+  ].map(({ tool }) => tool);
+
+  it("looks and changes there and nowhere else, whatever tool it calls, and can only hand on less", async () => {
+    const engine = await newStage().open({ tools, slices: [facts, diary] });
+    const come = async (name: string, payload: JsonObject, principal = held) => {
+      const steps = [{ step_id: "a", name, payload }];
+      const { steps: ended } = await (await engine.submit({ steps }, { principal, project: "p" })).result();
+      return ended.a?.state === "succeeded" ? "done" : (ended.a as { fault?: { code: string } }).fault?.code;
+    };
+    expect(await come("put", { key: "theirs" }, bot as never)).toBe("done");
+    for (const key of ["a.b/c", "mine"]) expect(await come("look", { key })).toBe("done");
+    expect(await come("put", { key: "mine" })).toBe("done");
+    for (const [name, key] of [
+      ["look", "theirs"],
+      ["put", "theirs"],
+      ["put", "a.b/c"],
+      ["list", ""],
+      ["say", ""],
+      ["state.write", ""],
+    ] as const)
+      expect(await come(name, name === "state.write" ? { path: "/facts/theirs", value: 2 } : { key })).toBe(
+        "AUTH_FORBIDDEN",
+      );
+    const less = { ...held, capabilities: [...held.capabilities, { state_reads: [], state_writes: [] }] };
+    expect(await come("look", { key: "mine" }, less as never)).toBe("AUTH_FORBIDDEN");
+    const state = await engine.state({ principal: bot, project: "p" });
+    expect(state.slice(facts).all()).toEqual([
+      ["mine", 1],
+      ["theirs", 1],
+    ]);
+  });
+
+  it("sees no more of it from outside, and takes nothing back", async () => {
+    const engine = await newStage().open({ tools, slices: [facts, diary] });
+    const run = await engine.submit(
+      { steps: [{ step_id: "a", name: "put", payload: { key: "theirs" } }] },
+      {
+        principal: bot,
+        project: "p",
+      },
+    );
+    await run.result();
+    const state = await engine.state({ principal: held, project: "p" });
+    expect(state.slice(facts).get("mine")).toBeUndefined();
+    for (const look of [() => state.slice(facts).get("theirs"), () => state.snapshot(), () => state.all()])
+      expect(look).toThrow(expect.objectContaining({ fault: expect.objectContaining({ code: "AUTH_FORBIDDEN" }) }));
+    const at = { runId: run.run_id, stepId: "a", side: "before" } as const;
+    expect((await faultOf(engine.checkpoints.restore(at, { principal: held }))).code).toBe("AUTH_FORBIDDEN");
+    expect((await faultOf(engine.checkpoints.diff(at, at, { principal: held }))).code).toBe("AUTH_FORBIDDEN");
+    for (const wrong of [[""], ["facts"], "/facts", ["/"], [5]])
+      expect(
+        (
+          await faultOf(
+            engine.submit(one(), { principal: { ...bot, capabilities: [{ state_reads: wrong as never }] } }),
+          )
+        ).code,
+      ).toBe("AUTH_FORBIDDEN");
+  });
+});
