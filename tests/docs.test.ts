@@ -11,6 +11,7 @@ import { planLimits } from "../src/core/plan.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
 import { defaultLimits } from "../src/engine/ports.ts";
 import { fileLimits } from "../src/resources/file-limits.ts";
+import { schemaLimits } from "../src/schema/schema-limits.ts";
 import { pattern, toldIn } from "./code-blocks.ts";
 import { rooms } from "./rooms.ts";
 
@@ -80,6 +81,16 @@ function limitsPage(): string {
     pattern: "instructions that a pattern in it becomes",
     fuel: "steps that an answer may take: one for each part and each entry that is looked at, one for 64 characters of a text, more where a pattern is matched",
   });
+  const schema = section(schemaLimits, {
+    bytes: "bytes of a JSON Schema",
+    depth: "levels of it",
+    nodes: "values in it",
+    patternLength: "characters of a pattern in it, which repeats nothing that varies",
+    patternSteps:
+      "steps through a text that is too long for a pattern to go back and forth in; beyond them the value is refused",
+    references: "references that are followed for a value; beyond them it is refused",
+    referencesEach: "further ones for each value inside it",
+  });
   const engine = section(defaultLimits, {
     concurrency: "handlers running at once in one process; more wait for their turn",
     outputBytes: "bytes of an output, as JSON; of a run that a step asks for, of what it has to show",
@@ -122,6 +133,8 @@ function limitsPage(): string {
     values,
     "## Of an expression\n\nBeyond them it cannot be read, or has no answer, and what asks it refuses. They are the same everywhere.\n",
     expression,
+    "## Of a JSON Schema\n\nBeyond them it is refused with `SCHEMA_UNUSABLE` when it is declared, or a value when it is judged. They are the same everywhere.\n",
+    schema,
     "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
     engine,
     "## Of files\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Unless said otherwise, beyond them a call is refused with `LIMIT_EXCEEDED`, which names the limit.\n",

@@ -1,12 +1,10 @@
 import { Meter, Unanswerable } from "../expression/meter.ts";
 import { Pattern } from "../expression/pattern.ts";
 import { effortOf } from "./pattern-guard.ts";
+import { schemaLimits } from "./schema-limits.ts";
 
 /** Steps that are taken without asking what else could be done: some ten milliseconds of them. */
 const stepsMax = 10_000_000;
-
-/** What the slower way may take, which needs the same time for every text of one length. */
-const fuel = 40_000;
 
 interface CarefulPattern {
   test(text: string): boolean;
@@ -26,7 +24,7 @@ export function carefulPattern(source: string): CarefulPattern {
     test: (text) => {
       if (ways * Math.max(text.length, 2) ** power <= stepsMax) return native.test(text);
       if (once === null) throw new Error(`${text.length} characters are too many for the pattern ${source}`);
-      return once.test(text, new Meter(fuel));
+      return once.test(text, new Meter(schemaLimits.patternSteps));
     },
     toString: () => native.toString(),
   };

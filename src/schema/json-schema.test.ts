@@ -132,11 +132,7 @@ describe("a hostile JSON Schema", () => {
     ["asynchrony", { $async: true, type: "object" }, "asynchronous schemas are not used"],
     ["a literal that looks like a reference", { const: { $ref: "#" } }, "/const: a literal value"],
     ["a level too many", nested(70, {}), "more than 64 levels deep"],
-    [
-      "too many bytes",
-      { description: "x".repeat(262_144) },
-      "more than 262144 bytes",
-    ],
+    ["too many bytes", { description: "x".repeat(262_144) }, "more than 262144 bytes"],
     ["too many values", { enum: Array.from({ length: 2000 }, (_, index) => index) }, "more than 2000 values"],
     ["a prototype", JSON.parse('{"properties":{"__proto__":{}}}'), "__proto__"],
     ["a function", { type: () => 1 }, "function is not JSON"],

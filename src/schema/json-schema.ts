@@ -10,10 +10,8 @@ import { carefulPattern } from "./careful-pattern.ts";
 import { schemaHash } from "./digest.ts";
 import { asJson, listed, misfit, refuse, unusable, wordsOf } from "./parsed.ts";
 import { fuelKeyword, guarded } from "./schema-guard.ts";
+import { schemaLimits } from "./schema-limits.ts";
 
-/** How many references a value may make the validator follow, and for each value inside it: references to references can double at every step. */
-const fuelLeast = 5000;
-const fuelEach = 20;
 const compiledMax = 1000;
 
 /** A raw JSON Schema (draft 2020-12), possibly a stranger's. */
@@ -30,7 +28,8 @@ function parse(validate: ValidateFunction, value: unknown): Parsed {
   const read = asJson(value);
   if (!read.ok) return read;
   try {
-    fuel = fuelLeast + fuelEach * countOf(read.value);
+    // References to references can double at every step.
+    fuel = schemaLimits.references + schemaLimits.referencesEach * countOf(read.value);
     return validate(read.value) ? read : misfit(reasonsOf(validate.errors ?? []));
   } catch (thrown) {
     return { ok: false, fault: unusable(`the JSON Schema cannot be applied (${wordsOf(thrown)}); simplify it`) };

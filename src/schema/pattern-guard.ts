@@ -1,5 +1,3 @@
-/** Longer patterns are not read at all. */
-export const patternLengthMax = 1000;
 /** A group repeated at most so often may contain choices; their number stays small. */
 const repeatsMax = 10;
 

@@ -1,12 +1,10 @@
 import { canonical } from "../core/canonical.ts";
-import { type JsonLimits, tidyJson } from "../core/check-json.ts";
+import { tidyJson } from "../core/check-json.ts";
 import { isObject, type Json, type JsonObject } from "../core/json.ts";
 import { pointerTo } from "../core/pointer.ts";
 import { type Reason, Reasons } from "../core/reasons.ts";
-import { mayExplode, patternLengthMax } from "./pattern-guard.ts";
-
-/** A schema may come from a stranger, and reading it must cost little: two thousand values in it take some fifty milliseconds. */
-const schemaLimits: JsonLimits = { bytes: 256 * 1024, depth: 64, nodes: 2000 };
+import { mayExplode } from "./pattern-guard.ts";
+import { schemaLimits } from "./schema-limits.ts";
 
 /** The keyword put beside every reference, so that following references has an end. */
 export const fuelKeyword = "writ:fuel";
@@ -79,7 +77,8 @@ function problemWith(key: string, member: Json): string | null {
 }
 
 function patternProblem(pattern: string): string | null {
-  if (pattern.length > patternLengthMax) return `a pattern has at most ${patternLengthMax} characters`;
+  const { patternLength } = schemaLimits;
+  if (pattern.length > patternLength) return `a pattern has at most ${patternLength} characters`;
   if (!mayExplode(pattern)) return null;
   return `${pattern} repeats a group that varies, which can take minutes to match; rewrite it without that`;
 }
