@@ -1,4 +1,5 @@
 import type { Estimate } from "./budget.ts";
+import type { Clock } from "./clock.ts";
 import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -77,7 +78,10 @@ export interface ToolContext {
   readonly correlation_id: string;
   readonly trace_id: string;
   readonly signal: AbortSignal;
+  /** The moment that the call stands on: when it began, or when it was shown to who approved it. */
   readonly now: Instant;
+  /** What the time is while it runs: the engine's, which a test can set. */
+  readonly clock: Clock;
   /** What the attempt before this one last said with its heartbeat, if that is on record; null: nothing. */
   readonly last_heartbeat: Json | null;
   /** A sign of life, with what the next attempt should know if this one is not heard of again. */

@@ -52,6 +52,8 @@ export interface EngineOptions {
   readonly worker?: ClaimTerms;
   /** Demand that plans say effects, tags, cache policy and idempotency template literally. */
   readonly strictPlans?: boolean;
+  /** What `context.random` is made from, beside the call. Workers of one store say the same, or a call that is made again meets other chance. */
+  readonly seed?: string;
   readonly durability?: Durability;
   readonly limits?: Partial<Limits>;
   readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;

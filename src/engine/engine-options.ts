@@ -9,7 +9,7 @@ import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
 
 const known = [
-  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits onNotice".split(
+  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice".split(
     " ",
   ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
@@ -29,6 +29,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     tenants = {},
     limits = {},
     worker = {},
+    seed = "",
   } = options;
   const reasons = [
     ...unknown(options, known, "option"),
@@ -39,6 +40,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
       isPlainObject(resources) && Object.values(resources).every(isResource),
       "resources must be an object of resources by name, such as { files: new HostFilesystem({ root }) }",
     ),
+    ...unless(typeof seed === "string" && seed.length <= 200, "seed must be a text of at most 200 characters"),
     ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...unless(
       Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),

@@ -96,6 +96,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     clock,
     timers,
     dice,
+    seed: options.seed ?? "",
     newId,
     worker,
     leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, terms),

@@ -37,7 +37,17 @@ export interface Work {
   readonly handler: (context: ToolContext) => Promise<unknown>;
   readonly context: Omit<
     ToolContext,
-    "cost" | "errand" | "child" | "notice" | "heartbeat" | "signal" | "slice" | "dispatch" | "resource" | "random"
+    | "clock"
+    | "cost"
+    | "errand"
+    | "child"
+    | "notice"
+    | "heartbeat"
+    | "signal"
+    | "slice"
+    | "dispatch"
+    | "resource"
+    | "random"
   >;
   /** Null: there is no state to work on. */
   readonly desk: Desk | null;
@@ -145,7 +155,7 @@ class Attempt implements Running {
     let value: unknown;
     let failure: Ending | null = null;
     try {
-      value = await this.#work.handler(new Context(this.#work, this, this.#log));
+      value = await this.#work.handler(new Context(this.#work, this, this.#log, this.#ports));
     } catch (error) {
       failure = this.#failure(error);
     }
@@ -201,6 +211,7 @@ class Context implements ToolContext {
   readonly trace_id: string;
   declare readonly signal: AbortSignal;
   readonly now: Instant;
+  readonly clock: ToolContext["clock"];
   readonly last_heartbeat: Json | null;
   readonly heartbeat: ToolContext["heartbeat"];
   readonly cost: ToolContext["cost"];
@@ -213,7 +224,7 @@ class Context implements ToolContext {
   readonly random: ToolContext["random"];
   readonly #attempt: Attempt;
 
-  constructor({ context: given, desk, borrowed }: Work, attempt: Attempt, log: Log) {
+  constructor({ context: given, desk, borrowed }: Work, attempt: Attempt, log: Log, { clock, seed }: Ports) {
     this.key = given.key;
     this.run_id = given.run_id;
     this.plan_id = given.plan_id;
@@ -222,6 +233,7 @@ class Context implements ToolContext {
     this.correlation_id = given.correlation_id;
     this.trace_id = given.trace_id;
     this.now = given.now;
+    this.clock = clock;
     this.last_heartbeat = given.last_heartbeat;
     this.heartbeat = (details) => attempt.heard(details);
     this.cost = (spent) => log.addCost(spent);
@@ -231,7 +243,7 @@ class Context implements ToolContext {
     this.slice = (slice) => deskFor(desk).slice(slice) as never;
     this.dispatch = (event, payload) => deskFor(desk).dispatch(event, payload);
     this.resource = (name) => borrowedBy(borrowed).handle(name) as never;
-    this.random = randomOf(given);
+    this.random = randomOf(given, seed);
     this.#attempt = attempt;
     Object.defineProperty(this, "signal", Context.#signal);
   }
@@ -253,10 +265,10 @@ function borrowedBy(borrowed: Borrowed | null): Borrowed {
 }
 
 /** Derived from the call, so that nothing of it needs to be recorded. */
-function randomOf({ run_id, step_id, attempt }: Work["context"]): () => number {
+function randomOf({ run_id, step_id, attempt }: Work["context"], seed: string): () => number {
   let next: (() => number) | null = null;
   return () => {
-    next ??= randomFrom(`${run_id}/${step_id}/${attempt}`);
+    next ??= randomFrom(`${seed}${run_id}/${step_id}/${attempt}`);
     return next();
   };
 }

@@ -20,6 +20,8 @@ export interface Ports {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly dice: Dice;
+  /** What the chance that tools are given is made from, beside the call. */
+  readonly seed: string;
   readonly newId: NewId;
   readonly worker: WorkerId;
   readonly leases: Leases;

@@ -296,6 +296,23 @@ describe.each(places)("what a call works with, on $name", ({ newStage }) => {
     expect(rolls[0]?.[0]).not.toBe(rolls[0]?.[1]);
   });
 
+  it("is chance and time that come from the engine", async () => {
+    const rolls: number[] = [];
+    for (const seed of ["one", "two", "one"]) {
+      const stage = newStage();
+      const roll = actor("roll", ({ context }) => {
+        stage.clock.advance(5);
+        rolls.push(context.random());
+        return { waited: context.clock.now() - context.now };
+      });
+      const engine = await stage.open({ tools: [roll.tool], seed, newId: (kind) => `${kind}_1` });
+      const run = await engine.submit(one("roll"), { principal: bot });
+      expect((await run.result()).steps.a).toMatchObject({ output: { waited: 5 } });
+    }
+    expect(rolls[0]).toBe(rolls[2]);
+    expect(rolls[0]).not.toBe(rolls[1]);
+  });
+
   it("is a copy when a plan is only rehearsed: state stays as it was", async () => {
     const set = actor("set", ({ context }) => context.slice(counts).set("a", 7) ?? { ok: 1 }, { effect: "writes" });
     const get = actor("get", ({ context }) => ({ a: context.slice(counts).get("a") ?? null }) as never, {
