@@ -1,4 +1,4 @@
-import type { Event, GateEvent, RunEvent, Settlement, StepEvent } from "../core/event.ts";
+import type { Event, GateEvent, RunEvent, Settlement, StepEvent, UndoneAct } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
 import type { Parking } from "../core/parking.ts";
 import { glance, type Line, line } from "./line.ts";
@@ -32,6 +32,8 @@ function runText(event: RunEvent): Line {
       return line`parked: its workers were lost one after the other, and nothing came of it`;
     case "run.ended":
       return line`${event.status}`;
+    case "run.undone":
+      return line`undone by ${event.by}${because(event.reason)}: ${undoneText(event.acts)}`;
     case "state.restored":
       return line`state is again what it was at version ${event.to}, restored by ${event.by}${because(event.reason)}`;
     case "notice.delivered":
@@ -132,6 +134,12 @@ function parkedText(on: Parking): Line {
     case "tool":
       return line`its tool: ${faultText(on.fault)}`;
   }
+}
+
+function undoneText(acts: readonly UndoneAct[]): string {
+  return acts.length === 0
+    ? "it has done nothing"
+    : acts.map(({ step_id, undone }) => `${step_id} ${undone}`).join(", ");
 }
 
 function faultText({ code, message }: Fault): Line {

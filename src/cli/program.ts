@@ -23,6 +23,7 @@ import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { stateCommand } from "./commands/state.ts";
 import { toolsCommand } from "./commands/tools.ts";
+import { undoCommand } from "./commands/undo.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
@@ -62,6 +63,7 @@ const commands = [
   resolveCommand,
   resumeCommand,
   cancelCommand,
+  undoCommand,
   haltCommand,
   goCommand,
   haltsCommand,

@@ -1,6 +1,18 @@
 import type { Basis } from "./basis.ts";
 import type { Mode, World } from "./effect.ts";
-import type { Call, Cause, Confirmed, InFlight, Notice, Parent, Pin, Reused, StepEvent, Takeover } from "./event.ts";
+import type {
+  Call,
+  Cause,
+  Confirmed,
+  InFlight,
+  Notice,
+  Parent,
+  Pin,
+  Reused,
+  StepEvent,
+  Takeover,
+  UndoneAct,
+} from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Policy } from "./guard.ts";
 import type { HaltFact } from "./halt.ts";
@@ -122,6 +134,13 @@ export type Command = { readonly now: Instant } & (
       readonly by: Extract<StepEvent, { type: "step.superseded" }>["by"];
     }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
+  /** Somebody wanted all acts undone, and this is what became of them. */
+  | {
+      readonly type: "tell_undone";
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly acts: readonly UndoneAct[];
+    }
   /** A halt was lifted: what waited for that looks again. */
   | { readonly type: "wake" }
   | { readonly type: "resume"; readonly principal: Principal; readonly reason: string }

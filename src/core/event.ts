@@ -64,6 +64,8 @@ export type RunEvent =
       readonly notices?: readonly Notice[];
     }
   | { readonly type: "run.resumed"; readonly by: string; readonly reason: string }
+  /** Somebody wanted all of it undone: what became of each act. */
+  | { readonly type: "run.undone"; readonly by: string; readonly reason: string; readonly acts: readonly UndoneAct[] }
   | { readonly type: "run.ended"; readonly status: EndStatus; readonly notices?: readonly Notice[] }
   /** A worker took the run from one that never let it go. */
   | ({ readonly type: "run.taken" } & Omit<Takeover, "at" | "position">)
@@ -286,6 +288,18 @@ export interface Reused {
   readonly step: StepId;
   readonly at: Instant;
   readonly differs: string | null;
+}
+
+/** What became of the wish to undo an act. */
+export interface UndoneAct {
+  readonly step_id: StepId;
+  readonly tool: string;
+  /**
+   * confirmed: it is undone, and the world was asked. unconfirmed: it is undone, or may be, and nobody asked. irreversible: its tool
+   * cannot undo it. failed: undoing it failed, and it stands. not_attempted: it stands, or may, and was not touched.
+   */
+  readonly undone: "confirmed" | "unconfirmed" | "irreversible" | "failed" | "not_attempted";
+  readonly why: string | null;
 }
 
 export interface Notice {

@@ -55,6 +55,7 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "run.ended":
       noted(run, event.notices);
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
+    case "run.undone":
     case "state.restored":
       return run;
     case "notice.delivered":

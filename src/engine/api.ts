@@ -3,7 +3,7 @@ import type { Clock, Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Demand } from "../core/demand.ts";
 import type { Difference } from "../core/difference.ts";
 import type { Mode } from "../core/effect.ts";
-import type { Event, Notice } from "../core/event.ts";
+import type { Event, Notice, UndoneAct } from "../core/event.ts";
 import type { Fault } from "../core/fault.ts";
 import type { Guard } from "../core/guard.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../core/id.ts";
@@ -348,6 +348,8 @@ export interface Engine {
   reject(gateId: string, options: RejectOptions): Promise<void>;
   resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void>;
   resume(runId: string, options: Reasoned): Promise<RunHandle>;
+  /** Undoes the acts of a run as far as they can be, the latest first; what became of each is the answer, and on record. */
+  undo(runId: string, options: Reasoned): Promise<readonly UndoneAct[]>;
 
   runs(options: As & Page & { readonly status?: string }): Promise<readonly RunRow[]>;
   /** Oldest first. A run that cannot be read hides its own calls, and nobody else's. */

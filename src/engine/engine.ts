@@ -70,6 +70,7 @@ import { readOptions } from "./submit-options.ts";
 import { systemDice, systemIds, systemStopwatch, systemTimers } from "./system.ts";
 import { Tenants } from "./tenants.ts";
 import { Toolbox } from "./toolbox.ts";
+import { undoRun } from "./undo.ts";
 
 /** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
 export async function createEngine(given: EngineOptions): Promise<Engine> {
@@ -128,7 +129,7 @@ class WritEngine implements Engine {
   readonly policies: PolicyOffice;
   readonly halts: HaltOffice;
   readonly checkpoints: Checkpoints;
-  readonly projects: Engine["projects"];
+  readonly projects: ProjectOffice;
 
   constructor(ports: Ports, works: boolean, strict: boolean) {
     this.#ports = ports;
@@ -148,23 +149,10 @@ class WritEngine implements Engine {
         return this.#handle(principal, await fork(ports, this.#holds, at, { ...options, principal }));
       },
     };
-    const desk = new ProjectOffice(ports);
-    this.projects = {
-      history: (project, options) => desk.history(project, options),
-      close: (project, options) => desk.close(project, options),
-      open: (project, options) => desk.open(project, options),
-      closure: (project, options) => desk.closure(project, options),
-      revert: async (project, version, { principal, session, ...options }) => {
-        const of = { project, version, ...(session !== undefined && { session }) };
-        const snapshot = (await this.state({ principal, ...of })).snapshot({ tag: `version ${version}` });
-        return this.checkpoints.load(snapshot, {
-          ...options,
-          principal,
-          project,
-          ...(session !== undefined && { session }),
-        });
-      },
-    };
+    this.projects = new ProjectOffice(ports, {
+      state: (options) => this.state(options),
+      load: (snapshot, options) => this.checkpoints.load(snapshot, options),
+    });
     this.#due = new DueRuns(ports, this.#holds, this.schedules);
     this.#strict = strict;
   }
@@ -307,6 +295,13 @@ class WritEngine implements Engine {
       reason,
     }));
     return this.#handle(principal, { id: run_id, attached: true });
+  }
+
+  undo(runId: string, options: Reasoned): ReturnType<Engine["undo"]> {
+    return undoRun(this.#ports, this.#holds, runId as RunId, options, {
+      resolve: (run, step, how) => this.resolve(run, step, how),
+      run: () => this.run(runId, options),
+    });
   }
 
   async runs({ principal, status, ...page }: As & Page & { readonly status?: string }): Promise<readonly RunRow[]> {

@@ -7,6 +7,7 @@ const hardTypes: ReadonlySet<string> = new Set<EventType>([
   "run.closed",
   "cancel.requested",
   "run.resumed",
+  "run.undone",
   "state.restored",
   "step.started", // It acts, or it uses up an approval.
   "step.doubted",

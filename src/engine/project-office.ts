@@ -6,8 +6,9 @@ import type { Told } from "../core/kept.ts";
 import type { Closure, ClosureRow } from "../core/rows.ts";
 import { projectKey } from "../core/run.ts";
 import type { Entry } from "../core/store.ts";
+import type { Checkpoints, Engine } from "./api.ts";
 import { appendOnce } from "./append-once.ts";
-import type { As, Reasoned } from "./asking.ts";
+import type { As, CallResult, Reasoned } from "./asking.ts";
 import { closureJournal } from "./halt-board.ts";
 import { GENESIS, Journal } from "./journal.ts";
 import { eventAt } from "./load.ts";
@@ -21,11 +22,13 @@ import { reasonOf } from "./reason.ts";
 const PAGE = 50;
 
 /** Whether a project is open, on record in a journal of its own; and what its runs made of its state, told from theirs. */
-export class ProjectOffice implements Omit<ProjectDesk, "revert"> {
+export class ProjectOffice implements ProjectDesk {
   readonly #ports: Ports;
+  readonly #hands: Hands;
 
-  constructor(ports: Ports) {
+  constructor(ports: Ports, hands: Hands) {
     this.#ports = ports;
+    this.#hands = hands;
   }
 
   async history(
@@ -56,6 +59,13 @@ export class ProjectOffice implements Omit<ProjectDesk, "revert"> {
     if (!births.has(run_id)) births.set(run_id, birthOf(await eventAt(store, tenant, run_id, 1)));
     const birth = births.get(run_id) ?? null;
     return versionOf({ version, at, run_id, patch }, event, birth);
+  }
+
+  async revert(project: string, version: number, options: Parameters<ProjectDesk["revert"]>[2]): Promise<CallResult> {
+    const { principal, session } = options;
+    const place = { project, ...(session !== undefined && { session }) };
+    const state = await this.#hands.state({ principal, version, ...place });
+    return this.#hands.load(state.snapshot({ tag: `version ${version}` }), { ...options, ...place });
   }
 
   async close(project: string, options: Reasoned & { readonly as: Closure["how"] }): Promise<void> {
@@ -106,6 +116,11 @@ export class ProjectOffice implements Omit<ProjectDesk, "revert"> {
       if ((await appendOnce(this.#ports, entry)).landed) return this.#ports.halts.readAnew({ tenant, project });
     }
   }
+}
+
+/** What going back is done with. */
+interface Hands extends Pick<Engine, "state"> {
+  readonly load: Checkpoints["load"];
 }
 
 type Wish = (by: string, at: Instant, reason: string) => ClosureEvent;

@@ -77,6 +77,10 @@ function released(run: Run, { id, kind }: Principal, reason: string, at: Instant
   return { events: [], refusal: fault("AUTH_FORBIDDEN", message) };
 }
 
+export function tellUndone({ principal, reason, acts, now }: Ask<"tell_undone">): Ruling {
+  return { events: [{ type: "run.undone", at: now, by: principal.id, reason, acts }] };
+}
+
 /** A halt was lifted. Another one may still stand: whoever starts a step looks. */
 export function wake(run: Run, { now: at }: Ask<"wake">): Ruling {
   const halted = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number)).filter(isHalted);
