@@ -52,13 +52,12 @@ export const negativeZero = "-0 does not survive the store; use 0";
 
 /** What every reader of JSON counts, in memory or in text. */
 export class Meter {
-  readonly reasons = new Reasons();
-  /** Where the reader is. */
-  readonly place: (string | number)[] = [];
   /** Nothing further is read. */
   full = false;
   tooDeep = false;
   readonly #limits: JsonLimits;
+  /** Hardly ever made: every input and every answer is read. */
+  #reasons: Reasons | null = null;
   #nodes = 0;
   #bytes = 0;
 
@@ -66,8 +65,14 @@ export class Meter {
     this.#limits = limits;
   }
 
-  fault(message: string): void {
-    this.reasons.add(() => this.place.reduce<string>(pointerTo, ""), message);
+  /** Nothing was wrong. */
+  get none(): boolean {
+    return this.#reasons === null;
+  }
+
+  get reasons(): Reasons {
+    this.#reasons ??= new Reasons();
+    return this.#reasons;
   }
 
   /** Counts one value of so many bytes, its commas and colons left aside. */
@@ -81,12 +86,11 @@ export class Meter {
     this.reasons.add("", `more than ${most}; make it smaller or split it`);
   }
 
-  /** Whether one more container fits into those around it. */
-  deeper(): boolean {
-    if (this.place.length < this.#limits.depth) return true;
+  /** Why one more container does not fit into so many around it; null: it does. */
+  deeper(around: number): string | null {
+    if (around < this.#limits.depth) return null;
     this.tooDeep = true;
-    this.fault(`more than ${this.#limits.depth} levels deep; make it flatter`);
-    return false;
+    return `more than ${this.#limits.depth} levels deep; make it flatter`;
   }
 }
 
@@ -105,9 +109,13 @@ export function utf8Length(text: string): number {
 /** Text that JSON writes as it is, one byte for each character: nearly all there is, and judged many times faster. */
 const plainText = /^[ !#-[\]-~]*$/;
 
+/** A container that is being read, where in it, and what is around it. */
 interface Around {
   readonly value: object;
   readonly outer: Around | null;
+  readonly depth: number;
+  /** Null: at none of its members. */
+  key: string | number | null;
 }
 
 function isAround(around: Around | null, value: object): boolean {
@@ -128,8 +136,8 @@ class Copy {
 
   of(value: unknown): CheckedJson {
     const copy = this.#read(value);
+    if (this.#meter.none) return { ok: true, value: copy };
     const { reasons, full, tooDeep } = this.#meter;
-    if (reasons.none) return { ok: true, value: copy };
     return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: copy };
   }
 
@@ -138,9 +146,14 @@ class Copy {
     try {
       return this.#value(value);
     } catch {
-      this.#meter.fault("it cannot be read: looking at it throws; send plain data");
+      this.#fault("it cannot be read: looking at it throws; send plain data");
       return null;
     }
+  }
+
+  /** About what is being read in the container around it. */
+  #fault(message: string): void {
+    this.#meter.reasons.add(() => pathOf(this.#around), message);
   }
 
   /** Null stands in for what was refused. */
@@ -157,7 +170,7 @@ class Copy {
       case "object":
         return value === null ? this.#null() : this.#container(value);
       default:
-        this.#meter.fault(`${typeof value} is not JSON; leave it out, or use a text, a number, a boolean or null`);
+        this.#fault(`${typeof value} is not JSON; leave it out, or use a text, a number, a boolean or null`);
         return this.#null();
     }
   }
@@ -170,79 +183,88 @@ class Copy {
   /** Its length in bytes. */
   #text(value: string): number {
     if (plainText.test(value)) return value.length + 2;
-    if (!isWellFormed(value)) this.#meter.fault(loneSurrogate);
+    if (!isWellFormed(value)) this.#fault(loneSurrogate);
     return utf8Length(JSON.stringify(value));
   }
 
   #number(value: number): number | null {
     this.#meter.count(1, String(value).length);
     if (!Number.isFinite(value)) {
-      this.#meter.fault(`${value} is not a JSON number; use a finite number or null`);
+      this.#fault(`${value} is not a JSON number; use a finite number or null`);
       return null;
     }
     if (!Object.is(value, -0)) return value;
-    if (!this.#tidy) this.#meter.fault(negativeZero);
+    if (!this.#tidy) this.#fault(negativeZero);
     return 0;
   }
 
   #container(value: object): Json {
     this.#meter.count(1, 2);
     if (isAround(this.#around, value)) {
-      this.#meter.fault("a value cannot contain itself; send the part that is meant");
+      this.#fault("a value cannot contain itself; send the part that is meant");
       return null;
     }
-    if (!this.#meter.deeper()) return null;
     const outer = this.#around;
-    this.#around = { value, outer };
-    const copy = Array.isArray(value) ? this.#array(value) : this.#object(value);
+    const depth = outer === null ? 0 : outer.depth + 1;
+    const refusal = this.#meter.deeper(depth);
+    if (refusal !== null) {
+      this.#fault(refusal);
+      return null;
+    }
+    this.#around = { value, outer, depth, key: null };
+    const copy = Array.isArray(value) ? this.#array(value, this.#around) : this.#object(value, this.#around);
     this.#around = outer;
     return copy;
   }
 
-  #array(value: readonly unknown[]): Json {
+  #array(value: readonly unknown[], here: Around): Json {
     const copy: Json[] = [];
     // By index and not by iterator: a hole must be seen, and an iterator can be anyone's code.
     for (let index = 0; index < value.length && !this.#meter.full; index += 1) {
-      this.#meter.place.push(index);
+      here.key = index;
       copy.push(Object.hasOwn(value, index) ? this.#value(value[index]) : this.#hole());
       this.#meter.count(0, 1);
-      this.#meter.place.pop();
     }
     return copy;
   }
 
   /** It counts as a value: an array of nothing but holes takes no room, and could have billions. */
   #hole(): null {
-    this.#meter.fault("an array has no holes in JSON; put null there");
+    this.#fault("an array has no holes in JSON; put null there");
     return this.#null();
   }
 
-  #object(value: object): Json {
+  #object(value: object, here: Around): Json {
     if (!isPlainObject(value)) {
-      this.#meter.fault("only plain objects are JSON; turn dates, maps and class instances into plain data");
+      this.#fault("only plain objects are JSON; turn dates, maps and class instances into plain data");
       return null;
     }
     if (!this.#tidy && Object.getOwnPropertySymbols(value).length > 0) {
-      this.#meter.fault("a symbol is not a JSON key; use a text");
+      this.#fault("a symbol is not a JSON key; use a text");
     }
     const copy: Record<string, Json> = {};
-    for (const key of Object.keys(value)) {
+    for (const key in value) {
       if (this.#meter.full) break;
-      this.#member(copy, key, value[key]);
+      if (Object.hasOwn(value, key)) this.#member(copy, key, value[key], here);
     }
     return copy;
   }
 
-  #member(copy: Record<string, Json>, key: string, value: unknown): void {
+  #member(copy: Record<string, Json>, key: string, value: unknown, here: Around): void {
     if (value === undefined && this.#tidy) return;
-    const { place } = this.#meter;
-    const danger = hazard(key, place.at(-1));
-    place.push(key);
-    if (danger !== null) this.#meter.fault(danger);
+    const danger = hazard(key, here.outer?.key ?? undefined);
+    here.key = key;
+    if (danger !== null) this.#fault(danger);
     else {
       this.#meter.count(0, this.#text(key) + 2);
       copy[key] = this.#value(value);
     }
-    place.pop();
   }
+}
+
+/** Where the reader is: the keys of what is around it, from the outside in. */
+function pathOf(around: Around | null): string {
+  if (around === null) return "";
+  const { outer, key } = around;
+  return key === null ? pathOf(outer) : pointerTo(pathOf(outer), key);
 }

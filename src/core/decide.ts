@@ -52,22 +52,36 @@ const NONE: readonly never[] = [];
 
 /** What was ruled, and what follows from it at once. */
 function following(run: Run, ruled: readonly Event[], at: Instant): Pick<Decision, "events" | "after" | "fresh"> {
-  const events: Event[] = [];
-  const fresh: number[] = [];
-  const deserted: GateId[] = [];
-  let after = run;
-  const happen = (event: Event) => {
-    events.push(event);
-    after = evolve(after, event);
-    for (const index of after.fresh) fresh.push(index);
-    for (const gate_id of after.deserted) deserted.push(gate_id);
-  };
-  for (const event of ruled) happen(event);
-  for (const event of undoesRefused(ruled, after, at)) happen(event);
+  const story = new Story(run);
+  for (const event of ruled) story.happen(event);
+  for (const event of undoesRefused(ruled, story.after, at)) story.happen(event);
   // A gate whose step no longer waits for it lets nobody through.
-  for (const gate_id of deserted) happen({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
-  if (isOver(after)) happen(ending(after, at));
-  return { events, after, fresh };
+  for (let next = 0; next < story.deserted.length; next += 1) {
+    const gate_id = story.deserted[next] as GateId;
+    story.happen({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
+  }
+  if (isOver(story.after)) story.happen(ending(story.after, at));
+  return story;
+}
+
+/** What happens one after the other, and what it comes to. */
+class Story {
+  readonly events: Event[] = [];
+  fresh: readonly number[] = NONE;
+  deserted: readonly GateId[] = NONE;
+  after: Run;
+
+  constructor(before: Run) {
+    this.after = before;
+  }
+
+  happen(event: Event): void {
+    this.events.push(event);
+    this.after = evolve(this.after, event);
+    const { fresh, deserted } = this.after;
+    if (fresh.length > 0) this.fresh = this.fresh.length === 0 ? fresh : [...this.fresh, ...fresh];
+    if (deserted.length > 0) this.deserted = [...this.deserted, ...deserted];
+  }
 }
 
 function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {

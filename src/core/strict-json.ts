@@ -1,6 +1,7 @@
 import { type CheckedJson, hazard, type JsonLimits, loneSurrogate, Meter, utf8Length } from "./check-json.ts";
 import { numberProblem } from "./decimal.ts";
 import type { Json } from "./json.ts";
+import { pointerTo } from "./pointer.ts";
 import { isWellFormed } from "./well-formed.ts";
 
 /**
@@ -11,8 +12,8 @@ import { isWellFormed } from "./well-formed.ts";
 export function parseStrict(text: string, limits: JsonLimits): CheckedJson {
   const scan = new Scan(text, limits);
   scan.whole();
-  const { reasons, full, tooDeep } = scan.meter;
-  if (!reasons.none) return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: null };
+  const { none, reasons, full, tooDeep } = scan.meter;
+  if (!none) return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: null };
   // Every rule was checked, and about the rest the platform's reader and ours cannot differ.
   return { ok: true, value: JSON.parse(text) as Json };
 }
@@ -31,6 +32,8 @@ const escapeToken = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 class Scan {
   readonly meter: Meter;
+  /** Where the reader is. */
+  readonly #place: (string | number)[] = [];
   readonly #text: string;
   readonly #bytesMax: number;
   readonly #open: Open[] = [];
@@ -57,7 +60,7 @@ class Scan {
   /** Closes what is open, or reads its next member. */
   #member(open: Open): void {
     this.#space();
-    const { place } = this.meter;
+    const place = this.#place;
     if (open.count > 0) place.pop();
     if (this.#takes(open.close)) {
       this.#open.pop();
@@ -74,15 +77,15 @@ class Scan {
 
   /** Reads a key and its colon; what is wrong with the key is told at its place. */
   #key({ keys }: Open): boolean {
-    const { place } = this.meter;
+    const place = this.#place;
     this.#space();
     const key = this.#string();
     if (key === null) return false;
     const danger = hazard(key, place.at(-2));
     place[place.length - 1] = key;
-    if (danger !== null) this.meter.fault(danger);
-    if (keys.has(key)) this.meter.fault(`the key ${JSON.stringify(key)} is repeated; keep one`);
-    if (!isWellFormed(key)) this.meter.fault(loneSurrogate);
+    if (danger !== null) this.#fault(danger);
+    if (keys.has(key)) this.#fault(`the key ${JSON.stringify(key)} is repeated; keep one`);
+    if (!isWellFormed(key)) this.#fault(loneSurrogate);
     keys.add(key);
     this.#space();
     if (!this.#takes(":")) this.#mistake("expected :");
@@ -103,18 +106,26 @@ class Scan {
   #numberOrWord(): void {
     const number = this.#token(numberToken);
     const problem = number === null ? null : numberProblem(number);
-    if (problem !== null) this.meter.fault(problem);
+    if (problem !== null) this.#fault(problem);
     if (number === null && this.#token(wordToken) === null) this.#mistake("expected a value");
   }
 
   #begin(close: Open["close"]): void {
-    if (this.meter.deeper()) this.#open.push({ close, keys: new Set(), count: 0 });
-    else this.#over = true;
+    const refusal = this.meter.deeper(this.#place.length);
+    if (refusal === null) this.#open.push({ close, keys: new Set(), count: 0 });
+    else {
+      this.#fault(refusal);
+      this.#over = true;
+    }
+  }
+
+  #fault(message: string): void {
+    this.meter.reasons.add(() => this.#place.reduce<string>(pointerTo, ""), message);
   }
 
   #textValue(): void {
     const text = this.#string();
-    if (text !== null && !isWellFormed(text)) this.meter.fault(loneSurrogate);
+    if (text !== null && !isWellFormed(text)) this.#fault(loneSurrogate);
   }
 
   /** Null after a mistake. */
@@ -143,7 +154,7 @@ class Scan {
     this.#over = true;
     const before = this.#text.slice(0, this.#at).split("\n");
     const column = (before.at(-1) as string).length + 1;
-    this.meter.fault(`not JSON at line ${before.length}, column ${column}: ${message}`);
+    this.#fault(`not JSON at line ${before.length}, column ${column}: ${message}`);
   }
 
   #space(): void {

@@ -14,8 +14,8 @@ import { Fenced, isStoreFault, type Listener, type Loaded, Mailbox } from "./mai
 import type { Ports } from "./ports.ts";
 import { Settling } from "./settling.ts";
 import type { Slots } from "./slots.ts";
-import type { Way } from "./walk.ts";
 import { Walks } from "./walks.ts";
+import type { Way } from "./way.ts";
 
 /** How a hold on a run ended: it came to rest, another worker has it, or this one could not go on with it. */
 export type HoldEnd = "rested" | "fenced" | "failed";
@@ -28,6 +28,9 @@ export interface Keeper {
   progressed(): void;
   over(end: HoldEnd): void;
 }
+
+/** For whoever looks once more when those who were told have gone on. */
+const AT_ONCE = Promise.resolve();
 
 interface Waiter {
   readonly resolve: (result: RunResult | null) => void;
@@ -82,6 +85,7 @@ export class HeldRun implements Listener {
       isGone: () => this.#gone,
       attend: (step) => this.#attend(step),
       keep: (work) => this.#keep(work),
+      lose: (error) => this.#lose(error),
       restIfDone: () => this.#restIfDone(),
     };
   }
@@ -179,8 +183,10 @@ export class HeldRun implements Listener {
     for (const event of events) this.#follow(event);
     this.#keeper.progressed();
     this.#walks.advance();
-    queueMicrotask(() => this.#restIfDone());
+    void AT_ONCE.then(this.#lookIfDone);
   }
+
+  readonly #lookIfDone = () => this.#restIfDone();
 
   tells(after: Run): boolean {
     const { moving, retrying } = after.paces;

@@ -1,5 +1,5 @@
 import type { Step } from "../core/run.ts";
-import type { Way } from "./walk.ts";
+import type { Way } from "./way.ts";
 
 /** The hold on a run, as those who work under it see it. */
 export interface Hold {
@@ -10,6 +10,8 @@ export interface Hold {
   attend(step: Step): void;
   /** Waits for work that the run cannot do without: if it fails, the run is lost here. */
   keep(work: Promise<unknown>): Promise<unknown>;
+  /** Such work has failed. */
+  lose(error: unknown): void;
   /** Something is over, so the run may have come to rest. */
   restIfDone(): void;
 }

@@ -4,7 +4,7 @@ import { type Decision, decide } from "../core/decide.ts";
 import type { Event, StepEvent } from "../core/event.ts";
 import { fold } from "../core/evolve.ts";
 import { FaultError } from "../core/fault.ts";
-import type { Epoch, GateId } from "../core/id.ts";
+import type { Epoch } from "../core/id.ts";
 import type { LedgerRow } from "../core/rows.ts";
 import { rowsOf } from "../core/rows-of.ts";
 import { findStep, type Run, statusOf } from "../core/run.ts";
@@ -14,6 +14,7 @@ import { appendOnce } from "./append-once.ts";
 import { isHard, isUnseen } from "./flush.ts";
 import { type Blob, Journal } from "./journal.ts";
 import type { Ports } from "./ports.ts";
+import { sharesGate, travelsAlone } from "./travel.ts";
 
 /** The epoch has moved: someone else holds the run. Whoever meets this stops and writes nothing more. */
 export class Fenced extends Error {
@@ -72,7 +73,12 @@ export class Mailbox {
   #onDisk = 0;
   /** Outcomes that wait for the store to come back. */
   readonly #kept: Letter[] = [];
+  /** No append is sent before those are told that the last one was for. */
   #busy = false;
+  /** What was sent has landed, and everyone is being told. */
+  #tells = false;
+  /** Outcomes are being gathered. */
+  #gathers = false;
   #stopped = false;
 
   constructor(ports: Ports, state: Loaded, epoch: Epoch | null, listener: Listener | null = null) {
@@ -103,9 +109,34 @@ export class Mailbox {
       const keep = command.type === "end";
       // An outcome does not get ahead of one that waits for the store: both may be of the same call.
       (keep && this.#kept.length > 0 ? this.#kept : this.#letters).push({ command, keep, answer, refuse });
-      this.#work();
+      if (keep) this.#gather();
+      else this.#work();
     });
   }
+
+  /** Whether nothing waits, and nothing is on its way that the next decision would have to be made on. */
+  get isIdle(): boolean {
+    return (!this.#busy || this.#tells) && this.#letters.length === 0;
+  }
+
+  /** The answer to a command that nothing has to be written for, without a wait; null: something has, and it is to be asked. */
+  answerAtOnce(command: Command): Decision | null {
+    assert(this.isIdle, "nobody is answered ahead of those who wait");
+    const decision = decide(this.#run, command, this.#ports.guards);
+    return decision.events.length === 0 ? decision : null;
+  }
+
+  /** Outcomes of one moment share an append: else the first of a thousand would have a sync to itself, and the others wait for it. */
+  #gather(): void {
+    if (this.#gathers) return;
+    this.#gathers = true;
+    void AT_ONCE.then(this.#gathered);
+  }
+
+  readonly #gathered = () => {
+    this.#gathers = false;
+    this.#work();
+  };
 
   /** Offers nothing more to a store that failed. */
   stop(): void {
@@ -223,8 +254,10 @@ export class Mailbox {
       this.#synced = this.#onDisk;
     }
     this.#head = head;
+    this.#tells = true;
     this.#listener?.landed(batch.events, freshIn(batch));
     for (const [index, letter] of batch.letters.entries()) letter.answer(batch.decisions[index] as Decision);
+    this.#tells = false;
   }
 
   /** Whoever works on the same project sees what came of it. */
@@ -327,6 +360,9 @@ export class Mailbox {
   }
 }
 
+/** Whoever waits for this goes on when all have that were about to go on by then. */
+const AT_ONCE = Promise.resolve();
+
 /** How long an outcome waits before it is offered again to a store that failed. */
 const STORE_RETRY_MS = 1000;
 
@@ -352,41 +388,6 @@ function freshIn({ decisions }: Batch): readonly number[] {
   const all: number[] = [];
   for (const { fresh } of decisions) for (const index of fresh) all.push(index);
   return all;
-}
-
-function travelsAlone({ events, checks }: Decision): boolean {
-  return (
-    checks.length > 0 ||
-    events.some(
-      (event) =>
-        ("ledger" in event && event.ledger !== null) ||
-        ("state" in event && event.state) ||
-        isAboutSignal(event) ||
-        isPaidInAdvance(event),
-    )
-  );
-}
-
-/** A limit may refuse it, and nothing else is to be refused with it. */
-function isPaidInAdvance(event: Event): boolean {
-  return event.type === "step.started" && event.charges !== undefined;
-}
-
-/** Its row has a version to be won or lost. */
-function isAboutSignal(event: Event): boolean {
-  if (event.type === "step.parked") return event.on.for === "signal";
-  return (event.type === "step.succeeded" || event.type === "step.failed") && event.signal !== undefined;
-}
-
-/** An entry puts a row once, and each change of a gate is a version of its row. */
-function sharesGate(earlier: readonly Event[], more: readonly Event[]): boolean {
-  const gates = more.flatMap(gateOf);
-  return gates.length > 0 && earlier.some((event) => gateOf(event).some((gate) => gates.includes(gate)));
-}
-
-function gateOf(event: Event): readonly GateId[] {
-  if ("gate_id" in event) return [event.gate_id];
-  return event.type === "step.started" && event.gate !== null ? [event.gate.gate_id] : [];
 }
 
 function checksOf(decisions: readonly Decision[]): readonly Check[] {

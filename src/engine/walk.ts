@@ -4,56 +4,42 @@ import type { Decision } from "../core/decide.ts";
 import { worst } from "../core/effect.ts";
 import type { Notice } from "../core/event.ts";
 import { fault } from "../core/fault.ts";
-import type { Policy } from "../core/guard.ts";
-import type { HaltFact } from "../core/halt.ts";
 import type { Instant, StepId } from "../core/id.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { PlanStep } from "../core/plan.ts";
-import type { Proposal } from "../core/proposal.ts";
-import type { Need } from "../core/ruling.ts";
 import { findStep, type Run, type Step } from "../core/run.ts";
-import { awaitsSignal, CALL_WITHIN_MS, isUndo } from "../core/step.ts";
-import type { Claim } from "../core/store.ts";
+import { CALL_WITHIN_MS, isUndo } from "../core/step.ts";
 import type { Done, Tool, ToolContext } from "../core/tool.ts";
+import { admit, admitAtOnce } from "./admit.ts";
 import { Desk } from "./desk.ts";
 import { downstreamKey } from "./digest.ts";
-import { type Execution, execute, type Running, type Work } from "./execute.ts";
-import { reuseTerms, withFacts } from "./facts.ts";
-import { costExpected, priced, withUsage, withUsed } from "./fare.ts";
-import type { Kin } from "./kin.ts";
-import { closed, flawIn, type Loan, putBack, settleLoan, withCaptures } from "./loan.ts";
-import { Fenced, isStoreFault, type Mailbox, RowLost } from "./mailbox.ts";
-import { policyJournal } from "./policies.ts";
+import { type Execution, execute, type Work } from "./execute.ts";
+import { reuseTerms } from "./facts.ts";
+import { costExpected } from "./fare.ts";
+import { closed, flawIn, type Loan, putBack, settleLoan } from "./loan.ts";
+import { Fenced, isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
-import { shownAt, withPins, withPreview } from "./preview.ts";
-import { propose } from "./propose.ts";
-import { ask, look } from "./verify.ts";
-
-/** What a walk along the road needs of whoever holds the run. */
-export interface Way {
-  readonly ports: Ports;
-  readonly claim: Claim;
-  readonly mailbox: Mailbox;
-  readonly kin: Kin;
-  /** How many steps have set out so far. */
-  setOut(): number;
-  /** Steps in flight that no `started` fact stands for, out of all or of the first so many that set out. */
-  inFlight(first?: number): readonly StepId[];
-  /** The handler is running; a cancelled run aborts it. */
-  began(grant: Grant, running: Running): void;
-  /** The attempt is over, though its handler may still be there. */
-  over(grant: Grant): void;
-  /** The handler has left; `late` is what it said when its attempt was over. */
-  gone(grant: Grant, late: Execution | null): void;
-}
+import { shownAt } from "./preview.ts";
+import { look } from "./verify.ts";
+import type { Way } from "./way.ts";
 
 /** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
-export async function walk(way: Way, step: Step): Promise<void> {
+export function walk(way: Way, step: Step): Promise<void> {
+  const admitted = admitAtOnce(way, step);
+  if (admitted === null || way.ports.slices.length > 0) return walkWith(way, step, admitted);
+  return admitted.grant === null ? Promise.resolve() : call(way, step, admitted.grant, NOWHERE);
+}
+
+/** Most calls have no state to work on and change no resource. */
+const NOWHERE: Workplace = { desk: null, borrowed: null };
+
+/** The road of a step that something has to be fetched or lent for. */
+async function walkWith(way: Way, step: Step, admitted: Decision | null): Promise<void> {
   const { ports, mailbox } = way;
   const loan: Loan = { borrowed: null };
   let desk: Desk | null = null;
   try {
-    const { grant, events } = await admit(way, step, loan);
+    const { grant, events } = admitted ?? (await admit(way, step, loan));
     if (grant === null) {
       if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
       return;
@@ -90,115 +76,6 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
 /** What an attempt works on. */
 interface Workplace extends Loan {
   readonly desk: Desk | null;
-}
-
-/** Asks for the right to run, with one more fact each time the law needs it. */
-async function admit(way: Way, step: Step, loan: Loan): Promise<Decision> {
-  const { ports, mailbox } = way;
-  const { step_id } = step.spec;
-  const wanted = step.spec.cache_policy !== "never" || step.spec.gate !== "none";
-  const reading = ports.policies.reading(mailbox.run.tenant);
-  if (reading !== null) await reading;
-  const looking = ports.halts.reading(mailbox.run);
-  if (looking !== null) await looking;
-  let proposal = propose(ports, mailbox.run, step, { call: wanted });
-  if (proposal.call !== null || awaitsSignal(step)) proposal = await withFacts(ports, mailbox.run, step, proposal);
-  for (;;) {
-    if (proposal.call?.key != null) ports.failpoint("start.before");
-    try {
-      const now = ports.clock.now();
-      proposal = priced(ports, mailbox.run, step, proposal, now);
-      const decision = await mailbox.ask(new Start(now, step_id, proposal, way));
-      if (decision.need === null) return decision;
-      proposal = await supplied(way, step, proposal, decision.need, loan);
-    } catch (error) {
-      if (!(error instanceof RowLost)) throw error;
-      proposal = await mended(way, step, proposal, error.landing);
-    }
-  }
-}
-
-/** What was asked for with, as it turned out to be. */
-async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
-  if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
-  // The policies are others now, or someone has halted it or closed its project, or lets it go on.
-  if (found.why === "check" && found.table === "setting")
-    await (found.key === policyJournal
-      ? ports.policies.readAnew(mailbox.run.tenant)
-      : ports.halts.readAnew(mailbox.run));
-  // What was shown may have changed since it was looked at.
-  if (found.why === "check" && found.table === "project") return { ...proposal, pins: null };
-  // The ledger said something else by the time it was asked.
-  return withFacts(ports, mailbox.run, step, proposal);
-}
-
-type Lost = RowLost["landing"];
-
-async function supplied(way: Way, step: Step, proposal: Proposal, need: Need, loan: Loan): Promise<Proposal> {
-  const { ports, mailbox, kin } = way;
-  switch (need) {
-    case "call":
-      return propose(ports, mailbox.run, step, { call: true });
-    case "captures":
-      return withCaptures(way, step, proposal, loan);
-    case "preview":
-      return withPreview(way, step, proposal, loan);
-    case "pins":
-      return withPins(ports, mailbox.run, findStep(mailbox.run, step.spec.step_id) ?? step, proposal);
-    case "usage":
-      return withUsage(ports, mailbox.run, proposal);
-    case "sighting":
-      return sighted(ports, step, proposal);
-    case "child": {
-      // What is asked for in the name of this run, and when, is for whoever holds it to say.
-      if (!(await ports.leases.holds(way.claim)))
-        throw new Fenced("the run was claimed again before it asked for another");
-      const flaw = await kin.bear(mailbox.run, step, proposal.input);
-      return flaw === null ? withFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
-    }
-  }
-}
-
-/**
- * The wish to start. Who else is in flight is listed when the law reads it, which it hardly ever does: of a thousand steps
- * that set out together each would list all before it. A class, because an object with a getter takes ten times as long.
- */
-class Start implements Ask<"start"> {
-  readonly type = "start";
-  readonly now: Instant;
-  readonly step_id: StepId;
-  readonly proposal: Proposal;
-  readonly policy: Policy | null;
-  readonly halts: HaltFact;
-  readonly #way: Way;
-  readonly #first: number;
-
-  constructor(now: Instant, step_id: StepId, proposal: Proposal, way: Way) {
-    this.now = now;
-    this.step_id = step_id;
-    this.proposal = proposal;
-    this.policy = way.ports.policies.of(way.mailbox.run);
-    this.halts = way.ports.halts.of(way.mailbox.run);
-    this.#way = way;
-    this.#first = way.setOut();
-  }
-
-  get in_flight(): readonly StepId[] {
-    return this.#way.inFlight(this.#first);
-  }
-}
-
-async function sighted(ports: Ports, step: Step, proposal: Proposal): Promise<Proposal> {
-  const { ledger, call } = proposal;
-  const tool = ports.toolbox.get(step.spec.name);
-  assert(ledger !== null && call?.key != null && tool !== undefined, "only a recorded act is confirmed");
-  const asked = {
-    input: call.input,
-    output: ledger.receipt?.output ?? null,
-    since: ledger.receipt?.at ?? (0 as Instant),
-  };
-  const { sighting } = await ask(ports, tool, { ...asked, key: downstreamKey(call.key, ledger.row.generation) });
-  return { ...proposal, ledger: { ...ledger, sighting } };
 }
 
 /** An act is about to be called. */
@@ -343,12 +220,12 @@ function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed
     errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
     notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
     state: desk,
-    ...(closings && { closings }),
     dice: succeeded && desk === null ? 0 : ports.dice(),
     in_flight: succeeded ? NONE : way.inFlight(),
     confirmed,
   };
-  return mailbox.ask(desk === null || !succeeded ? ended : maybeFailing(way, ended));
+  const told = closings === undefined ? ended : { ...ended, closings };
+  return mailbox.ask(desk === null || !succeeded ? told : maybeFailing(way, told));
 }
 
 /** What state makes of it is not known yet: it may fail, and end the plan for all but those in flight then. */

@@ -77,7 +77,11 @@ export class Walks {
     const { way } = this.#hold;
     this.#setOut += 1;
     this.#walking.set(index, this.#setOut);
-    await this.#hold.keep(walk(way, way.mailbox.run.steps.get(index)));
+    try {
+      await walk(way, way.mailbox.run.steps.get(index));
+    } catch (error) {
+      this.#hold.lose(error);
+    }
     this.#walking.delete(index);
     this.#leaveLine(index);
     this.#slots.give();

@@ -159,11 +159,18 @@ function forActs(definition: Definition) {
   } as const;
 }
 
-/** Called on the definition, so that `this` is what its author expects; async, so that nothing is thrown past a promise. */
+/** Called on the definition, so that `this` is what its author expects; nothing is thrown past a promise. */
 function handlers(definition: Definition) {
   const { verify, compensate, preview } = definition;
   return {
-    run: async (input: Json, context: ToolContext): Promise<unknown> => definition.run(input, context),
+    // Not async: the promise of whoever answers with one would be waited for by a second.
+    run: (input: Json, context: ToolContext): Promise<unknown> => {
+      try {
+        return Promise.resolve(definition.run(input, context));
+      } catch (thrown) {
+        return Promise.reject(thrown);
+      }
+    },
     preview:
       preview === undefined
         ? null

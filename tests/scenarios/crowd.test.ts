@@ -48,6 +48,43 @@ describe.each(places)("many at once, on $name", ({ newStage }) => {
     expect(counter.appends).toBeLessThan(200);
   });
 
+  it("outcomes of one moment share one append: none of them waits for a sync that the first had to itself", async () => {
+    const stage = newStage();
+    const counter = counting(stage);
+    const look = actor("look", ({ input }) => input, { effect: "reads" });
+    const engine = await stage.open({ store: counter.store, tools: [look.tool] });
+    const steps = Array.from({ length: 100 }, (_, n) => ({ step_id: `s${n}`, name: "look", payload: { n } }));
+    const run = await engine.submit({ steps }, { principal: bot });
+    const accepted = counter.appends;
+    expect((await run.result()).status).toBe("completed");
+    expect(counter.appends).toBe(accepted + 1);
+  });
+
+  it("a step that needs nothing is called as soon as the one before it is on record", async () => {
+    const stage = newStage();
+    const real = stage.store();
+    const told: string[] = [];
+    const append: Store["append"] = async (entries) => {
+      const landings = await real.append(entries);
+      for (const { events } of entries) told.push(...events.map(({ type }) => type));
+      return landings;
+    };
+    const called: Parameters<typeof actor>[1] = ({ input }) => {
+      told.push(`called ${input.n}`);
+      return input;
+    };
+    const look = actor("look", called, { effect: "reads" });
+    const engine = await stage.open({ store: { ...real, append }, tools: [look.tool] });
+    const plan = {
+      steps: [
+        { step_id: "a", name: "look", payload: { n: 1 } },
+        { step_id: "b", name: "look", payload: { n: 2 }, depends_on: ["a"] },
+      ],
+    };
+    await (await engine.submit(plan, { principal: bot })).result();
+    expect(told).toEqual(["run.accepted", "called 1", "step.succeeded", "called 2", "step.succeeded", "run.ended"]);
+  });
+
   it("a fan of acts is done once each, and what gathers them sees them all", async () => {
     const stage = newStage();
     const send = actor("send", ({ input }) => ({ sent: input.n as number }));

@@ -66,13 +66,20 @@ function record(statements: Statements, { tenant, run, events }: Entry): void {
   for (let next = 0; next < events.length; ) {
     const { position, type, v, at, body, hash } = events[next] as SealedEvent;
     if (areAlike(events, next, MANY)) {
-      statements.insertManyEvents.run(tenant, run, type, v, position, ...columns(events, next, MANY));
+      const values: Value[] = [tenant, run, type, v, position];
+      for (let index = next; index < next + MANY; index += 1) pushOwn(values, events[index] as SealedEvent);
+      statements.insertManyEvents.run(...values);
       next += MANY;
     } else {
       statements.insertEvent.run(tenant, run, type, v, position, at, body, hash);
       next += 1;
     }
   }
+}
+
+/** What an event has of its own. */
+function pushOwn(values: Value[], { at, body, hash }: SealedEvent): void {
+  values.push(at, body, hash);
 }
 
 function areAlike(events: Entry["events"], from: number, count: number): boolean {
@@ -82,16 +89,6 @@ function areAlike(events: Entry["events"], from: number, count: number): boolean
     if (event === undefined || event.type !== type || event.v !== v) return false;
   }
   return true;
-}
-
-/** What each of so many events has of its own. */
-function columns(events: Entry["events"], from: number, count: number): readonly Value[] {
-  const values: Value[] = [];
-  for (let index = from; index < from + count; index += 1) {
-    const { at, body, hash } = events[index] as SealedEvent;
-    values.push(at, body, hash);
-  }
-  return values;
 }
 
 function viewOf(statements: Statements): View {
