@@ -5,6 +5,6 @@ export const schemaLimits = {
   nodes: 2000,
   patternLength: 1000,
   patternSteps: 40_000,
-  references: 5000,
+  references: 2500,
   referencesEach: 20,
 } as const;
