@@ -14,7 +14,7 @@ const hours = { kind: "window", from: "22:00", to: "06:00" };
 const right: readonly object[] = [
   whole,
   { ...whole, scope: { tenant: "a", project: "p", session: "s" }, roles: ["cfo"], mode: "dry_run" },
-  { ...whole, max_steps: { auto_exec: 0, dry_run: 10_000 }, trust: [{ tools: ["a.*"], risk: "high" }] },
+  { ...whole, max_steps: { auto_exec: 0, dry_run: 10_000 }, trust: [{ tools: ["a.*"], risk: "high", after: 5 }] },
   ...["allow", "deny", "approval"].map((kind) => rule({ kind, when: "now > 0", reason: "because" })),
   rule({ kind: "deny", on: { tools: ["*"], effects: ["external_send"], tags: ["a:b"], risks: ["low"] } }),
   rule({ kind: "deny", on: { roles: ["x"], principals: ["agent"], causes: ["undo"] } }),
@@ -51,6 +51,7 @@ const wrong: readonly unknown[] = [
   { ...whole, max_steps: { yolo: 1 } },
   { ...whole, max_steps: { auto_exec: -1 } },
   { ...whole, trust: [{}] },
+  { ...whole, trust: [{ tools: ["a"], after: 0 }] },
   { ...whole, rules: {} },
   ...[
     {},

@@ -27,6 +27,7 @@ import type { Closing, RestoreReport } from "./resource.ts";
 import type { Request } from "./signal.ts";
 import type { Forked, GoneBack, StateChange } from "./state-change.ts";
 import type { Cost, Sighting } from "./tool.ts";
+import type { TrustRecord } from "./trust.ts";
 
 /** A wish. It carries the moment it is judged at, and every fact from elsewhere, so that judging needs nothing else. */
 export type Command = { readonly now: Instant } & (
@@ -119,6 +120,8 @@ export type Command = { readonly now: Instant } & (
     }
   | {
       readonly type: "reject";
+      /** What whoever asked for the call had earned with its tool. */
+      readonly record?: TrustRecord;
       readonly gate_id: GateId;
       readonly principal: Principal;
       readonly reason: string;
@@ -250,6 +253,6 @@ export type Resolution =
   | { readonly as: "happened"; readonly output: Json; readonly flaw: Fault | null }
   | { readonly as: "absent" }
   | { readonly as: "give_up" }
-  | { readonly as: "undo"; readonly tool: ToolFacts | null }
+  | { readonly as: "undo"; readonly tool: ToolFacts | null; readonly record?: TrustRecord }
   /** Nothing is said; the verifier is to look once more. */
   | { readonly as: "verify" };

@@ -227,7 +227,13 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly basis?: Basis;
     }
   | { readonly type: "step.parked"; readonly on: Parking }
-  | { readonly type: "step.compensating"; readonly by: string; readonly reason: string; readonly ledger: LedgerVersion }
+  | {
+      readonly type: "step.compensating";
+      readonly by: string;
+      readonly reason: string;
+      readonly ledger: LedgerVersion;
+      readonly charges?: readonly Charged[];
+    }
   | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
   | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
   /** Someone was told "yes, again" elsewhere: the ledger's row now speaks of that act. */
@@ -369,7 +375,13 @@ export type GateEvent = { readonly gate_id: GateId } & (
     }
   /** Nobody has decided for so long that others may, who are told. */
   | { readonly type: "gate.escalated"; readonly notices: readonly Notice[] }
-  | { readonly type: "gate.rejected"; readonly by: Principal; readonly reason: string; readonly sparing?: InFlight }
+  | {
+      readonly type: "gate.rejected";
+      readonly by: Principal;
+      readonly reason: string;
+      readonly sparing?: InFlight;
+      readonly charges?: readonly Charged[];
+    }
   | { readonly type: "gate.expired"; readonly sparing?: InFlight }
   | { readonly type: "gate.closed"; readonly reason: string }
   /** Someone who may not decide tried to. */

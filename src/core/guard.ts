@@ -33,7 +33,9 @@ export interface Policy {
   /** How many steps a run of a mode may have; null: as many as a plan may. */
   stepsMost(mode: Mode): number | null;
   /** Whether a person need not be asked before this tool acts. */
-  trusts(tool: ToolFacts): boolean;
+  trusts(tool: ToolFacts, earned: number): boolean;
+  /** Whether that can be earned. */
+  earns(tool: ToolFacts): boolean;
   judge(admission: Admission): Verdict;
 }
 

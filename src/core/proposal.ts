@@ -11,6 +11,7 @@ import type { LedgerRow } from "./rows.ts";
 import type { SignalSent } from "./signal.ts";
 import type { Toll } from "./toll.ts";
 import type { Sighting, Tool } from "./tool.ts";
+import type { TrustRecord } from "./trust.ts";
 
 /** The declared part of a tool: what the law reads, without anything that runs. */
 export type ToolFacts = Pick<
@@ -50,6 +51,8 @@ export interface Proposal {
   readonly tool: ToolFacts | null;
   /** A policy of the tenant, never the plan, says that this tool needs no person. */
   readonly trusted: boolean;
+  /** What whoever asks has earned with the tool; null: nothing can be earned, or nobody has looked. */
+  readonly record: TrustRecord | null;
   readonly ledger: LedgerFact | null;
   readonly reusable: ReusableOutcome | null;
   /** For a wait: the box of its signal. */

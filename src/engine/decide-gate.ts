@@ -11,6 +11,7 @@ import type { Ports } from "./ports.ts";
 import { principalOf } from "./principal.ts";
 import { callWith } from "./propose.ts";
 import { reasonOf } from "./reason.ts";
+import { trustRecord } from "./trust.ts";
 
 /** Says yes to a held call, or to another one in its place. */
 export async function approve(ports: Ports, holds: Holds, gateId: string, options: ApproveOptions): Promise<void> {
@@ -34,11 +35,13 @@ export async function approve(ports: Ports, holds: Holds, gateId: string, option
 export async function reject(ports: Ports, holds: Holds, gateId: string, options: RejectOptions): Promise<void> {
   const said = saidOf(options);
   const { principal } = said;
-  const { run_id, gate_id } = await gateRow(ports, principal.tenant, gateId as GateId);
+  const { run_id, gate_id, tool, requester } = await gateRow(ports, principal.tenant, gateId as GateId);
+  const record = await trustRecord(ports, principal.tenant, tool, requester);
   await holds.command(principal.tenant, run_id, (in_flight) => ({
     type: "reject",
     now: ports.clock.now(),
     gate_id,
+    record,
     ...said,
     in_flight,
   }));

@@ -70,6 +70,7 @@ import { readOptions } from "./submit-options.ts";
 import { systemDice, systemIds, systemStopwatch, systemTimers } from "./system.ts";
 import { Tenants } from "./tenants.ts";
 import { Toolbox } from "./toolbox.ts";
+import { trustRecord } from "./trust.ts";
 import { undoRun } from "./undo.ts";
 
 /** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
@@ -261,9 +262,13 @@ class WritEngine implements Engine {
       throw new FaultError(
         fault("INVALID_INPUT", `${step_id} is settled as happened, absent, undo, give_up or verify; say one of them`),
       );
-    const step = findStep((await load(this.#ports.store, tenant, run)).run, step_id);
+    const loaded = (await load(this.#ports.store, tenant, run)).run;
+    const step = findStep(loaded, step_id);
     const name = step?.spec.name ?? "";
-    if (options.as === "undo") return { as: "undo", tool: this.#ports.toolbox.facts(name) };
+    if (options.as === "undo") {
+      const record = await trustRecord(this.#ports, tenant, name, loaded.principal.id);
+      return { as: "undo", tool: this.#ports.toolbox.facts(name), record };
+    }
     if (step?.cause?.by === "undo") return { as: "happened", output: storable(options.output), flaw: null };
     if (step === undefined || step.act === null) {
       const flaw = fault("NOT_POSSIBLE", `${step_id} was never started, so there is nothing to say about how it ended`);

@@ -11,6 +11,7 @@ import { digestOf } from "./digest.ts";
 import { childOf } from "./kin.ts";
 import { eventAt } from "./load.ts";
 import type { Ports } from "./ports.ts";
+import { recordFor } from "./trust.ts";
 
 /** Fetches what judging a proposal needs from elsewhere: the ledger's row for its key, an outcome that could stand in for it. */
 export async function withFacts(ports: Ports, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
@@ -20,7 +21,10 @@ export async function withFacts(ports: Ports, run: Run, step: Step, proposal: Pr
   }
   if (awaitsSignal(step)) return { ...proposal, signal: await signalFact(ports, run.tenant, proposal.input) };
   const key = proposal.call?.key;
-  if (key != null) return { ...proposal, ledger: await ledgerFact(ports, run, key) };
+  if (key != null) {
+    const record = await recordFor(ports, run, proposal);
+    return { ...proposal, record, ledger: await ledgerFact(ports, run, key) };
+  }
   const terms = reuseTerms(ports, run, step, proposal, ports.policies.of(run)?.version ?? null);
   return terms === null ? proposal : { ...proposal, reusable: await reusable(ports, run, terms) };
 }

@@ -31,6 +31,7 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
     parked,
     tool: kind === "operator" ? ports.toolbox.facts(name) : null,
     trusted: ports.tenants.trusts(run.tenant, name),
+    record: null,
     ledger: null,
     reusable: null,
     signal: null,

@@ -275,7 +275,7 @@ describe("the policies", () => {
 
   it("make nothing easier where nobody knows what is in force", () => {
     const none = refusesAll("v", "session", "nobody knows it");
-    expect([none.mode, none.stepsMost("auto_exec"), none.trusts(sendMail), none.checks]).toEqual([
+    expect([none.mode, none.stepsMost("auto_exec"), none.trusts(sendMail, 9), none.checks]).toEqual([
       null,
       null,
       false,

@@ -35,7 +35,9 @@ export function modeOf({ run, policy }: Admission): Mode {
 
 /** Said by those who answer for the tenant, never by the plan or the model. */
 function isTrusted({ proposal, policy }: Admission): boolean {
-  return proposal.trusted || (proposal.tool !== null && policy?.trusts(proposal.tool) === true);
+  return (
+    proposal.trusted || (proposal.tool !== null && policy?.trusts(proposal.tool, proposal.record?.earned ?? 0) === true)
+  );
 }
 
 function hold(reason: string): Verdict {

@@ -37,9 +37,11 @@ export interface PolicyScope {
 }
 
 /** Tools that act without a person being asked, up to a risk. */
-interface Trust {
+export interface Trust {
   readonly tools: readonly Glob[];
   readonly risk: ToolFacts["risk"];
+  /** Once so many calls of whoever asks were approved and ended well, since one was refused or undone. 0: at once. */
+  readonly after: number;
 }
 
 export type ReadPolicy =
@@ -47,6 +49,7 @@ export type ReadPolicy =
   | { readonly ok: false; readonly reasons: readonly Reason[] };
 
 const fields = ["schema_version", "name", "scope", "roles", "mode", "max_steps", "trust", "rules"];
+const AFTER = { min: 1, max: 10_000 };
 const NAME = { pattern: /^[A-Za-z0-9][\w.-]{0,63}$/, form: "1 to 64 letters, digits, dots, dashes or underscores" };
 const PLACE = { pattern: /^[^\p{Cc}\p{Cs}]{1,200}$/u, form: "a name of 1 to 200 printable characters" };
 
@@ -110,10 +113,10 @@ function readTrust(document: Fields, scope: PolicyScope, reader: Reader): readon
   if (list.length > 0 && ["project", "session"].includes(layerOf(scope)))
     document.fault("trust", "is for a tenant to give, or for everybody; a project or a session only asks for more");
   return each(list, pointerTo("", "trust"), reader).map((trust) => {
-    trust.onlyKnown(["tools", "risk"]);
+    trust.onlyKnown(["tools", "risk", "after"]);
     const tools = reader.globs(trust, "tools");
     if (tools === null) trust.fault("tools", "is what is trusted");
-    return { tools: tools ?? [], risk: trust.choice("risk", risks, "medium") };
+    return { tools: tools ?? [], risk: trust.choice("risk", risks, "medium"), after: trust.whole("after", AFTER) ?? 0 };
   });
 }
 

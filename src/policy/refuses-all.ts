@@ -10,6 +10,7 @@ export function refusesAll(version: string, rule: string, reason: string): Polic
     mode: null,
     stepsMost: () => null,
     trusts: () => false,
+    earns: () => false,
     judge: () => ({
       kind: "refuse",
       rule,

@@ -318,9 +318,24 @@ describe("the layers", () => {
     expect(book.stepsMost("human_gated")).toBe(20);
     expect(book.stepsMost("draft_only")).toBeNull();
     expect(new RuleBook("v", [part([])]).mode).toBeNull();
-    expect(book.trusts({ ...sendMail, risk: "medium" })).toBe(true);
-    expect(book.trusts({ ...sendMail, risk: "high" })).toBe(false);
-    expect(book.trusts({ ...readPage, risk: "low" })).toBe(false);
+    expect(book.trusts({ ...sendMail, risk: "medium" }, 0)).toBe(true);
+    expect(book.trusts({ ...sendMail, risk: "high" }, 0)).toBe(false);
+    expect(book.trusts({ ...readPage, risk: "low" }, 0)).toBe(false);
+  });
+
+  it("trust what was earned, up to the risk that they say and no further", () => {
+    const trust = [{ tools: ["mail.*"], risk: "medium", after: 3 }];
+    const book = new RuleBook("v", [part([], { trust })]);
+    const mail = { ...sendMail, risk: "medium" } as const;
+    expect([0, 2, 3, 4].map((earned) => book.trusts(mail, earned))).toEqual([false, false, true, true]);
+    expect(book.trusts({ ...mail, risk: "high" }, 1000)).toBe(false);
+    expect(book.trusts({ ...readPage, risk: "low" }, 1000)).toBe(false);
+    expect([book.earns(mail), book.earns({ ...mail, risk: "high" }), book.earns(readPage)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(new RuleBook("v", [part([], { trust: [{ tools: ["mail.*"] }] })]).earns(mail)).toBe(false);
   });
 
   it("know only the roles that they name", () => {

@@ -5,7 +5,7 @@ import { type Admission, ALLOW, type Hold, type Policy, stricter, type Verdict }
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Check } from "../core/store.ts";
 import { Case } from "./case.ts";
-import { layerOf, type PolicyPart } from "./read-policy.ts";
+import { layerOf, type PolicyPart, type Trust } from "./read-policy.ts";
 import type { Rule, Said } from "./rule.ts";
 import { risks } from "./selector.ts";
 
@@ -31,12 +31,21 @@ export class RuleBook implements Policy {
     return limits.length === 0 ? null : Math.min(...limits);
   }
 
-  trusts({ name, risk }: ToolFacts): boolean {
-    return this.#parts.some(({ trust }) =>
-      trust.some(
+  trusts(tool: ToolFacts, earned: number): boolean {
+    return this.#trustIn(tool).some(({ after }) => earned >= after);
+  }
+
+  earns(tool: ToolFacts): boolean {
+    return this.#trustIn(tool).some(({ after }) => after > 0);
+  }
+
+  /** Never above the risk that it says, however much was earned. */
+  #trustIn({ name, risk }: ToolFacts): readonly Trust[] {
+    return this.#parts
+      .flatMap(({ trust }) => trust)
+      .filter(
         (each) => risks.indexOf(risk) <= risks.indexOf(each.risk) && each.tools.some((glob) => glob.matches(name)),
-      ),
-    );
+      );
   }
 
   /** Every rule that is for the call is asked, and all that is said against it is told: refuse > hold > allow. */

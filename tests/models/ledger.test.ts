@@ -235,6 +235,7 @@ class Both {
       flaw: null,
       parked: null,
       trusted: false,
+      record: null,
       reusable: null,
       signal: null,
       estimate: null,

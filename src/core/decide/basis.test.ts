@@ -17,6 +17,7 @@ function says(verdict: Verdict, more: Partial<Policy> = {}): Policy {
     mode: null,
     stepsMost: () => null,
     trusts: () => false,
+    earns: () => false,
     judge: () => verdict,
     ...more,
   };

@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
 import type { Ask, Grant, StateFact } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
-import type { Event, Exits, LedgerVersion } from "../event.ts";
+import type { Charged, Event, Exits, LedgerVersion } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import type { Json } from "../json.ts";
@@ -130,10 +130,20 @@ function ended(run: Run, step: Step, command: End) {
 function spending(run: Run, step: Step, command: End): Spending | null {
   const { cost, now, grant } = command;
   const { tolls } = grant.proposal;
-  const settled =
-    tolls.length === 0 && step.reserved.length === 0 ? NONE : settlement(step, tolls, billOf(step, command));
+  const settled = [
+    ...(tolls.length === 0 && step.reserved.length === 0 ? NONE : settlement(step, tolls, billOf(step, command))),
+    ...earnedBy(run, step, command),
+  ];
   if (cost !== null) return { cost, charges: [...chargesFor(run, cost, now), ...settled] };
   return settled.length === 0 ? null : { charges: settled };
+}
+
+/** Someone else than who asked had approved it, and it ended well. */
+function earnedBy(run: Run, step: Step, { grant, ending }: End): readonly Charged[] {
+  const { record } = grant.proposal;
+  if (record === null || isUndo(step) || ending.how !== "value" || ending.flaw !== null) return NONE;
+  const isApproved = approvedGate(run, step)?.votes.some(({ by }) => by !== run.principal.id) === true;
+  return isApproved ? [{ tally: record.tally, amount: 1 }] : NONE;
 }
 
 type Spending = Pick<Succeeded, "cost" | "charges">;

@@ -6,6 +6,7 @@ import type { Instant } from "../id.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { type Gate, pollOf, type Run, stepOf } from "../run.ts";
 import { isUndo } from "../step.ts";
+import { forfeited } from "../trust.ts";
 
 /** A yes: the last one that was asked for lets the call go on, one before it is counted. */
 export function approve(run: Run, command: Ask<"approve">): Ruling {
@@ -28,7 +29,7 @@ export function reject(run: Run, command: Ask<"reject">): Ruling {
   const { gate_id, principal: by, reason, in_flight: sparing, now: at } = command;
   const found = decidable(run, command);
   if ("events" in found) return found;
-  return { events: [{ type: "gate.rejected", at, gate_id, by, reason, sparing }] };
+  return { events: [{ type: "gate.rejected", at, gate_id, by, reason, sparing, ...forfeited(command.record) }] };
 }
 
 /** Yes, but otherwise. Whether that may be is for the guards to say, when it is about to start. */

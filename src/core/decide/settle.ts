@@ -8,6 +8,7 @@ import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";
 import { type Act, CALL_WITHIN_MS, isUndo, type Step, undoId } from "../step.ts";
+import { forfeited } from "../trust.ts";
 import { exitsOf, uncompensated, unknown, versionAfter, withUndo } from "./end.ts";
 import { takenOver } from "./takeover.ts";
 import { settlement } from "./toll.ts";
@@ -191,7 +192,7 @@ function settlementOf(verdict: Exclude<Resolution, { as: "undo" | "verify" }>): 
 function undo(
   run: Run,
   step: Step,
-  { tool }: Extract<Resolution, { as: "undo" }>,
+  { tool, record }: Extract<Resolution, { as: "undo" }>,
   who: { by: string; reason: string; at: Instant },
 ): Ruling {
   const impossible = cannotUndo(step, tool) ?? cannotAskAgain(run, step);
@@ -200,7 +201,8 @@ function undo(
   const { by, reason, at } = who;
   const step_id = undoId(step, ledger.generation);
   const again = run.index.has(step_id); // A failed undo that is asked for once more is the same step.
-  const events: Event[] = [{ type: "step.compensating", at, step_id: step.spec.step_id, by, reason, ledger }];
+  const undone = { at, step_id: step.spec.step_id, by, reason, ledger, ...forfeited(record) };
+  const events: Event[] = [{ type: "step.compensating", ...undone }];
   if (again) events.push({ type: "step.readied", at, step_id, why: `${by} asked again` });
   else
     events.push({

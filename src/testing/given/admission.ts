@@ -12,6 +12,7 @@ export const lenient: Policy = {
   mode: null,
   stepsMost: () => null,
   trusts: () => false,
+  earns: () => false,
   judge: () => ({ kind: "allow" }),
 };
 

@@ -78,6 +78,7 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     parked: null,
     tool,
     trusted: false,
+    record: null,
     ledger: null,
     reusable: null,
     signal: null,
