@@ -5,8 +5,9 @@ import { type EventLines, PART, type Statements } from "./statements.ts";
 /** SQLite's word for no limit. */
 export const ALL = -1;
 
-/** So many events of several runs are read together; a run that has more is read by itself. */
+/** So many events of several runs are read together, of at most so many runs; a run that has more is read by itself. */
 const TOGETHER = 1000;
+const RUNS = 100;
 
 interface Range {
   readonly after: number;
@@ -39,7 +40,7 @@ export function journalsAfter(
   after: string,
   most: number,
 ): readonly StoredJournal[] {
-  const heads = statements.heads.all(tenant, after, most);
+  const heads = statements.heads.all(tenant, after, Math.min(most, RUNS));
   const runs = runsTogether(heads.map(([position]) => position));
   const parts = statements.firstParts.all(tenant, after, runs);
   const isAlike = runs > 0 && parts.length === runs && parts.every(({ 2: run }, index) => heads[index]?.[2] === run);
