@@ -135,9 +135,10 @@ describe("what is kept to go back to calls", () => {
     const second = await kept(ours, (files) => files.write("a.txt", "2"), "raw");
     await ours.release(second);
     await ours.sweep();
-    const third = await kept(theirs, (files) => files.write("a.txt", "3"), "raw");
-    await wentBack(ours, third, "raw");
-    expect(readFileSync(made.path("a.txt"), "utf8")).toBe("2");
+    await kept(theirs, (files) => files.write("a.txt", "only theirs"), "raw");
+    const last = await kept(theirs, (files) => files.write("a.txt", "4"), "raw");
+    await wentBack(ours, last, "raw");
+    expect(readFileSync(made.path("a.txt"), "utf8")).toBe("only theirs");
   });
 });
 
@@ -211,12 +212,11 @@ describe("the file of captures", () => {
   });
 
   it("that is damaged in the middle is told so, and nothing is touched", async () => {
-    const made = tree({ "b.txt": "the content of b" });
+    const made = tree({ "b.txt": "the content of b", "c.txt": "ccc" });
     const dead = over(made);
     const capture = await dead.capture("dead", "handle");
     const files = await dead.open(capture);
-    await files.write("b.txt", "changed");
-    await files.write("a.txt", "changed");
+    for (const path of ["a.txt", "b.txt", "c.txt"]) await files.write(path, "changed");
     await dead.dispose();
     const bytes = readFileSync(fileOf(made));
     bytes[bytes.indexOf("the content of b")] = 88;

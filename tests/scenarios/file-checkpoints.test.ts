@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Resource } from "../../src/core/resource.ts";
 import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
@@ -265,5 +266,68 @@ describe.each(places)("checkpoints of files, on $name", ({ newStage }) => {
     expect(await seen(files)).toEqual({ ...after.d, "words/c": "a person's" });
     expect((await engine.state({ principal: bot, project })).version).toBe(4);
     expect(readFileSync(join(root, "last"), "utf8")).toBe("d");
+  });
+
+  it("stand where the process dies when it is on record, and before it has kept them", async () => {
+    const stage = newStage();
+    const { open, die } = tree();
+    const dying = (point: string) => {
+      if (point === "keep.before") throw new Error("the process is gone");
+    };
+    const engine = await stage.open({ tools, slices, resources: { files: open() }, failpoint: dying });
+    const run = await engine.submit({ steps: [step("a")] }, { principal: bot, project });
+    for (let turn = 0; turn < 500 && (await run.now()).steps.a?.state !== "succeeded"; turn += 1)
+      await new Promise(setImmediate);
+    await stage.crash();
+    await die();
+    const files = open();
+    const again = await stage.open({ tools, slices, resources: { files } });
+    expect(await seen(files)).toEqual(after.a);
+    await again.checkpoints.restore({ runId: run.run_id, stepId: "a", side: "before" }, { principal: ana });
+    expect(await seen(files)).toEqual({});
+  });
+
+  it("that are refused after files were gone back with leave neither changed", async () => {
+    const stage = newStage();
+    const files = tree().open();
+    const refusing = (point: string) => {
+      if (point === "rewind.after") throw new FaultError(fault("CANCELLED", "it is refused in the last moment"));
+    };
+    const engine = await stage.open({ tools, slices, resources: { files }, failpoint: refusing });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    const at = { runId: run.run_id, stepId: "a", side: "after" } as const;
+    expect(await faultOf(engine.checkpoints.restore(at, { principal: ana }))).toMatchObject({ code: "CANCELLED" });
+    expect(await seen(files)).toEqual(after.d);
+    expect((await engine.state({ principal: bot, project })).version).toBe(4);
+  });
+
+  it("in memory are gone with the process, and say so", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools, slices, resources: { files: new MemoryFilesystem() } });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    await stage.crash();
+    const again = await stage.open({ tools, slices, resources: { files: new MemoryFilesystem() } });
+    const at = { runId: run.run_id, stepId: "c", side: "before" } as const;
+    expect(await faultOf(again.checkpoints.restore(at, { principal: ana }))).toMatchObject({
+      code: "CHECKPOINT_NOT_FOUND",
+      message: expect.stringContaining("files:memory"),
+    });
+  });
+
+  it("are gone back to where the files are, and nowhere else", async () => {
+    const stage = newStage();
+    const { open, die } = tree();
+    const engine = await stage.open({ tools, slices, resources: { files: open() } });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    await stage.crash();
+    await die();
+    const elsewhere = await stage.open({ tools, slices });
+    const at = { runId: run.run_id, stepId: "c", side: "before" } as const;
+    expect(await faultOf(elsewhere.checkpoints.restore(at, { principal: ana }))).toMatchObject({
+      code: "RESOURCE_ELSEWHERE",
+    });
   });
 });
