@@ -120,3 +120,48 @@ describe.each(ways)("a disk that is full at any step of a call, %s", (...way) =>
     expect([...told]).toEqual(["RESOURCE_FULL"]);
   });
 });
+
+describe.each(ways)("a process that dies at any step of going back, %s", (...way) => {
+  it("leaves what the next one puts back, and what can be gone back to", async () => {
+    const [access, tool] = way;
+    let ended = false;
+    for (let at = 1; !ended; at += 1) {
+      const tree = someTree();
+      const pictures = [portrait(tree.root)];
+      const healthy = new HostFilesystem({ ...tree });
+      const call = await healthy.capture("call", access);
+      await tool(await healthy.open(call), tree);
+      await healthy.close(call);
+      await healthy.keep(call);
+      await healthy.dispose();
+      pictures.push(portrait(tree.root));
+      const mortal = troubled(tree, deadlyDisk(at));
+      ended = await wentBack(mortal, call, access);
+      await mortal.dispose();
+      const next = new HostFilesystem({ ...tree });
+      const left = await next.left();
+      if (left !== null) await next.restore(left.capture);
+      // Whoever lived to say so had it kept.
+      expect(portrait(tree.root), `died at step ${at}`).toEqual(pictures[ended ? 0 : 1]);
+      if (!ended) expect(await wentBack(next, call, access)).toBe(true);
+      expect(portrait(tree.root), `gone back after step ${at}`).toEqual(pictures[0]);
+      await next.dispose();
+      tree.clear();
+    }
+  });
+});
+
+/** False: it died at it. */
+async function wentBack(resource: HostFilesystem, call: Capture, access: Access): Promise<boolean> {
+  try {
+    const back = await resource.capture("back", access);
+    await resource.open(back);
+    await resource.rewind(back, { capture: call, side: "before" });
+    await resource.close(back);
+    await resource.keep(back);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Death) && !(error instanceof FaultError)) throw error;
+    return false;
+  }
+}

@@ -30,8 +30,9 @@ export function closeHandle(log: CaptureLog, ground: HostGround): Closing {
   const changes = log.records.flatMap(({ record }): ResourceChange[] => {
     if (record.type !== "was" || record.was.kind === "directory") return [];
     const path = record.path.join("/");
-    const change = record.was.kind === "absent" ? "added" : left.get(path) === "absent" ? "removed" : "changed";
-    return [{ path, change }];
+    const isGone = left.get(path) === "absent";
+    if (record.was.kind === "absent") return isGone ? [] : [{ path, change: "added" }];
+    return [{ path, change: isGone ? "removed" : "changed" }];
   });
   return { digest: null, changed: changes.length, changes: changes.slice(0, changesShown) };
 }

@@ -24,7 +24,7 @@ export class Hands {
   constructor(disk: Disk, anchor: Anchor, id: string) {
     this.#disk = disk;
     this.#anchor = anchor;
-    this.#unfinished = `.writ-${id}.tmp`;
+    this.#unfinished = unfinishedName(id);
   }
 
   /** A whole file: written aside, synced, and then moved to its place. */
@@ -216,6 +216,11 @@ export class Hands {
     if (now.uid !== uid || now.gid !== gid) this.#disk.lchownSync(place, uid, gid);
     this.#disk.lutimesSync(place, stats.atimeMs / 1000, seconds(mtime_us));
   }
+}
+
+/** What a file is called until it is whole. */
+export function unfinishedName(id: string): string {
+  return `.writ-${id}.tmp`;
 }
 
 /** In the middle of its microsecond, where rounding does not reach the next. */

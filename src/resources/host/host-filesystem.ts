@@ -17,6 +17,7 @@ import { shown, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import { closeHandle, closeRaw, type Working } from "./closing.ts";
 import { diskFault } from "./disk.ts";
+import { unfinishedName } from "./hands.ts";
 import { changesBetween } from "./history.ts";
 import { HostGround } from "./host-ground.ts";
 import { hostIdentity } from "./host-identity.ts";
@@ -126,9 +127,9 @@ export class HostFilesystem implements Resource<Filesystem> {
     try {
       const from = this.#idAt(to) ?? log.id;
       const over = shelf.from(from).filter(({ id, state }) => id < log.id && state === "kept");
-      if (before === null) ground.note(touchedBy(over));
+      if (before === null) ground.note(touchedBy(over, log.id));
       else this.#noteOpened(log);
-      await rewindOver(this.#parts, this.#trees, over.toReversed());
+      await rewindOver(this.#parts, this.#trees, over.toReversed(), log);
     } catch (error) {
       throw diskFault(error, root);
     }
@@ -292,9 +293,13 @@ interface Begun {
   readonly excluded: readonly string[];
 }
 
-/** Where calls that only used their handle may have changed something. */
-function touchedBy(logs: readonly CaptureLog[]): readonly TreePath[] {
+/** Where going back over calls that only used their handle may change something, if only for a moment. */
+function touchedBy(logs: readonly CaptureLog[], id: string): readonly TreePath[] {
   if (logs.some(({ before }) => before !== null))
     throw new FaultError(fault("NOT_POSSIBLE", "a call with raw access is only gone back over with raw access"));
-  return logs.flatMap(({ records }) => records.flatMap(({ record }) => (record.type === "was" ? [record.path] : [])));
+  const paths = logs.flatMap(({ records }) =>
+    records.flatMap(({ record }) => (record.type === "was" ? [record.path] : [])),
+  );
+  const places = paths.map((path) => [...path.slice(0, -1), unfinishedName(id)]);
+  return [...new Map([...paths, ...places].map((path) => [path.join("/"), path])).values()];
 }

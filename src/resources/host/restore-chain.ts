@@ -36,16 +36,27 @@ export async function restoreChain(parts: HostParts, trees: Trees, logs: readonl
 }
 
 /** Makes the tree what it was before these calls, newest first, in the hands of a call that has noted how it is. They can be gone back over again. */
-export async function rewindOver(parts: HostParts, trees: Trees, logs: readonly CaptureLog[]): Promise<void> {
+export async function rewindOver(
+  parts: HostParts,
+  trees: Trees,
+  logs: readonly CaptureLog[],
+  own: CaptureLog,
+): Promise<void> {
   for (const log of logs) {
     await mustBeOurs(parts, trees, log);
-    await undone(parts, trees, log, "copy");
+    await undone(parts, trees, log, "copy", own.id);
   }
 }
 
-async function undone(parts: HostParts, trees: Trees, log: CaptureLog, asides: UndoOptions["asides"]): Promise<number> {
+async function undone(
+  parts: HostParts,
+  trees: Trees,
+  log: CaptureLog,
+  asides: UndoOptions["asides"],
+  id = log.id,
+): Promise<number> {
   const { disk, anchor, walker, objects, shelf } = parts;
-  const hands = new Hands(disk, anchor, log.id);
+  const hands = new Hands(disk, anchor, id);
   const tree = log.before;
   if (tree === null) return undo({ disk, anchor, hands, log, aside: shelf.aside, asides });
   const now = await walker.look("see", trees.seen);
