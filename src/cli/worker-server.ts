@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { invalid } from "./invocation.ts";
 import type { Meters } from "./metered-store.ts";
 
 /** What a worker's supervisor may ask. */
@@ -12,11 +13,13 @@ export interface Health {
 /** Answers /healthz, /readyz and /metrics until it is closed. */
 export async function serveHealth(health: Health, port: number, host: string): Promise<Server> {
   const server = createServer((request, response) => {
-    const path = new URL(request.url ?? "/", "http://worker").pathname;
+    // Not read as a URL: not everything that can be asked for is one, and what throws here ends the worker.
+    const [path = ""] = (request.url ?? "").split("?");
     void answer(health, request.method ?? "", path, response);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
+    const refused = ({ message }: Error) => reject(invalid(`nobody can be answered on ${host}:${port}: ${message}`));
+    server.once("error", refused).listen(port, host, resolve);
   });
   return server;
 }

@@ -32,7 +32,7 @@ export function workerCommand(invocation: Invocation): Command {
       addQueue,
     )
     .option("--per-tenant <n>", "how many runs of one tenant all workers hold at once", positiveNumber)
-    .option("--port <port>", "answer /healthz, /readyz and /metrics there; 0 takes any that is free", wholeNumber)
+    .option("--port <port>", "answer /healthz, /readyz and /metrics there; 0 takes any that is free", portNumber)
     .option("--host <host>", "on this address (default: 127.0.0.1)")
     .addHelpText(
       "after",
@@ -47,6 +47,12 @@ export function workerCommand(invocation: Invocation): Command {
       worked(invocation, it, meters, options),
     );
   });
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port < 65_536) return port;
+  throw new InvalidArgumentError("It must be below 65536.");
 }
 
 function addQueue(text: string, before: readonly Queue[] = []): readonly Queue[] {
