@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instant } from "./id.ts";
-import { forecast, spans, windowAt } from "./window.ts";
+import { exhaustedAt, forecast, spans, windowAt } from "./window.ts";
 import { Zone } from "./zone.ts";
 
 const zone = (name: string) => Zone.of(name) as Zone;
@@ -64,5 +64,23 @@ describe("a forecast", () => {
     [900, 10], // A clock was put back.
   ])("at %d of what has been used evenly is %d", (now, expected) => {
     expect(forecast(10, window, now as Instant)).toBe(expected);
+  });
+});
+
+describe("the moment at which nothing is left", () => {
+  const window = { name: "a day", from: 1000 as Instant, until: 5000 as Instant };
+
+  it.each([
+    [10, 2000, 3000],
+    [19, 2000, 2053],
+    [4, 2000, null], // A quarter of the time, and less than a quarter is used.
+    [5, 2000, null],
+    [6, 2000, 4334],
+    [20, 2000, 2000], // It is used up.
+    [25, 900, 900],
+    [0, 2000, null],
+    [10, 1000, null], // It has only begun.
+  ])("of %d used of 20 at %d is %s", (used, now, expected) => {
+    expect(exhaustedAt(used, 20, window, now as Instant)).toBe(expected);
   });
 });

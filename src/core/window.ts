@@ -61,6 +61,14 @@ export function forecast(used: number, { from, until }: Window, now: Instant): n
   return now <= from ? used : Math.round((used * (until - from)) / (now - from));
 }
 
+/** When a limit is used up, if it goes on as it has so far; null: not before it counts anew. */
+export function exhaustedAt(used: number, limit: number, { from, until }: Window, now: Instant): Instant | null {
+  if (used >= limit) return now;
+  if (used <= 0 || now <= from) return null;
+  const at = Math.ceil(from + (limit * (now - from)) / used);
+  return at < until ? (at as Instant) : null;
+}
+
 function timeOf(at: Instant): string {
   const minutes = Math.floor(at / MINUTE_MS) % (24 * 60);
   const days = Math.floor(at / MINUTE_MS / (24 * 60));

@@ -230,6 +230,10 @@ export interface BudgetView {
   readonly window: Window | null;
   /** What will be used when the window ends, if it goes on as it has so far; null: it has no end. */
   readonly forecast: number | null;
+  /** When nothing is left, at this pace; null: not before it counts anew. */
+  readonly exhausted_at: Instant | null;
+  /** How far it is used up: past 80, 90 or all of its 100 percent; null: not so far. */
+  readonly alert: 80 | 90 | 100 | null;
 }
 
 export interface AuditReport {

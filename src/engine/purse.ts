@@ -1,7 +1,7 @@
 import { FaultError, fault } from "../core/fault.ts";
 import type { RunId, Tenant } from "../core/id.ts";
 import { type Counted, limitsOn, type Payer } from "../core/toll.ts";
-import { forecast } from "../core/window.ts";
+import { exhaustedAt, forecast } from "../core/window.ts";
 import type { BudgetView, Engine } from "./api.ts";
 import { load } from "./load.ts";
 import type { Ports } from "./ports.ts";
@@ -29,6 +29,8 @@ export async function budgetsOf(
   return Promise.all(known.map((counted) => viewOf(ports, tenant, counted)));
 }
 
+const LEVELS = [100, 90, 80] as const;
+
 async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted): Promise<BudgetView> {
   const { of, limit, unit, most, tally, window } = counted;
   const used = tally === null ? 0 : await store.used(tenant, tally);
@@ -43,5 +45,7 @@ async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted)
     tally,
     window,
     forecast: window === null ? null : forecast(used, window, clock.now()),
+    exhausted_at: window === null ? null : exhaustedAt(used, most, window, clock.now()),
+    alert: tally === null ? null : (LEVELS.find((level) => used * 100 >= most * level) ?? null),
   };
 }

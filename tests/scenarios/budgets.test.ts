@@ -41,6 +41,22 @@ const isSound = async (engine: Engine) =>
   expect(await engine.audit({ principal: ana })).toMatchObject({ broken: [], tallies: [] });
 
 describe.each(places)("a budget, on $name", ({ newStage }) => {
+  it.each([
+    [79, null],
+    [80, 80],
+    [90, 90],
+    [99, 90],
+    [100, 100],
+  ] as const)("of 100 of which %d are used is past %s percent", async (credits, alert) => {
+    const { tool } = actor("ask", () => ({}), { effect: "reads", cost: { credits } });
+    const budgets = [{ unit: "credits", limit: 100, per: "tenant-month" }] as const;
+    const engine = await newStage().open({ tools: [tool], budgets });
+    await engine.call("ask", {}, { principal: bot });
+    const [month] = await engine.budgets({ principal: ana });
+    expect([month?.used, month?.alert]).toEqual([credits, alert]);
+    expect(month?.exhausted_at).not.toBe(undefined);
+  });
+
   it("is reserved when a call starts and settled to what it cost, and what is left lets the next one through", async () => {
     const stage = newStage();
     const ask = actor("ask", spends(30), { effect: "reads", cost: { usd_micros: 60 } });
@@ -426,6 +442,8 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
       tally: "budget/usd_micros/user-day/2023-11-14/bot",
       window: day,
       forecast: Math.round(30 / passed),
+      exhausted_at: null,
+      alert: null,
     });
     expect(told.map(({ per }) => per)).toEqual(["user-day", "call", "tenant-minute"]);
     expect(await engine.budgets({ principal: ana })).toMatchObject([{ used: 0, left: 100 }, {}, {}]);

@@ -33,12 +33,14 @@ export function budgetCommand(invocation: Invocation): Command {
 
 function budgetLines(budgets: readonly BudgetView[]): readonly Line[] {
   return tableLines(
-    budgets.map(({ unit, per, tool, limit, used, tally, window, forecast }) => [
+    budgets.map(({ unit, per, tool, limit, used, tally, window, forecast, exhausted_at, alert }) => [
       line`${unit}${tool === null ? "" : ` of ${tool}`} per ${per}`,
       tally === null ? line`at most ${limit}` : line`${used} of ${limit} used`,
       limit === 0 || tally === null ? line`` : line`${Math.floor((100 * used) / limit)} %`,
       window === null ? line`` : line`until ${timeText(window.until)}`,
       forecast === null ? line`` : line`${forecast} at this pace`,
+      exhausted_at === null || alert === 100 ? line`` : line`used up ${timeText(exhausted_at)}`,
+      alert === null ? line`` : line`${alert === 100 ? "used up" : `past ${alert} %`}`,
     ]),
   );
 }
