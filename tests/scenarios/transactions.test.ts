@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expandVisibility } from "../../src/core/fault.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import type { ToolContext } from "../../src/core/tool.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf, hang, journalOf, promised, throws } from "./cast.ts";
-import { bot, places } from "./stage.ts";
+import { ana, bot, places } from "./stage.ts";
 
 const counts = defineSlice({
   name: "counts",
@@ -76,6 +77,24 @@ describe.each(places)("an act and state, on $name", ({ newStage }) => {
     });
     expect((await engine.state({ principal: bot, project })).version).toBe(0);
     expect(act.calls).toHaveLength(1);
+  });
+
+  it("part where one is undone and a reducer refuses: it is undone, and the undoing is on record with what was refused", async () => {
+    const stage = newStage();
+    const act = actor("pay", () => ({ id: 1 }), {
+      compensate: async (_done: unknown, context: ToolContext) => context.dispatch("wrong", {}),
+    });
+    const engine = await stage.open({ tools: [act.tool], slices: [counts] });
+    const run = await engine.submit(one("pay"), { principal: bot, project });
+    await run.result();
+    await engine.resolve(run.run_id, "a", { principal: ana, as: "undo" });
+    const { final, steps } = await stage.rest(run);
+    expect(final).toBe(true);
+    expect(steps.a?.state).toBe("compensated");
+    expect(Object.values(steps)).toContainEqual(
+      expect.objectContaining({ state: "failed_final", fault: expect.objectContaining({ code: "STATE_AFTER_ACT" }) }),
+    );
+    expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
   });
 
   it("writes no draft: only what it dispatches reaches state", async () => {

@@ -72,7 +72,7 @@ function endAct(run: Run, step: Step, command: End): Ruling {
     const flaw = (isUndo(step) ? null : ending.flaw) ?? afterAct(step, command.state);
     return flaw === null
       ? { events: succeeded(run, step, command, "side_effect_committed", ledger) }
-      : { events: [unusable(run, step, command, flaw, ledger)] };
+      : { events: withUndo(run, step, [unusable(run, step, command, flaw, ledger)], command.confirmed) };
   }
   // Of a call that was sent again, "not done" is said about the second time only.
   if (provesNothingDone(command) && act.doubt === null) return failed(run, step, command, ending.fault, ledger);
@@ -291,7 +291,9 @@ export function withUndo(run: Run, step: Step, events: readonly Event[], confirm
   if (step.cause?.by !== "undo") return events;
   const { of } = step.cause;
   const first = events[0] as Event;
-  if (first.type === "step.failed") return [...events, uncompensated(run, of, first.fault, first.at)];
+  // With an output it was done all the same, though state does not take what it said of it.
+  if (first.type === "step.failed" && first.output === undefined)
+    return [...events, uncompensated(run, of, first.fault, first.at)];
   return [...events, { type: "step.compensated", at: first.at, step_id: of, confirmed, ledger: nextVersion(run, of) }];
 }
 
