@@ -96,6 +96,8 @@ export interface Act {
   readonly usable: boolean;
   /** When the call may first have gone out under this key and generation: a promise about the key counts from here. */
   readonly sent_at: Instant;
+  /** How often it was started under this key and generation: more than once, and it was sent again. */
+  readonly sends: number;
   /** A later generation has taken the row. */
   readonly superseded?: true;
   /** The doubt that sending the identical call again has yet to settle. Until then it may have happened before. */

@@ -178,6 +178,9 @@ describe.each(places)("an act in doubt that is idempotent, on $name", ({ newStag
     const send = actor("send", deeds, { idempotent: { forMs: 10 * minute }, timeoutMs: 1000 });
     const engine = await stage.open({ tools: [send.tool, follow().tool] });
     const run = await engine.submit(plan, { principal: bot });
+    await stage.rest(run);
+    expect(send.calls).toHaveLength(2); // The second time at once, the third a second later.
+    await stage.pass(1000);
     expect((await stage.rest(run)).status).toBe("completed");
     expect(new Set(keysOf(send)).size).toBe(1);
     expect(send.calls.map(({ input }) => input)).toEqual([{ to: "ana" }, { to: "ana" }, { to: "ana" }]);

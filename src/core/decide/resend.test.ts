@@ -103,6 +103,12 @@ describe("sending it again and again", () => {
     expect(twice.when(pass(pause), settles("send", null)).states).toMatchObject({ send: "ready" });
   });
 
+  it("is put off also where the clock stands still, and the second says at once that it did nothing", () => {
+    const twice = again(starts("send"), saysNotDone("send", "RATE_LIMIT"));
+    expect(twice.when(settles("send", null)).said("step.probed").next_at).toBe(later(1000));
+    expect(twice.when(pass(1000), settles("send", null)).states).toMatchObject({ send: "ready" });
+  });
+
   it("is not put off to when the promise is over; then a person is asked", () => {
     const late = again(pass(9 * minute), starts("send"), goesUnheard("send"));
     expect(late.when(settles("send", null)).standing("send")).toMatchObject(asks);
@@ -116,7 +122,7 @@ describe("a call that was sent again", () => {
     const told = sent.when(saysNotDone("send", "RATE_LIMIT"));
     expect(told.types).toEqual(["step.doubted"]);
     expect(row(told)).toMatchObject({ state: "in_doubt" });
-    expect(told.when(settles("send", null), starts("send")).said("step.started").ledger).toEqual({
+    expect(told.when(pass(minute), settles("send", null), starts("send")).said("step.started").ledger).toEqual({
       version: 5,
       generation: 1,
     });

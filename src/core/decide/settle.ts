@@ -101,7 +101,7 @@ export function settle(run: Run, { step_id, sighting, flaw, in_flight, now }: As
 
 /** At once, then ever more patiently: a world that does not answer is not asked all the time. Never before now. */
 function resendAt({ act }: Step, now: Instant): Instant {
-  if (act === null || act.sent_at === act.started_at) return now;
+  if (act === null || act.sends === 1) return now; // Clocks may stand still, so that times tell nothing.
   const passed = act.started_at - act.sent_at;
   const pause = Math.min(RESEND_MS.most, Math.max(RESEND_MS.least, passed));
   return Math.max(now, act.started_at + pause) as Instant;

@@ -101,6 +101,7 @@ function started(run: MutableRun, step: Step, event: Of<"step.started">): Mutabl
     output: null,
     usable: true,
     sent_at: again?.sent_at ?? event.at,
+    sends: (again?.sends ?? 0) + 1,
     doubt: again?.doubt ?? null,
     ...event.ledger,
   };
