@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FaultError, fault } from "../../src/core/fault.ts";
+import type { RunId } from "../../src/core/id.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { Done } from "../../src/core/tool.ts";
 import { createEngine } from "../../src/engine/engine.ts";
@@ -364,5 +365,46 @@ describe("a store that takes too long to let a call go", () => {
     await timers.pass(30_000);
     expect((await run.now()).status).toBe("completed");
     expect(mail.calls.map(({ context }) => context.attempt)).toEqual([2]);
+  });
+});
+
+describe("a run that comes just as the one that asked for it is cancelled", () => {
+  it("is cancelled, too: whoever brings the word found nobody, looked again, and there it was", async () => {
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    const real = memoryStore({ clock });
+    const comes = promised<void>();
+    const came = promised<void>();
+    let child: RunId | null = null;
+    const store: Store = {
+      ...real,
+      append: async (entries) => {
+        const born = entries.find(({ events }) => events[0]?.body.includes('"parent":'));
+        if (born === undefined || child !== null) return real.append(entries);
+        child = born.run;
+        await comes.promise;
+        const landings = await real.append(entries);
+        came.keep();
+        return landings;
+      },
+      head: async (tenant, run) => {
+        if (run === child) {
+          comes.keep();
+          await came.promise;
+        }
+        return real.head(tenant, run);
+      },
+    };
+    const slow = actor("slow", hang, { effect: "reads", timeoutMs: 10 * minute });
+    const engine = await createEngine({ store, timers, dice: () => 0.5, tools: [slow.tool] });
+    const below = { steps: [{ step_id: "s", name: "slow" }] };
+    const steps = [{ step_id: "ask", kind: "run", payload: { plan: below } }];
+    const run = await engine.submit({ steps }, { principal: bot });
+    await timers.pass(0);
+    await run.cancel({ reason: "not needed" });
+    await timers.pass(minute);
+    expect((await (await engine.run(child ?? "", { principal: bot })).now()).status).toBe("cancelled");
+    expect((await run.now()).status).toBe("cancelled");
+    await engine.close();
   });
 });
