@@ -32,7 +32,7 @@ const elsewhere = (): never => {
   throw new Error("a tool of the cast is bound to a world before it is called");
 };
 
-const tool = (name: string, definition: Omit<Definition, "name" | "input" | "output" | "run">): Tool =>
+export const tool = (name: string, definition: Omit<Definition, "name" | "input" | "output" | "run">): Tool =>
   defineTool({ name, input, output: name === MUTE ? nothing : output, run: elsewhere, ...definition });
 
 /** The tool that has nothing to say when it is done. */

@@ -5,10 +5,12 @@ import type { RunId } from "../src/core/id.ts";
 import type { Json, JsonObject } from "../src/core/json.ts";
 import type { RunResult } from "../src/core/result.ts";
 import type { RunHandle, SubmitOptions } from "../src/engine/api.ts";
+import { toolsOfState } from "../src/engine/state-tools.ts";
 import { Toolbox } from "../src/engine/toolbox.ts";
 import { cel } from "../src/expression/cel.ts";
 import { cast } from "./cast.ts";
 import type { Company } from "./company.ts";
+import { clerks, slices } from "./desk.ts";
 import { drawPlan } from "./plans.ts";
 import type { Scene } from "./scene.ts";
 
@@ -65,6 +67,7 @@ export class Clients {
     const options: SubmitOptions = {
       principal,
       ...(requestKey !== null && { requestKey }),
+      ...(swarm.desk && rng.chance(0.8) && { project: `p${rng.below(2)}` }),
       ...(rng.chance(0.1) && { deadlineMs: rng.between(1000, 120_000) }),
     };
     this.#send({ plan, options, tries: 0, answered: false }, rng.below(swarm.spanMs));
@@ -181,7 +184,7 @@ export class Clients {
   }
 }
 
-const toolbox = new Toolbox(cast, cel);
+const toolbox = new Toolbox([...cast, ...clerks, ...toolsOfState(slices)], cel);
 
 /** Two plans that differ only in what they leave unsaid are one. */
 function normal(plan: JsonObject): string {

@@ -2,7 +2,9 @@ import { type FaultCode, FaultError, fault, notDone } from "../src/core/fault.ts
 import type { EffectKey } from "../src/core/id.ts";
 import type { Json, JsonObject } from "../src/core/json.ts";
 import type { Done, Probe, Sighting, Tool, ToolContext } from "../src/core/tool.ts";
+import type { Deed } from "./books.ts";
 import { cast, MUTE, SECRET } from "./cast.ts";
+import { clerks, tell, work } from "./desk.ts";
 import type { Life } from "./life.ts";
 import { EXPECTED_USD } from "./limits.ts";
 import type { Scene } from "./scene.ts";
@@ -10,7 +12,8 @@ import type { Dispatch } from "./world.ts";
 
 /** The cast as one worker has it: every call goes out into the shared world and comes back, or not, as chance will have it. */
 export function toolsFor(scene: Scene, life: Life): readonly Tool[] {
-  const tools = life.missing === null ? cast : cast.filter(({ name }) => name !== life.missing);
+  const company = scene.swarm.desk ? [...cast, ...clerks] : cast;
+  const tools = life.missing === null ? company : company.filter(({ name }) => name !== life.missing);
   return tools.map((tool) => ({
     ...tool,
     cost: scene.limits && (() => ({ usd_micros: EXPECTED_USD })),
@@ -64,14 +67,25 @@ function compute(scene: Scene, life: Life, tool: Tool, input: Json, context: Too
   return new Promise((resolve, reject) => {
     const manner = drawManner(scene);
     talk(scene, context, input);
+    const more = attend(scene, tool, context);
     const id = `${tool.name}-${(input as JsonObject).to as string}`;
     const value = answerOf(tool, input, scene.rng.chance(scene.swarm.manners.verbose) ? id.padEnd(70_000, ".") : id);
     later(scene, life, drawLatency(scene, tool.timeoutMs, 0), context.step_id, () => {
+      more();
       if (manner === "value") resolve(value);
       else if (manner === "lie") resolve({ ...(value as JsonObject), n: "many" });
       else reject(drawError(scene, manner));
     });
   });
+}
+
+/** Works on state, and goes on with that when it is called. */
+function attend({ rng, shelf }: Scene, tool: Tool, context: ToolContext): () => void {
+  if (!clerks.some(({ name }) => name === tool.name)) return () => {};
+  const writes = tool.effect === "writes";
+  const deeds: Deed[] = [...work(rng, context, rng.between(1, 3), writes)];
+  shelf.works(context, deeds);
+  return () => void deeds.push(...work(rng, context, rng.between(0, 3), writes));
 }
 
 interface Wish {
@@ -104,6 +118,7 @@ function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: W
     landsIn === null ? null : agenda.now() + landsIn,
   );
   talk(scene, context, input);
+  if (scene.swarm.desk && scene.rng.chance(0.4)) scene.shelf.works(context, tell(scene.rng, context));
   return new Promise((resolve, reject) => {
     const ear = { open: true };
     heedAbort(scene, dispatch, context, (why) => {

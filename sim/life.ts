@@ -1,5 +1,6 @@
 import type { Engine } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import { slices } from "./desk.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { toolsFor } from "./handlers.ts";
 import type { Scene } from "./scene.ts";
@@ -37,6 +38,7 @@ export class Life {
         tools: toolsFor(this.#scene, this),
         work: this.works,
         ...this.#scene.limits,
+        ...(swarm.desk && { slices }),
         tenants: Object.fromEntries(swarm.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
         limits: { gateMs: swarm.gateMs, useWithinMs: swarm.useWithinMs, concurrency: swarm.concurrency },
         stopwatch: () => agenda.now(),

@@ -1,6 +1,6 @@
 import { FaultError } from "../src/core/fault.ts";
 import type { EffectKey, GateId, RunId, StepId } from "../src/core/id.ts";
-import { findStep, type Step } from "../src/core/run.ts";
+import { findStep, requesterOf, type Step } from "../src/core/run.ts";
 import type { Engine, PrincipalInput, ResolveOptions } from "../src/engine/api.ts";
 import { downstreamKey } from "../src/engine/digest.ts";
 import { cast, MUTE } from "./cast.ts";
@@ -148,7 +148,7 @@ export class People {
     const { rng, swarm, counts } = this.#scene;
     this.#plan("decide", gate, this.#pause(), () => {
       if (kept.run.gates.get(gate)?.status !== "open") return "decided already";
-      const principal = person(kept, "ana");
+      const principal = person(kept, this.#othersThan(kept, gate));
       const denies = rng.chance(this.#calm ? swarm.folk.denies / 2 : swarm.folk.denies);
       if (denies) counts.denials += 1;
       const again = () => this.#decide(kept, gate);
@@ -157,6 +157,12 @@ export class People {
       if (rng.chance(swarm.folk.repeats)) this.#go(() => {}, say(rng.chance(0.3) ? !denies : denies));
       return this.#go(again, say(denies));
     });
+  }
+
+  /** Someone who did not ask for it. */
+  #othersThan({ run }: Kept, gate: GateId): string {
+    const step = findStep(run, run.gates.get(gate)?.step_id as StepId);
+    return step !== undefined && requesterOf(run, step) === "ana" ? "bea" : "ana";
   }
 
   /** An agent, the one who asked, or a stranger tries to say yes. */

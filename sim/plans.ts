@@ -1,5 +1,6 @@
 import type { JsonObject } from "../src/core/json.ts";
 import { cast, MUTE } from "./cast.ts";
+import { drawDeskStep } from "./desk.ts";
 import type { Rng } from "./rng.ts";
 import type { Swarm } from "./swarm.ts";
 
@@ -15,6 +16,7 @@ function drawStep(rng: Rng, swarm: Swarm, tenant: string, earlier: readonly Json
   const step_id = `s${earlier.length}`;
   const needs = earlier.filter(() => rng.chance(0.3)).map((step) => step.step_id as string);
   const common = { step_id, ...(needs.length > 0 && { depends_on: needs }), ...drawConsequences(rng) };
+  if (swarm.desk && rng.chance(0.4)) return { ...common, ...drawDeskStep(rng, tenant) };
   if (rng.chance(0.06)) return { ...common, kind: "wait", name: "wait", payload: { ms: rng.between(1, 20_000) } };
   if (rng.chance(0.05)) return { ...common, kind: "run", payload: { plan: drawPlan(rng, swarm, tenant) } };
   const answering = earlier.filter(({ kind, name }) => kind === undefined && name !== MUTE);

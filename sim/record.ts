@@ -17,6 +17,7 @@ import { judgeLimits } from "./laws/limits.ts";
 import { judgeMoves } from "./laws/moves.ts";
 import { judgePoison } from "./laws/poison.ts";
 import { judgeStarts } from "./laws/starts.ts";
+import { judgeState } from "./laws/state.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
 
@@ -125,10 +126,16 @@ export class RunRecord {
   /** What is known of a run now. Call it, and it is all that is known. */
   memory(id: RunId): () => void {
     const kept = this.#kept.get(id);
-    if (kept === undefined) return () => void this.#kept.delete(id);
+    const recall = this.#scene().shelf.memory();
+    if (kept === undefined)
+      return () => {
+        this.#kept.delete(id);
+        recall();
+      };
     const { run, losses } = kept;
     const [failures, charges] = [new Map(kept.failures), new Map(kept.charges)];
     return () => {
+      recall();
       kept.run = run;
       kept.losses = losses;
       become(kept.failures, failures);
@@ -169,6 +176,7 @@ export class RunRecord {
     judgeLimits(fact);
     judgePoison(fact);
     judgeKin(fact);
+    judgeState(fact);
     judgeGates(fact);
     judgeActs(fact);
     for (const witness of this.#witnesses) witness(fact);

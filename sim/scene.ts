@@ -6,6 +6,7 @@ import type { Limits } from "./limits.ts";
 import type { Unsynced } from "./power.ts";
 import type { RunRecord } from "./record.ts";
 import type { Rng } from "./rng.ts";
+import type { Shelf } from "./shelf.ts";
 import type { Rates, Swarm } from "./swarm.ts";
 import type { World } from "./world.ts";
 
@@ -21,6 +22,7 @@ export interface Scene {
   readonly store: MemoryStore;
   readonly world: World;
   readonly record: RunRecord;
+  readonly shelf: Shelf;
   readonly counts: Counts;
   /** The weather now: stormy, then calm. */
   rates: Rates;

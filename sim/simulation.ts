@@ -1,21 +1,25 @@
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { Tables } from "../src/store/memory/tables.ts";
 import { Agenda } from "./agenda.ts";
+import { Archivists } from "./archivists.ts";
 import { watchAssertions } from "./assertions.ts";
 import { Callers } from "./callers.ts";
 import { actNames, castNames } from "./cast.ts";
 import { Clients } from "./clients.ts";
 import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
+import { drawDesk } from "./desk.ts";
 import { isOnRecord } from "./laws/answers.ts";
 import { judgeCallers } from "./laws/callers.ts";
 import { judgeRest } from "./laws/rest.ts";
+import { judgeShelf } from "./laws/state.ts";
 import { drawLimits } from "./limits.ts";
 import { People } from "./people.ts";
 import { Unsynced } from "./power.ts";
 import { RunRecord } from "./record.ts";
 import { Rng } from "./rng.ts";
 import type { Scene } from "./scene.ts";
+import { Shelf } from "./shelf.ts";
 import { CALM, drawSwarm } from "./swarm.ts";
 import { Trace } from "./trace.ts";
 import { World } from "./world.ts";
@@ -59,6 +63,7 @@ class Play {
   readonly #clients: Clients;
   readonly #people: People;
   readonly #callers: Callers;
+  readonly #archivists: Archivists;
   readonly #trace: Trace;
   #steps = 0;
   #calmAt = 0;
@@ -72,6 +77,7 @@ class Play {
     this.#people = new People(this.#scene, this.#company);
     this.#clients = new Clients(this.#scene, this.#company);
     this.#callers = new Callers(this.#scene, this.#company);
+    this.#archivists = new Archivists(this.#scene, this.#company);
   }
 
   violate(law: string): void {
@@ -162,8 +168,8 @@ class Play {
   }
 
   #isAtRest(): boolean {
-    const idle = this.#scene.agenda.quiet && this.#clients.done && this.#people.done && this.#callers.done;
-    if (!idle || this.#company.owed.length > 0) return false;
+    const everyone = [this.#clients, this.#people, this.#callers, this.#archivists];
+    if (!this.#scene.agenda.quiet || !everyone.every(({ done }) => done) || this.#company.owed.length > 0) return false;
     for (const { run } of this.#scene.record.all()) {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
     }
@@ -182,13 +188,15 @@ class Play {
 
   async #close(): Promise<void> {
     if (this.#violation === null) await judgeRest(this.#scene);
+    if (this.#violation === null) await judgeShelf(this.#scene);
     if (this.#violation === null) judgeCallers(this.#scene, this.#callers.heard);
   }
 }
 
 function sceneOf(seed: number, violate: (law: string) => void): Scene {
   const rng = new Rng(seed);
-  const swarm = drawSwarm(rng, castNames, actNames);
+  const limits = drawLimits(seed);
+  const swarm = drawSwarm(rng, castNames, actNames, drawDesk(seed, limits));
   const agenda = new Agenda(rng, swarm);
   const counts = noCounts();
   const tables = new Tables();
@@ -197,12 +205,13 @@ function sceneOf(seed: number, violate: (law: string) => void): Scene {
     seed,
     rng,
     swarm,
-    limits: drawLimits(seed),
+    limits,
     agenda,
     tables,
     store: memoryStore({ clock: agenda, tables, leaseMs: swarm.leaseMs }),
     world: new World(agenda, rng, swarm.outage, counts, violate),
     record: new RunRecord(() => scene),
+    shelf: new Shelf(),
     counts,
     rates: swarm.rates,
     unsynced: new Unsynced(),

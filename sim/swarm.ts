@@ -106,6 +106,8 @@ export interface Swarm {
   readonly spanMs: number;
   /** How long people take, at most. */
   readonly paceMs: number;
+  /** Whether plans read and write state. */
+  readonly desk: boolean;
   /** I/Os with faults on; then the weather clears. */
   readonly stormSteps: number;
 }
@@ -124,7 +126,7 @@ export const CALM: Rates = {
   blackout: 0,
 };
 
-export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: readonly string[]): Swarm {
+export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: readonly string[], desk: boolean): Swarm {
   const tenants = ["acme", "blue", "corp"].slice(0, rng.between(1, 3));
   const some = Array.from({ length: rng.between(1, 3) }, () => rng.pick(actNames));
   return {
@@ -151,6 +153,7 @@ export function drawSwarm(rng: Rng, toolNames: readonly string[], actNames: read
     latencyMs: rng.pick([0, 2, 30]),
     spanMs: rng.pick([500, 10_000, 90_000]),
     paceMs: rng.pick([500, 5000, 20_000]),
+    desk,
     stormSteps: rng.between(150, 1000),
   };
 }

@@ -1,10 +1,14 @@
 import type { Event } from "../../src/core/event.ts";
 import type { EffectKey } from "../../src/core/id.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import { stateTools } from "../../src/core/plan-roster.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import { downstreamKey } from "../../src/engine/digest.ts";
 import { cast, MUTE } from "../cast.ts";
 import type { Fact } from "../record.ts";
+
+/** Whose answers do not say whom they belong to. */
+const silent: readonly string[] = [MUTE, stateTools.state_read, stateTools.state_write];
 
 /** I1, I2: what the record says of an act is what happened in the world. */
 export function judgeActs(fact: Fact): void {
@@ -69,7 +73,7 @@ function succeeded(fact: Fact, event: Of<"step.succeeded">): void {
   const step = stepOf(after, event);
   const where = `${before.id} ${event.step_id}.${event.attempt}`;
   const tenant = (event.output as JsonObject | null)?.tenant;
-  const answers = step.spec.kind === "operator" && step.cause?.by !== "undo" && step.spec.name !== MUTE;
+  const answers = step.spec.kind === "operator" && step.cause?.by !== "undo" && !silent.includes(step.spec.name);
   if (answers && tenant !== before.tenant)
     scene.violate(`I10: ${where} of ${before.tenant} was answered with what belongs to ${String(tenant)}`);
   if (event.reused !== undefined) reused(fact, event, step);
@@ -86,6 +90,8 @@ function reused({ scene, before }: Fact, event: Of<"step.succeeded">, step: Step
   const origin = scene.record.get(run);
   const source = origin && findStep(origin.run, owner);
   const where = `${before.id} ${event.step_id}`;
+  // A fork has what the run had that it comes from, and that may have it from another.
+  if (run === before.forked?.run_id && source?.act === null) return;
   if (origin === undefined || source?.act == null) {
     scene.violate(`I2: ${where} reuses ${run} ${owner}, which did not act`);
     return;

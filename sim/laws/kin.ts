@@ -24,6 +24,7 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
   }
   if (event.type === "notice.delivered") carried(scene, before, before.notices.get(event.notice_id));
   if (event.type !== "step.succeeded" && event.type !== "step.failed") return;
+  if ("reused" in event && before.forked !== null) return; // What another run was told is taken over with the rest.
   if (before.steps.get(before.index.get(event.step_id) as number).spec.kind !== "run") return;
   const told = (event.type === "step.succeeded" ? event.output : event.fault.detail) as unknown as Told;
   const child = scene.record.get(told.run_id)?.run;

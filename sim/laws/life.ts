@@ -4,6 +4,7 @@ import { faults } from "../../src/core/fault.ts";
 import { needsOf } from "../../src/core/need.ts";
 import { dueAt, type Run, type Step } from "../../src/core/run.ts";
 import { cast } from "../cast.ts";
+import { clerks } from "../desk.ts";
 import type { Fact, Said } from "../record.ts";
 import type { Scene } from "../scene.ts";
 import { isOfLimit } from "./limits.ts";
@@ -27,6 +28,7 @@ const afterTheEnd: readonly string[] = [
   "evidence.kept",
   "step.cancelled",
   "gate.contested",
+  "state.restored",
 ];
 
 /** I3: nothing moves an ended run but resuming, undoing and the word of a person. */
@@ -96,7 +98,8 @@ function sleeper({ record }: Scene, run: Run, { standing }: Step): string | null
 function trying({ scene, kept, before, event }: Fact): void {
   if (event.type === "run.resumed") kept.failures.clear();
   if (event.type === "step.readied") kept.failures.delete(event.step_id);
-  if (event.type !== "step.failed") return;
+  // Whoever was overtaken did nothing wrong.
+  if (event.type !== "step.failed" || event.fault.code === "STATE_CONFLICT") return;
   const failures = (kept.failures.get(event.step_id) ?? 0) + 1;
   kept.failures.set(event.step_id, failures);
   if (event.retry_at === null) return;
@@ -105,7 +108,9 @@ function trying({ scene, kept, before, event }: Fact): void {
   const asked = spec.on_failure === "retry" && event.fault.code === "TOOL_FAILED";
   const usual = asked ? 4 : faults[event.fault.code].tries;
   const tries =
-    spec.retries === null ? (cast.find(({ name }) => name === spec.name)?.tries ?? usual) : spec.retries + 1;
+    spec.retries === null
+      ? ([...cast, ...clerks].find(({ name }) => name === spec.name)?.tries ?? usual)
+      : spec.retries + 1;
   if (failures >= tries)
     scene.violate(`${before.id} ${event.step_id} is tried again after ${failures} of ${tries} tries`);
 }
@@ -116,7 +121,8 @@ function paying({ scene, kept, before, event }: Fact): void {
   const charges = ("charges" in event ? event.charges : undefined) ?? [];
   for (const { tally, amount } of charges) kept.charges.set(tally, (kept.charges.get(tally) ?? 0) + amount);
   const paid = charges.reduce((sum, { tally, amount }) => (isOfLimit(tally) ? sum : sum + amount), 0);
-  const due = cost === undefined ? 0 : 2 * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
+  const tallies = before.project === null ? 2 : 3;
+  const due = cost === undefined ? 0 : tallies * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
   if (paid !== due) scene.violate(`I6: ${before.id} charged ${paid} where ${due} were due`);
 }
 

@@ -1,5 +1,6 @@
 import type { Charged, Event } from "../../src/core/event.ts";
 import type { RunId, StepId, Tenant } from "../../src/core/id.ts";
+import { stateTools } from "../../src/core/plan-roster.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import { bodyText } from "../body.ts";
 import { EXPECTED_USD } from "../limits.ts";
@@ -37,8 +38,11 @@ function wrongCharge({ limits }: Scene, run: Run, step: Step, { at, charges = []
     const window = time.slice(0, per.endsWith("minute") ? "2025-11-15T10:31".length : "2025-11-15T10".length);
     return `${of}/${unit}/${per}/${window}${per.startsWith("user") ? `/${run.principal.id}` : ""}`;
   };
+  // What an engine has by itself costs nothing that could be expected.
+  const free = Object.values<string>(stateTools).includes(step.spec.name);
+  const budgets = (limits?.budgets ?? []).filter(({ unit }) => unit === "calls" || !free);
   const expected = [
-    ...(limits?.budgets ?? []).map(({ unit, per, limit }) => {
+    ...budgets.map(({ unit, per, limit }) => {
       const amount = unit === "calls" ? 1 : EXPECTED_USD;
       return { tally: named("budget", unit, per), amount, limit };
     }),
