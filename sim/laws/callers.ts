@@ -74,7 +74,7 @@ function judgeOrder(scene: Scene, order: string, events: readonly ScheduleEvent[
   judgeRuns(scene, order, runs, events);
 }
 
-/** Every run of an order is one that it tells of, or for a time that it passed over: whoever made it died before telling. */
+/** Every run of an order is one that it tells of, unless it was removed before whoever comes next could tell. */
 function judgeRuns(scene: Scene, order: string, told: ReadonlySet<string>, events: readonly ScheduleEvent[]): void {
   const made = Array.from(scene.record.all(), ({ run }) => run).filter(
     ({ correlation_id }) => correlation_id === order,
@@ -84,6 +84,7 @@ function judgeRuns(scene: Scene, order: string, told: ReadonlySet<string>, event
   );
   for (const { id, tenant } of made) {
     if (told.has(id)) continue;
+    if (events.at(-1)?.type !== "schedule.removed") scene.violate(`I18: ${order} never tells of ${id}`);
     const due = dueOf(scene, tenant, id);
     if (times.has(due)) scene.violate(`I18: ${order} made ${id} for ${due}, and tells of another`);
     times.add(due);

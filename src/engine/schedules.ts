@@ -1,9 +1,10 @@
 import { checkJson } from "../core/check-json.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { RunId, Tenant } from "../core/id.ts";
+import type { Instant, RunId, Tenant } from "../core/id.ts";
 import type { Json } from "../core/json.ts";
 import { planLimits } from "../core/plan.ts";
-import type { ScheduleRow } from "../core/rows.ts";
+import type { RequestRow, ScheduleRow } from "../core/rows.ts";
+import { requestKey } from "../core/rows-of.ts";
 import {
   decideSchedule,
   evolveSchedule,
@@ -111,12 +112,36 @@ export class StandingOrders implements Schedules {
     const firing = row && firingAt(row, now);
     if (row === null || firing === null) return false;
     const { late, ...about } = firing;
-    const outcome: Upshot = late ? { became: "nothing" } : await this.#submitted(tenant, run, row, about);
-    const made = await this.#record(tenant, run, { type: "fire", now, firing: about, outcome }, claim);
+    const passesOver = late || about.missed_from !== null;
+    const untold = passesOver ? await this.#untold(tenant, run, row, about) : null;
+    const told = untold ?? { firing: about, outcome: await this.#upshot(tenant, run, row, firing) };
+    const made = await this.#record(tenant, run, { type: "fire", now, ...told }, claim);
     return made !== null && !("code" in made);
   }
 
-  async #submitted(tenant: Tenant, run: RunId, row: ScheduleRow, firing: Firing): Promise<Upshot> {
+  /** The first run for one of these times, made by someone who died before saying so: it is told of before they are passed over. */
+  async #untold(
+    tenant: Tenant,
+    run: RunId,
+    row: ScheduleRow,
+    { due_at, missed_from }: Firing,
+  ): Promise<{ readonly firing: Firing; readonly outcome: Upshot } | null> {
+    const from = missed_from ?? due_at;
+    const { principal } = await this.#order(tenant, run, row.order);
+    const keys = requestKey(principal.id, `${run}:`);
+    const query = { table: "request", order: "oldest", limit: 1, after: `${keys}${from - 1}` } as const;
+    const [found] = await this.#ports.store.list(tenant, query);
+    const made = found?.key.startsWith(keys) ? (Number(found.key.slice(keys.length)) as Instant) : null;
+    if (found === undefined || made === null || made > due_at) return null;
+    const { run_id } = JSON.parse(found.row) as RequestRow;
+    return {
+      firing: { due_at: made, missed_from: made > from ? from : null },
+      outcome: { became: "run", run_id },
+    };
+  }
+
+  async #upshot(tenant: Tenant, run: RunId, row: ScheduleRow, firing: Firing & Late): Promise<Upshot> {
+    if (firing.late) return { became: "nothing" };
     try {
       return { became: "run", run_id: await this.#submit(tenant, run, row, firing) };
     } catch (error) {
@@ -189,6 +214,10 @@ export class StandingOrders implements Schedules {
       if (landing.why !== "position") return null; // Someone else has claimed it, and goes on from here.
     }
   }
+}
+
+interface Late {
+  readonly late: boolean;
 }
 
 type Wish =

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { RunId, Tenant } from "../../src/core/id.ts";
+import type { ScheduleEvent } from "../../src/core/schedule.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { actor, faultOf } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";
@@ -22,6 +24,14 @@ async function anHour(stage: Stage): Promise<void> {
 const only = async (engine: Engine) => (await engine.schedules.list({ principal: bot }))[0];
 
 const runsOf = async (engine: Engine) => (await engine.runs({ principal: bot })).length;
+
+/** What the only schedule tells of. */
+async function firedIn(stage: Stage): Promise<readonly Extract<ScheduleEvent, { type: "schedule.fired" }>[]> {
+  const tenant = bot.tenant as Tenant;
+  const [journal] = await stage.store().runs(tenant, "sch_", 1);
+  const events = await stage.store().events(tenant, journal as RunId, 0, 100);
+  return events.filter(({ type }) => type === "schedule.fired").map(({ body }) => JSON.parse(body ?? ""));
+}
 
 describe.each(places)("a schedule, on $name", ({ newStage }) => {
   it("submits its plan as who set it, whenever it is time, and says what came of it", async () => {
@@ -66,6 +76,32 @@ describe.each(places)("a schedule, on $name", ({ newStage }) => {
     expect(await runsOf(next)).toBe(1);
     expect(greet.calls).toHaveLength(1);
     expect((await only(next))?.last).toMatchObject({ fault: null });
+  });
+
+  it.each([
+    ["latest", 2],
+    ["none", 1],
+  ] as const)("tells of what was submitted and not said before it passes over the time (%s)", async (catchUp, made) => {
+    const greet = greeter();
+    const stage = newStage();
+    const first = await stage.open({
+      tools: [greet.tool],
+      failpoint: (point) => {
+        if (point === "accept.after") throw new Error("killed");
+      },
+    });
+    await first.schedules.set("hello", plan, { ...hourly, catchUp });
+    stage.clock.advance(toTheHour(stage));
+    const due_at = stage.clock.now();
+    await stage.pass(2000).catch(() => {});
+    await stage.crash();
+    stage.clock.advance(2 * HOUR + HOUR / 2);
+    const next = await stage.open({ tools: [greet.tool] });
+    await stage.pass(2000);
+    const fired = await firedIn(stage);
+    expect(fired).toHaveLength(made);
+    expect(fired[0]).toMatchObject({ firing: { due_at, missed_from: null } });
+    expect(new Set(fired.map(({ run_id }) => run_id)).size).toBe(await runsOf(next));
   });
 
   it.each([
