@@ -11,7 +11,7 @@ export interface Books {
 export const EMPTY: Books = { counts: {}, notes: [], diary: [] };
 
 /** No count may exceed this. */
-export const MOST = 12;
+export const MOST = 5;
 
 /** One thing that a call did with state, and what it saw. */
 export type Deed =

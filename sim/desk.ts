@@ -22,6 +22,9 @@ const diary = defineSlice({ name: "diary", shape: "list", policy: "log", entry: 
 
 export const slices = [counts, notes, diary];
 
+/** So few that states are kept in one piece now and then. */
+export const SNAPSHOT_VERSIONS = 4;
+
 /** Those who work on state. */
 export const clerks: readonly Tool[] = [
   tool("keep", { effect: "writes", timeoutMs: 3000 }),
@@ -110,7 +113,7 @@ function write(rng: Rng, slice: Hold, key: string): Deed {
   const text = `t${rng.below(1000)}`;
   const what = rng.float();
   if (what < 0.3) {
-    const value = rng.below(rng.chance(0.1) ? MOST + 3 : MOST);
+    const value = rng.below(rng.chance(0.1) ? MOST + 3 : MOST + 1);
     slice(counts).set(key, value);
     return { did: "set", key, value };
   }

@@ -118,7 +118,7 @@ function act(scene: Scene, life: Life, tool: Tool, { input, context, undoes }: W
     landsIn === null ? null : agenda.now() + landsIn,
   );
   talk(scene, context, input);
-  if (scene.swarm.desk && scene.rng.chance(0.4)) scene.shelf.works(context, tell(scene.rng, context));
+  if (scene.swarm.desk && scene.rng.chance(0.8)) scene.shelf.works(context, tell(scene.rng, context));
   return new Promise((resolve, reject) => {
     const ear = { open: true };
     heedAbort(scene, dispatch, context, (why) => {

@@ -1,6 +1,6 @@
 import type { Engine } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";
-import { slices } from "./desk.ts";
+import { SNAPSHOT_VERSIONS, slices } from "./desk.ts";
 import { faultyStore } from "./faulty-store.ts";
 import { toolsFor } from "./handlers.ts";
 import type { Scene } from "./scene.ts";
@@ -40,7 +40,12 @@ export class Life {
         ...this.#scene.limits,
         ...(swarm.desk && { slices }),
         tenants: Object.fromEntries(swarm.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
-        limits: { gateMs: swarm.gateMs, useWithinMs: swarm.useWithinMs, concurrency: swarm.concurrency },
+        limits: {
+          gateMs: swarm.gateMs,
+          useWithinMs: swarm.useWithinMs,
+          concurrency: swarm.concurrency,
+          ...(swarm.desk && { snapshotVersions: SNAPSHOT_VERSIONS }),
+        },
         stopwatch: () => agenda.now(),
         timers: { after: (ms, work) => (this.alive ? agenda.after(ms, work, this.number) : () => {}) },
         dice: () => rng.float(),

@@ -7,7 +7,7 @@ import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import type { StateChange } from "../../src/core/state-change.ts";
 import { Projects } from "../../src/engine/projects.ts";
 import { after, type Books, booksText, type Deed, EMPTY, lasting, patched } from "../books.ts";
-import { deedOf, readOf } from "../desk.ts";
+import { deedOf, readOf, SNAPSHOT_VERSIONS } from "../desk.ts";
 import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
 import type { Edition } from "../shelf.ts";
@@ -130,7 +130,7 @@ function silenced({ scene, after: run }: Fact, event: Extract<Ended, { type: "st
 /** At rest: whoever opens a state finds what its versions add up to. */
 export async function judgeShelf({ shelf, store, record, violate }: Scene): Promise<void> {
   const forks = new Map(Array.from(record.all(), ({ run }) => [`run:${run.id}`, run.forked?.state ?? null]));
-  const projects = new Projects(store);
+  const projects = new Projects(store, { every: SNAPSHOT_VERSIONS, recent: 100 });
   for (const { tenant, project, edition } of shelf.all()) {
     const { head } = await projects.open(tenant, project, forks.get(project) ?? null);
     const found = Object.fromEntries(Array.from(head.state, ([name, { items }]) => [name, plain(items)]));

@@ -41,20 +41,14 @@ export const stating: readonly Planted[] = [
   {
     name: "an act's word is applied to the state as it was when it began",
     file: "engine/desk.js",
-    find: "const draft = this.#draftOf({ ...head, state: patched(head.state, patch) }, true);",
-    replace: "const draft = this.#draftOf({ ...head, state: patched(this.#base.state, patch) }, true);",
+    find: "const draft = draftOf({ ...head, state: patched(head.state, patch) });",
+    replace: "const draft = draftOf({ ...head, state: patched(this.#base.state, patch) });",
   },
   {
     name: "a fork begins with nothing",
     file: "engine/desk.js",
     find: "run.forked?.state ?? null",
     replace: "null",
-  },
-  {
-    name: "a state that is being read is taken for read",
-    file: "engine/projects.js",
-    find: "while (!this.#fresh || this.#freshening !== null) {",
-    replace: "while (!this.#fresh) {",
   },
   {
     name: "going back takes logs along",
