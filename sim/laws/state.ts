@@ -5,9 +5,9 @@ import { stateTools } from "../../src/core/plan-roster.ts";
 import type { StatePoint } from "../../src/core/rows.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import type { StateChange } from "../../src/core/state-change.ts";
-import { Projects } from "../../src/engine/projects.ts";
+import { createEngine } from "../../src/engine/engine.ts";
 import { after, type Books, booksText, type Deed, EMPTY, lasting, patched } from "../books.ts";
-import { deedOf, readOf, SNAPSHOT_VERSIONS } from "../desk.ts";
+import { booksOf, deedOf, readOf, slices } from "../desk.ts";
 import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
 import type { Edition } from "../shelf.ts";
@@ -128,20 +128,21 @@ function silenced({ scene, after: run }: Fact, event: Extract<Ended, { type: "st
 }
 
 /** At rest: whoever opens a state finds what its versions add up to. */
-export async function judgeShelf({ shelf, store, record, violate }: Scene): Promise<void> {
-  const forks = new Map(Array.from(record.all(), ({ run }) => [`run:${run.id}`, run.forked?.state ?? null]));
-  const projects = new Projects(store, { every: SNAPSHOT_VERSIONS, recent: 100 });
+export async function judgeShelf(scene: Scene): Promise<void> {
+  const { shelf, store, violate } = scene;
+  if (!scene.swarm.desk) return;
+  const engine = await createEngine({ store, slices, tools: [], work: false, timers: { after: () => () => {} } });
   for (const { tenant, project, edition } of shelf.all()) {
-    const { head } = await projects.open(tenant, project, forks.get(project) ?? null);
-    const found = Object.fromEntries(Array.from(head.state, ([name, { items }]) => [name, plain(items)]));
-    const text = booksText({ ...EMPTY, ...found });
-    if (head.version !== edition.version || text !== booksText(edition.books))
-      violate(`I20: ${project} of ${tenant} is ${text} at ${head.version}, not ${booksText(edition.books)}`);
+    const [, kind, name = ""] = /^(project|run):(.*)$/.exec(project) ?? [];
+    const principal = { id: "archivist", kind: "person", tenant } as const;
+    const { version, slice } = await engine.state({
+      principal,
+      ...(kind === "run" ? { runId: name } : { project: name }),
+    });
+    const text = booksText(booksOf(slice));
+    if (version !== edition.version || text !== booksText(edition.books))
+      violate(`I20: ${project} of ${tenant} is ${text} at ${version}, not ${booksText(edition.books)}`);
   }
-}
-
-function plain(items: Iterable<unknown> & { readonly size?: number }): unknown {
-  return items.size === undefined ? [...items] : Object.fromEntries(items as Iterable<[string, unknown]>);
 }
 
 /** What someone who looks is shown is a version that there was, and none older than what was there when they asked. */

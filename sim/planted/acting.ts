@@ -82,7 +82,7 @@ export const acting: readonly Planted[] = [
     name: "a copy is sent that may arrive after the promise ran out",
     file: `${decide}/end.js`,
     find: "(sentAt + idempotentForMs - underWayMs)",
-    replace: "(sentAt + idempotentForMs - (spec.timeout_ms ?? tool.timeoutMs))",
+    replace: "(sentAt + idempotentForMs)",
   },
   {
     name: "an act of another run is not held but done again",
