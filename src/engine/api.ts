@@ -15,6 +15,7 @@ import type { Spent } from "../core/run.ts";
 import type { Slice } from "../core/slice.ts";
 import type { ClaimTerms, Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
+import type { Exchange } from "../core/transcript.ts";
 import type { Window } from "../core/window.ts";
 import type { As, CallResult, Reasoned, SubmitOptions } from "./asking.ts";
 import type { Failpoints } from "./failpoint.ts";
@@ -161,6 +162,8 @@ export interface RunHandle {
     readonly follow?: boolean;
     readonly signal?: AbortSignal;
   }): AsyncIterable<RecordedEvent>;
+  /** What was asked of its tools so far and what they answered, in order, as the journal tells it. */
+  transcript(): Promise<readonly Exchange[]>;
   cancel(options?: { readonly reason?: string }): Promise<void>;
 }
 

@@ -1,8 +1,10 @@
+import type { Event } from "../core/event.ts";
 import type { RunId } from "../core/id.ts";
 import type { Principal } from "../core/principal.ts";
 import { type RunResult, resultOf } from "../core/result.ts";
 import type { RunRow } from "../core/rows.ts";
 import { statusOf } from "../core/run.ts";
+import { type Exchange, transcriptOf } from "../core/transcript.ts";
 import type { RecordedEvent, RunHandle, RunNow } from "./api.ts";
 import { hardTo } from "./flush.ts";
 import type { Holds } from "./holds.ts";
@@ -88,6 +90,12 @@ export class Handle implements RunHandle {
       if (!follow || ended || signal?.aborted) return;
       await changed;
     }
+  }
+
+  async transcript(): Promise<readonly Exchange[]> {
+    const events: Event[] = [];
+    for await (const { event } of this.events()) events.push(event);
+    return transcriptOf(events);
   }
 
   /** How far the run is; read before its events, so that these are at least as far. */
