@@ -4,7 +4,7 @@ import type { Decision } from "../core/decide.ts";
 import { worst } from "../core/effect.ts";
 import type { Policy } from "../core/guard.ts";
 import type { HaltFact } from "../core/halt.ts";
-import type { Instant, RunId, StepId } from "../core/id.ts";
+import type { Instant, StepId } from "../core/id.ts";
 import type { Proposal } from "../core/proposal.ts";
 import type { Need } from "../core/ruling.ts";
 import { findStep, type Step } from "../core/run.ts";
