@@ -7,7 +7,7 @@ import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
-const hour = 60 * 60 * 1000;
+const minute = 60 * 1000;
 const person = (id: string, ...roles: readonly string[]) => ({ ...ana, id, roles });
 const [bob, cleo] = [person("bob", "cfo"), person("cleo", "board")];
 const asking = (demand: Demand): Guard => ({
@@ -214,7 +214,7 @@ describe.each(places)("who decides has seen the call, on $name", ({ newStage }) 
 });
 
 describe.each(places)("a gate that nobody decides, on $name", ({ newStage }) => {
-  const demand: Demand = { role: "cfo", within_ms: 3 * hour, escalate: { after_ms: hour, role: "board" } };
+  const demand: Demand = { role: "cfo", within_ms: 3 * minute, escalate: { after_ms: minute, role: "board" } };
 
   it("is for others, too, after a while; they are told, and then it expires", async () => {
     const stage = newStage();
@@ -226,10 +226,10 @@ describe.each(places)("a gate that nobody decides, on $name", ({ newStage }) => 
     });
     const { run, gate } = await held(engine);
     expect((await faultOf(engine.approve(gate, { principal: cleo }))).code).toBe("AUTH_FORBIDDEN");
-    await stage.pass(hour);
+    await stage.pass(minute);
     expect(told).toMatchObject([{ topic: "gate.escalated", payload: { gate_id: gate, to: [{ role: "board" }] } }]);
     expect((await run.result()).gates).toHaveLength(1);
-    await stage.pass(2 * hour);
+    await stage.pass(2 * minute);
     expect((await run.result()).steps.pay).toMatchObject({ state: "rejected", fault: { code: "GATE_EXPIRED" } });
     expect(told).toHaveLength(1);
     expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
@@ -240,7 +240,7 @@ describe.each(places)("a gate that nobody decides, on $name", ({ newStage }) => 
     const pay = pays();
     const engine = await stage.open({ tools: [pay.tool], guards: [asking(demand)] });
     const { run, gate } = await held(engine);
-    await stage.pass(hour);
+    await stage.pass(minute);
     await engine.approve(gate, { principal: cleo });
     expect((await run.result()).status).toBe("completed");
     expect(pay.calls).toHaveLength(1);
