@@ -85,7 +85,10 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
       ? ports.policies.readAnew(mailbox.run.tenant)
       : ports.halts.readAnew(mailbox.run));
   // What was shown may have changed since it was looked at.
-  if (found.why === "check" && found.table === "project") return { ...proposal, pins: null };
+  if (found.why === "check" && found.table === "project") {
+    await ports.projects.catchUp(mailbox.run.tenant, found.key);
+    return { ...proposal, pins: null };
+  }
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);
 }

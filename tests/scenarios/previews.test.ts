@@ -104,6 +104,19 @@ describe.each(places)("the preview of a held call, on $name", ({ newStage }) => 
     expect(await apples(engine)).toBe(2);
   });
 
+  it("is void though another process has changed it, and this one has not heard of that", async () => {
+    const { stage, engine, put } = await opened();
+    await put("apples", 4);
+    const { run, gate } = await held(engine, gated("take", { many: 2 }));
+    const office = await stage.open({ tools: [], slices: [stock], work: false });
+    const [first] = await office.checkpoints.list({ principal: ana, project });
+    const at = { runId: first?.run_id ?? "", stepId: "p", side: "after" } as const;
+    await office.checkpoints.restore(at, { principal: ana });
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    const [again] = (await run.result()).gates;
+    expect(again).toMatchObject({ stale: { code: "PREVIEW_STALE" }, preview: { output: { left: 3 } } });
+  });
+
   it("binds what comes of the call: what is something else is dropped, and asked for anew", async () => {
     const stage = newStage();
     let told = 0;
