@@ -1,4 +1,4 @@
-import type { Json } from "../src/core/json.ts";
+import type { Json } from "../src/core/json/json.ts";
 
 /** An expression that someone who means harm might write, and what it must come to. */
 export interface Hostile {

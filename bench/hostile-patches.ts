@@ -1,8 +1,8 @@
-import { Draft } from "../src/core/draft.ts";
 import { FaultError } from "../src/core/fault.ts";
-import type { Json } from "../src/core/json.ts";
-import { NO_STATE, patched } from "../src/core/project-state.ts";
-import type { ListDraft, MapDraft } from "../src/core/slice.ts";
+import type { Json } from "../src/core/json/json.ts";
+import { Draft } from "../src/core/state/draft.ts";
+import { NO_STATE, patched } from "../src/core/state/project-state.ts";
+import type { ListDraft, MapDraft } from "../src/core/state/slice.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 
 const notes = defineSlice({ name: "notes", shape: "map", entry: {} });

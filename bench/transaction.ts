@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { Draft } from "../src/core/draft.ts";
-import { NO_STATE, type ProjectState, patched } from "../src/core/project-state.ts";
-import type { ListDraft } from "../src/core/slice.ts";
+import { Draft } from "../src/core/state/draft.ts";
+import { NO_STATE, type ProjectState, patched } from "../src/core/state/project-state.ts";
+import type { ListDraft } from "../src/core/state/slice.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 import { type Measurement, sideBySide } from "./measurement.ts";
 import { median } from "./samples.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { DraftOf, Slice } from "../src/core/slice.ts";
+import type { DraftOf, Slice } from "../src/core/state/slice.ts";
 import type { Store } from "../src/core/store.ts";
 import type { Engine, PrincipalInput } from "../src/engine/api.ts";
 import { createEngine } from "../src/engine/engine.ts";

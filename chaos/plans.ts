@@ -1,5 +1,5 @@
 import type { Rng } from "../sim/rng.ts";
-import type { Json } from "../src/core/json.ts";
+import type { Json } from "../src/core/json/json.ts";
 
 /** What the workers are given to do. */
 export interface Job {

@@ -1,5 +1,5 @@
-import type { Clock } from "../src/core/clock.ts";
 import type { Instant } from "../src/core/id.ts";
+import type { Clock } from "../src/core/time/clock.ts";
 import { deedsIn, type Witness } from "./witness.ts";
 
 const passed = { did: "pass", to: "a minute" } as const;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FaultError, fault } from "../src/core/fault.ts";
-import type { Json } from "../src/core/json.ts";
+import type { Json } from "../src/core/json/json.ts";
 import type { Resource } from "../src/core/resource.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
 import type { Filesystem } from "../src/resources/filesystem.ts";

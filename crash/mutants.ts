@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
     bug: "`started` is not appended before the tool is called, but together with its outcome",
     patches: [
       {
-        file: "engine/mailbox.js",
+        file: "engine/record/mailbox.js",
         from: "    async #append(batch) {\n",
         to: `    async #append(batch) {
         if (batch.events.every((event) => event.type === "step.started")) {
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
 `,
       },
       {
-        file: "engine/mailbox.js",
+        file: "engine/record/mailbox.js",
         from: "puts: rowsOf(before, events, after),",
         to: `puts: [...rowsOf(before, events, after)].filter((put, at, all) => all.every((other, place) =>
                 place <= at || other.key !== put.key || other.table !== put.table))
@@ -69,12 +69,12 @@ export const mutants: readonly Mutant[] = [
     bug: "the send marker is written after the tool was called",
     patches: [
       {
-        file: "engine/walk.js",
+        file: "engine/road/walk.js",
         from: "if (!(await ports.store.mark(claim, step_id, attempt)))",
         to: "if (false)",
       },
       {
-        file: "engine/walk.js",
+        file: "engine/road/walk.js",
         from: "let execution = await perform(way, step, grant, work);",
         to: "let execution = await perform(way, step, grant, work);\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
       },
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
     bug: "the key changes with the attempt",
     patches: [
       {
-        file: "engine/walk.js",
+        file: "engine/road/walk.js",
         from: "downstreamKey(call.key, grant.generation);",
         to: "downstreamKey(call.key, grant.generation + grant.attempt);",
       },
@@ -128,12 +128,12 @@ export const mutants: readonly Mutant[] = [
     bug: "a notice counts as delivered before it is",
     patches: [
       {
-        file: "engine/deliveries.js",
+        file: "engine/road/deliveries.js",
         from: "if (!(await this.#isTaken(delivery.notice)))\n            return this.#tryLater(delivery);",
         to: "",
       },
       {
-        file: "engine/deliveries.js",
+        file: "engine/road/deliveries.js",
         from: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });`,
         to: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
             ports.failpoint("notice.after");
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "what the last worker left under way is not looked at",
-    patches: [{ file: "engine/held-run.js", from: "if (found.length > 0 || taken !== null)", to: "if (false)" }],
+    patches: [{ file: "engine/watch/held-run.js", from: "if (found.length > 0 || taken !== null)", to: "if (false)" }],
     cell: opaqueAt("start.after"),
     found: "stuck",
   },
@@ -177,11 +177,11 @@ export const darkMutants: readonly Mutant[] = [
     bug: "a request is told to be accepted before that is synced",
     patches: [
       {
-        file: "engine/mailbox.js",
+        file: "engine/record/mailbox.js",
         from: "rests || this.#epoch === null || events.some(isHard)",
         to: "events.some(isHard)",
       },
-      { file: "engine/flush.js", from: `"run.accepted",`, to: "" },
+      { file: "engine/record/flush.js", from: `"run.accepted",`, to: "" },
     ],
     cell: darkAt("reads", "told"),
     found: "lost",

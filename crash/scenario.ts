@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Budget } from "../src/core/budget.ts";
-import type { Json } from "../src/core/json.ts";
+import type { Json } from "../src/core/json/json.ts";
+import type { Budget } from "../src/core/limits/budget.ts";
 import type { Resource } from "../src/core/resource.ts";
 import type { OpenGate, RunResult } from "../src/core/result.ts";
-import type { Slice } from "../src/core/slice.ts";
+import type { Slice } from "../src/core/state/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool.ts";
 import type { Engine } from "../src/engine/api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";

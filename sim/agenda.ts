@@ -1,5 +1,5 @@
-import type { Clock, Timers } from "../src/core/clock.ts";
 import type { Instant } from "../src/core/id.ts";
+import type { Clock, Timers } from "../src/core/time/clock.ts";
 import type { Rng } from "./rng.ts";
 import type { Swarm } from "./swarm.ts";
 

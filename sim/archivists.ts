@@ -1,7 +1,7 @@
 import { FaultError } from "../src/core/fault.ts";
 import type { Tenant } from "../src/core/id.ts";
 import type { Engine, PrincipalInput } from "../src/engine/api.ts";
-import type { CheckpointAt } from "../src/engine/state-api.ts";
+import type { CheckpointAt } from "../src/engine/desk/state-api.ts";
 import type { Company } from "./company.ts";
 import { booksOf } from "./desk.ts";
 import { judgeView } from "./laws/state.ts";

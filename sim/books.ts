@@ -1,4 +1,4 @@
-import type { Patch } from "../src/core/patch.ts";
+import type { Patch } from "../src/core/state/patch.ts";
 
 /** A project's state as a plain model of it: what the slices of the simulation hold. */
 export interface Books {

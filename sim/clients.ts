@@ -1,12 +1,12 @@
-import { canonical } from "../src/core/canonical.ts";
-import { checkPlan } from "../src/core/check-plan.ts";
 import { FaultError } from "../src/core/fault.ts";
 import type { RunId } from "../src/core/id.ts";
-import type { Json, JsonObject } from "../src/core/json.ts";
+import { canonical } from "../src/core/json/canonical.ts";
+import type { Json, JsonObject } from "../src/core/json/json.ts";
+import { checkPlan } from "../src/core/plan/check-plan.ts";
 import type { RunResult } from "../src/core/result.ts";
 import type { RunHandle, SubmitOptions } from "../src/engine/api.ts";
-import { toolsOfState } from "../src/engine/state-tools.ts";
-import { Toolbox } from "../src/engine/toolbox.ts";
+import { toolsOfState } from "../src/engine/desk/state-tools.ts";
+import { Toolbox } from "../src/engine/road/toolbox.ts";
 import { cel } from "../src/expression/cel.ts";
 import { cast } from "./cast.ts";
 import type { Company } from "./company.ts";

@@ -1,7 +1,7 @@
 import { FaultError } from "../src/core/fault.ts";
-import type { JsonObject } from "../src/core/json.ts";
+import type { JsonObject } from "../src/core/json/json.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
-import type { StateView } from "../src/engine/state-api.ts";
+import type { StateView } from "../src/engine/desk/state-api.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 import { type Books, countsText, type Deed, MOST } from "./books.ts";
 import { tool } from "./cast.ts";

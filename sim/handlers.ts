@@ -1,6 +1,6 @@
 import { type FaultCode, FaultError, fault, notDone } from "../src/core/fault.ts";
 import type { EffectKey } from "../src/core/id.ts";
-import type { Json, JsonObject } from "../src/core/json.ts";
+import type { Json, JsonObject } from "../src/core/json/json.ts";
 import type { Done, Probe, Sighting, Tool, ToolContext } from "../src/core/tool.ts";
 import type { Deed } from "./books.ts";
 import { cast, MUTE, SECRET } from "./cast.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../src/core/json.ts";
+import type { JsonObject } from "../src/core/json/json.ts";
 import { cast, MUTE } from "./cast.ts";
 import { drawDeskStep } from "./desk.ts";
 import type { Rng } from "./rng.ts";

@@ -1,7 +1,7 @@
 import type { Event } from "../src/core/event.ts";
 import { evolve } from "../src/core/evolve.ts";
 import type { EffectKey, RunId, StepId, Tenant } from "../src/core/id.ts";
-import { type Json, type JsonObject, sameJson } from "../src/core/json.ts";
+import { type Json, type JsonObject, sameJson } from "../src/core/json/json.ts";
 import { rowsOf } from "../src/core/rows-of.ts";
 import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
 import type { Claim, Entry, Put, SealedEvent } from "../src/core/store.ts";

@@ -1,12 +1,12 @@
-export type { Budget, Estimate, Rate } from "./core/budget.ts";
 export type { Demand, Escalation, Vote } from "./core/demand.ts";
 export { expandVisibility, type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
 export type { Guard, Verdict } from "./core/guard.ts";
+export type { Budget, Estimate, Rate } from "./core/limits/budget.ts";
 export type { Pins, Preview } from "./core/preview.ts";
 export { attenuated, type Capability } from "./core/principal.ts";
 export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";
 export type { Blocked, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/result.ts";
-export type { ListDraft, ListView, MapDraft, MapView, Slice } from "./core/slice.ts";
+export type { ListDraft, ListView, MapDraft, MapView, Slice } from "./core/state/slice.ts";
 export type { Store } from "./core/store.ts";
 export type { Probe, Sighting, Tool, ToolContext } from "./core/tool.ts";
 export type { Engine, EngineOptions, RunHandle } from "./engine/api.ts";

@@ -1,7 +1,7 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import { cycles } from "../src/core/plan-graph.ts";
+import { cycles } from "../src/core/plan/plan-graph.ts";
 import { door, roomOf, rooms } from "./rooms.ts";
 import { type File, filesBelow, isTest, type Place, parse, textOf } from "./source.ts";
 

@@ -1,7 +1,7 @@
 // Not run: it compiles, or the types of a tool are wrong.
 import { z } from "zod";
 import type { EffectKey } from "../src/core/id.ts";
-import type { Json } from "../src/core/json.ts";
+import type { Json } from "../src/core/json/json.ts";
 import type { Tool } from "../src/core/tool.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 

@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { Clock } from "../src/core/clock.ts";
 import type { Store } from "../src/core/store.ts";
+import type { Clock } from "../src/core/time/clock.ts";
 import type { Dump } from "../src/store/memory/tables.ts";
 import type { Database, Statement } from "../src/store/sqlite/driver.ts";
 import { openDatabase } from "../src/store/sqlite/open.ts";

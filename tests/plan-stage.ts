@@ -1,7 +1,7 @@
-import { type CheckedPlan, checkPlan, type PlanRules } from "../src/core/check-plan.ts";
 import { fault } from "../src/core/fault.ts";
 import type { Digest } from "../src/core/id.ts";
-import type { Plan, PlanStep } from "../src/core/plan.ts";
+import { type CheckedPlan, checkPlan, type PlanRules } from "../src/core/plan/check-plan.ts";
+import type { Plan, PlanStep } from "../src/core/plan/plan.ts";
 import type { Parsed, Schema } from "../src/core/schema.ts";
 import type { Tool } from "../src/core/tool.ts";
 

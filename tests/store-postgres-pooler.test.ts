@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Clock } from "../src/core/clock.ts";
 import type { Store } from "../src/core/store.ts";
+import type { Clock } from "../src/core/time/clock.ts";
 import { driver } from "../src/store/postgres/driver.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { fakeClock } from "../src/testing/clock.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import type { Clock } from "../src/core/clock.ts";
 import type { Store } from "../src/core/store.ts";
+import type { Clock } from "../src/core/time/clock.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
 import { fakeClock } from "../src/testing/clock.ts";
 import { leaseMs } from "../src/testing/store-contract/law.ts";

@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
       { path: "src/Core/plan.ts", text: "" },
     ],
     passed: [
-      { path: "src/core/check-plan.test.ts", text: "" },
+      { path: "src/core/plan/check-plan.test.ts", text: "" },
       { path: "src/store/sqlite/migrations/0001-runs.sql", text: "" },
     ],
   },

@@ -1,7 +1,7 @@
 import type { Event } from "../../src/core/event.ts";
 import type { EffectKey } from "../../src/core/id.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { stateTools } from "../../src/core/plan-roster.ts";
+import type { JsonObject } from "../../src/core/json/json.ts";
+import { stateTools } from "../../src/core/plan/plan-roster.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import { downstreamKey } from "../../src/engine/digest.ts";
 import { cast, MUTE } from "../cast.ts";

@@ -1,8 +1,8 @@
 import type { Event } from "../../src/core/event.ts";
 import type { RunId, Tenant } from "../../src/core/id.ts";
 import type { SignalRow } from "../../src/core/rows.ts";
-import type { ScheduleEvent } from "../../src/core/schedule.ts";
 import type { Request, SignalSent } from "../../src/core/signal.ts";
+import type { ScheduleEvent } from "../../src/core/time/schedule.ts";
 import { bodyText } from "../body.ts";
 import type { Scene } from "../scene.ts";
 

@@ -3,7 +3,7 @@ import type { Notice } from "../../src/core/event.ts";
 import type { RunId, StepId } from "../../src/core/id.ts";
 import { signalRequestKey } from "../../src/core/rows-of.ts";
 import type { Run } from "../../src/core/run.ts";
-import { childOf } from "../../src/engine/kin.ts";
+import { childOf } from "../../src/engine/road/kin.ts";
 import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
 

@@ -1,6 +1,6 @@
 import type { Charged, Event } from "../../src/core/event.ts";
 import type { RunId, StepId, Tenant } from "../../src/core/id.ts";
-import { stateTools } from "../../src/core/plan-roster.ts";
+import { stateTools } from "../../src/core/plan/plan-roster.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import { bodyText } from "../body.ts";
 import { EXPECTED_USD } from "../limits.ts";

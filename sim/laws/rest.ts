@@ -1,5 +1,5 @@
 import type { Tenant } from "../../src/core/id.ts";
-import { auditTenant } from "../../src/engine/audit.ts";
+import { auditTenant } from "../../src/engine/record/audit.ts";
 import type { Scene } from "../scene.ts";
 import { judgeAnswer } from "./answers.ts";
 import { unchained } from "./chain.ts";

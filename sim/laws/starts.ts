@@ -1,5 +1,5 @@
 import type { Event } from "../../src/core/event.ts";
-import type { JsonObject } from "../../src/core/json.ts";
+import type { JsonObject } from "../../src/core/json/json.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import type { Fact } from "../record.ts";
 

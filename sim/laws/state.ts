@@ -1,10 +1,10 @@
 import type { Event } from "../../src/core/event.ts";
 import type { Tenant } from "../../src/core/id.ts";
-import type { Json, JsonObject } from "../../src/core/json.ts";
-import { stateTools } from "../../src/core/plan-roster.ts";
+import type { Json, JsonObject } from "../../src/core/json/json.ts";
+import { stateTools } from "../../src/core/plan/plan-roster.ts";
 import type { StatePoint } from "../../src/core/rows.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
-import type { StateChange } from "../../src/core/state-change.ts";
+import type { StateChange } from "../../src/core/state/state-change.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { after, type Books, booksText, type Deed, EMPTY, lasting, patched } from "../books.ts";
 import { booksOf, deedOf, readOf, slices } from "../desk.ts";

@@ -12,26 +12,26 @@ export const acting: readonly Planted[] = [
   },
   {
     name: "the start is recorded after the tool was called",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "const landing = await appendOnce(this.#ports, entry);",
     replace:
       'if (batch.letters[0].command.type === "start") batch.letters[0].answer(batch.decisions[0]);\n const landing = await appendOnce(this.#ports, entry);',
   },
   {
     name: "the key that a tool receives has the attempt in it",
-    file: "engine/walk.js",
+    file: "engine/road/walk.js",
     find: "downstreamKey(call.key, grant.generation);",
     replace: "downstreamKey(call.key, grant.generation + grant.attempt - 1);",
   },
   {
     name: "the key has no tenant in it",
-    file: "engine/propose.js",
+    file: "engine/road/propose.js",
     find: '"writ/key/v1", run.tenant, tool.name',
     replace: '"writ/key/v1", "", tool.name',
   },
   {
     name: "an identity reaches no further than its run",
-    file: "engine/propose.js",
+    file: "engine/road/propose.js",
     find: 'scope: "tenant", text: canonical(values)',
     replace: "scope: step, text: canonical(values)",
   },
@@ -64,7 +64,7 @@ export const acting: readonly Planted[] = [
     file: `${decide}/ledger.js`,
     find: "return until !== null && now < until;",
     replace: "return until !== null;",
-    also: { file: "engine/walk.js", find: "(until !== null && now >= until)", replace: "until === run" },
+    also: { file: "engine/road/walk.js", find: "(until !== null && now >= until)", replace: "until === run" },
   },
   {
     name: "absent is believed at once",
@@ -111,7 +111,7 @@ export const acting: readonly Planted[] = [
   },
   {
     name: "an undo undoes the first of two",
-    file: "engine/propose.js",
+    file: "engine/road/propose.js",
     find: "key: downstreamKey(key, generation)",
     replace: "key",
   },
@@ -136,7 +136,7 @@ export const acting: readonly Planted[] = [
   },
   {
     name: "a step gets what another answered",
-    file: "engine/propose.js",
+    file: "engine/road/propose.js",
     find: "const standing = findStep(run, step)?.standing;\n    const value",
     replace:
       'const standing = Array.from(run.steps).find((each) => each.standing.state === "succeeded")?.standing;\n    const value',

@@ -16,19 +16,19 @@ export const calling: readonly Planted[] = [
   },
   {
     name: "a signal goes into its box though someone waits for it",
-    file: "engine/signals.js",
+    file: "engine/post/signals.js",
     find: "for (const [index, { run_id, step_id }] of box.waiters.entries())",
     replace: "for (const [index, { run_id, step_id }] of box.waiters.slice(0, -1).entries())",
   },
   {
     name: "a standing order is for one time again and again",
-    file: "core/schedule.js",
+    file: "core/time/schedule.js",
     find: "row.next_at === begun ? following(row, firing.due_at) : row.next_at",
     replace: "row.next_at === begun && firing.missed_from === null ? begun : following(row, firing.due_at)",
   },
   {
     name: "a standing order does not make up for what was missed",
-    file: "core/schedule.js",
+    file: "core/time/schedule.js",
     find: 'if (row.catch_up !== "all")',
     replace: "if (row.catch_up !== undefined)",
   },

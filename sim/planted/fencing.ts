@@ -16,7 +16,7 @@ export const fencing: readonly Planted[] = [
   },
   {
     name: "the tool is called without a marker",
-    file: "engine/walk.js",
+    file: "engine/road/walk.js",
     find: "if (!(await ports.store.mark(claim, step_id, attempt)))",
     replace: "if (attempt < 0)",
   },
@@ -26,14 +26,14 @@ export const fencing: readonly Planted[] = [
     find: "if (tables.epoch(tenant, run) !== epoch)\n                return false;",
     replace: "",
     also: {
-      file: "engine/leases.js",
+      file: "engine/watch/leases.js",
       find: "return this.#stopwatch() - (this.#provenAt.get(claim) ?? Number.NEGATIVE_INFINITY) <= this.#store.leaseMs / 2;",
       replace: "return true;",
     },
   },
   {
     name: "a marker is believed to be missing after a restart of the machine",
-    file: "engine/found.js",
+    file: "engine/watch/found.js",
     find: "await store.marked(tenant, id, spec.step_id, act.attempt, act.boot)",
     replace: "await store.marked(tenant, id, spec.step_id, act.attempt, store.boot)",
   },
@@ -64,20 +64,20 @@ export const fencing: readonly Planted[] = [
   },
   {
     name: "an append that had landed is not recognised",
-    file: "engine/append-once.js",
+    file: "engine/record/append-once.js",
     find: "if (!isSame(landing.hash, sent))",
     replace: "if (sent !== null)",
   },
   {
     name: "an outcome is dropped when another append came first",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "this.#letters.unshift(...batch.letters);",
     replace:
       'for (const letter of batch.letters)\n letter.command.type === "end" ? letter.answer(batch.decisions[0]) : this.#letters.push(letter);',
   },
   {
     name: "an outcome is dropped when the store fails",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "batch.letters.filter((letter) => letter.keep)",
     replace: "[]",
   },
@@ -101,32 +101,32 @@ export const fencing: readonly Planted[] = [
   },
   {
     name: "a marker that cannot be read counts as missing",
-    file: "engine/found.js",
+    file: "engine/watch/found.js",
     find: "await store.marked(tenant, id, spec.step_id, act.attempt, act.boot)",
     replace: 'await store.marked(tenant, id, spec.step_id, act.attempt, act.boot).catch(() => "no")',
   },
   {
     name: "only what comes from outside is synced",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "return rests || this.#epoch === null || events.some(isHard)",
     replace: "return rests || this.#epoch === null",
   },
   {
     name: "a run that ends is not synced",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "return rests || this.#epoch === null || events.some(isHard)",
     replace: "return this.#epoch === null || events.some(isHard)",
   },
   {
     name: "commands are answered before they are written",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "const landing = await appendOnce(this.#ports, entry);",
     replace:
       "for (const [index, letter] of batch.letters.entries()) letter.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
   },
   {
     name: "nobody looks for work that nobody hinted at",
-    file: "engine/due.js",
+    file: "engine/watch/due.js",
     find: "if (!this.#stopped)\n            this.#arm(await this.#pause());",
     replace: "",
   },

@@ -48,7 +48,7 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "the same request key with another plan gets the old run",
-    file: "engine/submit.js",
+    file: "engine/road/submit.js",
     find: "if (row.digest === request.digest)",
     replace: "if (row.run_id)",
   },
@@ -89,7 +89,7 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "a notice is marked before it is delivered",
-    file: "engine/deliveries.js",
+    file: "engine/road/deliveries.js",
     find: "if (!(await this.#isTaken(delivery.notice)))",
     replace:
       'await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });\n await this.#isTaken(delivery.notice);\n if (this.#stopped)',
@@ -99,7 +99,11 @@ export const governing: readonly Planted[] = [
     file: `${decide}/start.js`,
     find: "if (run.poison !== null || !startable(step, now))",
     replace: "if (!startable(step, now))",
-    also: { file: "engine/held-run.js", find: "if (this.run.poison !== null)", replace: "if (this.run.id === null)" },
+    also: {
+      file: "engine/watch/held-run.js",
+      find: "if (this.run.poison !== null)",
+      replace: "if (this.run.id === null)",
+    },
   },
   {
     name: "nobody minds how many workers a run has killed",
@@ -109,13 +113,13 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "whoever asked for a run is not told of its end",
-    file: "engine/family.js",
+    file: "engine/post/family.js",
     find: 'if (kin === "report") {',
     replace: 'if (kin === "report") {\n return;',
   },
   {
     name: "a run that is cancelled leaves alone what it asked for",
-    file: "engine/family.js",
+    file: "engine/post/family.js",
     find: "await cancel(ports, holds, run, parentOf(ports, run, step_id));",
     replace: "",
   },
@@ -127,7 +131,7 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "a cost is charged once to two tallies",
-    file: "core/tally.js",
+    file: "core/limits/tally.js",
     find: '{ tally: tallyOf(unit, "tenant", "", month), amount },',
     replace: "",
   },
@@ -139,19 +143,19 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "a run that another worker had begun is taken up as it was",
-    file: "engine/holds.js",
+    file: "engine/watch/holds.js",
     find: "const fold = claim.epoch === 1 ? loaded : undefined;",
     replace: "const fold = loaded;",
   },
   {
     name: "a slot is given to a run that has gone",
-    file: "engine/slots.js",
+    file: "engine/watch/slots.js",
     find: "this.#queue.delete(next);\n            next();",
     replace: "this.#queue.delete(next);\n            return next();",
   },
   {
     name: "an act that was done again elsewhere cannot be settled",
-    file: "engine/mailbox.js",
+    file: "engine/record/mailbox.js",
     find: "if (this.#superseded(batch, landing))",
     replace: "if (batch === null)",
   },
@@ -163,7 +167,7 @@ export const governing: readonly Planted[] = [
   },
   {
     name: "the chain forgets its predecessor",
-    file: "engine/journal.js",
+    file: "engine/record/journal.js",
     find: "bytes.set(previous, start + 8);",
     replace: "bytes.set(position < 4 ? previous : GENESIS, start + 8);",
   },
@@ -179,20 +183,20 @@ export const governing: readonly Planted[] = [
     find: "now >= standing.on.until",
     replace: "now > 0",
     also: {
-      file: "engine/held-run.js",
+      file: "engine/watch/held-run.js",
       find: "if (at <= this.#ports.clock.now())",
       replace: "if (at > 0)",
     },
   },
   {
     name: "a secret is kept in full",
-    file: "engine/keep.js",
+    file: "engine/road/keep.js",
     find: "for (const pointer of redact)",
     replace: "for (const pointer of redact.slice(1))",
   },
   {
     name: "an errand is forgotten",
-    file: "engine/walk.js",
+    file: "engine/road/walk.js",
     find: "errands: succeeded ?",
     replace: "errands: succeeded && ports === null ?",
   },

@@ -10,7 +10,7 @@ export const limiting: readonly Planted[] = [
   },
   {
     name: "what is reserved has no limit",
-    file: "core/tally.js",
+    file: "core/limits/tally.js",
     find: 'limit: "limit" in charge ? charge.limit : null',
     replace: "limit: null",
   },
@@ -62,7 +62,7 @@ export const limiting: readonly Planted[] = [
     find: 'toll.of === "rate" && isShort(toll)',
     replace: 'toll.of === "fate"',
     also: {
-      file: "core/tally.js",
+      file: "core/limits/tally.js",
       find: 'limit: "limit" in charge ? charge.limit : null',
       replace: 'limit: "unit" in charge ? charge.limit : null',
     },

@@ -1,8 +1,8 @@
 import { effects, modes } from "../core/effect.ts";
-import { nearest } from "../core/nearest.ts";
-import { isPlainObject } from "../core/plain-object.ts";
-import { allowanceProblems } from "../engine/allowance-problems.ts";
+import { nearest } from "../core/json/nearest.ts";
+import { isPlainObject } from "../core/json/plain-object.ts";
 import { defaultLimits } from "../engine/ports.ts";
+import { allowanceProblems } from "../engine/rules/allowance-problems.ts";
 
 /** What each field of a config must be, in words; null when it is. */
 const fields: Readonly<Record<string, (value: unknown) => string | null>> = {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import type { Store } from "../core/store.ts";
 import type { Tool } from "../core/tool.ts";
 import type { EngineOptions, PrincipalInput } from "../engine/api.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { type CrashReport, scratchStore, victimName, writeTask } from "./crash-task.ts";
 import { type CrashVerdict, type CrashWindow, crashVerdict, type Recorded } from "./crash-window.ts";
 import { effectCount } from "./effect-count.ts";

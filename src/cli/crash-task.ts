@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import type { Recorded } from "./crash-window.ts";
 
 /** The name under which the program starts itself to be killed. Not for people, so no help lists it. */

@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type FaultCode, FaultError, fault } from "../core/fault.ts";
-import { isObject, type Json, type JsonObject } from "../core/json.ts";
-import { planLimits } from "../core/plan.ts";
-import { parseStrict } from "../core/strict-json.ts";
+import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
+import { parseStrict } from "../core/json/strict-json.ts";
+import { planLimits } from "../core/plan/plan.ts";
 
 /** Room for the spaces of a file that is laid out for people; what is in it has its own limit. */
 const fileBytesMax = 4 * planLimits.bytes;

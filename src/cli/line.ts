@@ -1,4 +1,4 @@
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { neutral } from "./neutral-text.ts";
 
 /**

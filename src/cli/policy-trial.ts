@@ -2,7 +2,7 @@ import { type Effect, effects, type Mode, modes } from "../core/effect.ts";
 import type { Event } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant } from "../core/id.ts";
-import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";

@@ -1,6 +1,6 @@
 import { demandText } from "../core/demand.ts";
 import type { Instant } from "../core/id.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import type { Blocked, OpenGate, RunResult, StepResult } from "../core/result.ts";
 import type { Spent } from "../core/run.ts";
 import type { HiddenGate } from "../engine/api.ts";

@@ -1,7 +1,7 @@
 import picocolors from "picocolors";
 import type { Fault, FaultCode } from "../core/fault.ts";
-import { isObject, type Json } from "../core/json.ts";
-import type { Reason } from "../core/reasons.ts";
+import { isObject, type Json } from "../core/json/json.ts";
+import type { Reason } from "../core/json/reasons.ts";
 import type { Host } from "./host.ts";
 import { type Line, line } from "./line.ts";
 import { neutral } from "./neutral-text.ts";

@@ -1,7 +1,7 @@
-import { utf8Length } from "./check-json.ts";
 import type { EndStatus, Notice, Parent } from "./event.ts";
 import type { RunId } from "./id.ts";
-import type { Json } from "./json.ts";
+import { utf8Length } from "./json/check-json.ts";
+import type { Json } from "./json/json.ts";
 import type { Run } from "./run.ts";
 import type { Step } from "./step.ts";
 

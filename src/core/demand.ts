@@ -1,5 +1,5 @@
 import type { Instant } from "./id.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject } from "./json/plain-object.ts";
 import type { Principal } from "./principal.ts";
 
 /** Who must say yes before a held call is made. What is left out asks for the least. */

@@ -1,17 +1,17 @@
 import type { Basis } from "./basis.ts";
-import type { Estimate, Unit } from "./budget.ts";
 import type { Demand, Vote } from "./demand.ts";
 import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json/json.ts";
+import type { Estimate, Unit } from "./limits/budget.ts";
 import type { Parking } from "./parking.ts";
-import type { LeanPlan, LeanStep } from "./plan.ts";
+import type { LeanPlan, LeanStep } from "./plan/plan.ts";
 import type { Preview } from "./preview.ts";
 import type { Principal } from "./principal.ts";
 import type { Capture, Closing, RestoreReport } from "./resource.ts";
 import type { Request, Taken } from "./signal.ts";
-import type { Forked, GoneBack, StateChange } from "./state-change.ts";
+import type { Forked, GoneBack, StateChange } from "./state/state-change.ts";
 import type { Cost } from "./tool.ts";
 
 /** A fact: past tense, complete in itself, never edited. Its kind and moment stand beside its body in the store. */

@@ -2,14 +2,14 @@ import type { Event } from "./event.ts";
 import { evolveGate } from "./evolve/gate.ts";
 import { noted, taken } from "./evolve/notice.ts";
 import { evolveStep } from "./evolve/step.ts";
+import { StepIndex } from "./persistent/step-index.ts";
+import { Vector } from "./persistent/vector.ts";
 import { isIdle, resumed, withdrawn } from "./place.ts";
-import { full } from "./plan.ts";
-import { dependents } from "./plan-graph.ts";
+import { full } from "./plan/plan.ts";
+import { dependents } from "./plan/plan-graph.ts";
 import { isProgress } from "./poison.ts";
 import { draftOf, type MutableRun, type Run } from "./run.ts";
 import { isUndo, type Step } from "./step.ts";
-import { StepIndex } from "./step-index.ts";
-import { Vector } from "./vector.ts";
 
 /** What a run is after one more fact. Pure and total: the same events always add up to the same run. */
 export function evolve(before: Run, event: Event): Run {

@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 
 /** The language in which conditions are written. Nothing said in it reaches beyond the data it is asked about. */
 export interface Language {

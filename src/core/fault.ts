@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 
 /**
  * Every way something can go wrong. What follows from a fault is decided here, never where it is thrown:

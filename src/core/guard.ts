@@ -3,7 +3,7 @@ import { bothOf, covers, type Demand, isDemand } from "./demand.ts";
 import type { Effect, Mode } from "./effect.ts";
 import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject } from "./json/plain-object.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
 import type { Closure } from "./rows.ts";
 import type { Run, Step } from "./run.ts";

@@ -1,8 +1,8 @@
 import { assert } from "./assert.ts";
 import type { RunId, Tenant } from "./id.ts";
+import { isWellFormed } from "./json/well-formed.ts";
 import type { Table } from "./rows.ts";
 import { type Charge, type Check, type Entry, type Landing, ownerOf, type Put, type StoredRow } from "./store.ts";
-import { isWellFormed } from "./well-formed.ts";
 
 /** What the conditions of an entry are judged against, inside the transaction that writes it. */
 export interface View {

@@ -1,10 +1,10 @@
-import type { Appointment } from "./calendar.ts";
 import type { InFlight } from "./event.ts";
 import { type Fault, fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
+import type { TrieMap } from "./persistent/trie-map.ts";
 import { type Gate, type MutableRun, type Run, wakeAt } from "./run.ts";
 import { copyOf, isUndo, type Pace, pace, type Standing, type State, type Step, startable } from "./step.ts";
-import type { TrieMap } from "./trie-map.ts";
+import type { Appointment } from "./time/calendar.ts";
 
 /** Puts a step into a state. The only way a step moves, so the run's counters never disagree with its steps. */
 export function placed(run: MutableRun, step: Step, standing: Standing): MutableRun {

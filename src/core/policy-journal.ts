@@ -1,5 +1,5 @@
 import type { Instant, RunId } from "./id.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from "./json/json.ts";
 import type { PolicyRow } from "./rows.ts";
 import type { Put } from "./store.ts";
 

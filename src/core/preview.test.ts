@@ -4,8 +4,8 @@ import { accepts, answers, approves, starts } from "../testing/given/moves.ts";
 import { given, pass } from "../testing/given.ts";
 import type { StateFact } from "./command.ts";
 import type { Digest } from "./id.ts";
-import type { Patch } from "./patch.ts";
 import { driftFrom, type PinFact, type Preview, surprise } from "./preview.ts";
+import type { Patch } from "./state/patch.ts";
 
 const digest = (text: string) => text as Digest;
 const pins = { at: noon, version: 3, reads: { "/stock/a": digest("5") }, resources: { files: digest("t1") } };

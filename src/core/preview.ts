@@ -1,8 +1,8 @@
-import type { Estimate } from "./budget.ts";
 import { type Fault, fault } from "./fault.ts";
 import type { Digest, Instant } from "./id.ts";
-import { type Json, sameJson } from "./json.ts";
-import type { Patch } from "./patch.ts";
+import { type Json, sameJson } from "./json/json.ts";
+import type { Estimate } from "./limits/budget.ts";
+import type { Patch } from "./state/patch.ts";
 import type { Check } from "./store.ts";
 
 /** What a held call would do, as far as that can be told without doing it. Whoever approves the call approves this. */

@@ -1,6 +1,6 @@
 import type { Tenant } from "./id.ts";
-import type { JsonObject } from "./json.ts";
-import type { Touches } from "./state-order.ts";
+import type { JsonObject } from "./json/json.ts";
+import type { Touches } from "./state/state-order.ts";
 
 /** Who asks. Only a person decides a gate; an agent never does. */
 export interface Principal {

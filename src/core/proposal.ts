@@ -1,15 +1,15 @@
-import type { Estimate } from "./budget.ts";
 import type { Call, Reused } from "./event.ts";
 import type { Expression } from "./expression.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, GateId, Instant } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
+import type { Estimate } from "./limits/budget.ts";
+import type { Toll } from "./limits/toll.ts";
 import type { BoxVersion } from "./parking.ts";
 import type { PinFact, Preview } from "./preview.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
 import type { SignalSent } from "./signal.ts";
-import type { Toll } from "./toll.ts";
 import type { Sighting, Tool } from "./tool.ts";
 import type { TrustRecord } from "./trust.ts";
 

@@ -1,10 +1,10 @@
-import type { Estimate } from "./budget.ts";
 import { awaitedRun } from "./child.ts";
 import type { Demand, Vote } from "./demand.ts";
 import type { EndStatus, Reused, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
+import type { Estimate } from "./limits/budget.ts";
 import type { Parking } from "./parking.ts";
 import { isResumable } from "./place.ts";
 import type { Poison } from "./poison.ts";

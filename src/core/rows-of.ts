@@ -18,7 +18,7 @@ import type {
 } from "./rows.ts";
 import { dueAt, type Run, requesterOf, statusOf, stepOf } from "./run.ts";
 import type { Request } from "./signal.ts";
-import type { StateChange } from "./state-change.ts";
+import type { StateChange } from "./state/state-change.ts";
 import type { Put } from "./store.ts";
 import { queueDefault } from "./turns.ts";
 

@@ -1,25 +1,25 @@
 import { assert } from "./assert.ts";
 import type { Basis } from "./basis.ts";
-import type { Estimate } from "./budget.ts";
-import { Calendar } from "./calendar.ts";
 import { type Demand, escalatesAfter, type Poll, type Vote } from "./demand.ts";
 import type { Mode } from "./effect.ts";
 import type { Call, Confirmed, Duplicate, EndStatus, Notice, Parent, Pin, Takeover } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "./id.ts";
-import type { JsonObject } from "./json.ts";
-import type { Plan } from "./plan.ts";
+import type { JsonObject } from "./json/json.ts";
+import type { Estimate } from "./limits/budget.ts";
+import { StepIndex } from "./persistent/step-index.ts";
+import { TrieMap } from "./persistent/trie-map.ts";
+import { emptyVector, type Vector } from "./persistent/vector.ts";
+import type { Plan } from "./plan/plan.ts";
 import type { Poison } from "./poison.ts";
 import type { Preview } from "./preview.ts";
 import type { Principal } from "./principal.ts";
 import type { Request } from "./signal.ts";
-import type { Forked } from "./state-change.ts";
+import type { Forked } from "./state/state-change.ts";
 import type { Pace, Step } from "./step.ts";
-import { StepIndex } from "./step-index.ts";
+import { Calendar } from "./time/calendar.ts";
 import type { Cost } from "./tool.ts";
-import { TrieMap } from "./trie-map.ts";
 import { queueDefault } from "./turns.ts";
-import { emptyVector, type Vector } from "./vector.ts";
 
 export type { Step } from "./step.ts";
 

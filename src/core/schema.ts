@@ -1,6 +1,6 @@
 import type { Fault } from "./fault.ts";
 import type { Digest } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 
 /** A way to read foreign data. Which library is behind it is the door's business. */
 export interface Schema {

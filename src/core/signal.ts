@@ -1,5 +1,5 @@
 import type { Digest, Instant } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 import type { BoxVersion } from "./parking.ts";
 
 /** What someone calls a wish, so that wishing it twice is wishing it once. */

@@ -1,11 +1,11 @@
-import type { Unit } from "./budget.ts";
 import type { World } from "./effect.ts";
 import type { Call, Cause, Exits, Pin, Provenance, Reused } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { GateId, Instant, StepId } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
+import type { Unit } from "./limits/budget.ts";
 import type { Parking } from "./parking.ts";
-import type { PlanStep } from "./plan.ts";
+import type { PlanStep } from "./plan/plan.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerState } from "./rows.ts";
 

@@ -1,6 +1,6 @@
-import type { Clock } from "./clock.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Table } from "./rows.ts";
+import type { Clock } from "./time/clock.ts";
 
 /**
  * Where journals live. Recovery rests on four promises of every implementation:

@@ -1,11 +1,11 @@
-import type { Estimate } from "./budget.ts";
-import type { Clock } from "./clock.ts";
 import type { Effect } from "./effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "./id.ts";
-import type { Json, JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json/json.ts";
+import type { Estimate } from "./limits/budget.ts";
 import type { Access } from "./resource.ts";
 import type { Schema } from "./schema.ts";
-import type { DraftOf, SliceOf, SliceShape } from "./slice.ts";
+import type { DraftOf, SliceOf, SliceShape } from "./state/slice.ts";
+import type { Clock } from "./time/clock.ts";
 
 /** What can be called. Data first: everything but the functions decides something in the law. */
 export interface Tool {

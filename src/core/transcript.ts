@@ -1,7 +1,7 @@
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import type { Instant, StepId } from "./id.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json/json.ts";
 
 /** One call, as who reads along wants it: what was asked for, and what came of it. */
 export interface Exchange {

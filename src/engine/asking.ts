@@ -1,6 +1,6 @@
 import type { Mode } from "../core/effect.ts";
 import type { RunId } from "../core/id.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { JsonObject } from "../core/json/json.ts";
 import type { Capability } from "../core/principal.ts";
 import type { RunResult, StepResult } from "../core/result.ts";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { canonical } from "../core/canonical.ts";
 import type { Digest, EffectKey } from "../core/id.ts";
-import type { Json } from "../core/json.ts";
+import { canonical } from "../core/json/canonical.ts";
+import type { Json } from "../core/json/json.ts";
 
 /** SHA-256 over parts that say their own length, so that no two lists of parts look alike. */
 export function digestOf(...parts: readonly string[]): Digest {

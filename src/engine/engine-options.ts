@@ -1,12 +1,12 @@
 import { modes } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
-import { nearest } from "../core/nearest.ts";
-import { isPlainObject } from "../core/plain-object.ts";
-import type { Slice } from "../core/slice.ts";
+import { nearest } from "../core/json/nearest.ts";
+import { isPlainObject } from "../core/json/plain-object.ts";
+import type { Slice } from "../core/state/slice.ts";
 import { isQueue, queueRule } from "../core/turns.ts";
-import { allowanceProblems } from "./allowance-problems.ts";
 import type { EngineOptions } from "./api.ts";
 import { defaultLimits, type Ports } from "./ports.ts";
+import { allowanceProblems } from "./rules/allowance-problems.ts";
 
 const known = [
   ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice".split(

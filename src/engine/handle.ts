@@ -6,13 +6,13 @@ import type { RunRow } from "../core/rows.ts";
 import { statusOf } from "../core/run.ts";
 import { type Exchange, transcriptOf } from "../core/transcript.ts";
 import type { RecordedEvent, RunHandle, RunNow } from "./api.ts";
-import { hardTo } from "./flush.ts";
-import type { Holds } from "./holds.ts";
-import { GENESIS, Journal } from "./journal.ts";
-import { load, noRun } from "./load.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
 import { reasonOf } from "./reason.ts";
+import { hardTo } from "./record/flush.ts";
+import { GENESIS, Journal } from "./record/journal.ts";
+import { load, noRun } from "./record/load.ts";
+import type { Holds } from "./watch/holds.ts";
 
 /** A run, as the principal who got hold of it sees it. */
 export class Handle implements RunHandle {

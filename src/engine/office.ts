@@ -1,19 +1,19 @@
 import { type Fault, FaultError, fault } from "../core/fault.ts";
 import type { GateId, RunId, Tenant, WorkerId } from "../core/id.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
+import { tallyOf } from "../core/limits/tally.ts";
 import { termsOf } from "../core/result.ts";
 import type { GateRow } from "../core/rows.ts";
 import type { Run } from "../core/run.ts";
 import type { Store } from "../core/store.ts";
-import { tallyOf } from "../core/tally.ts";
 import type { CostReport, GateView, HiddenGate, SpentOver, WorkerView } from "./api.ts";
-import { Journal } from "./journal.ts";
 import { holdingsIn } from "./listing.ts";
-import { load } from "./load.ts";
-import { isStoreFault } from "./mailbox.ts";
 import type { Ports } from "./ports.ts";
 import { isName } from "./principal.ts";
-import { textOf } from "./thrown.ts";
+import { Journal } from "./record/journal.ts";
+import { load } from "./record/load.ts";
+import { isStoreFault } from "./record/mailbox.ts";
+import { textOf } from "./road/thrown.ts";
 
 /** Looking things up: nothing here changes a run. */
 

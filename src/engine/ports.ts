@@ -1,18 +1,18 @@
-import type { Clock, Dice, Timers } from "../core/clock.ts";
 import type { Notice } from "../core/event.ts";
 import type { Guard } from "../core/guard.ts";
 import type { RunId, WorkerId } from "../core/id.ts";
-import type { Slice } from "../core/slice.ts";
+import type { Slice } from "../core/state/slice.ts";
 import type { Store } from "../core/store.ts";
+import type { Clock, Dice, Timers } from "../core/time/clock.ts";
+import type { Projects } from "./desk/projects.ts";
+import type { Resources } from "./desk/resources.ts";
 import type { Failpoints } from "./failpoint.ts";
-import type { HaltBoard } from "./halt-board.ts";
-import type { Leases } from "./leases.ts";
-import type { Policies } from "./policies.ts";
-import type { Projects } from "./projects.ts";
-import type { Resources } from "./resources.ts";
+import type { Toolbox } from "./road/toolbox.ts";
+import type { HaltBoard } from "./rules/halt-board.ts";
+import type { Policies } from "./rules/policies.ts";
 import type { NewId } from "./system.ts";
-import type { Tenants } from "./tenants.ts";
-import type { Toolbox } from "./toolbox.ts";
+import type { Leases } from "./watch/leases.ts";
+import type { Tenants } from "./watch/tenants.ts";
 
 /** Everything an engine reaches for, passed in once. */
 export interface Ports {

@@ -1,9 +1,9 @@
-import { checkJson } from "../core/check-json.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Tenant } from "../core/id.ts";
-import { isPlainObject } from "../core/plain-object.ts";
+import { checkJson } from "../core/json/check-json.ts";
+import { isPlainObject } from "../core/json/plain-object.ts";
 import type { Principal } from "../core/principal.ts";
-import { isPlaceOfState } from "../core/state-order.ts";
+import { isPlaceOfState } from "../core/state/state-order.ts";
 import type { PrincipalInput } from "./asking.ts";
 
 /** They are recorded with every run and every decision. */

@@ -1,5 +1,5 @@
 import { FaultError, fault } from "../core/fault.ts";
-import { isWellFormed } from "../core/well-formed.ts";
+import { isWellFormed } from "../core/json/well-formed.ts";
 
 const MOST_CHARACTERS = 10_000;
 

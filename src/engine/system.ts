@@ -1,6 +1,6 @@
 import { randomFillSync } from "node:crypto";
-import type { Dice, Stopwatch, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
+import type { Dice, Stopwatch, Timers } from "../core/time/clock.ts";
 
 /** The world's own timers, dice and ids: what an engine gets when nobody passes others in. */
 export const systemTimers: Timers = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Expression } from "../core/expression.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { cel } from "./cel.ts";
 
 const data = {

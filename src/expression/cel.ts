@@ -1,6 +1,6 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { type Answer, type Expression, expressionLimits, type Language } from "../core/expression.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { compile } from "./compile.ts";
 import { Meter } from "./meter.ts";
 import { type Part, Scope } from "./scope.ts";

@@ -1,5 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { call } from "./functions.ts";
 import { Unanswerable } from "./meter.ts";
 import { between } from "./operators.ts";

@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../core/json.ts";
+import { isObject, type Json } from "../core/json/json.ts";
 import { type Meter, Unanswerable } from "./meter.ts";
 import type { Part } from "./scope.ts";
 import { contains } from "./search.ts";

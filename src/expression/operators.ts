@@ -1,4 +1,4 @@
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { type Meter, Unanswerable } from "./meter.ts";
 import type { Part } from "./scope.ts";
 import { field, list, number, order, same, truth } from "./values.ts";

@@ -1,4 +1,4 @@
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { Unanswerable } from "./meter.ts";
 import type { Asked, Part } from "./scope.ts";
 import { list, truth } from "./values.ts";

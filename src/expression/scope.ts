@@ -1,4 +1,4 @@
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { type Meter, Unanswerable } from "./meter.ts";
 
 /** One part of an expression, ready to be asked. */

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "../core/json.ts";
+import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
 import { type Meter, Unanswerable } from "./meter.ts";
 
 /** What a value is called in a complaint. */

@@ -1,7 +1,7 @@
 import type { Effect } from "../core/effect.ts";
 import type { Expression } from "../core/expression.ts";
 import type { Admission } from "../core/guard.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import type { Principal } from "../core/principal.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Mode } from "../core/effect.ts";
 import type { Expression } from "../core/expression.ts";
 import { fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { attenuated, type Capability } from "../core/principal.ts";
 import { cel } from "../expression/cel.ts";
 import { admission, lenient, undoing } from "../testing/given/admission.ts";

@@ -1,6 +1,6 @@
-import { holds } from "../core/condition.ts";
 import { fault } from "../core/fault.ts";
 import { ALLOW, type Guard } from "../core/guard.ts";
+import { holds } from "../core/plan/condition.ts";
 import { findStep } from "../core/run.ts";
 
 /** Guard 4: the step's own conditions on what earlier steps found. */

@@ -1,5 +1,5 @@
 import { type Demand, demandLimits, type Escalation } from "../core/demand.ts";
-import type { Fields } from "../core/fields.ts";
+import type { Fields } from "../core/json/fields.ts";
 import type { Reader } from "./reader.ts";
 
 /** What a rule says of those whose yes it asks for. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json/json.ts";
 import { cel } from "../expression/cel.ts";
 import { policyLimits, readPolicy } from "./read-policy.ts";
 

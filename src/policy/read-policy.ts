@@ -1,12 +1,12 @@
-import { checkJson } from "../core/check-json.ts";
 import { type Mode, modes } from "../core/effect.ts";
 import type { Language } from "../core/expression.ts";
-import { Fields } from "../core/fields.ts";
-import { isObject, type Json, type JsonObject } from "../core/json.ts";
-import { planLimits } from "../core/plan.ts";
-import { pointerTo } from "../core/pointer.ts";
+import { checkJson } from "../core/json/check-json.ts";
+import { Fields } from "../core/json/fields.ts";
+import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import { type Reason, Reasons } from "../core/json/reasons.ts";
+import { planLimits } from "../core/plan/plan.ts";
 import type { ToolFacts } from "../core/proposal.ts";
-import { type Reason, Reasons } from "../core/reasons.ts";
 import type { Glob } from "./glob.ts";
 import { readRule } from "./read-rule.ts";
 import { Reader } from "./reader.ts";

@@ -1,8 +1,8 @@
 import type { Expression } from "../core/expression.ts";
-import type { Fields } from "../core/fields.ts";
-import type { Json } from "../core/json.ts";
-import { parsePointer } from "../core/pointer.ts";
-import { Zone } from "../core/zone.ts";
+import type { Fields } from "../core/json/fields.ts";
+import type { Json } from "../core/json/json.ts";
+import { parsePointer } from "../core/json/pointer.ts";
+import { Zone } from "../core/time/zone.ts";
 import { demandFields, readDemand } from "./read-demand.ts";
 import type { Reader } from "./reader.ts";
 import type { Clause, Rule, Said } from "./rule.ts";

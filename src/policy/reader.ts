@@ -1,8 +1,8 @@
 import type { Expression, Language } from "../core/expression.ts";
-import { Fields } from "../core/fields.ts";
-import { isObject, type Json } from "../core/json.ts";
-import { pointerTo } from "../core/pointer.ts";
-import type { Reasons } from "../core/reasons.ts";
+import { Fields } from "../core/json/fields.ts";
+import { isObject, type Json } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import type { Reasons } from "../core/json/reasons.ts";
 import { variables } from "./case.ts";
 import { Glob } from "./glob.ts";
 

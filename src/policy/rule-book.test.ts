@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json/json.ts";
 import type { Proposal } from "../core/proposal.ts";
 import { addUp, plan, readPage, robin, sendMail, step } from "../testing/given/cast.ts";
 import { accepts, does, fails, proposes, starts, undoes } from "../testing/given/moves.ts";

@@ -1,5 +1,5 @@
 import { type Effect, effectTags } from "../core/effect.ts";
-import type { Fields } from "../core/fields.ts";
+import type { Fields } from "../core/json/fields.ts";
 import type { Principal } from "../core/principal.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Case } from "./case.ts";

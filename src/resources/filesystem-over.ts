@@ -1,5 +1,5 @@
 import { type FaultCode, FaultError, fault } from "../core/fault.ts";
-import { isWellFormed } from "../core/well-formed.ts";
+import { isWellFormed } from "../core/json/well-formed.ts";
 import { type FileLimits, within } from "./file-limits.ts";
 import type { Edit, FileEntry, FileStat, Filesystem, GrepMatch, GrepOptions, WriteOptions } from "./filesystem.ts";
 import type { Ground } from "./ground.ts";

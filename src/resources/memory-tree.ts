@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Digest } from "../core/id.ts";
+import { emptyTrieMap, type TrieMap } from "../core/persistent/trie-map.ts";
 import type { ResourceChange } from "../core/resource.ts";
-import { emptyTrieMap, type TrieMap } from "../core/trie-map.ts";
 import type { TreePath } from "./tree-path.ts";
 
 /** Files as one value. Every version stays valid; a change copies the directories above it, each along one short path. */

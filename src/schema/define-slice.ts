@@ -1,8 +1,15 @@
 import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
-import { isPlainObject } from "../core/plain-object.ts";
+import type { Json } from "../core/json/json.ts";
+import { isPlainObject } from "../core/json/plain-object.ts";
 import type { Schema } from "../core/schema.ts";
-import { type DraftOf, type Reducer, type Slice, type SliceOf, type SliceShape, usualPolicy } from "../core/slice.ts";
+import {
+  type DraftOf,
+  type Reducer,
+  type Slice,
+  type SliceOf,
+  type SliceShape,
+  usualPolicy,
+} from "../core/state/slice.ts";
 import { type Accepted, type SchemaDefinition, schemaFrom, type Yielded } from "./schema-from.ts";
 
 /** A slice as its author writes it: what one entry is must be said; the rest has safe defaults. */

@@ -1,8 +1,8 @@
-import type { Estimate } from "../core/budget.ts";
 import type { Effect } from "../core/effect.ts";
 import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
-import { pointerTo } from "../core/pointer.ts";
+import type { Json } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import type { Estimate } from "../core/limits/budget.ts";
 import type { Access } from "../core/resource.ts";
 import type { Schema } from "../core/schema.ts";
 import type { CachePolicy, Done, Probe, Sighting, Tool, ToolContext } from "../core/tool.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { canonical } from "../core/canonical.ts";
 import type { Digest } from "../core/id.ts";
-import type { Json } from "../core/json.ts";
+import { canonical } from "../core/json/canonical.ts";
+import type { Json } from "../core/json/json.ts";
 
 /** The same for two schemas exactly when they say the same. */
 export function schemaHash(json: Json): Digest {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FaultError } from "../core/fault.ts";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import { jsonSchema } from "./json-schema.ts";
 
 function refusal(definition: unknown): string {

@@ -1,10 +1,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { canonical } from "../core/canonical.ts";
 import type { Digest } from "../core/id.ts";
-import type { Json, JsonObject } from "../core/json.ts";
-import { pointerTo } from "../core/pointer.ts";
-import { type Reason, Reasons } from "../core/reasons.ts";
+import { canonical } from "../core/json/canonical.ts";
+import type { Json, JsonObject } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import { type Reason, Reasons } from "../core/json/reasons.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
 import { carefulPattern } from "./careful-pattern.ts";
 import { schemaHash } from "./digest.ts";

@@ -1,6 +1,6 @@
-import { type CheckedJson, tidyJson, valueLimits } from "../core/check-json.ts";
 import { type Fault, FaultError, fault } from "../core/fault.ts";
-import type { Reason } from "../core/reasons.ts";
+import { type CheckedJson, tidyJson, valueLimits } from "../core/json/check-json.ts";
+import type { Reason } from "../core/json/reasons.ts";
 import type { Parsed } from "../core/schema.ts";
 
 const shownMax = 5;

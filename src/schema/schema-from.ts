@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "../core/json.ts";
+import type { Json } from "../core/json/json.ts";
 import type { Schema } from "../core/schema.ts";
 import { jsonSchema } from "./json-schema.ts";
 import { refuse } from "./parsed.ts";

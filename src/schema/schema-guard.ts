@@ -1,8 +1,8 @@
-import { canonical } from "../core/canonical.ts";
-import { tidyJson } from "../core/check-json.ts";
-import { isObject, type Json, type JsonObject } from "../core/json.ts";
-import { pointerTo } from "../core/pointer.ts";
-import { type Reason, Reasons } from "../core/reasons.ts";
+import { canonical } from "../core/json/canonical.ts";
+import { tidyJson } from "../core/json/check-json.ts";
+import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import { type Reason, Reasons } from "../core/json/reasons.ts";
 import { mayExplode } from "./pattern-guard.ts";
 import { schemaLimits } from "./schema-limits.ts";
 

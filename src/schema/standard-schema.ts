@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type Json, sameJson } from "../core/json.ts";
-import { pointerTo } from "../core/pointer.ts";
-import { Reasons } from "../core/reasons.ts";
+import { type Json, sameJson } from "../core/json/json.ts";
+import { pointerTo } from "../core/json/pointer.ts";
+import { Reasons } from "../core/json/reasons.ts";
 import type { Parsed, Schema } from "../core/schema.ts";
 import { schemaHash } from "./digest.ts";
 import { asJson, misfit, refuse, unusable, wordsOf } from "./parsed.ts";

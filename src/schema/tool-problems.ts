@@ -1,11 +1,11 @@
-import { estimateProblems } from "../core/budget.ts";
 import { effects } from "../core/effect.ts";
-import { isObject, type Json } from "../core/json.ts";
-import { nearest } from "../core/nearest.ts";
-import { isPlainObject } from "../core/plain-object.ts";
-import { planLimits } from "../core/plan.ts";
-import { parsePointer, pointerTo } from "../core/pointer.ts";
-import { isPlaceOfState, placesMax } from "../core/state-order.ts";
+import { isObject, type Json } from "../core/json/json.ts";
+import { nearest } from "../core/json/nearest.ts";
+import { isPlainObject } from "../core/json/plain-object.ts";
+import { parsePointer, pointerTo } from "../core/json/pointer.ts";
+import { estimateProblems } from "../core/limits/budget.ts";
+import { planLimits } from "../core/plan/plan.ts";
+import { isPlaceOfState, placesMax } from "../core/state/state-order.ts";
 
 /** A definition as it arrives: its author may not use a type checker. */
 type Given = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
-import type { Clock, Timers } from "../core/clock.ts";
 import type { Instant } from "../core/id.ts";
+import type { Clock, Timers } from "../core/time/clock.ts";
 
 /** Time that stands still until it is told to pass. */
 export interface FakeClock extends Clock, Timers {

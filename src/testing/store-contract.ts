@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
 import type { Store } from "../core/store.ts";
+import type { Clock } from "../core/time/clock.ts";
 import { fakeClock } from "./clock.ts";
 import { appending } from "./store-contract/appending.ts";
 import { charging } from "./store-contract/charging.ts";

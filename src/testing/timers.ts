@@ -1,4 +1,4 @@
-import type { Timers } from "../core/clock.ts";
+import type { Timers } from "../core/time/clock.ts";
 import type { FakeClock } from "./clock.ts";
 
 /** Timers that ring only when time is made to pass. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, it } from "vitest";
 import type { Grant } from "../../src/core/command.ts";
 import { fault } from "../../src/core/fault.ts";
-import type { PlanStep } from "../../src/core/plan.ts";
+import type { PlanStep } from "../../src/core/plan/plan.ts";
 import { plan, readPage, sendMail, step, wait } from "../../src/testing/given/cast.ts";
 import * as story from "../../src/testing/given/moves.ts";
 import { given, pass, type Move as Telling, type Told } from "../../src/testing/given.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Budget } from "../../src/core/budget.ts";
-import type { JsonObject } from "../../src/core/json.ts";
+import type { JsonObject } from "../../src/core/json/json.ts";
+import type { Budget } from "../../src/core/limits/budget.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { actor, type Deed, eventsOf, faultOf, hang, journalOf, promised, says, throws } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";

@@ -1,6 +1,6 @@
 import type { Event } from "../../src/core/event.ts";
 import { type Fault, type FaultCode, FaultError, notDone } from "../../src/core/fault.ts";
-import type { Json, JsonObject } from "../../src/core/json.ts";
+import type { Json, JsonObject } from "../../src/core/json/json.ts";
 import type { Tool, ToolContext } from "../../src/core/tool.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
 import { defineTool, type ToolDefinition } from "../../src/schema/define-tool.ts";

@@ -3,7 +3,7 @@ import type { RunId, StepId } from "../../src/core/id.ts";
 import type { RunResult } from "../../src/core/result.ts";
 import type { Entry, Store } from "../../src/core/store.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
-import { childOf as derived } from "../../src/engine/kin.ts";
+import { childOf as derived } from "../../src/engine/road/kin.ts";
 import { actor, type Deed, eventsOf, faultOf, hang, promised, says } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";
 

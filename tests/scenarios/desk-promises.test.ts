@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { expandVisibility } from "../../src/core/fault.ts";
-import type { Json, JsonObject } from "../../src/core/json.ts";
+import type { Json, JsonObject } from "../../src/core/json/json.ts";
 import type { ToolContext } from "../../src/core/tool.ts";
 import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";

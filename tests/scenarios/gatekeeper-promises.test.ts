@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/core/json.ts";
+import type { JsonObject } from "../../src/core/json/json.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf, hang, journalOf } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../src/core/json.ts";
+import type { Json } from "../../src/core/json/json.ts";
 import { actor, type Deed, eventsOf, faultOf, hang } from "./cast.ts";
 import { bot, places, type Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../../src/core/json.ts";
-import type { MapDraft } from "../../src/core/slice.ts";
+import type { Json, JsonObject } from "../../src/core/json/json.ts";
+import type { MapDraft } from "../../src/core/state/slice.ts";
 import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";

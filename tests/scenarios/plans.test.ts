@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { canonical } from "../../src/core/canonical.ts";
+import { canonical } from "../../src/core/json/canonical.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
 import { actor, eventsOf, faultOf, says } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";

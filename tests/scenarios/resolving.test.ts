@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../src/core/json.ts";
+import type { Json } from "../../src/core/json/json.ts";
 import type { ResolveOptions } from "../../src/engine/api.ts";
 import { actor, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunId, Tenant } from "../../src/core/id.ts";
-import type { ScheduleEvent } from "../../src/core/schedule.ts";
+import type { ScheduleEvent } from "../../src/core/time/schedule.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { actor, faultOf } from "./cast.ts";
 import { ana, bot, places, type Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expandVisibility } from "../../src/core/fault.ts";
-import type { JsonObject } from "../../src/core/json.ts";
+import type { JsonObject } from "../../src/core/json/json.ts";
 import type { ToolContext } from "../../src/core/tool.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf, hang, journalOf, promised, throws } from "./cast.ts";

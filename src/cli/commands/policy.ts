@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { Argument, Command } from "commander";
 import { FaultError, fault } from "../../core/fault.ts";
-import { isObject, type Json } from "../../core/json.ts";
+import { isObject, type Json } from "../../core/json/json.ts";
 import { cel } from "../../expression/cel.ts";
 import { layerOf, type PolicyPart, readPolicy } from "../../policy/read-policy.ts";
 import type { ExitCode } from "../exit-code.ts";

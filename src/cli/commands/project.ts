@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
-import type { Json } from "../../core/json.ts";
-import type { ProjectVersion } from "../../engine/project-api.ts";
+import type { Json } from "../../core/json/json.ts";
+import type { ProjectVersion } from "../../engine/desk/project-api.ts";
 import { type ExitCode, exitOfStatus } from "../exit-code.ts";
 import { example, type GlobalOptions, type Invocation, invalid, wholeNumber } from "../invocation.ts";
 import { glance, jsonLines, type Line, line, tableLines } from "../line.ts";

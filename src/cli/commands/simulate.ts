@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Estimate } from "../../core/budget.ts";
 import { demandText } from "../../core/demand.ts";
+import type { Estimate } from "../../core/limits/budget.ts";
 import type { Engine, SimulatedStep, Simulation } from "../../engine/api.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { example, type Invocation } from "../invocation.ts";

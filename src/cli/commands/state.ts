@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { RecordedSlice, StateOf, StateView, StateWhen } from "../../engine/state-api.ts";
+import type { RecordedSlice, StateOf, StateView, StateWhen } from "../../engine/desk/state-api.ts";
 import { example, type Invocation, invalid } from "../invocation.ts";
 import { glance, type Line, line, tableLines } from "../line.ts";
 import { opened } from "../opening.ts";

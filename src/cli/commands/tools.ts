@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { guaranteeOf } from "../../core/guarantee.ts";
-import { Toolbox } from "../../engine/toolbox.ts";
+import { Toolbox } from "../../engine/road/toolbox.ts";
 import { cel } from "../../expression/cel.ts";
 import { example, type Invocation } from "../invocation.ts";
 import { line, tableLines } from "../line.ts";

@@ -2,7 +2,7 @@ import { unreachable } from "../assert.ts";
 import type { Call, Duplicate, LedgerVersion, Reused } from "../event.ts";
 import { type Fault, type FaultCode, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../json/json.ts";
 import type { LedgerFact, ToolFacts } from "../proposal.ts";
 import type { LedgerRow } from "../rows.ts";
 import type { Run } from "../run.ts";

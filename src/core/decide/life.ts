@@ -3,7 +3,7 @@ import type { Ask } from "../command.ts";
 import type { Event } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
-import { lean } from "../plan.ts";
+import { lean } from "../plan/plan.ts";
 import type { Principal } from "../principal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import type { Run } from "../run.ts";

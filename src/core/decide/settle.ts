@@ -3,7 +3,7 @@ import type { Ask, Found, Resolution } from "../command.ts";
 import type { Charged, Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
-import { lean, type PlanStep } from "../plan.ts";
+import { lean, type PlanStep } from "../plan/plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";

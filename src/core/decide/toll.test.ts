@@ -17,10 +17,10 @@ import {
   undoes,
 } from "../../testing/given/moves.ts";
 import { given, type Move, pass, type Told } from "../../testing/given.ts";
-import type { Unit } from "../budget.ts";
 import type { Charged } from "../event.ts";
+import type { Unit } from "../limits/budget.ts";
+import type { Toll } from "../limits/toll.ts";
 import type { ToolFacts } from "../proposal.ts";
-import type { Toll } from "../toll.ts";
 
 const toll = (more: Partial<Toll> = {}): Toll => ({
   of: "budget",

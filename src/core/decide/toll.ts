@@ -1,12 +1,12 @@
-import type { Unit } from "../budget.ts";
 import type { Charged, Reserved } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
+import type { Unit } from "../limits/budget.ts";
+import { amountOf } from "../limits/tally.ts";
+import { limitText, type Toll } from "../limits/toll.ts";
 import type { Run } from "../run.ts";
 import type { Step } from "../step.ts";
-import { amountOf } from "../tally.ts";
-import { limitText, type Toll } from "../toll.ts";
+import type { Window } from "../time/window.ts";
 import type { Cost } from "../tool.ts";
-import type { Window } from "../window.ts";
 
 /** Why a call cannot be paid for; null if it can, as far as is known. */
 export function overspent({ spec: { step_id } }: Step, tolls: readonly Toll[]): Fault | null {

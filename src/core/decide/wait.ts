@@ -3,7 +3,7 @@ import type { Ask } from "../command.ts";
 import type { EndStatus, Event, InFlight } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, RunId } from "../id.ts";
-import type { Json } from "../json.ts";
+import type { Json } from "../json/json.ts";
 import type { BoxVersion, Parking } from "../parking.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run } from "../run.ts";

@@ -2,13 +2,13 @@ import { assert, unreachable } from "../assert.ts";
 import type { Call, Charged, Event, Reserved, StepEvent } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { StepId } from "../id.ts";
+import { amountOf } from "../limits/tally.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
-import { full } from "../plan.ts";
+import { full } from "../plan/plan.ts";
 import { provenanceOf } from "../provenance.ts";
 import type { Capture } from "../resource.ts";
 import { findStep, type MutableRun, stepOf } from "../run.ts";
 import { type Act, copyOf, isUndo, pace, type Reservation, type Step, undoId } from "../step.ts";
-import { amountOf } from "../tally.ts";
 import type { Cost } from "../tool.ts";
 import { withGate } from "./gate.ts";
 

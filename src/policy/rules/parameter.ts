@@ -1,6 +1,6 @@
 import type { Expression } from "../../core/expression.ts";
-import { type Json, sameJson } from "../../core/json.ts";
-import { valueAt } from "../../core/pointer.ts";
+import { type Json, sameJson } from "../../core/json/json.ts";
+import { valueAt } from "../../core/json/pointer.ts";
 import type { Clause } from "../rule.ts";
 
 /** What is asked of a value; absent is not equal to anything, and contains nothing. */

@@ -1,6 +1,6 @@
-import { weekdayOf } from "../../core/day.ts";
 import type { Demand } from "../../core/demand.ts";
-import type { Zone } from "../../core/zone.ts";
+import { weekdayOf } from "../../core/time/day.ts";
+import type { Zone } from "../../core/time/zone.ts";
 import type { Clause } from "../rule.ts";
 
 export const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;

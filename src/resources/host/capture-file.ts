@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Digest } from "../../core/id.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json/json.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
 import type { LoggedRecord, LogRecord } from "./log-record.ts";
 import { hashOf } from "./object-store.ts";

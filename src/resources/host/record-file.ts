@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import type { JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json/json.ts";
 import { type Disk, isFull, readUpTo, writeAll } from "./disk.ts";
 
 /** One record: what it says, and the bytes that go with it. */

@@ -1,10 +1,10 @@
 import { assert } from "../../core/assert.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
 import { assertSound, judge, landInOrder } from "../../core/judge.ts";
 import { leaseOf } from "../../core/lease.ts";
 import { indexed, type TimerRow } from "../../core/rows.ts";
 import type { Claim, Entry, Head, Holding, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { type Load, queueDefault, turns, type Waiter } from "../../core/turns.ts";
 import { comparePaths } from "./shelf.ts";
 import { type Dump, type Lease, Tables } from "./tables.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Clock, Timers } from "../../core/clock.ts";
 import { FaultError, fault } from "../../core/fault.ts";
 import { leaseOf } from "../../core/lease.ts";
 import type { Store } from "../../core/store.ts";
+import type { Clock, Timers } from "../../core/time/clock.ts";
 import { appends } from "./appends.ts";
 import { type Calls, callsOn } from "./calls.ts";
 import { type Driver, driver, type Pool, type Settings } from "./driver.ts";

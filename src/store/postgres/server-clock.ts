@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
-import type { Clock } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
+import type { Clock } from "../../core/time/clock.ts";
 
 /** The server's time, as far as it can be known without asking. It never goes back. */
 export interface ServerClock extends Clock {

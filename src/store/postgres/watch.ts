@@ -1,5 +1,5 @@
-import type { Timers } from "../../core/clock.ts";
 import type { Entry } from "../../core/store.ts";
+import type { Timers } from "../../core/time/clock.ts";
 import type { Calls } from "./calls.ts";
 import type { Client } from "./driver.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { Statements } from "./statements.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import type { Clock, Timers } from "../../core/clock.ts";
 import type { Instant } from "../../core/id.ts";
 import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
 import { leaseOf } from "../../core/lease.ts";
 import type { Erasure, Store } from "../../core/store.ts";
+import type { Clock, Timers } from "../../core/time/clock.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./driver.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";

@@ -1,4 +1,4 @@
-import type { Timers } from "../../core/clock.ts";
+import type { Timers } from "../../core/time/clock.ts";
 
 const everyMs = 50;
 

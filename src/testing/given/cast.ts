@@ -1,7 +1,7 @@
-import { canonical } from "../../core/canonical.ts";
 import type { Digest, EffectKey, Instant, RunId, StepId, Tenant } from "../../core/id.ts";
-import type { Json } from "../../core/json.ts";
-import type { Condition, Plan, PlanStep } from "../../core/plan.ts";
+import { canonical } from "../../core/json/canonical.ts";
+import type { Json } from "../../core/json/json.ts";
+import type { Condition, Plan, PlanStep } from "../../core/plan/plan.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { LedgerFact, ToolFacts } from "../../core/proposal.ts";
 import type { LedgerRow } from "../../core/rows.ts";

@@ -1,7 +1,7 @@
 import type { Effect } from "../../core/effect.ts";
 import type { Admission, Verdict } from "../../core/guard.ts";
 import type { Instant } from "../../core/id.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json, JsonObject } from "../../core/json/json.ts";
 import type { Principal } from "../../core/principal.ts";
 import type { Proposal, ToolFacts } from "../../core/proposal.ts";
 import { cel } from "../../expression/cel.ts";

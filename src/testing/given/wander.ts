@@ -2,7 +2,7 @@ import type { Errand, Resolution } from "../../core/command.ts";
 import type { InFlight } from "../../core/event.ts";
 import { fault } from "../../core/fault.ts";
 import type { StepId } from "../../core/id.ts";
-import type { Plan, PlanStep } from "../../core/plan.ts";
+import type { Plan, PlanStep } from "../../core/plan/plan.ts";
 import type { ToolFacts } from "../../core/proposal.ts";
 import type { Sighting } from "../../core/tool.ts";
 import { given, type Move, pass, type Told } from "../given.ts";

@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { defineSlice } from "../../schema/define-slice.ts";
+import type { Patch } from "./patch.ts";
+import { entriesFrom, NO_STATE, type ProjectState, patched } from "./project-state.ts";
+import { SliceFolds } from "./slice-fold.ts";
+
+const fold = {
+  begin: 0,
+  add: (sum: number, entry: unknown) => sum + (entry as number),
+  remove: (sum: number, entry: unknown) => sum - (entry as number),
+  holds: (sum: number) => (sum > 100 ? `is ${sum}, more than 100` : null),
+};
+const beds = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, initial: { first: 10 }, fold });
+const notes = defineSlice({ name: "notes", shape: "list", scope: "session", entry: { type: "integer" }, fold });
+
+const change: fc.Arbitrary<Patch[number]> = fc.oneof(
+  fc.record({ op: fc.constant("set" as const), path: fc.constantFrom("/beds/a", "/beds/b"), value: fc.nat(60) }),
+  fc.record({ op: fc.constant("remove" as const), path: fc.constantFrom("/beds/a", "/beds/first") }),
+  fc.record({
+    op: fc.constant("set" as const),
+    path: fc.constant("/beds"),
+    value: fc.dictionary(fc.string(), fc.nat(60)),
+  }),
+  fc.record({ op: fc.constant("append" as const), path: fc.constant("/notes@s"), value: fc.nat(60) }),
+  fc.record({ op: fc.constant("cut" as const), path: fc.constant("/notes@s"), length: fc.constant(0) }),
+);
+
+const begun: ProjectState = patched(NO_STATE, [
+  { op: "init", path: "/beds", value: { first: 10 }, v: "1" },
+  { op: "init", path: "/notes@s", value: [], v: "1" },
+]);
+
+describe("what holds of a slice as a whole", () => {
+  it("is what holds of the sum of its entries, however it came about", () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 10 }), (patches) => {
+        const carried = new SliceFolds([beds, notes]);
+        let state = begun;
+        for (const patch of patches) {
+          const after = patched(state, patch);
+          const flaw = carried.flawIn(state, patch);
+          // Whoever has seen nothing before says the same.
+          expect(flaw).toEqual(new SliceFolds([beds, notes]).flawIn(state, patch));
+          const touched = [...after].filter(([name, entries]) => entries !== state.get(name));
+          const sums = touched.map(([, { items }]) => [...items].reduce<number>((sum, each) => sum + value(each), 0));
+          expect(flaw !== null).toBe(sums.some((sum) => sum > 100));
+          carried.carry(state, patch, after);
+          state = after;
+        }
+      }),
+    );
+  });
+
+  it("is judged at the cost of what was changed, not of what there is", () => {
+    const work = (size: number) => {
+      let added = 0;
+      const add = (sum: number, entry: unknown) => {
+        added += 1;
+        return fold.add(sum, entry);
+      };
+      const counting = { ...fold, add };
+      const slice = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, fold: counting });
+      const folds = new SliceFolds([slice]);
+      const all = Object.fromEntries(Array.from({ length: size }, (_, n) => [`bed ${n}`, 0]));
+      let state = NO_STATE.set("beds", entriesFrom(all, "1"));
+      const set = (n: number): Patch => [{ op: "set", path: `/beds/bed ${n}`, value: 1 }];
+      folds.flawIn(state, set(0)); // Only the first has to look at all.
+      added = 0;
+      for (let n = 0; n < 10; n += 1) {
+        expect(folds.flawIn(state, set(n))).toBeNull();
+        const after = patched(state, set(n));
+        folds.carry(state, set(n), after);
+        state = after;
+      }
+      return added;
+    };
+    expect(work(1000)).toBe(work(10));
+  });
+
+  it("is refused where it cannot be judged", () => {
+    const throwing = { ...fold, holds: () => thrown() };
+    const slice = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, fold: throwing });
+    expect(new SliceFolds([slice]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1 }])).toMatchObject({
+      code: "STATE_INVALID",
+      message: expect.stringContaining("beds as a whole could not be judged: no"),
+    });
+  });
+});
+
+function thrown(): never {
+  throw new Error("no");
+}
+
+function value(each: unknown): number {
+  return Array.isArray(each) ? (each[1] as number) : (each as number);
+}

@@ -1,0 +1,399 @@
+import type { Ending } from "../../core/command.ts";
+import type { Notice } from "../../core/event.ts";
+import { type Fault, FaultError, fault } from "../../core/fault.ts";
+import type { Instant, RunId, StepId } from "../../core/id.ts";
+import { isObject, type Json, type JsonObject } from "../../core/json/json.ts";
+import { AMOUNT_MOST, isAmount } from "../../core/limits/budget.ts";
+import { randomFrom } from "../../core/persistent/random.ts";
+import type { Closing } from "../../core/resource.ts";
+import type { Cost, Tool, ToolContext } from "../../core/tool.ts";
+import type { Desk } from "../desk/desk.ts";
+import type { Borrowed } from "../desk/resources.ts";
+import type { Ports } from "../ports.ts";
+import { redacted, storable, written } from "./keep.ts";
+import { textOf, thrown } from "./thrown.ts";
+
+/** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
+export interface Execution {
+  readonly ending: Ending;
+  readonly cost: Cost | null;
+  readonly errands: readonly Errand[];
+  readonly notices: readonly Omit<Notice, "notice_id">[];
+  /** What it last said with a sign of life; null: nothing. */
+  readonly heartbeat: Json | null;
+  /** What it left in resources; absent: it changed none. */
+  readonly closings?: readonly Closing[];
+}
+
+/** A tool to be called, or a run to be started, when the attempt has succeeded. */
+interface Errand {
+  readonly kind: "operator" | "run";
+  readonly name: string;
+  readonly payload: Json;
+}
+
+export interface Work {
+  readonly tool: Tool;
+  readonly handler: (context: ToolContext) => Promise<unknown>;
+  readonly context: Omit<
+    ToolContext,
+    | "clock"
+    | "cost"
+    | "errand"
+    | "child"
+    | "notice"
+    | "heartbeat"
+    | "signal"
+    | "slice"
+    | "dispatch"
+    | "resource"
+    | "random"
+  >;
+  /** Null: there is no state to work on. */
+  readonly desk: Desk | null;
+  /** Null: it changes no resource. */
+  readonly borrowed: Borrowed | null;
+  /** Outputs of a compensation are its own business. */
+  readonly checked: boolean;
+  readonly timeoutMs: number;
+  /** Its time is the run's: when it is over, that is no fault of the tool. */
+  readonly lastOfRun: boolean;
+  /** What it has cost if it answers and says nothing of that; null: nothing. */
+  readonly expected: Cost | null;
+}
+
+/** A handler at work. */
+export interface Running {
+  /** Resolves when the attempt is over for the road: an answer, an error, a timeout or an abort. */
+  readonly over: Promise<Execution>;
+  /** Over for the road, though the handler is still there. */
+  readonly overdue: boolean;
+  abort(why: Fault): void;
+}
+
+/** Runs a handler. Never throws: whatever happens is an ending. `gone` hears when the handler is really gone, and what it still said. */
+export function execute(ports: Ports, work: Work, gone: (late: Execution | null) => void): Running {
+  const attempt = new Attempt(ports, work, gone);
+  attempt.begin();
+  return attempt;
+}
+
+const nothing = (): void => {};
+
+class Attempt implements Running {
+  readonly over: Promise<Execution>;
+  readonly #ports: Ports;
+  readonly #work: Work;
+  readonly #gone: (late: Execution | null) => void;
+  readonly #log: Log;
+  /** Made when the handler first asks for its signal: most never do. */
+  #controller: AbortController | null = null;
+  #aborted: FaultError | null = null;
+  #resolve: (execution: Execution) => void = nothing;
+  #disarm = nothing;
+  #disarmHeart = nothing;
+  #heardAt: Instant;
+  #over = false;
+  #answered = false;
+
+  constructor(ports: Ports, work: Work, gone: (late: Execution | null) => void) {
+    this.#ports = ports;
+    this.#work = work;
+    this.#gone = gone;
+    this.#log = new Log(ports.limits, work.expected);
+    this.#heardAt = work.context.now;
+    this.over = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  get overdue(): boolean {
+    return this.#over && !this.#answered;
+  }
+
+  begin(): void {
+    const { tool, timeoutMs } = this.#work;
+    this.#disarm = this.#ports.timers.after(timeoutMs, () => this.abort(outOfTime(this.#work)));
+    if (tool.heartbeatMs !== null) {
+      this.#heardAt = this.#ports.clock.now();
+      this.#listen(tool.heartbeatMs);
+    }
+    void this.#answer();
+  }
+
+  heard(details: Json | undefined): void {
+    this.#heardAt = this.#ports.clock.now();
+    this.#log.beat(details);
+  }
+
+  /** One timer, however often it is heard of. */
+  #listen(ms: number): void {
+    const { clock, timers } = this.#ports;
+    const ring = () => {
+      if (clock.now() - this.#heardAt < ms) return this.#listen(ms);
+      const why = `${this.#work.tool.name} gave no sign of life for ${ms} ms`;
+      return this.abort(fault("TOOL_TIMEOUT", why));
+    };
+    this.#disarmHeart = timers.after(Math.max(1, this.#heardAt + ms - clock.now()), ring);
+  }
+
+  abort(why: Fault): void {
+    if (!this.#over) this.#end({ how: "unheard", fault: why });
+    this.#aborted ??= new FaultError(why);
+    this.#controller?.abort(this.#aborted);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  async #answer(): Promise<void> {
+    let value: unknown;
+    let failure: Ending | null = null;
+    try {
+      value = await this.#work.handler(new Context(this.#work, this, this.#log, this.#ports));
+    } catch (error) {
+      failure = this.#failure(error);
+    }
+    const ending = failure ?? this.#valued(value);
+    const late = this.#over;
+    this.#answered = true;
+    if (!late) this.#end(ending);
+    this.#gone(late ? this.#log.with(ending) : null);
+  }
+
+  /** Reading an answer may run code of whoever made it: what throws there has answered, and nobody can say what. */
+  #valued(value: unknown): Ending {
+    try {
+      return valued(this.#ports, this.#work, value);
+    } catch (error) {
+      const message = `${this.#work.tool.name}: its answer cannot be read: ${textOf(error)}`;
+      return { how: "value", output: null, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+    }
+  }
+
+  /** What we refused to note down says nothing about what the tool had done by then. */
+  #failure(error: unknown): Ending {
+    const { refusal } = this.#log;
+    return refusal !== null && error === refusal ? { how: "unheard", fault: refusal.fault } : thrown(error);
+  }
+
+  #end(ending: Ending): void {
+    this.#over = true;
+    this.#disarm();
+    this.#disarmHeart();
+    this.#resolve(this.#log.with(ending));
+  }
+}
+
+/**
+ * What a handler is given. Its signal is a property of its own, so that a copy has it, and has one getter for all: a literal
+ * with a getter makes one for each, which takes five times as long and three times the room.
+ */
+class Context implements ToolContext {
+  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+    enumerable: true,
+    get() {
+      return this.#attempt.signal;
+    },
+  };
+
+  readonly key: ToolContext["key"];
+  readonly run_id: RunId;
+  readonly plan_id: string | null;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+  declare readonly signal: AbortSignal;
+  readonly now: Instant;
+  readonly clock: ToolContext["clock"];
+  readonly last_heartbeat: Json | null;
+  readonly heartbeat: ToolContext["heartbeat"];
+  readonly cost: ToolContext["cost"];
+  readonly errand: ToolContext["errand"];
+  readonly child: ToolContext["child"];
+  readonly notice: ToolContext["notice"];
+  readonly slice: ToolContext["slice"];
+  readonly dispatch: ToolContext["dispatch"];
+  readonly resource: ToolContext["resource"];
+  readonly random: ToolContext["random"];
+  readonly #attempt: Attempt;
+
+  constructor({ context: given, desk, borrowed }: Work, attempt: Attempt, log: Log, { clock, seed }: Ports) {
+    this.key = given.key;
+    this.run_id = given.run_id;
+    this.plan_id = given.plan_id;
+    this.step_id = given.step_id;
+    this.attempt = given.attempt;
+    this.correlation_id = given.correlation_id;
+    this.trace_id = given.trace_id;
+    this.now = given.now;
+    this.clock = clock;
+    this.last_heartbeat = given.last_heartbeat;
+    this.heartbeat = (details) => attempt.heard(details);
+    this.cost = (spent) => log.addCost(spent);
+    this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
+    this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
+    this.notice = (topic, payload) => log.addNotice(topic, payload);
+    this.slice = (slice) => deskFor(desk).slice(slice) as never;
+    this.dispatch = (event, payload) => deskFor(desk).dispatch(event, payload);
+    this.resource = (name) => borrowedBy(borrowed).handle(name) as never;
+    this.random = randomOf(given, seed);
+    this.#attempt = attempt;
+    Object.defineProperty(this, "signal", Context.#signal);
+  }
+}
+
+function outOfTime({ tool, timeoutMs, lastOfRun }: Work): Fault {
+  if (lastOfRun) return fault("DEADLINE_EXCEEDED", `the deadline of the run passed while ${tool.name} was at work`);
+  return fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`);
+}
+
+function deskFor(desk: Desk | null): Desk {
+  if (desk !== null) return desk;
+  throw new FaultError(fault("STATE_FORBIDDEN", "this engine has no slices; give them to createEngine"));
+}
+
+function borrowedBy(borrowed: Borrowed | null): Borrowed {
+  if (borrowed !== null) return borrowed;
+  throw new FaultError(fault("STATE_FORBIDDEN", "the tool has declared no resource"));
+}
+
+/** Derived from the call, so that nothing of it needs to be recorded. */
+function randomOf({ run_id, step_id, attempt }: Work["context"], seed: string): () => number {
+  let next: (() => number) | null = null;
+  return () => {
+    next ??= randomFrom(`${seed}${run_id}/${step_id}/${attempt}`);
+    return next();
+  };
+}
+
+function valued(ports: Ports, { tool, checked }: Work, value: unknown): Ending {
+  const refusal = isObject(value as Json) ? refusalIn(value as JsonObject) : null;
+  if (refusal !== null) return { how: "error", fault: fault("TOOL_FAILED", `${tool.name} answered ${refusal}`) };
+  const parsed = checked ? tool.output.parse(value) : { ok: true as const, value: storable(value) };
+  const raw = parsed.ok ? parsed.value : storable(value);
+  const most = ports.limits.outputBytes;
+  const bytes = bytesAtMost(raw) <= most ? 0 : Buffer.byteLength(JSON.stringify(raw));
+  if (bytes > most) {
+    const message = `${tool.name} answered ${bytes} bytes, the limit is ${most}; return a reference instead`;
+    return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
+  }
+  const output = redacted(raw, tool);
+  if (parsed.ok) return { how: "value", output, flaw: null };
+  return {
+    how: "value",
+    output,
+    flaw: fault(
+      "SCHEMA_VALIDATION_FAILED",
+      `${tool.name}: its answer does not fit its output schema: ${parsed.fault.message}`,
+    ),
+  };
+}
+
+/** What the text of a value cannot exceed: JSON writes no character in more than six bytes. Counted, not written. */
+function bytesAtMost(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 2;
+  if (typeof value !== "object" || value === null) return 25;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += bytesAtMost(item) + 1;
+  else
+    for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + bytesAtMost((value as JsonObject)[key] as Json);
+  return bytes;
+}
+
+/** An answer that says itself that it is a failure: `success: false`, or `isError` as MCP has it. */
+function refusalIn({ success, isError, error, message, content }: JsonObject): string | null {
+  if (success !== false && isError !== true) return null;
+  const [first] = Array.isArray(content) ? (content as readonly Json[]) : [];
+  const said = error ?? message ?? (isObject(first) ? first.text : undefined);
+  const what = success === false ? "success: false" : "isError";
+  return typeof said === "string" ? `${what}, ${said.slice(0, 2000)}` : what;
+}
+
+/** It is on record with each attempt that fails. */
+const HEARTBEAT_BYTES = 64 * 1024;
+
+/** What a handler reports while it runs. */
+class Log {
+  /** What it last threw at the handler. */
+  refusal: FaultError | null = null;
+  readonly #limits: Ports["limits"];
+  #cost: Cost | null = null;
+  /** What stands in for a cost that the handler never tells. */
+  #expected: Cost | null;
+  readonly #errands: Errand[] = [];
+  readonly #notices: { topic: string; payload: Json }[] = [];
+  #heartbeat: Json | null = null;
+
+  constructor(limits: Ports["limits"], expected: Cost | null) {
+    this.#limits = limits;
+    this.#expected = expected;
+  }
+
+  addCost(spent: Partial<Cost>): void {
+    const sum = this.#cost ?? { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, model: "" };
+    const add = (key: "usd_micros" | "credits" | "tokens_in" | "tokens_out") => {
+      const amount = spent[key] ?? 0;
+      if (!isAmount(amount) || !isAmount(sum[key] + amount)) {
+        const message = `a cost of ${amount} ${key} is not a whole number up to ${AMOUNT_MOST}; round it up`;
+        throw this.#refused(fault("TOOL_FAILED", message));
+      }
+      return sum[key] + amount;
+    };
+    this.#cost = {
+      usd_micros: add("usd_micros"),
+      credits: add("credits"),
+      tokens_in: add("tokens_in"),
+      tokens_out: add("tokens_out"),
+      model: spent.model ?? sum.model,
+    };
+    this.#expected = null;
+  }
+
+  addErrand({ kind, name, payload }: Errand): void {
+    this.#bound(this.#errands, this.#limits.errandsPerStep, "errands");
+    this.#errands.push({ kind, name: String(name), payload: this.#said(payload) });
+  }
+
+  addNotice(topic: string, payload: Json): void {
+    this.#bound(this.#notices, this.#limits.noticesPerStep, "notices");
+    this.#notices.push({ topic: String(topic), payload: this.#said(payload) });
+  }
+
+  beat(details: Json | undefined): void {
+    if (details === undefined) return;
+    const said = this.#said(details);
+    const most = HEARTBEAT_BYTES;
+    if (bytesAtMost(said) > most && Buffer.byteLength(JSON.stringify(said)) > most)
+      throw this.#refused(fault("LIMIT_EXCEEDED", `a heartbeat says at most ${most} bytes; say where to look instead`));
+    this.#heartbeat = said;
+  }
+
+  #said(payload: Json): Json {
+    const said = written(payload);
+    if (said !== undefined) return said;
+    throw this.#refused(fault("TOOL_FAILED", "what is said must be JSON, and neither contain itself nor throw"));
+  }
+
+  #bound(list: readonly unknown[], most: number, what: string): void {
+    if (list.length >= most) throw this.#refused(fault("LIMIT_EXCEEDED", `a step leaves at most ${most} ${what}`));
+  }
+
+  #refused(why: Fault): FaultError {
+    this.refusal = new FaultError(why);
+    return this.refusal;
+  }
+
+  /** What was reported so far. Cost is handed over once: what is told later is what came later. */
+  with(ending: Ending): Execution {
+    const cost = this.#cost ?? (ending.how === "value" ? this.#expected : null);
+    this.#cost = null;
+    return { ending, cost, errands: this.#errands, notices: this.#notices, heartbeat: this.#heartbeat };
+  }
+}

@@ -1,0 +1,272 @@
+import { assert } from "../../core/assert.ts";
+import type { Ask, Errand, Grant } from "../../core/command.ts";
+import type { Decision } from "../../core/decide.ts";
+import { worst } from "../../core/effect.ts";
+import type { Notice } from "../../core/event.ts";
+import { fault } from "../../core/fault.ts";
+import type { Instant, StepId } from "../../core/id.ts";
+import type { JsonObject } from "../../core/json/json.ts";
+import type { PlanStep } from "../../core/plan/plan.ts";
+import { findStep, type Run, type Step } from "../../core/run.ts";
+import { CALL_WITHIN_MS, isUndo } from "../../core/step.ts";
+import type { Done, Tool, ToolContext } from "../../core/tool.ts";
+import { Desk } from "../desk/desk.ts";
+import { closed, flawIn, type Loan, putBack, settleLoan } from "../desk/loan.ts";
+import { downstreamKey } from "../digest.ts";
+import type { Ports } from "../ports.ts";
+import { Fenced, isStoreFault } from "../record/mailbox.ts";
+import { admit, admitAtOnce } from "./admit.ts";
+import { type Execution, execute, type Work } from "./execute.ts";
+import { reuseTerms } from "./facts.ts";
+import { costExpected } from "./fare.ts";
+import { shownAt } from "./preview.ts";
+import { look } from "./verify.ts";
+import type { Way } from "./way.ts";
+
+/** The road: propose → admit → acquire → execute → commit. Dispatch follows from what was committed. */
+export function walk(way: Way, step: Step): Promise<void> {
+  const admitted = admitAtOnce(way, step);
+  if (admitted === null || way.ports.slices.length > 0) return walkWith(way, step, admitted);
+  return admitted.grant === null ? Promise.resolve() : call(way, step, admitted.grant, NOWHERE);
+}
+
+/** Most calls have no state to work on and change no resource. */
+const NOWHERE: Workplace = { desk: null, borrowed: null };
+
+/** The road of a step that something has to be fetched or lent for. */
+async function walkWith(way: Way, step: Step, admitted: Decision | null): Promise<void> {
+  const { ports, mailbox } = way;
+  const loan: Loan = { borrowed: null };
+  let desk: Desk | null = null;
+  try {
+    const { grant, events } = admitted ?? (await admit(way, step, loan));
+    if (grant === null) {
+      if (events.some((event) => event.type === "gate.opened")) ports.failpoint("gate.after");
+      return;
+    }
+    // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
+    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, step);
+    await call(way, step, grant, { desk, borrowed: loan.borrowed });
+  } finally {
+    desk?.leave();
+    if (loan.borrowed !== null) await loan.borrowed.giveBack();
+  }
+}
+
+/** The call itself, and its commit. */
+async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promise<void> {
+  const { ports, mailbox, claim } = way;
+  const acts = grant.generation > 0;
+  if (acts) await mark(way, grant);
+  if (acts && (await isHaltedSince(way, step, grant))) return void (await end(way, step, grant, HALTED));
+  if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return void (await end(way, step, grant, UNCALLED));
+  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return void (await end(way, step, grant, UNCALLED));
+  const { desk, borrowed } = work;
+  let execution = await perform(way, step, grant, work);
+  way.over(grant);
+  if (borrowed !== null) execution = await closed(ports, execution, borrowed);
+  desk?.close(execution.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
+  if (acts) ports.failpoint("tool.after");
+  if (borrowed !== null) await putBack(way, grant, flawIn(execution.ending) ?? desk?.flaw ?? null, borrowed);
+  await end(way, step, grant, execution, desk);
+  if (acts) ports.failpoint("end.after");
+  if (borrowed !== null) await settleLoan(way, grant, borrowed);
+}
+
+/** What an attempt works on. */
+interface Workplace extends Loan {
+  readonly desk: Desk | null;
+}
+
+/** An act is about to be called. */
+async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise<void> {
+  ports.failpoint("start.after");
+  if (!(await ports.store.mark(claim, step_id, attempt))) throw new Fenced("the run was claimed again before the call");
+  ports.failpoint("mark.after");
+}
+
+/** Calls the handler. Resolves when its attempt is over. */
+function perform(way: Way, step: Step, grant: Grant, place: Workplace): Promise<Execution> {
+  const tool = way.ports.toolbox.get(step.spec.name);
+  assert(tool !== undefined, "an unknown tool is never admitted");
+  const work = workOf(way, step, grant, tool, place);
+  const running = execute(way.ports, work, (late) => way.gone(grant, late));
+  way.began(grant, running);
+  return running.over;
+}
+
+/**
+ * This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is, and the call
+ * whose start is on record is not made. Where nothing is on record there is nothing to end: the store's fault is all there is.
+ */
+async function isHeld({ ports, claim }: Way, { recorded }: Grant): Promise<boolean> {
+  try {
+    if (await ports.leases.holds(claim)) return true;
+  } catch (error) {
+    if (recorded && isStoreFault(error)) return false;
+    throw error;
+  }
+  throw new Fenced("the run was claimed again while this process stood still");
+}
+
+/** The store took so long that a call could no longer be told from one that never was, or outlives its promise. */
+function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): boolean {
+  const until = findStep(run, step_id)?.act?.doubt?.doubt.exits.resend_until ?? null;
+  return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
+}
+
+const UNCALLED = uncalled("the store took too long to let the call go; it was not made");
+
+const HALTED = uncalled("it was halted while the store let the call wait; it was not made");
+
+function uncalled(why: string): Execution {
+  const ending = { how: "not_done", fault: fault("DEPENDENCY_UNAVAILABLE", why) } as const;
+  return { ending, cost: null, errands: [], notices: [], heartbeat: null };
+}
+
+/** Whether someone said so after its start was judged, which was no more than a moment ago unless the store is slow. */
+async function isHaltedSince({ ports, mailbox: { run } }: Way, step: Step, { started_at }: Grant): Promise<boolean> {
+  if (isUndo(step) || ports.clock.now() - started_at < MOMENT_MS) return false;
+  await ports.halts.readAnew(run);
+  return ports.halts.of(run).halt !== null;
+}
+
+/** Nothing new begins a second after it was halted. */
+const MOMENT_MS = 500;
+
+function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool: Tool, place: Workplace): Work {
+  const { spec, cause } = step;
+  const { input, call, estimate } = grant.proposal;
+  const key = call?.key == null ? ("" as const) : downstreamKey(call.key, grant.generation);
+  const context = {
+    key,
+    run_id: run.id,
+    plan_id: run.plan?.plan_id ?? null,
+    step_id: spec.step_id,
+    attempt: grant.attempt,
+    correlation_id: run.correlation_id,
+    trace_id: run.trace_id,
+    now: shownAt(run, step) ?? grant.started_at,
+    last_heartbeat: step.heartbeat,
+  };
+  const undo = cause?.by === "undo";
+  const handler = (given: ToolContext) =>
+    undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
+  const longest =
+    run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - ports.clock.now());
+  const own = spec.timeout_ms ?? tool.timeoutMs;
+  return {
+    tool,
+    handler,
+    context,
+    desk: place.desk,
+    borrowed: place.borrowed,
+    checked: !undo,
+    timeoutMs: Math.min(own, longest),
+    lastOfRun: longest < own,
+    expected: costExpected(estimate),
+  };
+}
+
+/** Commits how a handler ended; late values come this way, too. */
+export function end(
+  way: Way,
+  step: Step,
+  grant: Grant,
+  execution: Execution,
+  desk: Desk | null = null,
+): Promise<unknown> {
+  const ended = { execution, desk, confirmed: false };
+  const undone = step.cause?.by === "undo" && hasSucceeded(execution);
+  return undone && way.ports.toolbox.facts(step.spec.name)?.verifies
+    ? endUndo(way, step, grant, ended)
+    : commit(way, step, grant, ended);
+}
+
+/** Whether the act is gone is for the world to say. */
+async function endUndo(way: Way, step: Step, grant: Grant, ended: Ended): Promise<unknown> {
+  const { sighting } = await look(way.ports, way.mailbox.run, step);
+  return commit(way, step, grant, { ...ended, confirmed: sighting.saw === "happened" });
+}
+
+interface Ended {
+  readonly execution: Execution;
+  readonly desk: Desk | null;
+  readonly confirmed: boolean;
+}
+
+function hasSucceeded({ ending }: Execution): boolean {
+  return ending.how === "value" && ending.flaw === null;
+}
+
+function commit(way: Way, step: Step, grant: Grant, { execution, desk, confirmed }: Ended): Promise<Decision> {
+  const { ports, mailbox } = way;
+  const { ending, cost, errands, notices, heartbeat, closings } = execution;
+  const facts = ports.toolbox.facts(step.spec.name);
+  assert(facts !== null, "an unknown tool is never run");
+  const succeeded = hasSucceeded(execution);
+  const acts = worst(step.spec.effect, facts.effect) === "acts";
+  const ended: Ask<"end"> = {
+    type: "end",
+    now: ports.clock.now(),
+    grant,
+    ending,
+    heartbeat,
+    tool: facts,
+    cost,
+    // What was read from state is not in the question, so that the answer is not one to every equal question.
+    reuse:
+      acts || desk?.hasRead ? null : reuseTerms(ports, mailbox.run, step, grant.proposal, grant.basis?.policy ?? null),
+    errands: succeeded ? errands.map((errand, index) => errandOf(ports, step, errand, index + 1)) : NONE,
+    notices: succeeded ? notices.map((notice, index) => noticeOf(mailbox.run, step, notice, index + 1)) : NONE,
+    state: desk,
+    dice: succeeded && desk === null ? 0 : ports.dice(),
+    in_flight: succeeded ? NONE : way.inFlight(),
+    confirmed,
+  };
+  const told = closings === undefined ? ended : { ...ended, closings };
+  return mailbox.ask(desk === null || !succeeded ? told : maybeFailing(way, told));
+}
+
+/** What state makes of it is not known yet: it may fail, and end the plan for all but those in flight then. */
+function maybeFailing(way: Way, ended: Ask<"end">): Ask<"end"> {
+  return Object.defineProperty({ ...ended }, "in_flight", { get: () => way.inFlight() });
+}
+
+const NONE: readonly never[] = [];
+
+function errandOf(
+  { toolbox }: Ports,
+  { spec }: Step,
+  { kind, name, payload }: Execution["errands"][number],
+  number: number,
+): Errand {
+  const tool = kind === "operator" ? toolbox.get(name) : null;
+  const step_id = `${spec.step_id}.${number}` as StepId;
+  const step: PlanStep = {
+    step_id,
+    kind,
+    name,
+    payload: payload as JsonObject,
+    effect: tool === null ? "pure" : (tool?.effect ?? "acts"),
+    policy_tags: tool?.tags ?? [],
+    gate: "none",
+    cache_policy: tool?.cache ?? "never",
+    idempotency_template: null,
+    depends_on: [],
+    bindings: {},
+    on_failure: "skip",
+    on_rejected: "continue",
+    retries: null,
+    timeout_ms: null,
+    preconditions: [],
+    outcome: null,
+    state_reads: null,
+    state_writes: null,
+  };
+  return { step, pin: tool == null ? null : toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
+}
+
+function noticeOf(run: Run, { spec }: Step, { topic, payload }: Omit<Notice, "notice_id">, number: number): Notice {
+  return { notice_id: `ntc_${run.id.slice(4)}_${spec.step_id}_${number}`, topic, payload };
+}

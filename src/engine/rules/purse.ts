@@ -1,0 +1,51 @@
+import { FaultError, fault } from "../../core/fault.ts";
+import type { RunId, Tenant } from "../../core/id.ts";
+import { type Counted, limitsOn, type Payer } from "../../core/limits/toll.ts";
+import { exhaustedAt, forecast } from "../../core/time/window.ts";
+import type { BudgetView, Engine } from "../api.ts";
+import type { Ports } from "../ports.ts";
+import { isName } from "../principal.ts";
+import { load } from "../record/load.ts";
+
+/** How each limit that someone is under stands. Those of a run or of a project are told if one is named. */
+export async function budgetsOf(
+  ports: Ports,
+  tenant: Tenant,
+  { principal, by, project, runId }: Parameters<Engine["budgets"]>[0],
+): Promise<readonly BudgetView[]> {
+  if (![by, project, runId].every((name) => name === undefined || isName(name)))
+    throw new FaultError(fault("INVALID_INPUT", "by, project and runId are 1 to 200 printable characters"));
+  const allowance = ports.tenants.allowance(tenant);
+  if (allowance === null) return [];
+  const run = runId === undefined ? null : (await load(ports.store, tenant, runId as RunId)).run;
+  const who: Payer = {
+    origin: run?.origin ?? ("" as RunId),
+    project: project ?? run?.project ?? null,
+    principal: { id: by ?? run?.principal.id ?? principal.id },
+  };
+  const known = limitsOn(allowance, who, ports.clock.now()).filter(({ limit: { per } }) =>
+    per === "run" ? run !== null : !per.startsWith("project") || run !== null || project !== undefined,
+  );
+  return Promise.all(known.map((counted) => viewOf(ports, tenant, counted)));
+}
+
+const LEVELS = [100, 90, 80] as const;
+
+async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted): Promise<BudgetView> {
+  const { of, limit, unit, most, tally, window } = counted;
+  const used = tally === null ? 0 : await store.used(tenant, tally);
+  return {
+    of,
+    unit,
+    per: limit.per,
+    tool: limit.tool ?? null,
+    limit: most,
+    used,
+    left: Math.max(0, most - used),
+    tally,
+    window,
+    forecast: window === null ? null : forecast(used, window, clock.now()),
+    exhausted_at: window === null ? null : exhaustedAt(used, most, window, clock.now()),
+    alert: tally === null ? null : (LEVELS.find((level) => used * 100 >= most * level) ?? null),
+  };
+}
