@@ -8,7 +8,7 @@ import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
-import { actor, eventsOf, faultOf } from "./cast.ts";
+import { actor, eventsOf, faultOf, promised } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const notes = defineSlice({ name: "notes", shape: "list", entry: { type: "string" } });
@@ -271,13 +271,15 @@ describe.each(places)("checkpoints of files, on $name", ({ newStage }) => {
   it("stand where the process dies when it is on record, and before it has kept them", async () => {
     const stage = newStage();
     const { open, die } = tree();
+    const dead = promised<void>();
     const dying = (point: string) => {
-      if (point === "keep.before") throw new Error("the process is gone");
+      if (point !== "keep.before") return;
+      dead.keep();
+      throw new Error("the process is gone");
     };
     const engine = await stage.open({ tools, slices, resources: { files: open() }, failpoint: dying });
     const run = await engine.submit({ steps: [step("a")] }, { principal: bot, project });
-    for (let turn = 0; turn < 500 && (await run.now()).steps.a?.state !== "succeeded"; turn += 1)
-      await new Promise(setImmediate);
+    await dead.promise;
     await stage.crash();
     await die();
     const files = open();

@@ -165,6 +165,7 @@ const factsOf: Partial<Record<ScenarioName, RegExp>> = {
   child: /^(accept|notice)\.after$/,
   scheduled: /^accept\.after$/,
   poisonous: /^tool\.sent$/,
+  filing: /^(close|restore|rewind|keep)\./,
 };
 const recovering = /^(recover|settle)\./;
 
