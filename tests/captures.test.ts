@@ -228,6 +228,25 @@ describe("the file of captures", () => {
   });
 });
 
+describe("the contents that raw calls are kept with", () => {
+  it("that are damaged are told so: nobody takes them for nothing to put back", async () => {
+    const made = tree({ "b.txt": "the content of b" });
+    const dead = over(made);
+    const capture = await dead.capture("dead", "raw");
+    await dead.open(capture);
+    writeFileSync(made.path("b.txt"), "changed");
+    await dead.dispose();
+    const folder = join(made.store, "objects");
+    for (const name of readdirSync(folder)) {
+      const bytes = readFileSync(join(folder, name));
+      const at = bytes.indexOf("the content of b");
+      if (at >= 0) bytes[at] = 88;
+      writeFileSync(join(folder, name), bytes);
+    }
+    expect(await refusal(over(made).restore(capture))).toBe("RESTORE_FAILED");
+  });
+});
+
 describe("going back with raw calls and calls through the handle in between", () => {
   it("is exact, and can be gone forth again", async () => {
     const made = tree({ "d/b.txt": "bbb" });

@@ -40,6 +40,7 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
       isPlainObject(resources) && Object.values(resources).every(isResource),
       "resources must be an object of resources by name, such as { files: new HostFilesystem({ root }) }",
     ),
+    ...unless(haveNamesOfTheirOwn(resources), "two resources have one name; give each its own, with the option name"),
     ...unless(typeof seed === "string" && seed.length <= 200, "seed must be a text of at most 200 characters"),
     ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...unless(
@@ -58,6 +59,13 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
 
 function isResource(resource: unknown): boolean {
   return typeof (resource as { readonly capture?: unknown } | null)?.capture === "function";
+}
+
+function haveNamesOfTheirOwn(resources: unknown): boolean {
+  const names = Object.values(resources ?? {}).map(
+    (resource) => (resource as { readonly name?: unknown } | null)?.name,
+  );
+  return new Set(names).size === names.length;
 }
 
 function sliceProblems(slices: unknown): readonly string[] {

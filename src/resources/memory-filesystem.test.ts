@@ -29,6 +29,19 @@ describe("calls beside each other on files in memory", () => {
     expect([await after.readText("a"), await after.readText("b")]).toEqual(["a", "done"]);
   });
 
+  it("are not undone over what another published since", async () => {
+    const files = new MemoryFilesystem({ files: { a: "a" } });
+    const left = await files.capture("left", "handle");
+    await (await files.open(left)).write("a", "left");
+    await files.close(left);
+    const next = await files.capture("next", "handle");
+    await (await files.open(next)).write("b", "next");
+    await files.close(next);
+    await files.keep(next);
+    expect(await files.restore(left).catch(code)).toBe("RESTORE_BLOCKED");
+    expect(await (await files.open(await files.capture("after", "handle"))).readText("b")).toBe("next");
+  });
+
   it.each<[string, (paths: { read: string[]; list: string[]; write: string[] }) => void]>([
     ["wrote what it wrote", ({ write }) => write.push("d/a")],
     ["wrote what it read", ({ read }) => read.push("d/a")],

@@ -118,12 +118,23 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     const { before, draft } = this.#find(capture);
     const { state, written } = draft;
     if (state === "published") {
+      this.#mustBeLast(capture);
       this.#tree = before;
       this.#published.add("all");
     }
     this.#end(draft, "dropped");
     const changed = written === "all" ? 1 : written.size;
     return { outcome: changed === 0 ? "nothing" : "restored", digest: null, changed };
+  }
+
+  /** What came after a call is undone with it; but not what stands, with one that does not. */
+  #mustBeLast({ id }: Capture): void {
+    const calls = [...this.#calls.values()];
+    const at = calls.findIndex(({ capture }) => capture.id === id);
+    if (!calls[at]?.isKept && calls.slice(at + 1).some(({ isKept }) => isKept))
+      throw new FaultError(
+        fault("RESTORE_BLOCKED", `${this.name} was changed since by a call that stands; nothing was touched`),
+      );
   }
 
   async release(capture: Capture): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EngineOptions } from "../../src/engine/api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
+import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { actor, faultOf } from "./cast.ts";
 import { bot, places } from "./stage.ts";
@@ -22,6 +23,11 @@ describe("an engine", () => {
     ["with a durability that nobody knows", { durability: "evry" }, "durability must be"],
     ["with a limit of nothing", { limits: { concurrency: 0 } }, "concurrency"],
     ["with a limit that nobody knows", { limits: { concurency: 5 } }, "did you mean concurrency?"],
+    [
+      "with two resources of one name",
+      { resources: { a: new MemoryFilesystem(), b: new MemoryFilesystem() } },
+      "two resources have one name",
+    ],
     ["with a guard that cannot judge", { guards: [{ id: "g" }] }, "guards must be"],
   ])("is not opened %s", async (_, options, why) => {
     const refused = await faultOf(open(options));

@@ -82,6 +82,14 @@ describe.each(places)("the preview of a held call, on $name", ({ newStage }) => 
     expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
   });
 
+  it("is not held against another input that was approved instead", async () => {
+    const { engine } = await opened();
+    const { run, gate } = await held(engine, gated("take", { many: 2 }));
+    await engine.approve(gate?.gate_id ?? "", { principal: ana, input: { many: 1 } });
+    expect((await run.result()).steps.a).toMatchObject({ state: "succeeded", output: { left: 4 } });
+    expect(await apples(engine)).toBe(4);
+  });
+
   it("is void when what the call reads has changed: it stops, on the record, and asks again with a new one", async () => {
     const { engine, take, put } = await opened();
     const { run, gate } = await held(engine, gated("take", { many: 2 }));

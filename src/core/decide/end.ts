@@ -139,9 +139,9 @@ function spending(run: Run, step: Step, command: End): Spending | null {
 }
 
 /** Someone else than who asked had approved it, and it ended well. */
-function earnedBy(run: Run, step: Step, { grant, ending }: End): readonly Charged[] {
+function earnedBy(run: Run, step: Step, { grant, ending, state }: End): readonly Charged[] {
   const { record } = grant.proposal;
-  if (record === null || isUndo(step) || ending.how !== "value" || ending.flaw !== null) return NONE;
+  if (record === null || isUndo(step) || ending.how !== "value" || ending.flaw !== null || state?.flaw) return NONE;
   const isApproved = approvedGate(run, step)?.votes.some(({ by }) => by !== run.principal.id) === true;
   return isApproved ? [{ tally: record.tally, amount: 1 }] : NONE;
 }

@@ -30,8 +30,8 @@ type Execute = Extract<Permit, { kind: "execute" }>;
 export function start(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   const ruling = admitted(run, command, guards);
   if (ruling.events.length === 0) return ruling;
-  const begins = ruling.grant !== undefined || isHalted(ruling.events);
-  const read = [...(command.policy?.checks ?? []), ...(begins ? command.halts.checks : [])];
+  const standsOnHalts = ruling.grant !== undefined || isHalted(ruling.events) || command.halts.closure !== null;
+  const read = [...(command.policy?.checks ?? []), ...(standsOnHalts ? command.halts.checks : [])];
   return read.length === 0 ? ruling : { ...ruling, checks: [...(ruling.checks ?? []), ...read] };
 }
 

@@ -24,7 +24,9 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
     case "gate.amended": {
       const { by, use_by, call } = event;
       const votes = [voteOf(by, event.at)];
-      const decided = withGate(run, { ...gate, status: "approved", decided_by: by.id, votes, use_by, call });
+      // What was shown was of another call.
+      const { preview: _, ...asked } = gate;
+      const decided = withGate(run, { ...asked, status: "approved", decided_by: by.id, votes, use_by, call });
       return placed(decided, { ...stepOf(run, gate), call }, { state: "ready" });
     }
     case "gate.escalated": {

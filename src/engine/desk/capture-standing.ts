@@ -12,15 +12,22 @@ export async function standingOf(store: Store, capture: Capture): Promise<Standi
   const { tenant, run_id } = owner;
   const journal = new Journal(tenant, run_id);
   let standing: Standing = "unknown";
+  let erased = false;
   for await (const page of pages(store, tenant, run_id)) {
     if (standing === "unknown") standing = "falls";
     for (const stored of page) {
-      if (!telling.has(stored.type) || stored.body === null) continue;
+      if (!telling.has(stored.type)) continue;
+      if (stored.body === null) {
+        erased = true;
+        continue;
+      }
       standing = saidBy(await journal.open<Event>(stored, store), owner, capture) ?? standing;
     }
   }
   const isForked = owner.for === "fork" && (await store.events(tenant, owner.into, 0, 1)).length > 0;
-  return isForked ? "stands" : standing;
+  if (isForked) return "stands";
+  // What is not on record any more may have said that it stands.
+  return standing === "falls" && erased ? "unknown" : standing;
 }
 
 const telling: ReadonlySet<string> = new Set<Event["type"]>([

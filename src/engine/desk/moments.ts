@@ -46,7 +46,10 @@ export class Moments {
     this.#mustBeKept(resource, captures);
     const first = await this.#first(resource, captures);
     const capture = captures[first];
-    if (capture === undefined) return null;
+    if (capture === undefined) {
+      if (captures.length === 0 && !isComplete) throw this.#gone(resource);
+      return null;
+    }
     // What came before the oldest may have come after the call, too.
     if (first === 0 && !isComplete && !this.#isOwn(capture)) throw this.#gone(resource);
     for (const later of captures.slice(first)) await this.#mustBeOurs(resource, later);

@@ -233,8 +233,10 @@ export class Borrowed {
       // What cannot be put back now is put back by whoever comes next.
     }
     for (const { resource, capture } of this.#parts) {
-      // What is neither kept nor released harms nobody: the record knows.
-      await this.#part(resource, capture).catch(() => {});
+      // What is neither kept nor released harms nobody, if it is let go: the record knows.
+      await this.#part(resource, capture)
+        .catch(() => resource.leave(capture))
+        .catch(() => {});
     }
     for (const back of this.#returns.splice(0)) back();
   }

@@ -27,6 +27,7 @@ interface Outdated {
 
 async function outdated(trail: Trail, before: Instant): Promise<Outdated> {
   let point: StatePoint | null = null;
+  let project: string | null = null;
   const blobs: Digest[] = [];
   while (trail.upon !== null) {
     const { said } = trail;
@@ -34,6 +35,9 @@ async function outdated(trail: Trail, before: Instant): Promise<Outdated> {
     // What was kept before this was dropped already, or nothing was kept yet.
     if (said !== null && kept === null) break;
     const newest = told.at(-1) as Told;
+    project ??= newest.project;
+    // What a fork began with is not its own.
+    if (newest.project !== project) break;
     if (point !== null && kept !== null) blobs.push(kept.changes, ...(kept.whole === undefined ? [] : [kept.whole]));
     else if (kept?.whole !== undefined && newest.at < before) point = newest.point;
   }

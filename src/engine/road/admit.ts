@@ -28,7 +28,11 @@ import type { Way } from "./way.ts";
 export function admitAtOnce(way: Way, step: Step): Decision | null {
   const { ports, mailbox } = way;
   if (!mailbox.isIdle || !isPlain(ports, step)) return null;
-  if (ports.policies.reading(mailbox.run.tenant) !== null || ports.halts.reading(mailbox.run) !== null) return null;
+  const looking = ports.policies.reading(mailbox.run.tenant) ?? ports.halts.reading(mailbox.run);
+  if (looking !== null) {
+    looking.catch(() => {}); // Whoever admits it otherwise looks, too, and hears of it.
+    return null;
+  }
   const proposal = propose(ports, mailbox.run, step, { call: false });
   const decision = proposal.call === null ? mailbox.answerAtOnce(startOf(way, step, proposal)) : null;
   return decision?.need === null ? decision : null;

@@ -117,7 +117,7 @@ function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): bool
 
 const UNCALLED = uncalled("the store took too long to let the call go; it was not made");
 
-const HALTED = uncalled("it was halted while the store let the call wait; it was not made");
+const HALTED = uncalled("it was halted, or may have been, while the store let the call wait; it was not made");
 
 function uncalled(why: string): Execution {
   const ending = { how: "not_done", fault: fault("DEPENDENCY_UNAVAILABLE", why) } as const;
@@ -127,7 +127,13 @@ function uncalled(why: string): Execution {
 /** Whether someone said so after its start was judged, which was no more than a moment ago unless the store is slow. */
 async function isHaltedSince({ ports, mailbox: { run } }: Way, step: Step, { started_at }: Grant): Promise<boolean> {
   if (isUndo(step) || ports.clock.now() - started_at < MOMENT_MS) return false;
-  await ports.halts.readAnew(run);
+  try {
+    await ports.halts.readAnew(run);
+  } catch (error) {
+    // Whoever cannot look does not call: that it was not called is known here, and to nobody after us.
+    if (isStoreFault(error)) return true;
+    throw error;
+  }
   return ports.halts.of(run).halt !== null;
 }
 

@@ -92,17 +92,23 @@ export class StoredHalts implements HaltBoard {
     const { closure } = closed === null ? unclosed : (JSON.parse(closed.row) as ClosureRow);
     const checks: Check[] = [glance(haltJournal, own, "own"), glance(haltJournal, all, "house")];
     if (journal !== null) checks.push(glance(journal, closed, "own"));
-    if (this.#known.size >= PLACES_MOST) this.#known.clear();
-    this.#known.set(nameOf(place), { at, row: { halts }, closure, checks });
+    const name = nameOf(place);
+    this.#known.delete(name);
+    this.#known.set(name, { at, row: { halts }, closure, checks });
+    // Who was looked at longest ago is forgotten, not whoever is about to begin.
+    if (this.#known.size > PLACES_MOST) this.#known.delete(this.#known.keys().next().value as string);
   }
 
   of(run: Run): HaltFact {
     const known = this.#known.get(nameOf(run));
-    if (known === undefined) return unhalted;
+    if (known === undefined) return unknown;
     const { row, closure, checks } = known;
     return { halt: row.halts.length === 0 ? null : haltOver(row, run), closure, checks };
   }
 }
+
+/** Of what nobody looked at, nothing may begin: no row has this version, so that whoever would begin is sent to look. */
+const unknown: HaltFact = { ...unhalted, checks: [{ table: "setting", key: haltJournal, was: -1, glance: "own" }] };
 
 function glance(key: string, found: StoredRow | null, whose: "own" | "house"): Check {
   return { table: "setting", key, was: found?.version ?? null, glance: whose };

@@ -39,6 +39,11 @@ export class HaltOffice implements Halts {
       throw new FaultError(fault("INVALID_INPUT", message));
     }
     const place = placeOf(who, options);
+    // At once, with those that it asked for itself; finding the others takes a while.
+    if (options.runId !== undefined) {
+      await assertRun(this.#ports, who, options.runId as RunId);
+      await this.#record(place, { who, reason, type: "halt.set", over: [options.runId as RunId] });
+    }
     await this.#record(place, { who, reason, type: "halt.set", over: await this.#reaches(who, options) });
     // A run that was asked for meanwhile is found now: those that it is for know that it is halted.
     if (options.runId !== undefined)

@@ -191,5 +191,5 @@ function* tapped(chunks: Iterable<Uint8Array>, tap: (chunk: Uint8Array) => void)
 }
 
 function lost(digest: Digest): FaultError {
-  return new FaultError(fault("CAPTURE_NOT_FOUND", `the content ${digest} is not kept any more, or is damaged`));
+  return new FaultError(fault("RESTORE_FAILED", `the content ${digest} is not kept any more, or is damaged`));
 }

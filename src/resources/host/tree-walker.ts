@@ -87,7 +87,7 @@ export class TreeWalker {
     const below = (of: Digest): ReadonlyMap<string, TreeNode> =>
       decodeDirectory(Buffer.concat([...objects.read(of)]), below);
     const root = below(digest).get("");
-    if (root?.kind !== "directory") throw new FaultError(fault("CAPTURE_NOT_FOUND", `${digest} is no tree`));
+    if (root?.kind !== "directory") throw new FaultError(fault("RESTORE_FAILED", `${digest} is no tree`));
     return root;
   }
 }
