@@ -6,7 +6,7 @@ import type { Principal } from "./principal.ts";
 export interface Demand {
   /** Each of them has it; null: anyone. */
   readonly role: string | null;
-  /** Present: any yes will do, also that of whoever asked for the call, and `confirmed` says it in advance. */
+  /** Present: one person's yes will do, also that of whoever asked for the call, who may say it in advance (`confirmed`). */
   readonly kind?: "confirmation";
   /** How many, each counted once. Absent: one. */
   readonly people?: number;
