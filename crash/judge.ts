@@ -1,3 +1,4 @@
+import { inWords } from "./in-words.ts";
 import type { Driven } from "./program.ts";
 import type { Fact, Scenario } from "./scenario.ts";
 import type { Report } from "./task.ts";
@@ -33,11 +34,11 @@ interface Story {
 export function judge({ name, scenario, report, deeds, told, kills }: Case): readonly Finding[] {
   const rest = report.rest.runs[name];
   const again = report.again.runs[name];
-  if (rest === undefined || again === undefined) return [found("lost", "nothing is known of it")];
+  if (rest === undefined || again === undefined) return [found("lost", `nothing is known of ${name}`)];
   const own = deeds.filter(({ of }) => of === name);
   const story = { scenario, rest, deeds: own };
   const asked = (scenario.asks ?? []).filter((fact) => countOf(fact, own) > kills + 1);
-  return [
+  const findings = [
     ...Object.entries(scenario.acts).flatMap(([step, fact]) => acted(step, fact, story)),
     ...(scenario.elsewhere ?? []).flatMap((fact) => happened(fact, own)),
     ...asked.map(({ did }) => found("twice", `${did} was asked again though its answer was recorded`)),
@@ -46,6 +47,7 @@ export function judge({ name, scenario, report, deeds, told, kills }: Case): rea
     ...unfinished(rest, scenario),
     ...unless(sameRecord(rest, again), "untrue", "one more start changed the record"),
   ];
+  return findings.map(({ kind, what }) => found(kind, `${name} (${rest.result.run_id}): ${what}; ${inWords(rest)}`));
 }
 
 /** What is wrong with a store as a whole, whatever stories it holds. */

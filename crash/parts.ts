@@ -1,4 +1,3 @@
-import { Rng } from "../sim/rng.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
 import { nameOf } from "./cell.ts";
 import { type StoryName, stories } from "./commands.ts";
@@ -9,7 +8,7 @@ import { type Choice, goThrough } from "./matrix.ts";
 import { poison, whereParked } from "./poison.ts";
 import { replay } from "./replay.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
-import { shift } from "./shift.ts";
+import { shift, shiftName } from "./shift.ts";
 import type { Stage } from "./stage.ts";
 import { found, type Tally, tallied } from "./tally.ts";
 import type { PartName, Wanted } from "./wanted.ts";
@@ -105,9 +104,8 @@ const unreached: readonly ScenarioName[] = ["refused", "expired", "cancelled"];
 
 async function chances({ stage, wanted, kills, seed, tally, say }: Asked): Promise<void> {
   const one = async (number: number): Promise<void> => {
-    const rng = new Rng(seed + number);
-    const outcome = await shift(stage, () => rng.float(), number % 2 === 1);
-    tallied(tally, outcome, `chance:${number} of seed ${seed}`);
+    const outcome = await shift(stage, { seed, number });
+    tallied(tally, outcome, shiftName({ seed, number }, outcome));
     say(`chance:${number}: ${outcome.kills} kills, ${tally.kills} so far`);
   };
   if (wanted?.name != null) return one(Number(wanted.name));

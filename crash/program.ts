@@ -177,7 +177,7 @@ async function undelivered(run: RunHandle): Promise<number> {
   return left.size;
 }
 
-async function journalOf(run: RunHandle): Promise<Pick<Driven, "events" | "notices">> {
+export async function journalOf(run: RunHandle): Promise<Pick<Driven, "events" | "notices">> {
   const events: string[] = [];
   const notices: string[] = [];
   for await (const { event } of run.events()) {

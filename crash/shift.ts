@@ -1,12 +1,24 @@
 import { rmSync } from "node:fs";
-import type { Cell, Outcome } from "./cell.ts";
+import { Rng } from "../sim/rng.ts";
+import { type Cell, type Outcome, placeOf } from "./cell.ts";
 import type { Kill } from "./killer.ts";
 import type { Chance } from "./life.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 import { judged, type Stage } from "./stage.ts";
 
 /** Chance in [0, 1). */
-export type Dice = () => number;
+type Dice = () => number;
+
+/** Which of the stores of a seed is struck. Every other one loses its power, too. */
+export interface Shift {
+  readonly seed: number;
+  readonly number: number;
+}
+
+/** By the clock a seed strikes at about the same moment only: where it struck is told, too. */
+export function shiftName({ seed, number }: Shift, { cell }: Outcome): string {
+  return `chance:${number} of seed ${seed}, killed at ${cell.kills.map(placeOf).join(",") || "no place"}`;
+}
 
 /** A gate that expires soon is for one store only: the limit is the engine's. */
 const cast = (Object.keys(scenarios) as ScenarioName[]).filter((name) => name !== "expired");
@@ -18,7 +30,10 @@ const strikesMost = 12;
  * All stories at once on one store, and a process that dies again and again at moments nobody has chosen, until one lives
  * to see everything at rest.
  */
-export async function shift(stage: Stage, dice: Dice, power: boolean): Promise<Outcome> {
+export async function shift(stage: Stage, { seed, number }: Shift): Promise<Outcome> {
+  const rng = new Rng(seed + number);
+  const dice: Dice = () => rng.float();
+  const power = number % 2 === 1;
   const folder = stage.newFolder();
   const kills: (Kill | Chance)[] = [];
   for (;;) {
@@ -30,7 +45,7 @@ export async function shift(stage: Stage, dice: Dice, power: boolean): Promise<O
       continue;
     }
     const cell: Cell = { cast, kills, power };
-    const outcome = judged(cell, folder, kills.length, life);
+    const outcome = await judged(cell, folder, kills.length, life);
     rmSync(folder, { recursive: true });
     return outcome;
   }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundle, dist, type Program, root } from "./bundle.ts";
 import { type Cell, type Outcome, placeOf } from "./cell.ts";
+import { underWay } from "./in-words.ts";
 import { countOf, type Finding } from "./judge.ts";
 import type { Kill } from "./killer.ts";
 import { type Chance, type Ended, ended, stuckMs } from "./life.ts";
@@ -84,7 +85,7 @@ export class Stage {
       if (finding !== null) findings.push(finding);
     }
     const last = await this.lives(cell, folder, struck, null, null);
-    const outcome = judged(cell, folder, struck, last);
+    const outcome = await judged(cell, folder, struck, last);
     rmSync(folder, { recursive: true });
     return { ...outcome, findings: [...findings, ...outcome.findings] };
   }
@@ -93,7 +94,10 @@ export class Stage {
   async #dies(cell: Cell, folder: string, struck: number, kill: Kill | Chance): Promise<Death> {
     const [place, chance] = "point" in kill ? [kill, null] : [null, kill];
     const life = await this.lives(cell, folder, struck, place, chance);
-    if (life.stuck) return { killed: false, finding: { kind: "stuck", what: `hangs before ${placeOf(kill)}` } };
+    if (life.stuck) {
+      const what = `hangs before ${placeOf(kill)}: ${await underWay(folder)}`;
+      return { killed: false, finding: { kind: "stuck", what } };
+    }
     if (life.signal === "SIGKILL") return { killed: true, finding: null };
     if (place?.fault !== undefined && life.stderr.includes(place.fault)) return { killed: true, finding: null };
     if (life.code === 0) return { killed: false, finding: null };
@@ -117,11 +121,11 @@ function taskOf({ cast, power = false }: Cell, folder: string, kills: number, ki
 }
 
 /** What a cell came to, once its last process has ended. */
-export function judged(cell: Cell, folder: string, kills: number, last: Ended): Outcome {
+export async function judged(cell: Cell, folder: string, kills: number, last: Ended): Promise<Outcome> {
   const { stuck, code, stdout, stderr } = last;
   const report = code === 0 ? (JSON.parse(stdout.slice(READY.length)) as Report) : null;
   const findings: Finding[] = [];
-  if (stuck) findings.push({ kind: "stuck", what: "hangs after the restart" });
+  if (stuck) findings.push({ kind: "stuck", what: `hangs after the restart: ${await underWay(folder)}` });
   else if (report === null) findings.push({ kind: "untrue", what: `fails after the restart: ${stderr}` });
   else findings.push(...verdictOn(folder, cell.cast, report, kills));
   const [first] = cell.cast;

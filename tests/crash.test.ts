@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { readArguments } from "../crash/arguments.ts";
 import { type Cell, nameOf } from "../crash/cell.ts";
+import { judge } from "../crash/judge.ts";
 import { prefixesOf } from "../crash/prefixes.ts";
+import type { Driven } from "../crash/program.ts";
 import { complaints, sumOf } from "../crash/report.ts";
+import { scenarios } from "../crash/scenarios.ts";
+import { shiftName } from "../crash/shift.ts";
 import { died, emptyTally, found, type Tally } from "../crash/tally.ts";
 import type { Tape, Turn } from "../crash/tape.ts";
 import { readWanted } from "../crash/wanted.ts";
@@ -65,6 +69,36 @@ describe("a cell of the crash proof", () => {
 
   it.each(["bogus", "kill:opaque@nowhere", "kill@", "replay:"])("is refused when it does not read: %s", (text) => {
     expect(readArguments(["--only", text], 7)).toHaveProperty("wrong");
+  });
+});
+
+describe("what is found wrong", () => {
+  it("names the story, its run, how its steps stand and what came last", () => {
+    const fault = { code: "BUDGET_EXCEEDED", message: "nothing is left" };
+    const result = { run_id: "run_7", status: "failed", final: true, steps: { ask: { state: "rejected", fault } } };
+    const events = ["run.accepted run_7", "step.rejected ask", "run.ended failed"];
+    const driven = { result, ledger: [], notices: [], events } as unknown as Driven;
+    const rested = { runs: { metered: driven }, broken: [] };
+    const report = { rest: rested, again: rested, deeds: 0, leftovers: [], passed: [] };
+    const found = judge({ name: "metered", scenario: scenarios.metered, report, deeds: [], told: [], kills: 3 });
+    expect(found).toEqual([
+      {
+        kind: "untrue",
+        what: "metered (run_7): the run is failed; steps: ask rejected (BUDGET_EXCEEDED: nothing is left); last of 3 events: run.accepted run_7, step.rejected ask, run.ended failed",
+      },
+    ]);
+  });
+
+  it("by chance names its seed and where it struck", () => {
+    const cell: Cell = {
+      cast: ["opaque"],
+      kills: [
+        { point: "sql", nth: 12 },
+        { afterMs: 3.5, early: false },
+      ],
+    };
+    const outcome = { cell, kills: 2, findings: [], report: null, counts: {} };
+    expect(shiftName({ seed: 7, number: 1 }, outcome)).toBe("chance:1 of seed 7, killed at sql#12,3.500ms");
   });
 });
 
