@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { dist } from "../crash/bundle.ts";
-import type { Patch } from "../crash/mutants.ts";
+import type { Patch } from "../crash/patch.ts";
 
 const migrations = "store/postgres/migrations";
 

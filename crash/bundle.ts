@@ -2,6 +2,7 @@ import { cpSync, existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
+import { type Patch, patched } from "./patch.ts";
 
 /** Where the package lives, whether this file is still TypeScript or compiled to a folder beside it. */
 export const root = rootAbove(dirname(fileURLToPath(import.meta.url)));
@@ -14,17 +15,17 @@ function rootAbove(folder: string): string {
 }
 
 /** The programs that are started as processes of their own. */
-const programs = ["child", "killer", "neighbour", "preload", "replayer"] as const;
+export type Program = "child" | "killer" | "neighbour" | "preload" | "replayer";
 
-export type Program = (typeof programs)[number];
+const programs: readonly Program[] = ["child", "killer", "neighbour", "preload", "replayer"];
 
 /**
  * Puts each program and the built package under it into one file: a process that is to be killed soon should not spend
  * its life reading two hundred modules.
  */
-export function bundle(built: string, out: string): Promise<void> {
-  const input = Object.fromEntries(programs.map((name) => [name, join(root, "crash", `${name}.ts`)]));
-  return bundleOf(input, ["store/sqlite/migrations"], built, out);
+export function bundle(out: string, names = programs, patches: readonly Patch[] = []): Promise<void> {
+  const input = Object.fromEntries(names.map((name) => [name, join(root, "crash", `${name}.ts`)]));
+  return bundleOf(input, ["store/sqlite/migrations"], dist, out, patches);
 }
 
 /** The same for any programs, with what the package looks for beside its own files. */
@@ -33,13 +34,21 @@ export async function bundleOf(
   beside: readonly string[],
   built: string,
   out: string,
+  patches: readonly Patch[] = [],
 ): Promise<void> {
   if (!existsSync(join(built, "index.js"))) throw new Error(`there is no package in ${built}; run npm run build`);
   await build({
     root,
     configFile: false,
     logLevel: "error",
-    plugins: [{ name: "the built package", enforce: "pre", resolveId: (id, from) => asBuilt(id, from, built) }],
+    plugins: [
+      {
+        name: "the built package",
+        enforce: "pre",
+        resolveId: (id, from) => asBuilt(id, from, built),
+        transform: (text, id) => patched(relative(built, id), text, patches),
+      },
+    ],
     ssr: { noExternal: true },
     build: {
       ssr: true,

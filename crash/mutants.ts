@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { dist, root } from "./bundle.ts";
 import type { Cell } from "./cell.ts";
 import type { Finding } from "./judge.ts";
+import { type Patch, patched } from "./patch.ts";
 import type { ScenarioName } from "./scenarios.ts";
 
 /** A bug that someone could write, planted into a copy of the built package. */
@@ -12,13 +13,6 @@ export interface Mutant {
   /** Where the proof must find it, and as what. */
   readonly cell: Cell;
   readonly found: Finding["kind"];
-}
-
-export interface Patch {
-  readonly file: string;
-  /** Stands in the file exactly once, or the source has moved and the mutant must be mended. */
-  readonly from: string;
-  readonly to: string;
 }
 
 const opaqueAt = (point: string): Cell => ({ cast: ["opaque"], kills: [{ point, nth: 1 }] });
@@ -207,14 +201,9 @@ export function infected(folder: string, patches: readonly Patch[]): string {
   cpSync(dist, copy, { recursive: true });
   cpSync(join(root, "package.json"), join(home, "package.json"));
   symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
-  for (const { file, from, to } of patches) {
-    const text = readFileSync(join(copy, file), "utf8");
-    const times = text.split(from).length - 1;
-    if (times !== 1) throw new Error(`${file} has ${times} places for this bug, not one: ${from}`);
-    writeFileSync(
-      join(copy, file),
-      text.replace(from, () => to),
-    );
+  for (const file of new Set(patches.map((patch) => patch.file))) {
+    const path = join(copy, file);
+    writeFileSync(path, patched(file, readFileSync(path, "utf8"), patches));
   }
   return copy;
 }

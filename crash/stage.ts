@@ -2,12 +2,13 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundle, dist, type Program, root } from "./bundle.ts";
+import { bundle, type Program, root } from "./bundle.ts";
 import { type Cell, type Outcome, placeOf } from "./cell.ts";
 import { underWay } from "./in-words.ts";
 import { countOf, type Finding } from "./judge.ts";
 import type { Kill } from "./killer.ts";
 import { type Chance, type Ended, ended, stuckMs } from "./life.ts";
+import type { Patch } from "./patch.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import { cutPower, worldFile } from "./store-files.ts";
@@ -34,15 +35,15 @@ export class Stage {
     writeFileSync(join(folder, "package.json"), `{ "type": "module" }\n`);
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     const programs = join(folder, "programs");
-    await bundle(dist, programs);
+    await bundle(programs);
     return new Stage(folder, programs, stuckMs);
   }
 
-  /** The same programs, on another build or with less patience. */
-  async with(of: { readonly dist: string; readonly stuckMs: number }): Promise<Stage> {
+  /** One of the programs, with a bug in the package under it. */
+  async ill({ program, patches, stuckMs }: Illness): Promise<Stage> {
     const programs = mkdtempSync(join(this.folder, "programs-"));
-    await bundle(of.dist, programs);
-    return new Stage(this.folder, programs, of.stuckMs);
+    await bundle(programs, [program], patches);
+    return new Stage(this.folder, programs, stuckMs);
   }
 
   newFolder(): string {
@@ -108,6 +109,12 @@ export class Stage {
     for (const child of this.#living) child.kill("SIGKILL");
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+interface Illness {
+  readonly program: Program;
+  readonly patches: readonly Patch[];
+  readonly stuckMs: number;
 }
 
 interface Death {
