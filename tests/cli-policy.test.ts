@@ -70,6 +70,25 @@ describe("writ policy", () => {
     expect(exit).toBe(0);
   });
 
+  it("test tries what is limited: what was called before is counted", async () => {
+    const limits = [
+      { id: "rare", kind: "rate", on: { tools: ["mail"] }, calls: 2, per: "tenant-minute" },
+      { id: "money", kind: "budget", on: { tools: ["ask"] }, unit: "credits", limit: 5, per: "run" },
+    ];
+    const [mail, ask] = [
+      { name: "mail", effect: "reads" },
+      { name: "ask", effect: "reads", cost: { credits: 3 } },
+    ];
+    const table = [
+      { tool: mail, after: [mail], expect: "allow" },
+      { tool: mail, after: [mail, mail], expect: "wait", rule: "global/house/rare" },
+      { tool: ask, expect: "allow" },
+      { tool: ask, after: [ask], expect: "refuse", rule: "global/house/money" },
+    ];
+    write("cases.json", { policies: [{ ...house, rules: limits }], cases: table });
+    expect(await answered("test", "cases.json")).toMatchObject({ exit: 0, answer: { cases: 4, wrong: 0 } });
+  });
+
   it("test says which came to something else, and fails", async () => {
     write("cases.json", {
       policies: [house],
@@ -94,7 +113,7 @@ describe("writ policy", () => {
     [
       "a case that expects nothing",
       { policies: [house], cases: [{ tool: { name: "a" } }] },
-      "expect is allow, hold or refuse",
+      "expect is allow, hold, refuse or wait",
     ],
     ["a misspelt case", { policies: [house], cases: [{ ...cases[0], tools: [] }] }, "there is no tools"],
     [

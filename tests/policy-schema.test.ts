@@ -35,6 +35,9 @@ const right: readonly object[] = [
   rule({ ...hours, to: "24:00" }),
   rule({ kind: "flow", after: { tags: ["pii"] } }),
   rule({ kind: "flow", after: { tools: ["crm.*"], tags: ["a"] }, answer: "refuse" }),
+  rule({ kind: "rate", calls: 5, per: "user-minute", on: { tags: ["mail"] }, when: "input.a == 1", reason: "enough" }),
+  rule({ kind: "budget", unit: "usd_micros", limit: 0, per: "project-day", zone: "Asia/Kolkata" }),
+  rule({ kind: "budget", unit: "calls", limit: 1_000_000_000_000_000, per: "call" }),
 ];
 
 const wrong: readonly unknown[] = [
@@ -92,6 +95,20 @@ const wrong: readonly unknown[] = [
     { kind: "flow", after: {} },
     { kind: "flow", after: { tag: "x" } },
     { kind: "flow", after: { tags: ["x"] }, answer: "allow" },
+    { kind: "rate", calls: 5 },
+    { kind: "rate", per: "user-minute" },
+    { kind: "rate", calls: 0, per: "user-minute" },
+    { kind: "rate", calls: 1.5, per: "user-minute" },
+    { kind: "rate", calls: null, per: "user-minute" },
+    { kind: "rate", calls: 5, per: "user-day" },
+    { kind: "rate", calls: 5, per: "user-minute", tool: "x" },
+    { kind: "rate", calls: 5, per: "user-minute", zone: "UTC" },
+    { kind: "budget", unit: "usd_micros", per: "run" },
+    { kind: "budget", unit: "euros", limit: 5, per: "run" },
+    { kind: "budget", unit: "credits", limit: -1, per: "run" },
+    { kind: "budget", unit: "credits", limit: 2e15, per: "run" },
+    { kind: "budget", unit: "credits", limit: 5, per: "user-minute" },
+    { kind: "budget", limit: 5, per: "run" },
   ].map(rule),
 ];
 
@@ -110,6 +127,7 @@ const senseless: readonly object[] = [
   rule({ kind: "require", expression: "secrets.key == ''" }),
   rule({ ...parameter, must: { matches: "(" } }),
   rule({ ...hours, zone: "Mars/Base" }),
+  rule({ kind: "budget", unit: "credits", limit: 5, per: "user-day", zone: "Mars/Base" }),
   rule({ ...hours, from: "06:00" }),
 ];
 

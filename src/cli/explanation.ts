@@ -11,6 +11,7 @@ export interface Explanation {
   readonly decision:
     | "let through"
     | "held"
+    | "put off"
     | "refused"
     | "endorsed"
     | "approved"
@@ -46,6 +47,10 @@ function explained(event: Event): Said | null {
   switch (event.type) {
     case "step.rejected":
       return said("refused", { rule: event.rule, reason: event.fault.message }, event.basis);
+    case "step.parked":
+      return event.on.for === "rate"
+        ? said("put off", { rule: event.on.rule ?? "rate", reason: `${event.on.tally} is used up for now` })
+        : null;
     case "gate.opened":
       return said("held", { rule: event.rule, reason: event.reason, who: demandText(event.demand) }, event.basis);
     case "gate.endorsed":

@@ -9,11 +9,14 @@ import { createEngine } from "../engine/engine.ts";
 import { defineTool } from "../schema/define-tool.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 
+/** wait: it has been called as often as it may be for now. */
+const verdicts = ["allow", "hold", "refuse", "wait"] as const;
+
 /** A call that somebody might make, and what is to become of it. */
 export interface TrialCase {
   readonly name: string;
   readonly call: JsonObject;
-  readonly expect: "allow" | "hold" | "refuse";
+  readonly expect: (typeof verdicts)[number];
   /** The rule that is to decide; null: whichever. */
   readonly rule: string | null;
 }
@@ -36,8 +39,7 @@ export function readCases(raw: Json): readonly TrialCase[] {
     const { name = `case ${at + 1}`, expect, rule = null } = call;
     const wrong = (what: string): void => void reasons.push(`/cases/${at}: ${what}`);
     for (const field of Object.keys(call)) if (!fields.includes(field)) wrong(`there is no ${field}`);
-    if (typeof expect !== "string" || !["allow", "hold", "refuse"].includes(expect))
-      wrong("expect is allow, hold or refuse");
+    if (!verdicts.includes(expect as TrialCase["expect"])) wrong("expect is allow, hold, refuse or wait");
     if (toolIn(call.tool) === null)
       wrong("tool is { name, effect } with tags, risk and roles as defineTool takes them");
     if (call.at !== undefined && Number.isNaN(Date.parse(String(call.at))))
@@ -112,6 +114,8 @@ function verdictIn(event: Event): Found | null {
   if (!("step_id" in event) || event.step_id !== "call") return null;
   if (event.type === "step.rejected") return { found: "refuse", by: event.rule, reason: event.fault.message };
   if (event.type === "gate.opened") return { found: "hold", by: event.rule, reason: event.reason };
+  if (event.type === "step.parked" && event.on.for === "rate")
+    return { found: "wait", by: event.on.rule ?? "rate", reason: `${event.on.tally} is used up` };
   return event.type === "step.started" || event.type === "step.succeeded"
     ? { found: "allow", by: null, reason: "" }
     : null;

@@ -4,6 +4,7 @@ import type { Effect, Mode } from "./effect.ts";
 import { type Fault, fault, faults } from "./fault.ts";
 import type { Instant } from "./id.ts";
 import { isPlainObject } from "./json/plain-object.ts";
+import type { Allowance } from "./limits/budget.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
 import type { Closure } from "./rows.ts";
 import type { Run, Step } from "./run.ts";
@@ -36,6 +37,10 @@ export interface Policy {
   trusts(tool: ToolFacts, earned: number): boolean;
   /** Whether that can be earned. */
   earns(tool: ToolFacts): boolean;
+  /** Every limit among the rules. */
+  readonly limits: readonly Allowance[];
+  /** Those of them that a call falls under. They are charged with its start, as the settings of a tenant are. */
+  limitsFor(admission: Admission): readonly Allowance[];
   judge(admission: Admission): Verdict;
 }
 

@@ -13,8 +13,8 @@ export type Parking =
       readonly owner_step: StepId;
     }
   | { readonly for: "tool"; readonly fault: Fault }
-  /** It was called as often as it may be until then. */
-  | { readonly for: "rate"; readonly tally: string; readonly until: Instant }
+  /** It was called as often as it may be until then. `rule`: present where a policy says how often that is. */
+  | { readonly for: "rate"; readonly tally: string; readonly until: Instant; readonly rule?: string }
   /** A person said that nothing new begins. It looks again then, whether or not anyone says that it may go on. */
   | { readonly for: "halt"; readonly halt: Halt; readonly since: Instant; readonly until: Instant }
   /** `until` null: for as long as it takes. */

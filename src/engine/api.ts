@@ -222,8 +222,10 @@ export interface BudgetView {
   readonly of: "budget" | "rate";
   readonly unit: Unit;
   readonly per: string;
-  /** Null: whatever is called. */
+  /** Null: whatever is called, or what the rule is for. */
   readonly tool: string | null;
+  /** The rule of a policy that says so; null: a setting. */
+  readonly rule: string | null;
   readonly limit: number;
   /** What was spent, and what is reserved for what is under way or in doubt. */
   readonly used: number;

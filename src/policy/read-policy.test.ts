@@ -132,13 +132,15 @@ describe("a policy that is refused", () => {
   it.each<[JsonObject, readonly string[]]>([
     [
       {},
-      ["/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow"],
+      [
+        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
+      ],
     ],
     [
       { kind: "yolo" },
       [
-        "/rules/0/kind must be one of allow, deny, parameter, require, approval, confirmation, window, flow",
-        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow",
+        "/rules/0/kind must be one of allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
+        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
       ],
     ],
     [
@@ -288,6 +290,25 @@ describe("a policy that is refused", () => {
       ],
     ],
     [{ kind: "flow", after: { tags: ["x"] }, answer: "allow" }, ["/rules/0/answer must be one of refuse, hold"]],
+    [
+      { kind: "rate" },
+      [
+        "/rules/0/calls is how many there may be",
+        "/rules/0/per is for whom: user-minute, user-hour, project-minute, project-hour, tenant-minute, tenant-hour",
+      ],
+    ],
+    [
+      { kind: "rate", calls: 0, per: "user-hour" },
+      ["/rules/0/calls must be a whole number from 1 to 1000000000000000"],
+    ],
+    [
+      { kind: "budget", per: "run", zone: 7 },
+      [
+        "/rules/0/unit is what it counts: usd_micros, credits, tokens_in, tokens_out, tokens, calls, ms",
+        "/rules/0/limit is how much there may be",
+        "/rules/0/zone must be the IANA name of a time zone, such as Europe/Berlin",
+      ],
+    ],
   ])("for a rule like %j", (more, reasons) => {
     expect(wrong(rule(more))).toEqual(reasons);
   });

@@ -8,7 +8,7 @@ import { type Reason, Reasons } from "../core/json/reasons.ts";
 import { planLimits } from "../core/plan/plan.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Glob } from "./glob.ts";
-import { readRule } from "./read-rule.ts";
+import { type RuleHome, readRule } from "./read-rule.ts";
 import { Reader } from "./reader.ts";
 import type { Rule } from "./rule.ts";
 import { risks } from "./selector.ts";
@@ -80,7 +80,10 @@ function readDocument(raw: JsonObject, language: Language, reasons: Reasons): Po
     mode: document.choice("mode", modes, null),
     maxSteps: readMaxSteps(any.inner(document, "max_steps") ?? any.empty),
     trust: readTrust(document, scope, reader),
-    rules: readRules(document, reader, `${layerOf(scope)}/${name}`),
+    rules: readRules(document, reader, {
+      prefix: `${layerOf(scope)}/${name}`,
+      place: `${layerOf(scope)}${whoseOf(scope)}/${name}`,
+    }),
     document: raw,
   };
 }
@@ -90,6 +93,12 @@ export function layerOf({ tenant, project, session }: PolicyScope): "global" | "
   if (session !== undefined) return "session";
   if (project !== undefined) return "project";
   return tenant === undefined ? "global" : "tenant";
+}
+
+/** A name within a place, so that no two places are called the same. */
+function whoseOf({ project, session }: PolicyScope): string {
+  if (session !== undefined) return `(${encodeURIComponent(project ?? "")},${encodeURIComponent(session)})`;
+  return project === undefined ? "" : `(${encodeURIComponent(project)})`;
 }
 
 function readScope(scope: Fields): PolicyScope {
@@ -120,12 +129,12 @@ function readTrust(document: Fields, scope: PolicyScope, reader: Reader): readon
   });
 }
 
-function readRules(document: Fields, reader: Reader, prefix: string): readonly Rule[] {
+function readRules(document: Fields, reader: Reader, home: RuleHome): readonly Rule[] {
   const list = document.list("rules");
   if (list.length > policyLimits.rules) document.fault("rules", `are more than ${policyLimits.rules}`);
   const rules: Rule[] = [];
   for (const raw of each(list.slice(0, policyLimits.rules), pointerTo("", "rules"), reader)) {
-    const rule = readRule(raw, reader, prefix);
+    const rule = readRule(raw, reader, home);
     if (rule === null) continue;
     if (rules.some(({ id }) => id === rule.id))
       raw.fault("id", "is the id of an earlier rule; the record could not tell them apart");

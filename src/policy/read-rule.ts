@@ -2,8 +2,9 @@ import type { Expression } from "../core/expression.ts";
 import type { Fields } from "../core/json/fields.ts";
 import type { Json } from "../core/json/json.ts";
 import { parsePointer } from "../core/json/pointer.ts";
-import { Zone } from "../core/time/zone.ts";
+import type { Allowance, LimitRule } from "../core/limits/budget.ts";
 import { demandFields, readDemand } from "./read-demand.ts";
+import { budgetFields, rateFields, readBudget, readRate, readZone } from "./read-limit.ts";
 import type { Reader } from "./reader.ts";
 import type { Clause, Rule, Said } from "./rule.ts";
 import { approval } from "./rules/approval.ts";
@@ -14,7 +15,18 @@ import { type Demanded, parameter } from "./rules/parameter.ts";
 import { weekdays, window } from "./rules/window.ts";
 import { Selector } from "./selector.ts";
 
-const ruleKinds = ["allow", "deny", "parameter", "require", "approval", "confirmation", "window", "flow"] as const;
+const ruleKinds = [
+  "allow",
+  "deny",
+  "parameter",
+  "require",
+  "approval",
+  "confirmation",
+  "window",
+  "flow",
+  "rate",
+  "budget",
+] as const;
 
 const ID = { pattern: /^[A-Za-z0-9][\w.-]{0,63}$/, form: "1 to 64 letters, digits, dots, dashes or underscores" };
 const REASON = { pattern: /^[^\p{Cc}\p{Cs}]{1,500}$/u, form: "one line of at most 500 characters" };
@@ -24,26 +36,49 @@ const common = ["id", "kind", "on", "when", "reason"];
 /** What a kind of rule has to say beside what all have, and how that becomes a clause; null: something is wrong with it. */
 type Kind = (fields: Fields, reader: Reader, reason: string | null) => Clause | null;
 
-const kinds: Readonly<Record<(typeof ruleKinds)[number], { readonly fields: readonly string[]; readonly read: Kind }>> =
-  {
-    allow: { fields: [], read: () => () => null },
-    deny: { fields: [], read: (_fields, _reader, reason) => deny(reason) },
-    parameter: { fields: ["path", "must", "must_not"], read: readParameter },
-    require: { fields: ["expression"], read: readCondition },
-    approval: {
-      fields: demandFields,
-      read: (fields, reader, reason) => approval(readDemand(fields, reader), reason),
-    },
-    confirmation: {
-      fields: [],
-      read: (_fields, _reader, reason) => approval({ role: null, kind: "confirmation" }, reason),
-    },
-    window: { fields: ["days", "from", "to", "zone", "outside", ...demandFields], read: readWindow },
-    flow: { fields: ["after", "answer", ...demandFields], read: readFlow },
-  };
+const kinds: Readonly<
+  Record<
+    Exclude<(typeof ruleKinds)[number], keyof typeof limitKinds>,
+    { readonly fields: readonly string[]; readonly read: Kind }
+  >
+> = {
+  allow: { fields: [], read: () => NOTHING },
+  deny: { fields: [], read: (_fields, _reader, reason) => deny(reason) },
+  parameter: { fields: ["path", "must", "must_not"], read: readParameter },
+  require: { fields: ["expression"], read: readCondition },
+  approval: {
+    fields: demandFields,
+    read: (fields, reader, reason) => approval(readDemand(fields, reader), reason),
+  },
+  confirmation: {
+    fields: [],
+    read: (_fields, _reader, reason) => approval({ role: null, kind: "confirmation" }, reason),
+  },
+  window: { fields: ["days", "from", "to", "zone", "outside", ...demandFields], read: readWindow },
+  flow: { fields: ["after", "answer", ...demandFields], read: readFlow },
+};
+
+/** These say how often or for how much, and have nothing against a call before it starts. */
+const limitKinds = {
+  rate: { fields: rateFields, read: readRate },
+  budget: { fields: budgetFields, read: readBudget },
+} as const satisfies Record<
+  string,
+  { readonly fields: readonly string[]; readonly read: (fields: Fields, rule: LimitRule) => Allowance | null }
+>;
+
+const NOTHING: Clause = () => null;
+
+/** Where a rule stands. */
+export interface RuleHome {
+  /** Layer and document: what the record calls them. */
+  readonly prefix: string;
+  /** The same, and whose it is. */
+  readonly place: string;
+}
 
 /** Reads one rule of a document. Null: something is wrong, and the reasons say what. */
-export function readRule(fields: Fields, reader: Reader, prefix: string): Rule | null {
+export function readRule(fields: Fields, reader: Reader, home: RuleHome): Rule | null {
   const kind = fields.choice("kind", ruleKinds, null);
   const id = fields.text("id", ID, null);
   const reason = fields.text("reason", REASON, null);
@@ -52,10 +87,21 @@ export function readRule(fields: Fields, reader: Reader, prefix: string): Rule |
   const on = new Selector(reader.inner(fields, "on") ?? reader.empty, reader);
   const when = reader.expression(fields, "when");
   if (kind === null || id === null) return null;
+  const rule = { id: `${home.prefix}/${id}`, role: kind === "allow" ? "permits" : "objects", on, when } as const;
+  if (isLimit(kind)) {
+    const { fields: own, read } = limitKinds[kind];
+    fields.onlyKnown([...common, ...own]);
+    const limit = read(fields, { id: rule.id, reason, place: `${home.place}/${id}` });
+    return limit && { ...rule, clause: NOTHING, limit };
+  }
   const { fields: own, read } = kinds[kind];
   fields.onlyKnown([...common, ...own]);
   const clause = read(fields, reader, reason);
-  return clause && { id: `${prefix}/${id}`, role: kind === "allow" ? "permits" : "objects", on, when, clause };
+  return clause && { ...rule, clause, limit: null };
+}
+
+function isLimit(kind: (typeof ruleKinds)[number]): kind is keyof typeof limitKinds {
+  return Object.hasOwn(limitKinds, kind);
 }
 
 function readCondition(fields: Fields, reader: Reader, reason: string | null): Clause | null {
@@ -127,9 +173,7 @@ function readWindow(fields: Fields, reader: Reader, reason: string | null): Clau
   for (const [name, value] of Object.entries({ from, to }))
     if (value === null) fields.fault(name, "is when it opens or closes, such as 09:00");
   if (from !== null && from === to) fields.fault("to", "must be another time than from");
-  const name = fields.value("zone") ?? "UTC";
-  const zone = typeof name === "string" ? Zone.of(name) : null;
-  if (zone === null) fields.fault("zone", "must be the IANA name of a time zone, such as Europe/Berlin");
+  const zone = readZone(fields);
   const outside = fields.choice("outside", ["refuse", "hold"], "refuse");
   const demand = readDemand(fields, reader);
   if (from === null || to === null || from === to || zone === null) return null;

@@ -11,6 +11,8 @@ export function refusesAll(version: string, rule: string, reason: string): Polic
     stepsMost: () => null,
     trusts: () => false,
     earns: () => false,
+    limits: [],
+    limitsFor: () => [],
     judge: () => ({
       kind: "refuse",
       rule,

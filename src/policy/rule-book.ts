@@ -2,6 +2,7 @@ import type { Basis, Objection } from "../core/basis.ts";
 import { type Mode, strictest } from "../core/effect.ts";
 import { fault } from "../core/fault.ts";
 import { type Admission, ALLOW, type Hold, type Policy, stricter, type Verdict } from "../core/guard.ts";
+import type { Allowance } from "../core/limits/budget.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Check } from "../core/store.ts";
 import { Case } from "./case.ts";
@@ -14,6 +15,7 @@ export class RuleBook implements Policy {
   readonly version: string;
   readonly checks: readonly Check[];
   readonly mode: Mode | null;
+  readonly limits: readonly Allowance[];
   readonly #parts: readonly PolicyPart[];
   /** What each tool has to do with: found once, since most rules are about other tools. */
   readonly #byTool = new Map<string, readonly Chapter[]>();
@@ -22,6 +24,7 @@ export class RuleBook implements Policy {
     this.version = version;
     this.checks = checks;
     this.#parts = parts;
+    this.limits = parts.flatMap(({ rules }) => rules.flatMap(({ limit }) => limit ?? []));
     const asked = parts.flatMap(({ mode }) => (mode === null ? [] : [mode]));
     this.mode = asked.length === 0 ? null : asked.reduce(strictest);
   }
@@ -60,6 +63,18 @@ export class RuleBook implements Policy {
     return verdictOf(against, { policy: this.version, passed, objections });
   }
 
+  /** A rule whose condition cannot be answered refuses when the call is judged, and limits nothing before. */
+  limitsFor(admission: Admission): readonly Allowance[] {
+    const { tool } = admission.proposal;
+    if (tool === null || this.limits.length === 0) return NONE;
+    const call = new Case(admission, tool);
+    return this.#chaptersFor(tool).flatMap(({ objects }) =>
+      objects.flatMap(({ limit, on, when }) =>
+        limit !== null && on.fitsCall(call) && (when === null || call.asks(when) === true) ? [limit] : [],
+      ),
+    );
+  }
+
   #chaptersFor(tool: ToolFacts): readonly Chapter[] {
     const known = this.#byTool.get(tool.name);
     if (known !== undefined) return known;
@@ -68,6 +83,8 @@ export class RuleBook implements Policy {
     return made;
   }
 }
+
+const NONE: readonly never[] = [];
 
 /** What one document has to say of one tool. */
 interface Chapter {

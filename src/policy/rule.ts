@@ -1,5 +1,6 @@
 import type { Demand } from "../core/demand.ts";
 import type { Expression } from "../core/expression.ts";
+import type { Allowance } from "../core/limits/budget.ts";
 import type { Case } from "./case.ts";
 import type { Selector } from "./selector.ts";
 
@@ -21,4 +22,6 @@ export interface Rule {
   /** Only where this holds; null: always. */
   readonly when: Expression | null;
   readonly clause: Clause;
+  /** How often, or for how much: judged with the start of a call, where it is charged. Null: it is no such rule. */
+  readonly limit: Allowance | null;
 }

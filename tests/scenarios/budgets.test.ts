@@ -435,7 +435,16 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
     const run = await engine.submit(one("ask"), { principal: bot, project: "website" });
     await stage.rest(run);
     const day = { name: "2023-11-14", from: Date.UTC(2023, 10, 14), until: Date.UTC(2023, 10, 15) };
-    const mine = { of: "budget", unit: "usd_micros", per: "user-day", tool: null, limit: 100, used: 30, left: 70 };
+    const mine = {
+      of: "budget",
+      unit: "usd_micros",
+      per: "user-day",
+      tool: null,
+      rule: null,
+      limit: 100,
+      used: 30,
+      left: 70,
+    };
     const passed = (stage.clock.now() - day.from) / 86_400_000;
     const told = await engine.budgets({ principal: ana, by: "bot" });
     expect(told[0]).toEqual({

@@ -13,7 +13,9 @@ interface BudgetOptions {
 
 export function budgetCommand(invocation: Invocation): Command {
   const command = new Command("budget")
-    .description("what may still be spent, and what will have been at this pace; the limits are those of the config")
+    .description(
+      "what may still be spent, and what will have been at this pace; the limits are those of the config and of the policies",
+    )
     .option("--by <id>", "whose budgets; default who proposes here")
     .option("--project <name>", "and those of this project")
     .option("--run <run>", "and those of this run")
@@ -33,8 +35,8 @@ export function budgetCommand(invocation: Invocation): Command {
 
 function budgetLines(budgets: readonly BudgetView[]): readonly Line[] {
   return tableLines(
-    budgets.map(({ unit, per, tool, limit, used, tally, window, forecast, exhausted_at, alert }) => [
-      line`${unit}${tool === null ? "" : ` of ${tool}`} per ${per}`,
+    budgets.map(({ unit, per, tool, rule, limit, used, tally, window, forecast, exhausted_at, alert }) => [
+      line`${unit}${tool === null ? "" : ` of ${tool}`} per ${per}${rule === null ? "" : ` (${rule})`}`,
       tally === null ? line`at most ${limit}` : line`${used} of ${limit} used`,
       limit === 0 || tally === null ? line`` : line`${Math.floor((100 * used) / limit)} %`,
       window === null ? line`` : line`until ${timeText(window.until)}`,

@@ -10,7 +10,9 @@ import { stateText, timeText } from "../result-text.ts";
 
 export function explainCommand(invocation: Invocation): Command {
   const command = new Command("explain")
-    .description("tell why a step was let through, held or refused: every rule that had a say, from the record")
+    .description(
+      "tell why a step was let through, held, put off or refused: every rule that had a say, from the record",
+    )
     .argument("<run>", "the id of the run; see: writ runs")
     .argument("<step>", "the id of the step; see: writ show")
     .addHelpText("after", example("writ explain run_01k2… send", "writ explain run_01k2… send --json"));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { lenient } from "../../testing/given/admission.ts";
 import { ledgerFact, plan, readPage, sendMail, step } from "../../testing/given/cast.ts";
 import { accepts, answers, approves, does, fails, starts } from "../../testing/given/moves.ts";
 import { given } from "../../testing/given.ts";
@@ -11,16 +12,7 @@ const rows = [{ table: "setting", key: "policy", was: null }] as const;
 
 /** A policy that answers every call alike. */
 function says(verdict: Verdict, more: Partial<Policy> = {}): Policy {
-  return {
-    version: "p1",
-    checks: [],
-    mode: null,
-    stepsMost: () => null,
-    trusts: () => false,
-    earns: () => false,
-    judge: () => verdict,
-    ...more,
-  };
+  return { ...lenient, version: "p1", judge: () => verdict, ...more };
 }
 
 const allows = says({ kind: "allow", basis });

@@ -20,7 +20,7 @@ import { isUndo, type Step, startable } from "../step.ts";
 import { approval } from "./approval.ts";
 import { ask, hold } from "./hold.ts";
 import { type Permit, permit } from "./ledger.ts";
-import { type Full, neverInTime, overspent, reservations, tooOften } from "./toll.ts";
+import { type Full, neverInTime, overspent, reservations, tooDear, tooOften } from "./toll.ts";
 import { attempted, done, isOver, parked, wait, waited } from "./wait.ts";
 
 type Start = Ask<"start">;
@@ -224,8 +224,8 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const { proposal, now } = command;
   const ledger = permitted?.ledger ?? null;
   const tolls = tollsOn(step, proposal);
-  const poor = isUndo(step) ? null : overspent(step, tolls);
-  if (poor !== null) return refused(step, "budget", poor, command);
+  const short = isUndo(step) ? null : overspent(tolls);
+  if (short !== null) return refused(step, short.rule?.id ?? "budget", tooDear(step, short), command, verdict.basis);
   const grant: Grant = {
     step_id: step.spec.step_id,
     attempt: step.attempts + 1,
@@ -249,7 +249,7 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
     return hold(run, step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
   }
   const full = tooOften(tolls);
-  if (full !== null) return queued(run, step, full, command);
+  if (full !== null) return queued(run, step, full, command, verdict.basis);
   if (proposal.captures === "wanted") return { events: [], need: "captures" };
   const drift = gate === null || step.act?.doubt ? null : driftFrom(gate, proposal);
   if (drift === "unseen") return { events: [], need: "pins" };
@@ -280,10 +280,11 @@ function tollsOn(step: Step, { tolls }: Proposal): readonly Toll[] {
 }
 
 /** It has been called as often as it may be: its turn comes with the next window, if the run has so much time. */
-function queued(run: Run, step: Step, full: Full, command: Start): Ruling {
+function queued(run: Run, step: Step, full: Full, command: Start, basis?: Basis): Ruling {
   const late = neverInTime(run, step, full);
-  if (late !== null) return refused(step, "rate", late, command);
-  return parked(step, { for: "rate", tally: full.tally, until: full.window.until }, command.now);
+  const { tally, window, rule } = full;
+  if (late !== null) return refused(step, rule?.id ?? "rate", late, command, basis);
+  return parked(step, { for: "rate", tally, until: window.until, ...(rule && { rule: rule.id }) }, command.now);
 }
 
 /** What this run did earlier under the same key has lost the row: two of its steps must not both write it. */

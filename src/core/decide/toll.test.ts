@@ -25,6 +25,7 @@ import type { ToolFacts } from "../proposal.ts";
 const toll = (more: Partial<Toll> = {}): Toll => ({
   of: "budget",
   limit: { unit: "usd_micros", limit: 100, per: "user-day" },
+  rule: null,
   unit: "usd_micros",
   amount: 40,
   most: 100,

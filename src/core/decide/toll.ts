@@ -8,10 +8,12 @@ import type { Step } from "../step.ts";
 import type { Window } from "../time/window.ts";
 import type { Cost } from "../tool.ts";
 
-/** Why a call cannot be paid for; null if it can, as far as is known. */
-export function overspent({ spec: { step_id } }: Step, tolls: readonly Toll[]): Fault | null {
-  const toll = tolls.find((each) => each.of === "budget" && isShort(each));
-  if (toll === undefined) return null;
+/** The budget that a call cannot be paid from; null: it can be, as far as is known. */
+export function overspent(tolls: readonly Toll[]): Toll | null {
+  return tolls.find((each) => each.of === "budget" && isShort(each)) ?? null;
+}
+
+export function tooDear({ spec: { step_id } }: Step, toll: Toll): Fault {
   const { amount, most, used, tally, window } = toll;
   const left = tally === null ? "" : `, of which ${used ?? 0} are used`;
   const message = `${step_id} would take ${amount} from a ${limitText(toll)}${left}; it was not run`;

@@ -49,6 +49,17 @@ export interface Allowance {
   readonly rates: readonly Rate[];
   /** Whose days and months they are. */
   readonly zone: Zone;
+  /** Null: they are settings of the engine or of the tenant. */
+  readonly rule: LimitRule | null;
+}
+
+/** The rule of a policy that a limit is. What it counts is counted for nothing else. */
+export interface LimitRule {
+  /** Layer, document and rule: what the record calls it. */
+  readonly id: string;
+  readonly reason: string | null;
+  /** Where it stands, in the name of a tally: two projects may each have a rule of one id. */
+  readonly place: string;
 }
 
 /** What a call is expected to spend. What is left out is nothing. */

@@ -11,18 +11,29 @@ const allowance = (more: Partial<Allowance>): Allowance => ({
   budgets: [],
   rates: [],
   zone: Zone.of("UTC") as Zone,
+  rule: null,
   ...more,
 });
 const budget = (more: Partial<Budget> = {}): Budget => ({ unit: "usd_micros", limit: 100, per: "user-day", ...more });
 const asks = (budgets: readonly Budget[], estimate: object | null = { usd_micros: 7 }) =>
-  tollsOf(allowance({ budgets }), run, { tool: "mail.send", estimate }, noon);
+  tollsOf([allowance({ budgets })], run, { tool: "mail.send", estimate }, noon);
 
 describe("what a budget asks of a call", () => {
   it("is what the call is expected to spend, from the tally of its window", () => {
     const window = { name: "2026-03-14", from: Date.UTC(2026, 2, 14), until: Date.UTC(2026, 2, 15) };
     const tally = "budget/usd_micros/user-day/2026-03-14/robin";
     const limit = budget();
-    const toll = { of: "budget", limit, unit: "usd_micros", amount: 7, most: 100, tally, window, used: null };
+    const toll = {
+      of: "budget",
+      limit,
+      rule: null,
+      unit: "usd_micros",
+      amount: 7,
+      most: 100,
+      tally,
+      window,
+      used: null,
+    };
     expect(asks([limit])).toEqual([toll]);
   });
 
@@ -41,14 +52,14 @@ describe("what a budget asks of a call", () => {
 
   it("is shared by a run with those that come of it", () => {
     const fork = { ...run, id: "run_fork" as never };
-    const [toll] = tollsOf(allowance({ budgets: [budget({ per: "run" })] }), fork, { tool: "a", estimate: {} }, noon);
+    const [toll] = tollsOf([allowance({ budgets: [budget({ per: "run" })] })], fork, { tool: "a", estimate: {} }, noon);
     expect(toll?.tally).toBe("budget/usd_micros/run/run_hire");
   });
 
   it("is shared by the runs of a project", () => {
     const of = { ...run, project: "website" };
     const [toll] = tollsOf(
-      allowance({ budgets: [budget({ per: "project-month" })] }),
+      [allowance({ budgets: [budget({ per: "project-month" })] })],
       of,
       { tool: "a", estimate: {} },
       noon,
@@ -94,24 +105,26 @@ describe("what a rate asks of a call", () => {
     const rate = { calls: 5, per: "tenant-minute", tool: "mail.send" } as const;
     const window = { name: "2026-03-14T12:00", from: noon, until: noon + 60_000 };
     const tally = "rate/calls:mail.send/tenant-minute/2026-03-14T12:00";
-    expect(tollsOf(allowance({ rates: [rate] }), run, { tool: "mail.send", estimate: {} }, noon)).toEqual([
-      { of: "rate", limit: rate, unit: "calls", amount: 1, most: 5, tally, window, used: null },
+    expect(tollsOf([allowance({ rates: [rate] })], run, { tool: "mail.send", estimate: {} }, noon)).toEqual([
+      { of: "rate", limit: rate, rule: null, unit: "calls", amount: 1, most: 5, tally, window, used: null },
     ]);
-    expect(tollsOf(allowance({ rates: [rate] }), run, { tool: "other", estimate: {} }, noon)).toEqual([]);
+    expect(tollsOf([allowance({ rates: [rate] })], run, { tool: "other", estimate: {} }, noon)).toEqual([]);
   });
 
   it("is not counted with a budget of the same", () => {
     const rates = [{ calls: 5, per: "user-hour" }] as const;
     const budgets = [budget({ unit: "calls", per: "user-hour" })];
-    const tolls = tollsOf(allowance({ rates, budgets }), run, { tool: "a", estimate: {} }, noon);
+    const tolls = tollsOf([allowance({ rates, budgets })], run, { tool: "a", estimate: {} }, noon);
     expect(new Set(tolls.map(({ tally }) => tally)).size).toBe(2);
   });
 });
 
 describe("a limit", () => {
   it("is called what it is", () => {
-    expect(limitText({ of: "budget", limit: budget(), most: 100 })).toBe("budget of 100 usd_micros per user-day");
-    expect(limitText({ of: "rate", limit: { calls: 5, per: "user-hour", tool: "a" }, most: 5 })).toBe(
+    expect(limitText({ of: "budget", limit: budget(), most: 100, rule: null })).toBe(
+      "budget of 100 usd_micros per user-day",
+    );
+    expect(limitText({ of: "rate", limit: { calls: 5, per: "user-hour", tool: "a" }, most: 5, rule: null })).toBe(
       "rate of 5 calls of a per user-hour",
     );
   });

@@ -1,12 +1,14 @@
 import type { Instant } from "../id.ts";
 import { projectOf, type Run } from "../run.ts";
 import { type Span, type Window, windowAt } from "../time/window.ts";
-import type { Allowance, Budget, Estimate, Rate, Unit } from "./budget.ts";
+import type { Allowance, Budget, Estimate, LimitRule, Rate, Unit } from "./budget.ts";
 
 /** A limit, and where it is counted for someone at a moment. */
 export interface Counted {
   readonly of: "budget" | "rate";
   readonly limit: Budget | Rate;
+  /** Null: it is a setting. */
+  readonly rule: LimitRule | null;
   readonly unit: Unit;
   readonly most: number;
   /** Null: the limit is for each call by itself, and nothing is added up. */
@@ -34,26 +36,26 @@ interface Fare {
 export type Payer = Pick<Run, "origin" | "project"> & { readonly principal: Pick<Run["principal"], "id"> };
 
 /** Every limit that someone is under, with what it is counted in. */
-export function limitsOn({ budgets, rates, zone }: Allowance, who: Payer, now: Instant): readonly Counted[] {
+export function limitsOn({ budgets, rates, zone, rule }: Allowance, who: Payer, now: Instant): readonly Counted[] {
   return [
     ...budgets.map((limit): Counted => {
       const { unit, per, limit: most } = limit;
       const window = per === "call" || per === "run" ? null : windowAt(spanOf(per), now, zone);
-      const tally = per === "call" ? null : tallyOf("budget", limit, who, window);
-      return { of: "budget", limit, unit, most, tally, window };
+      const tally = per === "call" ? null : tallyOf("budget", { ...limit, rule }, who, window);
+      return { of: "budget", limit, rule, unit, most, tally, window };
     }),
     ...rates.map((limit): Counted => {
       const window = windowAt(spanOf(limit.per), now, zone);
-      const tally = tallyOf("rate", { unit: "calls", ...limit }, who, window);
-      return { of: "rate", limit, unit: "calls", most: limit.calls, tally, window };
+      const tally = tallyOf("rate", { unit: "calls", ...limit, rule }, who, window);
+      return { of: "rate", limit, rule, unit: "calls", most: limit.calls, tally, window };
     }),
   ];
 }
 
 /** What each limit that a call falls under asks of it. Of two on the same tally the tighter one stands. */
-export function tollsOf(allowance: Allowance, who: Payer, fare: Fare, now: Instant): readonly Toll[] {
+export function tollsOf(allowances: readonly Allowance[], who: Payer, fare: Fare, now: Instant): readonly Toll[] {
   const tolls = new Map<string, Toll>();
-  for (const counted of limitsOn(allowance, who, now)) {
+  for (const counted of allowances.flatMap((allowance) => limitsOn(allowance, who, now))) {
     if (counted.limit.tool !== undefined && counted.limit.tool !== fare.tool) continue;
     const name = counted.tally ?? `call/${counted.unit}`;
     const other = tolls.get(name);
@@ -78,11 +80,12 @@ function spanOf(per: string): Span {
 /** An id stands last, so that whatever it says it cannot be taken for something else. */
 function tallyOf(
   of: "budget" | "rate",
-  { unit, per, tool }: Pick<Budget, "unit" | "tool"> & { readonly per: string },
+  { unit, per, tool, rule }: Pick<Budget, "unit" | "tool"> & Pick<Counted, "rule"> & { readonly per: string },
   who: Payer,
   window: Window | null,
 ): string {
-  const what = `${of}/${tool === undefined ? unit : `${unit}:${tool}`}/${per}`;
+  const of_what = rule === null ? (tool === undefined ? unit : `${unit}:${tool}`) : `${unit}@${rule.place}`;
+  const what = `${of}/${of_what}/${per}`;
   if (window === null) return `${what}/${who.origin}`; // A fork spends from what its first run was given.
   if (per.startsWith("user")) return `${what}/${window.name}/${who.principal.id}`;
   // A run outside any project has one of its own, as it has its own state.
@@ -90,8 +93,9 @@ function tallyOf(
 }
 
 /** A limit as people call it. */
-export function limitText({ of, limit, most }: Pick<Toll, "of" | "limit" | "most">): string {
+export function limitText({ of, limit, most, rule }: Pick<Toll, "of" | "limit" | "most" | "rule">): string {
   const unit = "unit" in limit ? limit.unit : "calls";
   const whose = limit.tool === undefined ? "" : ` of ${limit.tool}`;
-  return `${of} of ${most} ${unit}${whose} per ${limit.per}`;
+  const why = rule === null ? "" : ` (policy ${rule.id}${rule.reason === null ? "" : `: ${rule.reason}`})`;
+  return `${of} of ${most} ${unit}${whose} per ${limit.per}${why}`;
 }

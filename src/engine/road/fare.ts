@@ -1,7 +1,8 @@
+import { worst } from "../../core/effect.ts";
 import { type Fault, fault } from "../../core/fault.ts";
 import type { Instant } from "../../core/id.ts";
 import type { Json } from "../../core/json/json.ts";
-import { type Estimate, estimateProblems } from "../../core/limits/budget.ts";
+import { type Allowance, type Estimate, estimateProblems } from "../../core/limits/budget.ts";
 import { tollsOf } from "../../core/limits/toll.ts";
 import type { Proposal } from "../../core/proposal.ts";
 import type { Run, Step } from "../../core/run.ts";
@@ -19,16 +20,34 @@ export function estimateFor(step: Step, tool: Tool, input: Json): Estimated {
 type Estimated = Pick<Proposal, "estimate" | "flaw">;
 
 /** The proposal with what limits ask for it at this moment, and what is already known of their tallies. */
-export function priced({ tenants }: Ports, run: Run, step: Step, proposal: Proposal, now: Instant): Proposal {
-  const allowance = tenants.allowance(run.tenant);
+export function priced(ports: Ports, run: Run, step: Step, proposal: Proposal, now: Instant): Proposal {
   const { tool, flaw } = proposal;
-  if (allowance === null || tool === null || flaw !== null) return proposal;
+  const allowances = tool === null || flaw !== null ? [] : allowancesOf(ports, run, step, proposal, now);
+  if (tool === null || allowances.length === 0) return proposal;
   // What does not leave this process costs nothing, unless it says so.
   const estimate = proposal.estimate ?? (tool.effect === "pure" || tool.effect === "writes" ? {} : null);
   const known = new Map(proposal.tolls.map(({ tally, used }) => [tally, used]));
-  const tolls = tollsOf(allowance, run, { tool: step.spec.name, estimate }, now);
+  const tolls = tollsOf(allowances, run, { tool: step.spec.name, estimate }, now);
   return { ...proposal, tolls: tolls.map((toll) => ({ ...toll, used: known.get(toll.tally) ?? null })) };
 }
+
+/** What the tenant is under, and what rules of its policies limit the call. */
+function allowancesOf(
+  { tenants, policies }: Ports,
+  run: Run,
+  step: Step,
+  proposal: Proposal,
+  now: Instant,
+): readonly Allowance[] {
+  const allowance = tenants.allowance(run.tenant);
+  const settings = allowance === null ? NONE : [allowance];
+  const policy = policies.of(run);
+  if (policy === null || policy.limits.length === 0 || proposal.tool === null) return settings;
+  const effect = worst(step.spec.effect, proposal.tool.effect);
+  return [...settings, ...policy.limitsFor({ run, step, proposal, effect, now, policy, closure: null })];
+}
+
+const NONE: readonly never[] = [];
 
 function estimateOf(tool: Tool, input: Json): Estimate | Fault | null {
   if (tool.cost === null) return null;

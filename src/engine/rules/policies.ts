@@ -63,7 +63,7 @@ export class Policies {
   }
 
   /** The rules that are in force for a run; null: there are none. */
-  of({ tenant, project, session }: Run): Policy | null {
+  of({ tenant, project, session }: Pick<Run, "tenant" | "project" | "session">): Policy | null {
     const stored = this.#stored.get(tenant) ?? null;
     if (this.#parts.length === 0 && (stored === null || stored.version === 0)) return null;
     const place = JSON.stringify([tenant, project, session]);

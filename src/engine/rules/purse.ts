@@ -1,5 +1,6 @@
 import { FaultError, fault } from "../../core/fault.ts";
 import type { RunId, Tenant } from "../../core/id.ts";
+import type { Allowance } from "../../core/limits/budget.ts";
 import { type Counted, limitsOn, type Payer } from "../../core/limits/toll.ts";
 import { exhaustedAt, forecast } from "../../core/time/window.ts";
 import type { BudgetView, Engine } from "../api.ts";
@@ -15,30 +16,42 @@ export async function budgetsOf(
 ): Promise<readonly BudgetView[]> {
   if (![by, project, runId].every((name) => name === undefined || isName(name)))
     throw new FaultError(fault("INVALID_INPUT", "by, project and runId are 1 to 200 printable characters"));
-  const allowance = ports.tenants.allowance(tenant);
-  if (allowance === null) return [];
   const run = runId === undefined ? null : (await load(ports.store, tenant, runId as RunId)).run;
   const who: Payer = {
     origin: run?.origin ?? ("" as RunId),
     project: project ?? run?.project ?? null,
     principal: { id: by ?? run?.principal.id ?? principal.id },
   };
-  const known = limitsOn(allowance, who, ports.clock.now()).filter(({ limit: { per } }) =>
-    per === "run" ? run !== null : !per.startsWith("project") || run !== null || project !== undefined,
-  );
+  const place = { tenant, project: who.project, session: run?.session ?? null };
+  const known = (await allowancesAt(ports, place))
+    .flatMap((allowance) => limitsOn(allowance, who, ports.clock.now()))
+    .filter(({ limit: { per } }) =>
+      per === "run" ? run !== null : !per.startsWith("project") || run !== null || project !== undefined,
+    );
   return Promise.all(known.map((counted) => viewOf(ports, tenant, counted)));
+}
+
+/** What is set, and what the policies of a place say. */
+async function allowancesAt(
+  { tenants, policies }: Ports,
+  place: Parameters<Ports["policies"]["of"]>[0],
+): Promise<readonly Allowance[]> {
+  await policies.reading(place.tenant);
+  const allowance = tenants.allowance(place.tenant);
+  return [...(allowance === null ? [] : [allowance]), ...(policies.of(place)?.limits ?? [])];
 }
 
 const LEVELS = [100, 90, 80] as const;
 
 async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted): Promise<BudgetView> {
-  const { of, limit, unit, most, tally, window } = counted;
+  const { of, limit, rule, unit, most, tally, window } = counted;
   const used = tally === null ? 0 : await store.used(tenant, tally);
   return {
     of,
     unit,
     per: limit.per,
     tool: limit.tool ?? null,
+    rule: rule?.id ?? null,
     limit: most,
     used,
     left: Math.max(0, most - used),

@@ -64,5 +64,5 @@ function allowanceOf(common: CommonLimits, own: CommonLimits): Allowance | null 
   const rates = [...(common.rates ?? []), ...(own.rates ?? [])];
   const zone = Zone.of(own.zone ?? common.zone ?? "UTC");
   assert(zone !== null, "settings name a zone that there is");
-  return budgets.length + rates.length === 0 ? null : { budgets, rates, zone };
+  return budgets.length + rates.length === 0 ? null : { budgets, rates, zone, rule: null };
 }

@@ -13,6 +13,8 @@ export const lenient: Policy = {
   stepsMost: () => null,
   trusts: () => false,
   earns: () => false,
+  limits: [],
+  limitsFor: () => [],
   judge: () => ({ kind: "allow" }),
 };
 
