@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { FaultError } from "../src/core/fault.ts";
 import type { Engine, RunNow } from "../src/engine/api.ts";
+import { accountOf } from "./account.ts";
 import { check, type Journals } from "./checker.ts";
 import { needlessIn } from "./doubts.ts";
 import { type Errand, listen } from "./driver.ts";
 import { grouped, push } from "./grouped.ts";
-import { historyOf, type Line, linesIn } from "./history.ts";
+import { type History, historyOf, type Line, linesIn } from "./history.ts";
 import { type Finding, judge } from "./judge.ts";
 import { tenants } from "./plans.ts";
 import { hex } from "./recorder.ts";
@@ -57,12 +58,16 @@ export async function verdictOn(remains: Remains): Promise<Verdict> {
     in_doubt: doubts.length,
     parked,
     needless: needlessIn(doubts, history),
-    findings: [...(await onErrands(remains)), ...(await onRecord(remains.engine)), ...(await onLeftovers(server))],
+    findings: [
+      ...(await onErrands(remains, history)),
+      ...(await onRecord(remains.engine)),
+      ...(await onLeftovers(server, history)),
+    ],
     violations: check(history, journals),
   };
 }
 
-async function onErrands({ errands, engine, world }: Remains): Promise<readonly Finding[]> {
+async function onErrands({ errands, engine, server, world }: Remains, history: History): Promise<readonly Finding[]> {
   const deeds = grouped(deedsIn(world), ({ to }) => nameIn(to));
   const findings: Finding[] = [];
   for (const errand of errands) {
@@ -77,7 +82,9 @@ async function onErrands({ errands, engine, world }: Remains): Promise<readonly 
     listen(errand, now);
     findings.push(...errand.changed.map((what): Finding => ({ kind: "lost", what })));
     findings.push(...judge(job, now, deeds.get(job.name) ?? []));
-    if (!now.final) findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)}` });
+    if (now.final) continue;
+    const account = await accountOf(server, history, run_id);
+    findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)} ${account}` });
   }
   return findings;
 }
@@ -108,13 +115,19 @@ async function onRecord(engine: Engine): Promise<readonly Finding[]> {
 }
 
 /** Whoever goes gives back what they hold, and every message was delivered. */
-async function onLeftovers(server: Server): Promise<readonly Finding[]> {
+async function onLeftovers(server: Server, history: History): Promise<readonly Finding[]> {
   const leases = await server.rows<readonly [string]>("select run from writ.lease where until > writ.now_ms()");
-  const notices = await server.rows<readonly [string]>("select key from writ.rows where kind = 'notice'");
-  return [
-    ...leases.map(([run]): Finding => ({ kind: "stuck", what: `${run} is held by someone who is gone` })),
-    ...notices.map(([notice]): Finding => ({ kind: "stuck", what: `${notice} was not delivered` })),
+  const notices = await server.rows<readonly [string, string]>(
+    "select key, row::json ->> 'run_id' from writ.rows where kind = 'notice'",
+  );
+  const left = [
+    ...leases.map(([run]) => [run, `${run} is held by someone who is gone`] as const),
+    ...notices.map(([notice, run]) => [run, `${notice} was not delivered`] as const),
   ];
+  const findings: Finding[] = [];
+  for (const [run, what] of left)
+    findings.push({ kind: "stuck", what: `${what}: ${await accountOf(server, history, run)}` });
+  return findings;
 }
 
 interface Stored {

@@ -23,64 +23,68 @@ export class Pen {
 /** A store that notes what is asked of it before it is asked, and what it answered before anyone hears of it. */
 export function recorded(store: Store, pen: Pen, by: string): Store {
   let count = 0;
-  const around = async <Result>(
-    asked: Question,
-    work: () => Promise<Result>,
-    told: (result: Result) => Answer,
-  ): Promise<Result> => {
+  const ask = (asked: Question): ((heard: Answer) => void) => {
     count += 1;
     const id = `${by}.${count}`;
     pen.write({ id, by, asked } satisfies Line);
+    return (heard) => pen.write({ id, heard } satisfies Line);
+  };
+  const around = async <Result>(
+    asked: readonly Question[],
+    work: () => Promise<Result>,
+    told: (result: Result) => readonly Answer[],
+  ): Promise<Result> => {
+    const hears = asked.map(ask);
     try {
       const result = await work();
-      pen.write({ id, heard: told(result) } satisfies Line);
+      for (const [index, heard] of told(result).entries()) hears[index]?.(heard);
       return result;
     } catch (error) {
-      pen.write({
-        id,
-        heard: { fault: error instanceof FaultError ? error.fault.code : String(error) },
-      } satisfies Line);
+      for (const hear of hears) hear({ fault: error instanceof FaultError ? error.fault.code : String(error) });
       throw error;
     }
   };
-  const append = (entry: Entry) =>
-    around(questionOf(entry), async () => (await store.append([entry]))[0] as Landing, answerOf);
   return {
     ...store,
     // A copy would stay what it was when it was made.
     get boot() {
       return store.boot;
     },
-    append: (entries) => Promise.all(entries.map(append)),
-    claim: (worker, tenant, run) =>
+    append: (entries) =>
       around(
-        { do: "claim", run },
-        () => store.claim(worker, tenant, run),
-        (claim) => ({ given: claim === null ? [] : [rightOf(claim)] }),
+        entries.map(questionOf),
+        () => store.append(entries),
+        (landings) => landings.map(answerOf),
       ),
-    claimDue: (worker, limit) =>
+    claim: (...given) =>
       around(
-        { do: "claim", run: null },
-        () => store.claimDue(worker, limit),
-        (claims) => ({ given: claims.map(rightOf) }),
+        [{ do: "claim", run: given[2] }],
+        () => store.claim(...given),
+        (claim) => [{ given: claim === null ? [] : [rightOf(claim)] }],
+      ),
+    claimDue: (...given) =>
+      around(
+        [{ do: "claim", run: null }],
+        () => store.claimDue(...given),
+        (claims) => [{ given: claims.map(rightOf) }],
       ),
     renew: (claims) =>
       around(
-        { do: "renew", rights: claims.map(rightOf) },
+        [{ do: "renew", rights: claims.map(rightOf) }],
         () => store.renew(claims),
-        (lost) => ({ kept: claims.filter((claim) => !lost.includes(claim)).map(rightOf) }),
+        (lost) => [{ kept: claims.filter((claim) => !lost.includes(claim)).map(rightOf) }],
       ),
     release: (claim) =>
       around(
-        { do: "release", right: rightOf(claim) },
+        [{ do: "release", right: rightOf(claim) }],
         () => store.release(claim),
-        () => ({ done: true }),
+        () => [{ done: true }],
       ),
     mark: (claim, step, attempt) =>
       around(
-        { do: "mark", right: rightOf(claim), step, attempt },
+        [{ do: "mark", right: rightOf(claim), step, attempt }],
         () => store.mark(claim, step, attempt),
-        (marked) => ({ marked }),
+        (marked) => [{ marked }],
       ),
   };
 }

@@ -91,7 +91,7 @@ export class Server {
   }
 
   /** Asks on a connection of its own. */
-  async rows<Row extends readonly unknown[]>(text: string): Promise<readonly Row[]> {
+  async rows<Row extends readonly unknown[]>(text: string, values: readonly string[] = []): Promise<readonly Row[]> {
     const client = new (driver().Client)({
       connectionString: this.url,
       application_name: "chaos",
@@ -101,7 +101,7 @@ export class Server {
     client.on("error", () => {});
     await client.connect();
     try {
-      return (await client.query<Row>({ text, rowMode: "array" })).rows;
+      return (await client.query<Row>({ text, values: [...values], rowMode: "array" })).rows;
     } finally {
       await client.end().catch(() => {});
     }

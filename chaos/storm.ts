@@ -103,6 +103,7 @@ class Storm {
     await new Promise((resolve) => setTimeout(resolve, lullMs));
     const witness = new Witness(world, "witness");
     await driver.finish(settleMs, (did, to) => witness.find(did, to));
+    await this.#delivered(settleMs);
     const late = await crew.dismiss(settleMs);
     await engine.close();
     passage.end();
@@ -110,6 +111,15 @@ class Storm {
     const verdict = await this.#judged({ errands: driver.errands, server: this.#server, world, history }, url);
     const stuck = [...late, ...crew.fallen].map((what): Finding => ({ kind: "stuck", what }));
     return { ...verdict, blows: nemesis.blows, findings: [...verdict.findings, ...stuck] };
+  }
+
+  /** A run can be over and still have something to tell. What nobody delivers in this time is judged later. */
+  async #delivered(withinMs: number): Promise<void> {
+    const until = Date.now() + withinMs;
+    while (Date.now() < until) {
+      if (!(await this.#server.ask<boolean>("select exists (select from writ.rows where kind = 'notice')"))) return;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
   }
 
   #keep(files: readonly string[]): void {

@@ -255,6 +255,50 @@ describe.each(places)("a notice, on $name", ({ newStage }) => {
     expect(tell.calls).toHaveLength(1);
   });
 
+  it("is taken by whoever is asked when the engine closes, with those behind it, and by nobody again", async () => {
+    const stage = newStage();
+    const [asked, taken] = [promised<void>(), promised<void>()];
+    const told: number[] = [];
+    const onNotice = async ({ payload }: Notice) => {
+      told.push((payload as { n: number }).n);
+      asked.keep();
+      await taken.promise;
+    };
+    const first = await stage.open({ tools: [telling().tool], onNotice });
+    await (await first.submit(one("tell"), { principal: bot })).result();
+    await asked.promise;
+    const closed = first.close();
+    await stage.pass(1000);
+    taken.keep();
+    await closed;
+    expect(told).toEqual([1, 2]);
+    await stage.open({ tools: [telling().tool], onNotice });
+    await stage.pass(60_000);
+    expect(told).toEqual([1, 2]);
+  });
+
+  it("that nobody takes does not hold up who closes the engine, and is left to the next with those behind it", async () => {
+    const stage = newStage();
+    const told: number[] = [];
+    const [asked, refused] = [promised<void>(), promised<void>()];
+    const onNotice = async ({ payload }: Notice) => {
+      told.push((payload as { n: number }).n);
+      asked.keep();
+      await refused.promise;
+      if (told.length === 1) throw new Error("down");
+    };
+    const first = await stage.open({ tools: [telling().tool], onNotice });
+    await (await first.submit(one("tell"), { principal: bot })).result();
+    await asked.promise;
+    const closed = first.close();
+    refused.keep();
+    await closed;
+    expect(told).toEqual([1]);
+    await stage.open({ tools: [telling().tool], onNotice });
+    await stage.pass(60_000);
+    expect(told).toEqual([1, 1, 2]);
+  });
+
   it("is kept where nobody takes it, and handed over by the engine that does", async () => {
     const stage = newStage();
     const tell = telling();

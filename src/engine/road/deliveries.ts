@@ -20,6 +20,7 @@ export class Deliveries {
   readonly #open = new Map<string, Delivery>();
   readonly #due: Delivery[] = [];
   #working = false;
+  #draining = false;
   #stopped = false;
 
   constructor(hold: Hold) {
@@ -30,6 +31,16 @@ export class Deliveries {
   /** While true, the run is not let go. */
   get busy(): boolean {
     return this.#open.size > 0;
+  }
+
+  /** How many are on their way or next in turn, not counting those that nobody took. */
+  get underWay(): number {
+    return this.#working ? 1 + this.#due.length : 0;
+  }
+
+  /** Each that is due has its turn; behind one that nobody takes, none. */
+  drain(): void {
+    this.#draining = true;
   }
 
   /** Takes on those that were just committed; by default, all that the run has. */
@@ -55,7 +66,7 @@ export class Deliveries {
     for (let next = this.#due.shift(); next !== undefined && !this.#stopped; next = this.#due.shift())
       await this.#hold.keep(this.#deliverOne(next));
     this.#working = false;
-    if (!this.busy) this.#hold.restIfDone();
+    this.#hold.restIfDone();
   }
 
   /** What the taker does wrong is tried again; what the journal says to it is the holder's to judge. */
@@ -96,7 +107,8 @@ export class Deliveries {
   }
 
   #tryLater(delivery: Delivery): void {
-    if (this.#stopped) return;
+    if (this.#draining) this.#due.length = 0;
+    if (this.#stopped || this.#draining) return;
     const pauseMs = Math.min(RETRY_MS.most, RETRY_MS.least * 2 ** delivery.failures);
     delivery.failures += 1;
     delivery.disarm = this.#hold.way.ports.timers.after(pauseMs, () => {

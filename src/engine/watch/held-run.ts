@@ -156,10 +156,11 @@ export class HeldRun implements Listener {
     this.#lose(new Fenced("the lease was lost"));
   }
 
-  /** Starts nothing more, lets the handlers come to their end, and leaves the run to the next worker. */
+  /** Starts nothing more, lets handlers and notices on their way come to their end, and leaves the run to the next worker. */
   drain(): Promise<void> {
+    this.#deliveries.drain();
     // A store that has failed may never take what is in hand; closing does not wait for it.
-    return this.#letGo(() => (this.#stalled === null ? this.#underWay() : 0));
+    return this.#letGo(() => (this.#stalled === null ? this.#underWay() + this.#deliveries.underWay : 0));
   }
 
   async #letGo(inFlight: () => number): Promise<void> {
