@@ -220,7 +220,7 @@ describe("two at work on one tree", () => {
       const own = await next.capture("next", access);
       await next.close(own);
       await next.keep(own);
-      expect(await next.restore(capture)).toMatchObject({ changed: 0 });
+      expect(await refusal(next.restore(capture))).toBe("CAPTURE_NOT_FOUND");
       expect(readFileSync(made.path("a.txt"), "utf8")).toBe(`a person's, after ${access}`);
       await next.dispose();
     }

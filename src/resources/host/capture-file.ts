@@ -1,16 +1,17 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Digest } from "../../core/id.ts";
 import type { JsonObject } from "../../core/json/json.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
 import type { LoggedRecord, LogRecord } from "./log-record.ts";
-import { hashOf } from "./object-store.ts";
-import { type FileRecord, RecordFile, Torn } from "./record-file.ts";
+import { checked, hashOf } from "./object-store.ts";
+import { type FileRecord, RecordFile } from "./record-file.ts";
 
 const pieceBytes = 8_388_608;
 /** Made ready at a time. */
 const readyBytes = 262_144;
+const unfinished = ".new";
 
 /** A record, and the call that it is of. */
 export interface Entry {
@@ -92,7 +93,7 @@ export class CaptureFile {
 
   /** Writes anew what these entries need, and nothing else. Until it is in place, all is as it was. */
   rewrite(entries: Iterable<Entry>): void {
-    const place = `${this.#path}.${randomBytes(6).toString("hex")}.new`;
+    const place = this.#beside();
     const written = RecordFile.create(this.#disk, place, readyBytes);
     const done = new Set<Digest>();
     try {
@@ -110,6 +111,12 @@ export class CaptureFile {
       if (this.#disk.lstatSync(place, { throwIfNoEntry: false }) !== undefined) this.#disk.unlinkSync(place);
     }
     syncDirectory(this.#disk, this.#folder);
+  }
+
+  /** What somebody died at before it was in place. */
+  clearUnfinished(): void {
+    for (const name of this.#disk.readdirSync(this.#folder))
+      if (name.endsWith(unfinished)) this.#disk.unlinkSync(join(this.#folder, name));
   }
 
   /** Whatever was not written to its end is cut off: it was never acted upon. */
@@ -151,6 +158,11 @@ export class CaptureFile {
     for (let from = 0; from < bytes; from += pieceBytes) yield this.#file.read({ at, bytes }, from, pieceBytes);
   }
 
+  /** What it is called until it is in place. */
+  #beside(): string {
+    return `${this.#path}.${randomBytes(6).toString("hex")}${unfinished}`;
+  }
+
   #opened(): RecordFile {
     try {
       return RecordFile.open(this.#disk, this.#path, readyBytes);
@@ -158,27 +170,18 @@ export class CaptureFile {
       if (errorCode(error) !== "ENOENT") throw error;
     }
     // Under its name it is there as a whole, or not at all.
-    const place = `${this.#path}.${randomBytes(6).toString("hex")}.new`;
+    const place = this.#beside();
     RecordFile.create(this.#disk, place).close();
     try {
       this.#disk.linkSync(place, this.#path);
+      this.#disk.unlinkSync(place);
     } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
+      // Somebody else was quicker, or has cleared it away.
+      if (!["EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
     }
-    this.#disk.unlinkSync(place);
     syncDirectory(this.#disk, this.#folder);
-    return RecordFile.open(this.#disk, this.#path, readyBytes);
+    return this.#opened();
   }
-}
-
-/** It is what its digest says, or it is not kept. */
-function* checked(chunks: Iterable<Uint8Array>, digest: Digest): Generator<Uint8Array> {
-  const sum = createHash("sha256");
-  for (const chunk of chunks) {
-    sum.update(chunk);
-    yield chunk;
-  }
-  if (sum.digest("hex") !== digest) throw new Torn("it was another content the second time");
 }
 
 function headOf(id: string, record: LogRecord): JsonObject {

@@ -17,6 +17,8 @@ export class CaptureShelf {
   readonly aside: string;
   readonly #logs = new Map<string, CaptureLog>();
   #last = 0;
+  /** What was there to begin with has been read. */
+  #isRead = false;
   /** The last point that was let go of to make room. */
   #horizon: string | null = null;
 
@@ -28,14 +30,14 @@ export class CaptureShelf {
     this.#file = new CaptureFile(disk, store);
   }
 
-  /** Reads what others have written. True: somebody did. */
-  refresh(): boolean {
+  /** Reads what others have written. */
+  refresh(): void {
     const { isAnew, entries } = this.#file.more();
     if (isAnew) this.#logs.clear();
     for (const entry of entries) this.#took(entry);
-    const isNews = isAnew || entries.length > 0;
-    if (isNews) this.#clearStrays();
-    return isNews;
+    if (!isAnew && entries.length === 0 && this.#isRead) return;
+    this.#isRead = true;
+    this.#clearStrays();
   }
 
   begin(begun: Omit<CaptureLog["begun"], "type" | "v">): CaptureLog {
@@ -67,6 +69,11 @@ export class CaptureShelf {
     for (const log of this.#logs.values())
       if (log.state === "open" || log.state === "closed" || log.state === "restoring") return log;
     return null;
+  }
+
+  /** Calls that ended, or died, before they could change anything: nobody goes back to them, and nobody waits for them. */
+  dropBegun(): void {
+    for (const { id, state } of this.logs) if (state === "begun") this.drop(id);
   }
 
   /** That the call ended well is on record. Of such points there are not more than so many: the oldest go. Answers whether some went. */
@@ -140,6 +147,7 @@ export class CaptureShelf {
 
   /** Files that were given a second name just before a process died lose it. */
   #clearStrays(): void {
+    this.#file.clearUnfinished();
     for (const name of this.#disk.readdirSync(this.aside)) {
       const log = this.#logs.get(name.split(".")[0] ?? "");
       if (log === undefined || log.state === "begun") this.#disk.unlinkSync(join(this.aside, name));

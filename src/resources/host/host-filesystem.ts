@@ -25,7 +25,7 @@ import { type HostFilesystemOptions, type HostParts, openParts } from "./host-pa
 import { processMoment } from "./lingering.ts";
 import { restoreChain, rewindOver, type Trees } from "./restore-chain.ts";
 import { Sweeper } from "./sweeper.ts";
-import { isBusy, taken } from "./tree-lock.ts";
+import { isBusy } from "./tree-lock.ts";
 
 /**
  * A real working tree. A call that only uses its handle has each file captured before it first changes it; a call with raw access
@@ -43,22 +43,21 @@ export class HostFilesystem implements Resource<Filesystem> {
   #disposed = false;
 
   constructor(options: HostFilesystemOptions) {
-    this.#parts = openParts(options);
+    this.#parts = openParts(options, () => this.#catchUp());
     this.#sweeper = new Sweeper(this.#parts, this.#trees);
     this.name = `files:${this.#parts.root}`;
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
-    const { lock, root } = this.#parts;
-    await lock.take();
+    await this.#take();
     try {
-      this.#catchUp();
       this.#mustBeSettled();
+      this.#parts.shelf.dropBegun();
       const { log, excluded } = access === "raw" ? await this.#beginRaw(tag) : this.#beginHandle(tag);
       return this.#asCapture(log, excluded);
     } catch (error) {
-      lock.free();
-      throw diskFault(error, root);
+      this.#parts.lock.give();
+      throw diskFault(error, this.#parts.root);
     }
   }
 
@@ -81,7 +80,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async keep(capture: Capture): Promise<void> {
-    await this.#held(() => {
+    await this.#shared(() => {
       const { shelf } = this.#parts;
       if (shelf.keep(shelf.find(capture.id))) this.#sweeper.sweepIfDue();
     });
@@ -91,17 +90,23 @@ export class HostFilesystem implements Resource<Filesystem> {
   async restore(capture: Capture): Promise<RestoreReport> {
     const working = this.#working.get(capture.id);
     working?.ground.end();
-    if (working === undefined && this.#parts.lock.isHeld) throw taken(this.#parts.root);
-    const { changed, digest } = await this.#held(() => this.#restoreFrom(capture));
-    // If it failed, whoever began it may try again; nobody else comes between.
-    this.#end(capture);
-    return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
+    if (working === undefined) await this.#take();
+    try {
+      const { changed, digest } = await this.#restoreFrom(capture);
+      // If it failed, whoever began it may try again; nobody else comes between.
+      this.#end(capture);
+      return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
+    } catch (error) {
+      throw diskFault(error, this.#parts.root);
+    } finally {
+      if (working === undefined) this.#parts.lock.give();
+    }
   }
 
   async release(capture: Capture): Promise<void> {
     this.#trees.of.delete(capture.id);
     try {
-      await this.#held(() => this.#parts.shelf.drop(capture.id));
+      await this.#shared(() => this.#parts.shelf.drop(capture.id));
     } catch (error) {
       // Another process is at work. What is not released makes room when there are too many.
       if (!isBusy(error)) throw error;
@@ -115,7 +120,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async kept(): Promise<KeptCaptures> {
-    return this.#held(() => {
+    return this.#shared(() => {
       const { kept, isComplete } = this.#parts.shelf;
       return { captures: kept.map((log) => this.#asCapture(log)), isComplete };
     });
@@ -136,9 +141,9 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async left(): Promise<Left | null> {
-    if (this.#parts.lock.isHeld) return null;
+    if (this.#parts.lock.isTaken) return null;
     try {
-      return await this.#held(() => {
+      return await this.#shared(() => {
         const log = this.#parts.shelf.unfinished();
         return log && { capture: this.#asCapture(log), isClosed: log.state === "closed" };
       });
@@ -155,12 +160,12 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async diff(from: Moment | "now", to: Moment | "now"): Promise<readonly ResourceChange[]> {
-    return this.#held(() => changesBetween(this.#parts, this.#idAt(from), this.#idAt(to)));
+    return this.#shared(() => changesBetween(this.#parts, this.#idAt(from), this.#idAt(to)));
   }
 
   /** Drops contents that no capture needs any more, which happens by itself when there are many; answers how many files that were. */
   async sweep(): Promise<number> {
-    return this.#held(() => this.#sweeper.sweep());
+    return this.#shared(() => this.#sweeper.sweep());
   }
 
   /** Lets go of the tree. A call that is at work is as one whose process died. */
@@ -173,32 +178,33 @@ export class HostFilesystem implements Resource<Filesystem> {
     objects.close();
     shelf.close();
     anchor.close();
-    lock.free();
+    lock.close();
   }
 
-  /** With the right to the tree, which a call of this process may have already. */
-  async #held<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
-    const { lock, root } = this.#parts;
-    const isHeld = lock.isHeld;
+  async #take(): Promise<void> {
     try {
-      if (!isHeld) await lock.take();
-      if (!isHeld) this.#catchUp();
-      return await work();
+      await this.#parts.lock.take();
     } catch (error) {
-      throw diskFault(error, root);
-    } finally {
-      if (!isHeld) lock.free();
+      throw diskFault(error, this.#parts.root);
+    }
+  }
+
+  async #shared<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
+    try {
+      return await this.#parts.lock.share(work);
+    } catch (error) {
+      throw diskFault(error, this.#parts.root);
     }
   }
 
   /** Others may have been at work, and have thrown away what nobody but us would have needed. */
   #catchUp(): void {
     const { shelf, objects } = this.#parts;
-    const isNews = shelf.refresh();
-    if (!isNews && this.#begun) return;
-    objects.load();
-    this.#trees.seen = null;
-    this.#trees.of.clear();
+    shelf.refresh();
+    if (objects.refresh()) {
+      this.#trees.seen = null;
+      this.#trees.of.clear();
+    }
     if (!this.#begun) this.#sweeper.sweepIfDue();
     this.#begun = true;
   }
@@ -252,7 +258,7 @@ export class HostFilesystem implements Resource<Filesystem> {
 
   /** Others may begin, if it was this call that kept them waiting. */
   #end({ id }: Pick<Capture, "id">): void {
-    if (this.#working.delete(id)) this.#parts.lock.free();
+    if (this.#working.delete(id)) this.#parts.lock.give();
   }
 
   #ground(log: CaptureLog, access: Access): HostGround {

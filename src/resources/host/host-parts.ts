@@ -47,7 +47,8 @@ export interface HostParts {
   readonly lock: TreeLock;
 }
 
-export function openParts(options: HostFilesystemOptions): HostParts {
+/** `onHeld`: the right to the tree was got; others may have been there. */
+export function openParts(options: HostFilesystemOptions, onHeld: () => void): HostParts {
   const { exclude = ["node_modules"], protect = protectedNames, disk = realDisk, now = Date.now } = options;
   const root = treeAt(options.root);
   const limits = { ...fileLimits, ...options.limits };
@@ -61,7 +62,7 @@ export function openParts(options: HostFilesystemOptions): HostParts {
     anchor: new Anchor(disk, root),
     shelf: new CaptureShelf(disk, store, limits),
     walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),
-    lock: new TreeLock(root, `${dev} ${ino}`, store),
+    lock: new TreeLock({ root, identity: `${dev} ${ino}`, place: store, onHeld }),
   };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import type { Digest } from "../../core/id.ts";
 import { type Disk, errorCode, readUpTo, syncDirectory } from "./disk.ts";
-import { type FileRecord, RecordFile } from "./record-file.ts";
+import { type FileRecord, RecordFile, Torn } from "./record-file.ts";
 
 /** Above this, a file is read piece by piece. */
 const wholeBytes = 8_388_608;
@@ -16,16 +16,18 @@ interface Place {
 
 /**
  * Contents by their SHA-256. They are appended to packs, so that ten thousand files take one sync and not ten thousand. What is
- * read is hashed again: a content that is not what its name says is never handed out.
+ * read is hashed again: a content that is not what its name says is never handed out. Whoever reads or writes has the right to the tree.
  */
 export class ObjectStore {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #places = new Map<string, Place>();
+  /** By name, the oldest first. */
   readonly #packs = new Map<string, RecordFile>();
+  /** The one that is written to. */
   #current: RecordFile | null = null;
-  /** Something was written that is not on disk yet. */
-  #unsynced = false;
+  /** Have something that may not be on disk yet. */
+  readonly #unsynced = new Set<RecordFile>();
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -33,19 +35,20 @@ export class ObjectStore {
     disk.mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Reads anew which contents there are. */
-  load(): void {
-    this.close();
-    for (const name of this.#disk.readdirSync(this.#folder).toSorted()) this.#load(name);
+  /** Reads what others have kept since. True: somebody has thrown something away, too. */
+  refresh(): boolean {
+    const names = this.#disk.readdirSync(this.#folder).toSorted();
+    const gone = [...this.#packs].filter(([name, pack]) => !this.#isNamed(name, pack));
+    this.#forget(gone);
+    for (const [, pack] of gone) pack.close();
+    for (const name of names) this.#read(this.#packs.get(name) ?? this.#open(name));
+    this.#current = [...this.#packs.values()].at(-1) ?? null;
+    return gone.length > 0;
   }
 
   /** Of all packs. */
   get bytes(): number {
     return [...this.#packs.values()].reduce((sum, { length }) => sum + length, 0);
-  }
-
-  has(digest: Digest): boolean {
-    return this.#places.has(digest);
   }
 
   put(bytes: Uint8Array): Digest {
@@ -65,12 +68,7 @@ export class ObjectStore {
     }
     const digest = hashOf(this.chunksOf(file, size));
     if (this.#places.has(digest)) return digest;
-    const sum = createHash("sha256");
-    const pack = this.#pack();
-    const record = pack.appendFrom({ digest, size }, size, tapped(this.chunksOf(file, size), sum.update.bind(sum)));
-    if (sum.digest("hex") !== digest) return null;
-    this.#places.set(digest, { pack, record });
-    return digest;
+    return this.#append(digest, size, this.chunksOf(file, size)) ? digest : null;
   }
 
   /** What `putFile` would answer; nothing is kept. */
@@ -87,20 +85,26 @@ export class ObjectStore {
   *read(digest: Digest): Generator<Uint8Array> {
     const place = this.#places.get(digest);
     if (place === undefined) throw lost(digest);
-    const sum = createHash("sha256");
-    for (const chunk of pieces(place.pack, place.record)) {
-      sum.update(chunk);
-      yield chunk;
+    try {
+      yield* checked(pieces(place), digest);
+    } catch (error) {
+      throw error instanceof Torn ? lost(digest) : error;
     }
-    if (sum.digest("hex") !== digest) throw lost(digest);
+  }
+
+  /** Throws if a content is not there, or is not what its name says. */
+  mustHold(digest: Digest): void {
+    for (const _ of this.read(digest));
   }
 
   /** Everything that was put so far is on disk when this returns. */
   sync(): void {
-    if (!this.#unsynced) return;
-    this.#current?.sync();
+    if (this.#unsynced.size === 0) return;
+    for (const pack of this.#unsynced) pack.sync();
     syncDirectory(this.#disk, this.#folder);
-    this.#unsynced = false;
+    // Whoever finds this knows that all before it was on disk. Whether this itself was does not matter.
+    for (const pack of this.#unsynced) pack.append({ synced: true });
+    this.#unsynced.clear();
   }
 
   /** Drops packs of which nothing, or not half, is wanted any more; what is wanted of them moves to another. Answers how many. */
@@ -108,55 +112,79 @@ export class ObjectStore {
     const used = new Map<RecordFile, number>();
     for (const [digest, { pack, record }] of this.#places)
       if (wanted.has(digest)) used.set(pack, (used.get(pack) ?? 0) + record.at - record.from + record.bytes);
-    const wasteful = new Map([...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2));
-    this.#move(wanted, new Set(wasteful.values()));
+    const wasteful = [...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2);
+    this.#move(wanted, new Set(wasteful.map(([, pack]) => pack)));
+    this.#forget(wasteful);
     for (const [name, pack] of wasteful) {
-      this.#packs.delete(name);
       pack.close();
       this.#disk.unlinkSync(join(this.#folder, name));
     }
-    return wasteful.size;
+    return wasteful.length;
   }
 
-  /** What is wanted is on disk in another pack before the old ones go. */
+  /** What is wanted is on disk in another pack before the old ones go. What is damaged is lost, and not worth a move. */
   #move(wanted: ReadonlySet<string>, from: ReadonlySet<RecordFile>): void {
-    this.sync();
-    this.#current = null;
-    for (const [digest, { pack, record }] of this.#places) {
-      if (!from.has(pack)) continue;
-      this.#places.delete(digest);
-      if (!wanted.has(digest)) continue;
-      const to = this.#pack();
-      const head = { digest, size: record.bytes };
-      this.#places.set(digest, { pack: to, record: to.appendFrom(head, record.bytes, pieces(pack, record)) });
-    }
+    this.#current = [...this.#packs.values()].findLast((pack) => !from.has(pack)) ?? null;
+    for (const [digest, place] of [...this.#places])
+      if (from.has(place.pack) && wanted.has(digest)) this.#append(digest as Digest, place.record.bytes, pieces(place));
     this.sync();
   }
 
   close(): void {
     for (const pack of this.#packs.values()) pack.close();
-    this.#packs.clear();
-    this.#places.clear();
-    this.#current = null;
+    this.#forget([...this.#packs]);
   }
 
-  #load(name: string): void {
-    const file = RecordFile.open(this.#disk, join(this.#folder, name));
-    this.#packs.set(name, file);
-    for (const record of file.more()) {
-      const { digest, size } = record.head;
-      // One whose bytes did not all come has fewer than it says.
-      if (typeof digest === "string" && size === record.bytes) this.#places.set(digest, { pack: file, record });
+  #forget(packs: readonly (readonly [string, RecordFile])[]): void {
+    if (packs.length === 0) return;
+    const gone = new Set(packs.map(([, pack]) => pack));
+    for (const [digest, { pack }] of this.#places) if (gone.has(pack)) this.#places.delete(digest);
+    for (const [name, pack] of packs) {
+      this.#packs.delete(name);
+      this.#unsynced.delete(pack);
+      if (this.#current === pack) this.#current = null;
+    }
+  }
+
+  /** One that is written to after somebody has unlinked it would be gone with all that is in it. */
+  #isNamed(name: string, pack: RecordFile): boolean {
+    return this.#disk.lstatSync(join(this.#folder, name), { throwIfNoEntry: false })?.ino === pack.ino;
+  }
+
+  #open(name: string): RecordFile {
+    const pack = RecordFile.open(this.#disk, join(this.#folder, name));
+    this.#packs.set(name, pack);
+    return pack;
+  }
+
+  /** What was not synced may be said to be there and not be: whoever wrote it died before anybody could rely on it. */
+  #read(pack: RecordFile): void {
+    const records = pack.more();
+    const synced = records.findLastIndex(({ head }) => head.synced === true);
+    const torn = records.findIndex((record, at) => at > synced && !isWhole(pack, record));
+    const whole = torn < 0 ? records : records.slice(0, torn);
+    pack.cutTo(records[torn]?.from ?? pack.length);
+    for (const record of whole)
+      if (typeof record.head.digest === "string") this.#places.set(record.head.digest, { pack, record });
+    if (whole.length > synced + 1) this.#unsynced.add(pack);
+  }
+
+  /** False: it was another content in the end, and is not there. */
+  #append(digest: Digest, size: number, chunks: Iterable<Uint8Array>): boolean {
+    const pack = this.#pack();
+    try {
+      this.#places.set(digest, { pack, record: pack.appendFrom({ digest, size }, size, checked(chunks, digest)) });
+      return true;
+    } catch (error) {
+      if (error instanceof Torn) return false;
+      throw error;
     }
   }
 
   #pack(): RecordFile {
-    if (this.#current !== null && this.#current.length > packBytes) {
-      this.#current.sync();
-      this.#current = null;
-    }
-    this.#current ??= this.#create(this.#packs.size);
-    this.#unsynced = true;
+    if (this.#current !== null && this.#current.length > packBytes) this.#current = null;
+    this.#current ??= this.#create(1 + Number.parseInt([...this.#packs.keys()].at(-1) ?? "0", 10));
+    this.#unsynced.add(this.#current);
     return this.#current;
   }
 
@@ -173,8 +201,13 @@ export class ObjectStore {
   }
 }
 
-function* pieces(pack: RecordFile, record: Place["record"]): Generator<Uint8Array> {
+function* pieces({ pack, record }: Place): Generator<Uint8Array> {
   for (let at = 0; at < record.bytes; at += wholeBytes) yield pack.read(record, at, wholeBytes);
+}
+
+function isWhole(pack: RecordFile, record: FileRecord): boolean {
+  const { digest, size } = record.head;
+  return digest === undefined || (size === record.bytes && hashOf(pieces({ pack, record })) === digest);
 }
 
 export function hashOf(chunks: Iterable<Uint8Array>): Digest {
@@ -183,11 +216,18 @@ export function hashOf(chunks: Iterable<Uint8Array>): Digest {
   return sum.digest("hex") as Digest;
 }
 
-function* tapped(chunks: Iterable<Uint8Array>, tap: (chunk: Uint8Array) => void): Generator<Uint8Array> {
+/** It is what its digest says, or whoever takes it is told so at the end. */
+export function* checked(chunks: Iterable<Uint8Array>, digest: Digest): Generator<Uint8Array> {
+  const sum = createHash("sha256");
   for (const chunk of chunks) {
-    tap(chunk);
+    sum.update(chunk);
     yield chunk;
   }
+  if (sum.digest("hex") !== digest) throw new Torn("it was another content the second time");
+}
+
+export function isLost(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.code === "RESTORE_FAILED";
 }
 
 function lost(digest: Digest): FaultError {

@@ -1,5 +1,6 @@
 import type { Digest } from "../../core/id.ts";
 import type { HostParts } from "./host-parts.ts";
+import { isLost } from "./object-store.ts";
 import type { Trees } from "./restore-chain.ts";
 import { type DirectoryNode, decodeDirectory, type TreeNode } from "./tree-node.ts";
 
@@ -20,7 +21,13 @@ export class Sweeper {
 
   /** When there is twice as much as was needed the last time: so it costs no more than writing it did. */
   sweepIfDue(): void {
-    if (this.#parts.objects.bytes > 2 * this.#left + dueBytes) this.sweep();
+    if (this.#parts.objects.bytes <= 2 * this.#left + dueBytes) return;
+    try {
+      this.sweep();
+    } catch (error) {
+      // Where something is damaged nothing is thrown away, and nobody is kept from working.
+      if (!isLost(error)) throw error;
+    }
   }
 
   sweep(): number {

@@ -67,6 +67,7 @@ export async function restoreTree(
 ): Promise<{ readonly look: Look; readonly changed: number }> {
   const { walker, hands } = options;
   const found = differences(now.root, wanted);
+  for (const { from, to } of found) mustBeKept(options, from, to);
   // What is to go makes room for what is to come.
   for (const { path, from, to } of found)
     if (from !== null && (to === null || from.kind !== to.kind)) hands.remove(path);
@@ -96,6 +97,15 @@ function told(now: DirectoryNode, wanted: DirectoryNode): { readonly differs: re
 function isLinked(node: TreeNode | null): boolean {
   if (node?.kind === "directory") return [...node.children.values()].some(isLinked);
   return node?.kind === "file" && (node.nlink > 1 || node.linkOf !== null);
+}
+
+/** Every content that will be asked for is there, before anything is touched. */
+function mustBeKept(options: TreeRestorerOptions, from: TreeNode | null, to: TreeNode | null): void {
+  const isThere = staysInPlace(from, to) && to?.kind === "file" && from.digest === to.digest;
+  if (to?.kind === "file" && to.linkOf === null && !isThere) options.objects.mustHold(to.digest);
+  // One that is there already has its own differences listed.
+  if (to?.kind === "directory" && from?.kind !== "directory")
+    for (const child of to.children.values()) mustBeKept(options, null, child);
 }
 
 function put(
