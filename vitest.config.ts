@@ -24,6 +24,8 @@ export default defineConfig({
           // The same stories on the store that needs a server.
           include: ["tests/scenarios/*.test.ts"],
           env: { WRIT_PLACE: "postgres" },
+          // One database for all files of a process, besides what the fast ones gain.
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },

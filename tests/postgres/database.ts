@@ -35,69 +35,95 @@ export function database(): Database {
 
 /** The same without tables. */
 export function unmigrated(): Database {
-  const name = `writ_${randomBytes(6).toString("hex")}`;
-  let server = "";
-  let client: Client | null = null;
-  beforeAll(async () => {
-    server = await serverUrl();
-    await asSuperuser(server, `create database ${name} encoding 'UTF8' template template0`);
-    client = clientOf(inDatabase(server, name));
+  const made = new Made(newName());
+  beforeAll(() => made.create());
+  afterAll(() => made.drop());
+  return made;
+}
+
+/** One for all files of tests that share a process. It goes with the server, or with the run where the server stays. */
+export async function keptDatabase(): Promise<Database> {
+  const made = new Made(`${inject("postgresPrefix")}${newName()}`);
+  await made.create();
+  await migrate(made.ownerUrl, { grant: appRole });
+  return made;
+}
+
+class Made implements Database {
+  readonly #name: string;
+  #server = "";
+  #client: Client | null = null;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  get url(): string {
+    return asRole(this.ownerUrl);
+  }
+
+  get ownerUrl(): string {
+    return inDatabase(this.#server, this.#name);
+  }
+
+  async create(): Promise<void> {
+    this.#server = await serverUrl();
+    await asSuperuser(this.#server, `create database ${this.#name} encoding 'UTF8' template template0`);
+    this.#client = await connected(this.ownerUrl);
+  }
+
+  async drop(): Promise<void> {
+    await this.#client?.end();
+    await asSuperuser(this.#server, `drop database ${this.#name} with (force)`);
+  }
+
+  /** A field, as it is handed about by itself. */
+  readonly query = async <Row extends readonly unknown[]>(text: string): Promise<readonly Row[]> => {
+    if (this.#client === null) throw new Error("there is no database before the first test");
+    return (await this.#client.query<Row>({ text, rowMode: "array" })).rows;
+  };
+
+  async asApp(text: string): Promise<readonly (readonly unknown[])[]> {
+    const client = await connected(this.url);
+    try {
+      const answers = (await client.query<readonly unknown[]>({ text, rowMode: "array" })) as unknown as
+        | Answer
+        | Answer[];
+      return [answers].flat().flatMap(({ rows }) => rows);
+    } finally {
+      await client.end();
+    }
+  }
+
+  session(): Promise<Client> {
+    return connected(this.ownerUrl);
+  }
+
+  async plansOf(calls: readonly Call[]): Promise<readonly string[]> {
+    const client = clientOf(this.ownerUrl);
+    const plans: string[] = [];
+    client.on("notice", ({ message = "" }) => void plans.push(message));
     await client.connect();
-  });
-  afterAll(async () => {
-    await client?.end();
-    await asSuperuser(server, `drop database ${name} with (force)`);
-  });
-  const query = async <Row extends readonly unknown[]>(text: string): Promise<readonly Row[]> => {
-    if (client === null) throw new Error("there is no database before the first test");
-    return (await client.query<Row>({ text, rowMode: "array" })).rows;
-  };
-  return {
-    get url() {
-      return asRole(inDatabase(server, name));
-    },
-    get ownerUrl() {
-      return inDatabase(server, name);
-    },
-    query,
-    asApp: async (text) => {
-      const client = clientOf(asRole(inDatabase(server, name)));
-      await client.connect();
-      try {
-        const answers = (await client.query<readonly unknown[]>({ text, rowMode: "array" })) as unknown as
-          | Answer
-          | Answer[];
-        return [answers].flat().flatMap(({ rows }) => rows);
-      } finally {
-        await client.end();
-      }
-    },
-    session: async () => {
-      const session = clientOf(inDatabase(server, name));
-      await session.connect();
-      return session;
-    },
-    plansOf: async (calls) => {
-      const client = clientOf(inDatabase(server, name));
-      const plans: string[] = [];
-      client.on("notice", ({ message = "" }) => void plans.push(message));
-      await client.connect();
-      try {
-        await client.query(explained);
-        for (const { name, values } of calls)
-          await client.query({ text: `select writ.${name}(${values.map((_, index) => `$${index + 1}`)})`, values });
-        return plans;
-      } finally {
-        await client.end();
-      }
-    },
-    empty: async () => {
-      const tables = await query<[string]>(
-        "select format('writ.%I', relname) from pg_class where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname <> 'migration' and relname <> 'boot'",
-      );
-      await patiently(() => query(`truncate ${tables.join(", ")}`));
-    },
-  };
+    try {
+      await client.query(explained);
+      for (const { name, values } of calls)
+        await client.query({ text: `select writ.${name}(${values.map((_, index) => `$${index + 1}`)})`, values });
+      return plans;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async empty(): Promise<void> {
+    const tables = await this.query<[string]>(
+      "select format('writ.%I', relname) from pg_class where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname <> 'migration' and relname <> 'boot'",
+    );
+    await patiently(() => this.query(`truncate ${tables.join(", ")}`));
+  }
+}
+
+function newName(): string {
+  return `writ_${randomBytes(6).toString("hex")}`;
 }
 
 const explained = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
@@ -143,9 +169,14 @@ function clientOf(url: string): Client {
   return client;
 }
 
-async function asSuperuser(url: string, text: string): Promise<void> {
+async function connected(url: string): Promise<Client> {
   const client = clientOf(url);
   await client.connect();
+  return client;
+}
+
+async function asSuperuser(url: string, text: string): Promise<void> {
+  const client = await connected(url);
   try {
     await client.query(text);
   } finally {

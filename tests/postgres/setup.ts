@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import type { TestProject } from "vitest/node";
-import { driver } from "../../src/store/postgres/driver.ts";
+import { type Client, driver } from "../../src/store/postgres/driver.ts";
 import { type Server, startPostgres } from "./server.ts";
 
 /** Owns nothing and bypasses nothing: what an application is to connect as. */
@@ -10,6 +11,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** Whoever connects here is told the address of the Postgres of this test run. */
     readonly postgresDoor: number;
+    /** What the names of databases begin with that are dropped when the run is over. */
+    readonly postgresPrefix: string;
   }
 }
 
@@ -37,14 +40,35 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const address = door.address();
   if (address === null || typeof address === "string") throw new Error("the loopback has no port left");
   project.provide("postgresDoor", address.port);
+  const prefix = `writ_${randomBytes(4).toString("hex")}_`;
+  project.provide("postgresPrefix", prefix);
   return async () => {
     door.close();
+    if (started !== null && server === null) await dropped(await started, prefix);
     await (await server)?.stop();
   };
 }
 
 /** Makes the role that stores connect as; answers with the server's version. */
 async function made(url: string): Promise<string> {
+  return onServer(url, async (client) => {
+    await client.query(
+      `do $$ begin create role ${appRole} login password '${appRole}'; exception when duplicate_object then null; end $$`,
+    );
+    const { rows } = await client.query<readonly [string]>({ text: "show server_version", rowMode: "array" });
+    return rows[0]?.[0] ?? "?";
+  });
+}
+
+async function dropped(url: string, prefix: string): Promise<void> {
+  await onServer(url, async (client) => {
+    const named = { text: "select datname from pg_database where starts_with(datname, $1)", values: [prefix] };
+    const { rows } = await client.query<readonly [string]>({ ...named, rowMode: "array" });
+    for (const [name] of rows) await client.query(`drop database ${name} with (force)`);
+  });
+}
+
+async function onServer<T>(url: string, ask: (client: Client) => Promise<T>): Promise<T> {
   const client = new (driver().Client)({
     connectionString: url,
     application_name: "test",
@@ -53,11 +77,7 @@ async function made(url: string): Promise<string> {
   });
   await client.connect();
   try {
-    await client.query(
-      `do $$ begin create role ${appRole} login password '${appRole}'; exception when duplicate_object then null; end $$`,
-    );
-    const { rows } = await client.query<readonly [string]>({ text: "show server_version", rowMode: "array" });
-    return rows[0]?.[0] ?? "?";
+    return await ask(client);
   } finally {
     await client.end();
   }

@@ -4,7 +4,7 @@ import type { Store } from "../../src/core/store.ts";
 import { actor } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
-const hour = 3_600_000;
+const minute = 60_000;
 const greets = { steps: [{ step_id: "a", name: "greet" }] };
 const waits = { steps: [{ step_id: "w", kind: "wait", payload: { signal: "go" } }] };
 
@@ -24,7 +24,7 @@ describe.each(places)("retention of what is no run, on $name", ({ newStage }) =>
     for (const nth of [1, 2, 3]) await send(nth);
     const first = await engine.submit(waits, { principal: bot });
     await stage.rest(first);
-    stage.clock.advance(hour);
+    stage.clock.advance(minute);
     const erased = await engine.retain({ principal: ana, endedBefore: stage.clock.now() });
     expect(await bodies(stage.store(), "sig_")).toEqual([2, 3]);
     expect(erased).toMatchObject({ runs: 1 });
@@ -39,16 +39,16 @@ describe.each(places)("retention of what is no run, on $name", ({ newStage }) =>
   it("takes what became of a schedule's times, and leaves what it is for", async () => {
     const stage = newStage();
     const engine = await stage.open({ tools: [actor("greet", () => ({}), { effect: "reads" }).tool] });
-    const hourly = { principal: ana, cron: "0 * * * *" };
-    await engine.schedules.set("hello", greets, hourly);
-    await engine.schedules.set("hello", greets, { ...hourly, priority: 1 });
-    await stage.pass(3 * hour);
+    const everyMinute = { principal: ana, cron: "* * * * *" };
+    await engine.schedules.set("hello", greets, everyMinute);
+    await engine.schedules.set("hello", greets, { ...everyMinute, priority: 1 });
+    await stage.pass(3 * minute);
     const before = (await bodies(stage.store(), "sch_")).length;
     expect(before).toBeGreaterThan(3);
     await engine.retain({ principal: ana, endedBefore: stage.clock.now() });
     expect(await bodies(stage.store(), "sch_")).toEqual([2]);
     expect((await engine.audit({ principal: ana })).broken).toEqual([]);
-    await stage.pass(hour);
+    await stage.pass(minute);
     expect(await engine.schedules.list({ principal: ana })).toMatchObject([{ status: "on", priority: 1 }]);
     expect(await bodies(stage.store(), "sch_")).toEqual([2, before + 1]);
     await engine.schedules.remove("hello", { principal: ana });

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll } from "vitest";
 import type { Store } from "../../src/core/store.ts";
 import { postgres } from "../../src/store/postgres/postgres-store.ts";
 import { type FakeClock, fakeClock } from "../../src/testing/clock.ts";
-import { database } from "../postgres/database.ts";
+import { keptDatabase } from "../postgres/database.ts";
 import { dumpOf } from "../postgres/dump.ts";
 import type { Vault } from "./stage.ts";
 
-/** Postgres for all stories of a file: each begins with empty tables and its own time; connections outlive their processes. */
-export function postgresVault(): (clock: FakeClock) => Vault {
-  const made = database();
+/** Postgres for all stories: each begins with empty tables and its own time; connections outlive their processes. */
+export async function postgresVault(): Promise<(clock: FakeClock) => Vault> {
+  const made = await keptDatabase();
   let now = fakeClock();
-  let shared: Store;
+  const shared = await postgres(made.url, { clock: { now: () => now.now() } });
   let answeredLast = async (): Promise<boolean> => false;
-  beforeAll(async () => {
-    shared = await postgres(made.url, { clock: { now: () => now.now() } });
-  });
-  afterAll(() => shared.close());
   return (clock) => {
     const calls = new Set<Promise<unknown>>();
     const answered = async (): Promise<boolean> => {

@@ -44,14 +44,14 @@ export const ana: PrincipalInput = { id: "ana", kind: "person", tenant: "acme" }
 /** Every story is told on every store; those that need a server are a run of the tests of their own. */
 export const places: readonly Place[] =
   process.env.WRIT_PLACE === "postgres"
-    ? [inPostgres()]
+    ? [await inPostgres()]
     : [
         { name: "memory", newStage: () => stageOn(inMemory) },
         { name: "SQLite", newStage: () => stageOn(inFile) },
       ];
 
-function inPostgres(): Place {
-  const vaultOn = postgresVault();
+async function inPostgres(): Promise<Place> {
+  const vaultOn = await postgresVault();
   return { name: "Postgres", newStage: () => stageOn(vaultOn) };
 }
 
