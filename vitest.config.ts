@@ -1,5 +1,20 @@
+import { existsSync, readFileSync, statfsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+
+const memory = "/dev/shm";
+
+/** Memory in which there is room for files, and from which programs may be started. */
+function hasMemory(): boolean {
+  if (!existsSync("/proc/mounts")) return false;
+  const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
+  const mount = mounts.findLast((line) => line.split(" ")[1] === memory)?.split(" ")[3] ?? "noexec";
+  const { bavail, bsize } = statfsSync(memory);
+  return !mount.split(",").includes("noexec") && bavail * bsize > 4 * 2 ** 30;
+}
+
+// Files of tests outlive processes, not the power: what is synced is asked of the stores, and no test waits for a disk.
+if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = memory;
 
 export default defineConfig({
   test: {

@@ -23,7 +23,7 @@ class InProcessRunner {
   async init() {
     // A mutant that lives must live again tomorrow, and one that dies need not be told by the smallest example.
     createRequire(import.meta.url)("fast-check").configureGlobal({ seed: 20, endOnFailure: true });
-    process.env.WRIT_MODEL_RUNS ??= "0.03"; // The models tell the same stories, but fewer: thousands of mutants listen.
+    process.env.WRIT_MODEL_RUNS ??= "0.06"; // The models tell the same stories, but fewer: thousands of mutants listen.
     this.#folder = join(process.cwd(), "dist-mutate");
     this.#notebook = await Notebook.open();
     this.#modules = new Modules(this.#notebook.vitest);

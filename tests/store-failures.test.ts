@@ -161,6 +161,6 @@ describe("SQLite beside memory, when things go wrong", () => {
         await both.close();
       }
     });
-    await fc.assert(survives, effort(60));
+    await fc.assert(survives, effort(40));
   });
 });

@@ -12,7 +12,7 @@ describe("Postgres beside memory", () => {
   it("answers the same and holds the same, to the last byte, after every turn", { timeout: 120_000 }, async () => {
     let clock = fakeClock(start);
     const other = await postgres(made.url, { clock: { now: () => clock.now() }, leaseMs: 2000 });
-    await assertAlike(40, async () => {
+    await assertAlike(20, async () => {
       await made.empty();
       clock = fakeClock(start);
       const memory = memoryStore({ clock, leaseMs: 2000 });

@@ -99,7 +99,7 @@ const property = (holds: (plan: readonly Choice[], list: readonly Choice[]) => v
 
 describe("a run under any commands", () => {
   it.each(Object.entries(laws))("%s", (_, holds) => {
-    property((made, list) => void wander(anyPlan(made), list, holds), 60);
+    property((made, list) => void wander(anyPlan(made), list, holds), 40);
   });
 
   it("is what its events add up to, from memory and from the store alike", () => {
@@ -107,7 +107,7 @@ describe("a run under any commands", () => {
       const { past, run } = wander(anyPlan(made), list);
       assert.deepEqual(plainly(fold(unborn, past)), plainly(run));
       assert.deepEqual(plainly(fold(unborn, JSON.parse(JSON.stringify(past)))), plainly(run));
-    }, 60);
+    }, 40);
   });
 
   it("acts a second time for one key and generation only after a proof, a promise or a person's word", () => {
@@ -121,7 +121,7 @@ describe("a run under any commands", () => {
         assert.ok(!open.has(event.step_id), `${event.step_id} acts again`);
         open.add(event.step_id);
       }
-    }, 60);
+    }, 40);
   });
 });
 

@@ -58,7 +58,7 @@ describe("deciding one of many that wait", () => {
   };
 
   it("takes no more work for those that go on waiting", () => {
-    const [few, many] = [work(100), work(1000)];
+    const [few, many] = [work(40), work(400)];
     expect(many / few).toBeLessThan(2); // Ways down grow by a step or two; whoever walks past all of them is beyond eight.
   });
 });

@@ -84,7 +84,7 @@ describe("a JSON Schema", () => {
   });
 
   it("compares items in linear time", () => {
-    const items = Array.from({ length: 100_000 }, (_, index) => ({ index, same: { a: [1] } }));
+    const items = Array.from({ length: 50_000 }, (_, index) => ({ index, same: { a: [1] } }));
     expect(messageOf({ uniqueItems: true }, items)).toBe("fits");
     expect(
       messageOf({ uniqueItems: true }, [

@@ -209,7 +209,7 @@ describe("a gate", () => {
         const both = new Both(requester);
         for (const each of moves) both.make(each);
       }),
-      effort(800),
+      effort(400),
     );
   });
 });

@@ -353,7 +353,7 @@ describe("the ledger", () => {
         for (const { run, input } of asking) both.join(run, input);
         for (const each of moves) both.make(each);
       }),
-      effort(800),
+      effort(400),
     );
   });
 });

@@ -224,7 +224,7 @@ describe("the step machine", () => {
         const both = new Both(made, open);
         for (const each of moves) both.make(each);
       }),
-      effort(1000),
+      effort(500),
     );
   });
 });

@@ -115,16 +115,23 @@ class Made implements Database {
   }
 
   async empty(): Promise<void> {
-    const tables = await this.query<[string]>(
-      "select format('writ.%I', relname) from pg_class where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname <> 'migration' and relname <> 'boot'",
-    );
-    await patiently(() => this.query(`truncate ${tables.join(", ")}`));
+    await patiently(() => this.query(emptied));
   }
 }
 
 function newName(): string {
   return `writ_${randomBytes(6).toString("hex")}`;
 }
+
+/** Waits for whoever still writes, as `truncate` does, which takes ten times as long for the few rows of a story. */
+const emptied = `do $$
+  declare made text[] := array(select format('writ.%I', relname) from pg_class
+    where relkind = 'r' and relnamespace = 'writ'::regnamespace and relname not in ('migration', 'boot'));
+  declare one text;
+  begin
+    execute 'lock table ' || array_to_string(made, ', ');
+    foreach one in array made loop execute 'delete from ' || one; end loop;
+  end $$`;
 
 const explained = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
   set client_min_messages = log; set role ${appRole}`;

@@ -39,7 +39,7 @@ describe("a vector", () => {
         }
         for (const [seen, expected] of [versions[0], versions.at(-1), versions[versions.length >> 1]].filter(isThere)) {
           expect(seen.length).toBe(expected.length);
-          expect([...seen]).toEqual(expected);
+          expect([...seen].findIndex((item, at) => item !== expected[at])).toBe(-1);
         }
       }),
       { numRuns: 40 },
