@@ -308,6 +308,35 @@ describe.each([
       expect(await resource.digest()).toBe(before);
     });
 
+    it("that is given up once it was closed keeps others out, until it is kept or put back", async () => {
+      const resource = workshop();
+      for (const ending of ["keep", "restore"] as const) {
+        const capture = await resource.capture("given up", "handle");
+        await (await resource.open(capture)).write("a", ending);
+        await resource.close(capture);
+        await resource.leave(capture);
+        expect(await refusal(resource.capture("next", "handle"))).toBe("RESOURCE_BUSY");
+        const left = await resource.left();
+        expect(left).toEqual({ capture, isClosed: true });
+        await resource[ending](capture);
+        expect(await resource.left()).toBeNull();
+        const next = await resource.capture("next", "handle");
+        expect(await (await resource.open(next)).readText("a")).toBe("keep");
+        await resource.release(next);
+      }
+    });
+
+    it("that is given up before it was closed leaves nothing", async () => {
+      const resource = workshop();
+      const capture = await resource.capture("given up", "handle");
+      await (await resource.open(capture)).write("a", "x");
+      await resource.leave(capture);
+      const left = await resource.left();
+      if (left !== null) await resource.restore(left.capture);
+      const next = await resource.capture("next", "handle");
+      expect(await (await resource.open(next)).stat("a")).toBeNull();
+    });
+
     it("cannot be undone once it was released, which is harmless twice", async () => {
       const resource = workshop();
       const capture = await worked(resource, (files) => files.write("a", "1"));

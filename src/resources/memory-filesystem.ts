@@ -6,6 +6,7 @@ import type {
   Capture,
   Closing,
   KeptCaptures,
+  Left,
   Moment,
   Resource,
   ResourceChange,
@@ -16,7 +17,7 @@ import type { Filesystem } from "./filesystem.ts";
 import { filesystemOver, type HouseRules } from "./filesystem-over.ts";
 import { MemoryDraft } from "./memory-draft.ts";
 import { digestOf, emptyDirectory, type MemoryDirectory, memoryChanges, nodeAt, withNode } from "./memory-tree.ts";
-import { protectedNames, treePath } from "./tree-path.ts";
+import { protectedNames, shown, treePath } from "./tree-path.ts";
 
 export interface MemoryFilesystemOptions {
   /** Stable across restarts, and another for each that an engine is given. Default: `files:memory`. */
@@ -43,6 +44,8 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   readonly #now: () => number;
   readonly #calls = new Map<string, Call>();
   readonly #published = new Published();
+  /** Published, and given up by whoever called: whether they stand is for the record to say. */
+  readonly #left = new Set<Call>();
   #tree = emptyDirectory;
   #count = 0;
   /** Calls that have neither ended nor been undone. */
@@ -67,6 +70,7 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
+    this.#mustBeSettled();
     this.#count += 1;
     this.#working += 1;
     const id = `${this.#life}-${this.#count}`;
@@ -102,7 +106,9 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async keep(capture: Capture): Promise<void> {
-    this.#find(capture).isKept = true;
+    const call = this.#find(capture);
+    call.isKept = true;
+    this.#left.delete(call);
     const { keptCaptures, keptBytes } = this.#rules.limits;
     const kept = [...this.#calls.values()].filter(({ isKept }) => isKept);
     let bytes = 0;
@@ -115,7 +121,8 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async restore(capture: Capture): Promise<RestoreReport> {
-    const { before, draft } = this.#find(capture);
+    const call = this.#find(capture);
+    const { before, draft } = call;
     const { state, written } = draft;
     if (state === "published") {
       this.#mustBeLast(capture);
@@ -123,8 +130,17 @@ export class MemoryFilesystem implements Resource<Filesystem> {
       this.#published.add("all");
     }
     this.#end(draft, "dropped");
+    this.#left.delete(call);
     const changed = written === "all" ? 1 : written.size;
     return { outcome: changed === 0 ? "nothing" : "restored", digest: null, changed };
+  }
+
+  #mustBeSettled(): void {
+    const [call] = this.#left;
+    if (call === undefined) return;
+    const { id, tag } = call.capture;
+    const message = `${this.name}: the call ${shown(tag)} was neither kept nor undone; its capture is ${id}`;
+    throw new FaultError(fault("RESOURCE_BUSY", message, { capture: id }));
   }
 
   /** What came after a call is undone with it; but not what stands, with one that does not. */
@@ -139,11 +155,18 @@ export class MemoryFilesystem implements Resource<Filesystem> {
 
   async release(capture: Capture): Promise<void> {
     const found = this.#calls.get(capture.id);
-    if (found?.draft.state === "open") this.#end(found.draft, "dropped");
+    if (found === undefined) return;
+    if (found.draft.state === "open") this.#end(found.draft, "dropped");
+    this.#left.delete(found);
     this.#calls.delete(capture.id);
   }
 
-  async leave(): Promise<void> {}
+  /** What nobody has published is gone with whoever gives it up. */
+  async leave(capture: Capture): Promise<void> {
+    const found = this.#calls.get(capture.id);
+    if (found?.draft.state !== "published") return this.release(capture);
+    if (!found.isKept) this.#left.add(found);
+  }
 
   async kept(): Promise<KeptCaptures> {
     const captures = [...this.#calls.values()].flatMap(({ capture, isKept }) => (isKept ? [capture] : []));
@@ -154,9 +177,10 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     this.#find(capture).draft.become(this.#treeAt(to));
   }
 
-  /** Whatever a process had in memory is gone with it. */
-  async left(): Promise<null> {
-    return null;
+  /** What another process had in memory is gone with it; what this one gave up is not. */
+  async left(): Promise<Left | null> {
+    const [call] = this.#left;
+    return call === undefined ? null : { capture: call.capture, isClosed: true };
   }
 
   async digest(): Promise<Digest> {

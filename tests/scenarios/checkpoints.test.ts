@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/store.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf } from "./cast.ts";
@@ -99,6 +100,50 @@ describe.each(places)("checkpoints, on $name", ({ newStage }) => {
       });
     const few = await stage.open({ tools, slices, work: false, limits: { checkpointBytes: 1 } });
     expect(await few.checkpoints.list({ principal: bot, project })).toEqual([]);
+  });
+
+  it("are listed for what it takes to read each of their events once, though runs take turns", async () => {
+    const stage = newStage();
+    const real = stage.store();
+    let read = 0;
+    const events: Store["events"] = async (...asked) => {
+      const found = await real.events(...asked);
+      read += found.length;
+      return found;
+    };
+    const engine = await stage.open({ tools, slices, store: { ...real, events } });
+    const steps = Array.from({ length: 20 }, (_, index) => said(`s${index}`, "write", index ? [`s${index - 1}`] : []));
+    const runs = await Promise.all([1, 2].map(() => engine.submit({ steps }, { principal: bot, project })));
+    for (const run of runs) expect((await stage.rest(run)).status).toBe("completed");
+    const history = () => engine.projects.history(project, { principal: bot, limit: 40 });
+    for (const look of [() => engine.checkpoints.list({ principal: bot, project }), history]) {
+      read = 0;
+      expect(await look()).toHaveLength(40);
+      expect(read).toBeLessThan(200);
+    }
+  });
+
+  it("are gone back to on the state as it is known, though many others are asked for in between", async () => {
+    const stage = newStage();
+    const real = stage.store();
+    const asked = { others: async () => {} };
+    const row: Store["row"] = async (...which) => {
+      const { others } = asked;
+      if (which[1] !== "project") {
+        asked.others = async () => {};
+        await others();
+      }
+      return real.row(...which);
+    };
+    const engine = await stage.open({ tools, slices, store: { ...real, row } });
+    const run = await engine.submit(abc, { principal: bot, project });
+    await run.result();
+    asked.others = async () => {
+      for (let other = 0; other < 501; other += 1) await engine.state({ principal: bot, project: `other ${other}` });
+    };
+    const at = { runId: run.run_id, stepId: "a", side: "after" } as const;
+    expect(await engine.checkpoints.restore(at, { principal: ana })).toBe(4);
+    expect((await seen(engine)).notes).toEqual(["a"]);
   });
 
   it("tell what is different between two of them, both ways", async () => {

@@ -196,6 +196,28 @@ describe.each(places)("checkpoints of files, on $name", ({ newStage }) => {
       expect(await seen(files)).toEqual({ ...after.d, last: "e", "words/e": "e" });
     });
 
+    it("are as the record says, if it is not known whether going back to them was put on record", async () => {
+      const stage = newStage();
+      const failing = { at: "rewind.after" };
+      const failpoint = (point: string) => {
+        if (point === failing.at) throw new Error("the store does not answer");
+      };
+      const files = open(tree().root);
+      const engine = await stage.open({ tools, slices, resources: { files }, failpoint });
+      const run = await engine.submit(abc, { principal: bot, project });
+      await run.result();
+      const at = { runId: run.run_id, stepId: "a", side: "after" } as const;
+      await expect(engine.checkpoints.restore(at, { principal: ana })).rejects.toThrow("does not answer");
+      failing.at = "";
+      await (await engine.submit({ steps: [step("e")] }, { principal: bot, project })).result();
+      expect(await seen(files)).toEqual({ ...after.d, last: "e", "words/e": "e" });
+      failing.at = "keep.before";
+      await expect(engine.checkpoints.restore(at, { principal: ana })).rejects.toThrow("does not answer");
+      failing.at = "";
+      await (await engine.submit({ steps: [step("e")] }, { principal: bot, project })).result();
+      expect(await seen(files)).toEqual({ ...after.a, last: "e", "words/e": "e" });
+    });
+
     it("do not undo what another project did", async () => {
       const stage = newStage();
       const files = open(tree().root);

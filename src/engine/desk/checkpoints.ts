@@ -16,7 +16,7 @@ import { tagOf } from "./capture-tag.ts";
 import { openProject } from "./desk.ts";
 import { withFilesBack } from "./gone-back.ts";
 import { filesBetween } from "./moments.ts";
-import { eventAtPoint } from "./past.ts";
+import { Pages } from "./past.ts";
 import type { Project, Version } from "./projects.ts";
 import type { CheckpointAt, CheckpointDiff, CheckpointView, StateOf } from "./state-api.ts";
 import { assertUnbound, openState } from "./state-view.ts";
@@ -34,13 +34,15 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
   async list({ principal, ...of }: As & StateOf): Promise<readonly CheckpointView[]> {
     const { tenant } = principalOf(principal);
     const { project } = await openState(this.#ports, tenant, of);
+    const pages = new Pages(this.#ports.store, tenant);
     const views: CheckpointView[] = [];
-    for (const version of kept(this.#ports, project)) views.push(await this.#view(tenant, version));
-    return views;
+    // A page ends where it is asked for.
+    for (const version of kept(this.#ports, project).toReversed()) views.push(await this.#view(pages, version));
+    return views.reverse();
   }
 
-  async #view(tenant: Tenant, { version, point, patch }: Version): Promise<CheckpointView> {
-    const event = point && (await eventAtPoint(this.#ports.store, tenant, point));
+  async #view(pages: Pages, { version, point, patch }: Version): Promise<CheckpointView> {
+    const event = point && (await pages.eventAt(point));
     if (point === null || event === null) throw notFound(`version ${version} of the state`);
     const call =
       "attempt" in event ? { step_id: event.step_id, attempt: event.attempt } : { step_id: null, attempt: null };
@@ -59,48 +61,38 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
   async restore(at: CheckpointAt, options: Reasoned & { readonly preserveLogs?: boolean }): Promise<number> {
     const principal = principalOf(options.principal);
     assertUnbound(principal);
-    const { tenant } = principal;
-    const { run, step, project, version } = await checkpointAt(this.#ports, tenant, at);
-    await assertOpen(this.#ports, run);
-    const { slices, newId, clock } = this.#ports;
-    const commit = newId("cmt", clock.now());
-    const terms = { slices, preserveLogs: options.preserveLogs ?? true };
-    const state = new Reverting(project, version, commit, terms);
-    if (state.flaw !== null) throw new FaultError(state.flaw);
     const reason = reasonOf(options);
-    const owner = { tenant, run_id: run.id, at: clock.now(), position: run.position };
-    const tag = tagOf({ for: "restore", ...owner, commit });
-    project.users += 1;
-    try {
+    return atCheckpoint(this.#ports, principal.tenant, at, async (found) => {
+      await assertOpen(this.#ports, found.run);
+      const { slices, newId, clock } = this.#ports;
+      const commit = newId("cmt", clock.now());
+      const state = new Reverting(found, commit, { slices, preserveLogs: options.preserveLogs ?? true });
+      if (state.flaw !== null) throw new FaultError(state.flaw);
+      const { run, step, project, version } = found;
+      const { tenant, id, position } = run;
+      const tag = tagOf({ for: "restore", tenant, run_id: id, at: clock.now(), position, commit });
+      const told = { type: "restore", principal, reason, to: version.version, state } as const;
       await withFilesBack(this.#ports, { run, step, side: at.side }, tag, (files) =>
-        this.#holds.command(tenant, run.id, () => ({
-          type: "restore",
-          now: clock.now(),
-          principal,
-          reason,
-          to: version.version,
-          state,
-          files,
-        })),
+        this.#holds.command(tenant, id, () => ({ ...told, now: clock.now(), files })),
       );
-    } finally {
-      project.users -= 1;
-    }
-    return project.head.version;
+      return project.head.version;
+    });
   }
 
   async diff(from: CheckpointAt, to: CheckpointAt, { principal }: As): Promise<CheckpointDiff> {
     const who = principalOf(principal);
     assertUnbound(who);
     const { tenant } = who;
-    const one = await checkpointAt(this.#ports, tenant, from);
-    const two = await checkpointAt(this.#ports, tenant, to);
-    if (one.project !== two.project)
-      throw new FaultError(
-        fault("INVALID_INPUT", `${from.runId} and ${to.runId} work on different states; compare calls of one`),
-      );
-    const files = await filesBetween(this.#ports, { ...one, side: from.side }, { ...two, side: to.side });
-    return { state: stateBetween(one, two), files };
+    return atCheckpoint(this.#ports, tenant, from, (one) =>
+      atCheckpoint(this.#ports, tenant, to, async (two) => {
+        if (one.project !== two.project)
+          throw new FaultError(
+            fault("INVALID_INPUT", `${from.runId} and ${to.runId} work on different states; compare calls of one`),
+          );
+        const files = await filesBetween(this.#ports, { ...one, side: from.side }, { ...two, side: to.side });
+        return { state: stateBetween(one, two), files };
+      }),
+    );
   }
 }
 
@@ -123,9 +115,9 @@ class Reverting implements Pick<StateFact, "change" | "flaw"> {
   readonly #commit: string;
   readonly #terms: Parameters<typeof reverting>[3];
 
-  constructor(project: Project, then: Version, commit: string, terms: Parameters<typeof reverting>[3]) {
+  constructor({ project, version }: Found, commit: string, terms: Parameters<typeof reverting>[3]) {
     this.#project = project;
-    this.#then = then;
+    this.#then = version;
     this.#commit = commit;
     this.#terms = terms;
   }
@@ -154,12 +146,13 @@ interface Found {
   readonly version: Version;
 }
 
-/** The state before or after a call, if it is kept. */
-export async function checkpointAt(
+/** Works with the state before or after a call, if it is kept: as long as that takes, it is not forgotten. */
+export async function atCheckpoint<Answer>(
   ports: Ports,
   tenant: Tenant,
   { runId, stepId, side }: CheckpointAt,
-): Promise<Found> {
+  work: (found: Found) => Promise<Answer>,
+): Promise<Answer> {
   if (side !== "before" && side !== "after")
     throw new FaultError(fault("INVALID_INPUT", "a checkpoint is before or after a call; say side: before or after"));
   assertName(stepId, "stepId");
@@ -169,11 +162,14 @@ export async function checkpointAt(
   if (step === undefined || checkpoint === null) throw notFound(`${side} ${stepId} of run ${runId}`);
   ports.projects.doubt(tenant, stateKeyOf(run));
   const project = await openProject(ports, run);
-  project.users -= 1;
-  const version = project.at(checkpoint[side]);
-  const oldest = kept(ports, project)[0]?.version ?? 1;
-  if (version === null || version.version < oldest - 1) throw notFound(`${side} ${stepId} of run ${runId}`);
-  return { run, step, project, version };
+  try {
+    const version = project.at(checkpoint[side]);
+    const oldest = kept(ports, project)[0]?.version ?? 1;
+    if (version === null || version.version < oldest - 1) throw notFound(`${side} ${stepId} of run ${runId}`);
+    return await work({ run, step, project, version });
+  } finally {
+    project.users -= 1;
+  }
 }
 
 /** The versions that can be gone back over: so many, and so many bytes of changes. The first of all is no change. */

@@ -139,20 +139,17 @@ class Shelf {
   }
 }
 
-/** The event that tells a version. */
-export function eventAtPoint(store: Store, tenant: Tenant, point: StatePoint): Promise<Event | null> {
-  return new Pages(store, tenant).eventAt(point);
-}
-
 /** Versions that follow each other are often told by the same run. */
 const PAGE = 200;
 
+/** Or by a few runs in turn. */
+const RUNS = 8;
+
 /** Journals, read backwards a page at a time. */
-class Pages {
+export class Pages {
   readonly #store: Store;
   readonly #tenant: Tenant;
-  #run: RunId | null = null;
-  #page: readonly StoredEvent[] = [];
+  readonly #pages = new Map<RunId, readonly StoredEvent[]>();
 
   constructor(store: Store, tenant: Tenant) {
     this.#store = store;
@@ -170,21 +167,30 @@ class Pages {
   }
 
   async eventAt({ run_id, position }: StatePoint): Promise<Event | null> {
-    if (run_id !== this.#run || !this.#page.some((event) => event.position === position))
-      await this.#turnTo(run_id, position);
-    const stored = this.#page.find((event) => event.position === position);
-    return stored === undefined ? null : new Journal(this.#tenant, run_id).open<Event>(stored, this.#store);
+    const stored = this.#found(run_id, position) ?? (await this.#turnTo(run_id, position));
+    return stored === null ? null : new Journal(this.#tenant, run_id).open<Event>(stored, this.#store);
   }
 
-  async #turnTo(run: RunId, position: number): Promise<void> {
+  #found(run: RunId, position: number): StoredEvent | null {
+    return this.#pages.get(run)?.find((event) => event.position === position) ?? null;
+  }
+
+  async #turnTo(run: RunId, position: number): Promise<StoredEvent | null> {
     const before = Math.max(0, position - PAGE);
     const found = await this.#store.events(this.#tenant, run, before, position - before);
     const [first, ...rest] = found;
     const journal = new Journal(this.#tenant, run);
     if (first !== undefined && before === 0) journal.assertIntact([first], GENESIS);
     if (first !== undefined) journal.assertIntact(rest, first.hash, first.position);
-    this.#run = run;
-    this.#page = before === 0 ? found : rest;
+    this.#keep(run, before === 0 ? found : rest);
+    return this.#found(run, position);
+  }
+
+  #keep(run: RunId, page: readonly StoredEvent[]): void {
+    this.#pages.delete(run);
+    this.#pages.set(run, page);
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size > RUNS && oldest !== undefined) this.#pages.delete(oldest);
   }
 }
 

@@ -15,7 +15,7 @@ import { appendOnce } from "../record/append-once.ts";
 import { GENESIS, Journal } from "../record/journal.ts";
 import { eventAt } from "../record/load.ts";
 import { closureJournal } from "../rules/halt-board.ts";
-import { eventAtPoint, Trail } from "./past.ts";
+import { Pages, Trail } from "./past.ts";
 import type { ProjectDesk, ProjectVersion } from "./project-api.ts";
 
 /** So many versions are told unless more are asked for. */
@@ -40,22 +40,22 @@ export class ProjectOffice implements ProjectDesk {
     const key = projectKey(named(project));
     const row = await store.row(tenant, "project", key);
     const trail = new Trail(store, tenant, row === null ? null : JSON.parse(row.row));
-    const births = new Map<RunId, Birth | null>();
+    const [pages, births] = [new Pages(store, tenant), new Map<RunId, Birth | null>()];
     const versions: ProjectVersion[] = [];
     while (trail.upon !== null) {
       const { told } = await trail.next();
       for (const one of told.toReversed()) {
         if (one.project !== key || versions.length >= limit) return versions;
-        if (one.version < before) versions.push(await this.#version(tenant, one, births));
+        if (one.version < before) versions.push(await this.#version(tenant, one, { pages, births }));
       }
     }
     return versions;
   }
 
-  async #version(tenant: Tenant, { version, at, point, patch }: Told, births: Map<RunId, Birth | null>) {
+  async #version(tenant: Tenant, { version, at, point, patch }: Told, { pages, births }: Read) {
     const { run_id } = point;
     const { store } = this.#ports;
-    const event = await eventAtPoint(store, tenant, point);
+    const event = await pages.eventAt(point);
     if (!births.has(run_id)) births.set(run_id, birthOf(await eventAt(store, tenant, run_id, 1)));
     const birth = births.get(run_id) ?? null;
     return versionOf({ version, at, run_id, patch }, event, birth);
@@ -124,6 +124,12 @@ interface Hands extends Pick<Engine, "state"> {
 }
 
 type Wish = (by: string, at: Instant, reason: string) => ClosureEvent;
+
+/** What has been read of the journals so far. */
+interface Read {
+  readonly pages: Pages;
+  readonly births: Map<RunId, Birth | null>;
+}
 
 type Birth = Extract<Event, { type: "run.accepted" }>;
 

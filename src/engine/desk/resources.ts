@@ -22,21 +22,25 @@ export class Resources {
     return [...this.#known].sort(([left], [right]) => (left < right ? -1 : 1));
   }
 
-  /** Makes resources what they were, in the hands of one who has captured how they are. That it was done is not on record yet. */
+  /**
+   * Makes resources what they were, in the hands of one who has captured how they are; null: they are so. That it was done is not on
+   * record yet, and nobody else changes any of them before it is.
+   */
   async rewind(find: (resource: Resource) => Promise<Moment | null>, tag: string): Promise<Rewound> {
     const borrowed = new Borrowed();
     try {
       for (const [name, resource] of this.byName) {
         borrowed.onReturn(await this.#turn(resource.name));
+        // What is on record as done can be gone back to, whether or not its process lived to say so here.
+        await this.#settleLeft(resource);
+        const { captures } = await resource.kept();
         const moment = await find(resource);
-        if (moment === null) continue;
-        const before = await resource.kept();
-        const access = before.captures.some((each) => each.access === "raw") ? "raw" : "handle";
-        const capture = await this.#captured(resource, tag, access);
-        borrowed.add(name, resource, capture);
-        const after = await resource.kept();
-        if (before.captures.at(-1)?.id !== after.captures.at(-1)?.id) throw new FaultError(overtaken(resource));
-        await resource.rewind(capture, moment);
+        const capture = await this.#captured(resource, tag, accessBackTo(moment, captures));
+        if (moment === null) borrowed.hold(resource, capture);
+        else borrowed.add(name, resource, capture);
+        const now = await resource.kept();
+        if (captures.at(-1)?.id !== now.captures.at(-1)?.id) throw new FaultError(overtaken(resource));
+        if (moment !== null) await resource.rewind(capture, moment);
       }
       return { borrowed, closings: await borrowed.close() };
     } catch (error) {
@@ -177,12 +181,18 @@ export interface Rewound {
 /** What one call has in its hands. */
 export class Borrowed {
   readonly #parts: { readonly name: string; readonly resource: Resource; readonly capture: Capture }[] = [];
+  /** Nothing is done with them, and nobody else does anything with them either. */
+  readonly #held: { readonly resource: Resource; readonly capture: Capture }[] = [];
   readonly #handles = new Map<string, unknown>();
   readonly #returns: (() => void)[] = [];
   #stands: "open" | "closed" | "kept" | "restored" = "open";
 
   add(name: string, resource: Resource, capture: Capture): void {
     this.#parts.push({ name, resource, capture });
+  }
+
+  hold(resource: Resource, capture: Capture): void {
+    this.#held.push({ resource, capture });
   }
 
   onReturn(back: () => void): void {
@@ -232,9 +242,13 @@ export class Borrowed {
     } catch {
       // What cannot be put back now is put back by whoever comes next.
     }
-    for (const { resource, capture } of this.#parts) {
+    const endings = [
+      ...this.#parts.map(({ resource, capture }) => ({ resource, capture, end: () => this.#part(resource, capture) })),
+      ...this.#held.map(({ resource, capture }) => ({ resource, capture, end: () => resource.release(capture) })),
+    ];
+    for (const { resource, capture, end } of endings) {
       // What is neither kept nor released harms nobody, if it is let go: the record knows.
-      await this.#part(resource, capture)
+      await end()
         .catch(() => resource.leave(capture))
         .catch(() => {});
     }
@@ -245,6 +259,12 @@ export class Borrowed {
     if (this.#stands === "kept") return resource.keep(capture);
     return this.#stands === "restored" ? resource.release(capture) : resource.leave(capture);
   }
+}
+
+/** Only with raw access is a call gone back over that had it. */
+function accessBackTo(moment: Moment | null, captures: readonly Capture[]): Access {
+  const from = captures.findIndex(({ id }) => id === moment?.capture.id);
+  return from >= 0 && captures.slice(from).some(({ access }) => access === "raw") ? "raw" : "handle";
 }
 
 function overtaken({ name }: Resource): Fault {

@@ -11,7 +11,7 @@ import type { Forked } from "../../core/state/state-change.ts";
 import { queueDefault } from "../../core/turns.ts";
 import type { ForkOptions } from "../api.ts";
 import { tagOf } from "../desk/capture-tag.ts";
-import { checkpointAt } from "../desk/checkpoints.ts";
+import { atCheckpoint } from "../desk/checkpoints.ts";
 import { type FilesBack, withFilesBack } from "../desk/gone-back.ts";
 import { Moments, type Target } from "../desk/moments.ts";
 import type { CheckpointAt } from "../desk/state-api.ts";
@@ -34,7 +34,7 @@ export async function fork(
 ): Promise<Submitted> {
   holds.assertOpen();
   const { tenant } = principal;
-  const { run: source, step, version } = await checkpointAt(ports, tenant, at);
+  const { run: source, step, version } = await atCheckpoint(ports, tenant, at, async (found) => found);
   const then = await runThen(ports, source, at);
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
