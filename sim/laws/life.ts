@@ -98,8 +98,8 @@ function sleeper({ record }: Scene, run: Run, { standing }: Step): string | null
 function trying({ scene, kept, before, event }: Fact): void {
   if (event.type === "run.resumed") kept.failures.clear();
   if (event.type === "step.readied") kept.failures.delete(event.step_id);
-  // Whoever was overtaken did nothing wrong.
-  if (event.type !== "step.failed" || event.fault.code === "STATE_CONFLICT") return;
+  // Whoever was overtaken, or never called, did nothing wrong.
+  if (event.type !== "step.failed" || ["STATE_CONFLICT", "CALL_NOT_MADE"].includes(event.fault.code)) return;
   const failures = (kept.failures.get(event.step_id) ?? 0) + 1;
   kept.failures.set(event.step_id, failures);
   if (event.retry_at === null) return;

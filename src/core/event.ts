@@ -98,6 +98,8 @@ export interface Parent {
   readonly run_id: RunId;
   readonly step_id: StepId;
   readonly depth: number;
+  /** Those that the one that asked comes from, the nearest first. Absent: there are none. */
+  readonly above?: readonly RunId[];
   readonly most_bytes: number;
 }
 

@@ -39,6 +39,7 @@ describe("the table of faults", () => {
       "NETWORK_TIMEOUT",
       "TEMPORARY_PROVIDER_ERROR",
       "TRANSIENT_DB_LOCK",
+      "CALL_NOT_MADE",
       "DEPENDENCY_UNAVAILABLE",
       "PREVIEW_STALE",
       "STATE_CONFLICT",

@@ -17,6 +17,13 @@ export const faults = {
     about: "the provider failed and may recover",
   },
   TRANSIENT_DB_LOCK: { tries: 5, baseMs: 100, capMs: 5_000, exit: 4, about: "a database lock was in the way" },
+  CALL_NOT_MADE: {
+    tries: 100,
+    baseMs: 1000,
+    capMs: 60_000,
+    exit: 4,
+    about: "the store could not say in time that the call may be made, so that it was not; it is tried again",
+  },
   DEPENDENCY_UNAVAILABLE: { tries: 3, baseMs: 1000, capMs: 60_000, exit: 4, about: "something the tool needs is down" },
 
   // The asking was wrong. Nothing was run.
@@ -149,6 +156,11 @@ export interface Fault {
   /** What, to which, and what now. */
   readonly message: string;
   readonly detail?: Json;
+}
+
+/** An attempt that was overtaken, or never called, failed at nothing: it does not count against the tries of what may fail. */
+export function isForgiven({ code }: Pick<Fault, "code">): boolean {
+  return code === "STATE_CONFLICT" || code === "CALL_NOT_MADE";
 }
 
 export function fault(code: FaultCode, message: string, detail?: Json): Fault {

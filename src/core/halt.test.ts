@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { assertion, claim, plan, readPage, sendMail, step, wait } from "../testing/given/cast.ts";
 import { accepts, does, goesUnheard, settles, starts, undoes, wakes } from "../testing/given/moves.ts";
 import { given, pass } from "../testing/given.ts";
-import { decideHalt, evolveHalts, type HaltEvent, haltOver, haltPuts, noHalts } from "./halt.ts";
+import { decideHalt, evolveHalts, type HaltEvent, haltOver, haltPuts, isTold, noHalts } from "./halt.ts";
 import type { Instant, RunId } from "./id.ts";
 import type { Halt } from "./rows.ts";
 
@@ -10,6 +10,7 @@ const [at, hire, order] = [5 as Instant, "run_hire" as RunId, "run_order" as Run
 const halt: Halt = { over: "tenant", by: "ana", reason: "wrong list", at };
 const checks = [{ table: "setting", key: "hlt", was: null, glance: "own" }] as const;
 const halted = { halts: { halt, closure: null, checks } };
+const everything = { halts: { halt: { ...halt, over: "everything" }, closure: null, checks } } as const;
 const free = { halts: { halt: null, closure: null, checks } };
 const story = given(accepts(plan(step("read", { tool: readPage }), step("send", { tool: sendMail }))));
 
@@ -18,14 +19,14 @@ describe("a call that is halted", () => {
     let told = story.when(starts("send", halted));
     const since = told.now;
     const waits: number[] = [];
-    for (let looks = 0; looks < 9; looks += 1) {
+    for (let looks = 0; looks < 15; looks += 1) {
       const { on } = told.said("step.parked");
       if (on.for !== "halt") throw new Error("it waits for something else");
       expect(on).toMatchObject({ halt, since });
       waits.push(on.until - told.now);
       told = told.when(pass(on.until - told.now), starts("send", halted));
     }
-    expect(waits).toEqual([1000, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+    expect(waits).toEqual([1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600, 3600].map((s) => s * 1000));
     expect(story.when(starts("read", halted)).said("step.parked").on).toMatchObject({ for: "halt", halt });
   });
 
@@ -100,13 +101,39 @@ describe("the halts that stand", () => {
   });
 
   it("reach a run by everything, by its tenant, by itself and by the run that asked for it", () => {
-    const run = { id: hire, parent: null };
-    const child = { id: order, parent: { run_id: hire } as never };
+    const run = { id: hire, parent: null, forked: null };
+    const child = { ...run, id: order, parent: { run_id: hire } as never };
     for (const over of ["everything", "tenant", hire] as const) {
       const row = evolveHalts(noHalts, set(over));
       expect([haltOver(row, run), haltOver(row, child)]).toMatchObject([{ over }, { over }]);
     }
     const row = evolveHalts(noHalts, set(order));
     expect([haltOver(row, run), haltOver(row, child)?.over]).toEqual([null, order]);
+  });
+
+  it("reach whoever is further down the line, and what was forked from it, by the one name", () => {
+    const run = { id: "run_x" as RunId, parent: null, forked: null };
+    const from = { run_id: order, above: [hire] } as never;
+    const line = [
+      { ...run, parent: from },
+      { ...run, forked: from },
+    ];
+    for (const over of [hire, order]) {
+      const row = evolveHalts(noHalts, set(over));
+      expect([...line, run].map((each) => haltOver(row, each)?.over)).toEqual([over, over, undefined]);
+    }
+  });
+
+  it("are looked at more often by those that nobody tells when one is lifted", () => {
+    const run = { id: hire, parent: { run_id: order, above: ["run_top" as RunId] } as never, forked: null };
+    const over = (reach: Halt["over"]) => isTold({ ...halt, over: reach }, run);
+    expect(["tenant", hire, order, "run_top" as RunId].map((each) => over(each as Halt["over"]))).toEqual(
+      Array(4).fill(true),
+    );
+    expect([over("everything"), isTold({ ...halt, over: order }, { ...run, parent: null })]).toEqual([false, false]);
+    let told = story.when(starts("send", everything));
+    for (let looks = 0; looks < 12; looks += 1) told = told.when(pass(300_000), starts("send", everything));
+    const { on } = told.said("step.parked");
+    expect(on.for === "halt" && on.until - told.now).toBe(300_000);
   });
 });

@@ -46,9 +46,22 @@ export function evolveHalts({ halts }: HaltRow, event: HaltEvent): HaltRow {
 }
 
 /** The halt that keeps a run from beginning anything; null: none does. */
-export function haltOver({ halts }: HaltRow, { id, parent }: Pick<Run, "id" | "parent">): Halt | null {
-  const reaches: readonly Reach[] = ["everything", "tenant", id, ...(parent === null ? [] : [parent.run_id])];
+export function haltOver({ halts }: HaltRow, run: Descended): Halt | null {
+  const reaches: readonly Reach[] = ["everything", "tenant", run.id, ...lineAbove(run)];
   return halts.find(({ over }) => reaches.includes(over)) ?? null;
+}
+
+type Descended = Pick<Run, "id" | "parent" | "forked">;
+
+/** Whoever is halted does not go on under another name: neither as a run that it asked for nor as one that was forked from it. */
+export function lineAbove({ parent, forked }: Descended): readonly RunId[] {
+  return [parent, forked].flatMap((from) => (from === null ? [] : [from.run_id, ...(from.above ?? [])]));
+}
+
+/** Whether whoever lifts the halt tells this run, too: it finds those of its tenant, and those that the halted one asked for. */
+export function isTold({ over }: Halt, { id, parent }: Descended): boolean {
+  if (over === "tenant" || over === id) return true;
+  return parent !== null && (parent.run_id === over || parent.above?.includes(over as RunId) === true);
 }
 
 /** The row of a journal of halts: every fact is a version of it, so that whoever decided by another one is told. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { FaultError, fault } from "../../src/core/fault.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { RunHandle } from "../../src/engine/api.ts";
+import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, type Deed, eventsOf, faultOf, journalOf, promised } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
@@ -10,6 +12,7 @@ const sends = () => actor("mail.send", () => ({ id: "m1" }));
 const to = (name: string, more: object = {}) => ({
   steps: [{ step_id: "send", name: "mail.send", payload: { to: name }, ...more }],
 });
+const notes = defineSlice({ name: "notes", shape: "list", entry: { type: "string" } });
 const parkings = async (run: RunHandle) => (await eventsOf(run, "step.parked")).map(({ on }) => on);
 
 describe.each(places)("a halt, on $name", ({ newStage }) => {
@@ -103,16 +106,13 @@ describe.each(places)("a halt, on $name", ({ newStage }) => {
     const { tool, calls } = sends();
     const engine = await stage.open({ tools: [tool] });
     const plan = {
-      steps: [{ step_id: "wait", kind: "wait", payload: { ms: 10_000 } }, ...after("wait", "send", to("b"))],
+      steps: [{ step_id: "wait", kind: "wait", payload: { ms: 10_000 } }, ...behind("wait", "send", to("b"))],
     };
     const parent = { steps: [{ step_id: "child", kind: "run", payload: { plan } }] };
     const halted = await engine.submit(parent, { principal: bot });
     await halted.result();
     await engine.halts.set({ ...why, runId: halted.run_id });
-    expect((await engine.halts.list({ principal: ana })).map(({ over }) => over)).toEqual([
-      halted.run_id,
-      expect.stringMatching(/^run_.+-/),
-    ]);
+    expect((await engine.halts.list({ principal: ana })).map(({ over }) => over)).toEqual([halted.run_id]);
     expect((await (await engine.submit(to("c"), { principal: bot })).result()).status).toBe("completed");
     await stage.pass(10_000);
     expect(calls.map(({ input }) => input.to)).toEqual(["c"]);
@@ -121,6 +121,88 @@ describe.each(places)("a halt, on $name", ({ newStage }) => {
     expect((await halted.result()).status).toBe("completed");
     expect(calls.map(({ input }) => input.to)).toEqual(["c", "b"]);
     expect(await engine.halts.list({ principal: ana })).toEqual([]);
+  });
+
+  it("over a run reaches whatever comes from it by any way, under the one name", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const note = actor("note", ({ context }) => context.slice(notes).append("it began") ?? {}, { effect: "writes" });
+    const engine = await stage.open({ tools: [tool, note.tool], slices: [notes] });
+    const late = (name: string) => ({
+      steps: [{ step_id: "wait", kind: "wait", payload: { ms: 10_000 } }, ...behind("wait", "send", to(name))],
+    });
+    const asks = (plan: object) => ({ step_id: "ask", kind: "run", payload: { plan } });
+    const begins = { step_id: "begin", name: "note", payload: {} };
+    const first = await engine.submit(
+      { steps: [begins, { ...asks({ steps: [asks(late("grandchild"))] }), depends_on: ["begin"] }] },
+      { principal: bot },
+    );
+    await first.result();
+    const at = { runId: first.run_id, stepId: "begin", side: "after" } as const;
+    const fork = await engine.checkpoints.fork(at, { principal: ana, plan: late("fork") });
+    await fork.result();
+    await engine.halts.set({ ...why, runId: first.run_id });
+    expect((await engine.halts.list({ principal: ana })).map(({ over }) => over)).toEqual([first.run_id]);
+    // What an agent makes of it now is halted, too.
+    const evasion = await engine.checkpoints.fork(at, {
+      principal: bot,
+      plan: { steps: [asks(to("child of a fork"))] },
+    });
+    await stage.pass(600_000);
+    expect((await evasion.result()).blocked_on).toMatchObject([{ reason_code: "HALTED" }]);
+    expect(calls).toEqual([]);
+    await engine.halts.lift({ principal: ana, runId: first.run_id });
+    await stage.pass(300_000);
+    for (const run of [first, fork, evasion]) expect(await stage.rest(run)).toMatchObject({ status: "completed" });
+    expect(calls.map(({ input }) => input.to).sort()).toEqual(["child of a fork", "fork", "grandchild"]);
+  });
+
+  it("is told to all that wait for it when it is lifted, however many, though whoever told them died on the way", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const store = stage.store();
+    let pages = 0;
+    const list: Store["list"] = async (tenant, query) => {
+      if (query.where?.equals !== "waiting") return store.list(tenant, query);
+      pages += 1;
+      if (pages === 2) throw new FaultError(fault("STORE_FAILED", "nobody is there"));
+      return store.list(tenant, { ...query, limit: 2 });
+    };
+    const engine = await stage.open({ tools: [tool], store: { ...store, list } });
+    await engine.halts.set(why);
+    const runs = await Promise.all("abcde".split("").map((name) => engine.submit(to(name), { principal: bot })));
+    for (const run of runs) await run.result();
+    await stage.pass(600_000);
+    // As long as it has waited, it waits once more.
+    for (const run of runs) expect((await parkings(run)).length).toBeLessThan(12);
+    expect((await faultOf(engine.halts.lift({ principal: ana }))).code).toBe("STORE_FAILED");
+    await stage.pass(0);
+    expect(calls).toHaveLength(2);
+    expect((await faultOf(engine.halts.lift({ principal: ana }))).code).toBe("NOT_POSSIBLE");
+    await stage.pass(0);
+    expect(calls).toHaveLength(5);
+  });
+
+  it("keeps back what a tool had said, until it is lifted", async () => {
+    const stage = newStage();
+    const answer = promised<object>();
+    const { tool } = actor("mail.send", async ({ context }) => {
+      context.notice("sent", { to: "a" });
+      return answer.promise;
+    });
+    const told: string[] = [];
+    const onNotice = async ({ topic }: { readonly topic: string }) => void told.push(topic);
+    const engine = await stage.open({ tools: [tool], onNotice });
+    const run = await engine.submit(to("a"), { principal: bot });
+    await stage.pass(0);
+    await engine.halts.set(why);
+    answer.keep({});
+    expect((await stage.rest(run)).status).toBe("completed");
+    await stage.pass(600_000);
+    expect(told).toEqual([]);
+    await engine.halts.lift({ principal: ana });
+    await stage.pass(60_000);
+    expect(told).toEqual(["sent"]);
   });
 
   it("keeps a run that was asked for later from beginning, too", async () => {
@@ -223,6 +305,38 @@ describe.each(places)("a halt, on $name", ({ newStage }) => {
     ]);
   });
 
+  it.each([
+    ["the halts cannot be looked at", "row"],
+    ["nobody can say whether the call was announced", "mark"],
+  ] as const)("may stand while %s: nothing is called then, and it costs no try", async (_, fails) => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const store = stage.store();
+    let faults = 0;
+    const away = () => {
+      faults += 1;
+      return new FaultError(fault("STORE_UNKNOWN", "nobody is there"));
+    };
+    const mark: Store["mark"] = async (...attempt) => {
+      stage.clock.advance(600);
+      const marked = await store.mark(...attempt);
+      if (fails === "mark" && faults === 0) throw away();
+      return marked;
+    };
+    const row: Store["row"] = async (...of) => {
+      if (fails === "row" && faults === 0 && stage.clock.now() > begun + 500) throw away();
+      return store.row(...of);
+    };
+    const begun = stage.clock.now();
+    const engine = await stage.open({ tools: [tool], store: { ...store, mark, row } });
+    const run = await engine.submit(to("a", { retries: 0 }), { principal: bot });
+    await stage.pass(5000);
+    expect((await run.result()).status).toBe("completed");
+    expect([faults, calls.length]).toEqual([1, 1]);
+    expect(await eventsOf(run, "step.failed")).toMatchObject([{ fault: { code: "CALL_NOT_MADE" } }]);
+    expect(await eventsOf(run, "step.doubted")).toEqual([]);
+  });
+
   it("does not keep a plan from being rehearsed, or cancelled", async () => {
     const stage = newStage();
     const { tool } = sends();
@@ -263,6 +377,6 @@ const lost =
     throw new Error("the line is dead");
   };
 
-function after(first: string, then: string, { steps }: ReturnType<typeof to>) {
+function behind(first: string, then: string, { steps }: ReturnType<typeof to>) {
   return steps.map((step) => ({ ...step, step_id: then, depends_on: [first] }));
 }

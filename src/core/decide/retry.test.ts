@@ -49,6 +49,16 @@ describe("trying again", () => {
     for (const [code] of once) expect(waits(code as FaultCode, { on_failure: "retry" })).toEqual([]);
   });
 
+  it("of a call that was never made is no try of the call, though it has an end of its own", () => {
+    const wish = { tool: sendMail, retries: 0 };
+    const unmade = failing(wish, saysNotDone("a", "CALL_NOT_MADE"));
+    expect(unmade.said("step.failed").retry_at).not.toBeNull();
+    expect(unmade.step("a")).toMatchObject({ attempts: 1, forgiven: 1 });
+    const made = unmade.when(pass(longAgo), starts("a"), saysNotDone("a", "NETWORK_TIMEOUT"));
+    expect(made.said("step.failed").retry_at).toBeNull();
+    expect(waits("CALL_NOT_MADE", { retries: 0 })).toHaveLength(99);
+  });
+
   it("waits no longer than the cap of its fault", () => {
     expect(waits("RATE_LIMIT", { retries: 8 })).toEqual([2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000, 120_000]);
     expect(waits("TRANSIENT_DB_LOCK", { retries: 7 }).at(-1)).toBe(5000);

@@ -1,4 +1,4 @@
-import { type Fault, faults } from "../fault.ts";
+import { type Fault, faults, isForgiven } from "../fault.ts";
 import type { Instant } from "../id.ts";
 import type { ToolFacts } from "../proposal.ts";
 import type { Run } from "../run.ts";
@@ -23,8 +23,7 @@ export function retryAt(
   { attempt, now, dice }: Try,
 ): Instant | null {
   const { tries, baseMs, capMs } = patience(step, tool, fault);
-  // An attempt that was overtaken failed at nothing: it does not count against the tries of what may fail.
-  const made = fault.code === "STATE_CONFLICT" ? attempt : attempt - step.forgiven;
+  const made = isForgiven(fault) ? attempt : attempt - step.forgiven;
   const undo = isUndo(step);
   if (made >= tries || (!undo && (run.cancel !== null || run.stopped !== null))) return null;
   const ceiling = Math.min(capMs, baseMs * 2 ** (made - 1));
@@ -43,7 +42,7 @@ function patience({ spec }: Step, tool: ToolFacts, fault: Fault): Patience {
   const row: { readonly tries: number; readonly baseMs?: number; readonly capMs?: number } = faults[fault.code];
   const { baseMs = 1000, capMs = 60_000 } = row;
   const asked = spec.on_failure === "retry" && fault.code === "TOOL_FAILED";
-  if ((row.tries === 1 && !asked) || fault.code === "STATE_CONFLICT") return { tries: row.tries, baseMs, capMs };
+  if ((row.tries === 1 && !asked) || isForgiven(fault)) return { tries: row.tries, baseMs, capMs };
   const usual = asked ? ASKED_TRIES : row.tries;
   return { tries: spec.retries === null ? (tool.tries ?? usual) : spec.retries + 1, baseMs, capMs };
 }

@@ -6,6 +6,7 @@ import { worst } from "../effect.ts";
 import type { Call, Event } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
+import { isTold } from "../halt.ts";
 import type { Instant } from "../id.ts";
 import type { Toll } from "../limits/toll.ts";
 import type { Parking } from "../parking.ts";
@@ -56,7 +57,7 @@ function admitted(run: Run, command: Start, guards: readonly Guard[]): Ruling {
   });
   const verdict = isMeant(run, step, judged) ? allowing(judged) : judged;
   if (verdict.kind === "refuse") return refused(step, verdict.rule, verdict.fault, command, verdict.basis);
-  if (command.halts.halt !== null && isHaltable(step)) return halted(step, command.halts.halt, now);
+  if (command.halts.halt !== null && isHaltable(step)) return halted(run, step, command.halts.halt, now);
   if (step.spec.kind !== "operator") return check(run, step, command, verdict);
   if (effect === "acts") return acquire(run, step, command, verdict);
   if (proposal.reusable !== null && mayBeMade(run, step, command, verdict)) return reuse(step, command, verdict);
@@ -73,11 +74,12 @@ function isHalted(events: readonly Event[]): boolean {
 }
 
 /** It waits until it may go on. What would only be sent again is not left waiting: a person can find out meanwhile. */
-function halted(step: Step, halt: Halt, now: Instant): Ruling {
+function halted(run: Run, step: Step, halt: Halt, now: Instant): Ruling {
   const { standing } = step;
   if (step.act?.doubt) return ask(step, `${halt.by} halted ${halt.over} before it was sent again`, now);
   const since = standing.state === "waiting" && standing.on.for === "halt" ? standing.on.since : now;
-  return parked(step, { for: "halt", halt, since, until: lookAgain(since, now) }, now);
+  const most = isTold(halt, run) ? TOLD_MOST_MS : UNTOLD_MOST_MS;
+  return parked(step, { for: "halt", halt, since, until: lookAgain(since, now, most) }, now);
 }
 
 /** Whoever asked has said that it is meant. That is as much as a confirmation asks for, and never an approval. */
@@ -210,8 +212,12 @@ function acquire(run: Run, step: Step, command: Start, verdict: Verdict): Ruling
 /** How soon a step looks again whether what it waits for has come: as long again as it has waited, within bounds. */
 const POLL_MS = { least: 1000, most: 60_000 } as const;
 
-function lookAgain(since: Instant, now: Instant): Instant {
-  return (now + Math.min(POLL_MS.most, Math.max(POLL_MS.least, now - since))) as Instant;
+/** Each look is a fact of the journal. Who is told when a halt is lifted looks only in case that nobody lived to tell it. */
+const TOLD_MOST_MS = 3_600_000;
+const UNTOLD_MOST_MS = 300_000;
+
+function lookAgain(since: Instant, now: Instant, most: number = POLL_MS.most): Instant {
+  return (now + Math.min(most, Math.max(POLL_MS.least, now - since))) as Instant;
 }
 
 function behind({ standing }: Step, { run_id: owner, step_id: owner_step }: LedgerRow, now: Instant): Parking {

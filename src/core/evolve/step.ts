@@ -1,6 +1,6 @@
 import { assert, unreachable } from "../assert.ts";
 import type { Call, Charged, Event, Reserved, StepEvent } from "../event.ts";
-import { fault } from "../fault.ts";
+import { fault, isForgiven } from "../fault.ts";
 import type { StepId } from "../id.ts";
 import { amountOf } from "../limits/tally.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
@@ -198,7 +198,7 @@ function failed(run: MutableRun, step: Step, event: Of<"step.failed">): MutableR
         };
   const heartbeat = event.heartbeat ?? step.heartbeat;
   const checkpoint = checkpointOf(run, step, event, NONE);
-  const forgiven = event.fault.code === "STATE_CONFLICT" ? step.forgiven + 1 : step.forgiven;
+  const forgiven = isForgiven(event.fault) ? step.forgiven + 1 : step.forgiven;
   const seen = { attempts: event.attempt, world: event.world, heartbeat, checkpoint };
   // The yes was to something else.
   const gate = event.fault.code === "PREVIEW_STALE" ? null : step.gate;

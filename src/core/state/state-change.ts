@@ -33,6 +33,8 @@ export interface GoneBack {
 /** Where a run goes on from: its steps up to there are done, and state is as it was there. */
 export interface Forked {
   readonly run_id: RunId;
+  /** Those that it comes from itself, the nearest first. Absent: there are none. */
+  readonly above?: readonly RunId[];
   readonly step_id: StepId;
   readonly side: "before" | "after";
   /** Null: there was no state yet. */

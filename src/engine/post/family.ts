@@ -1,6 +1,7 @@
 import { endSignal } from "../../core/child.ts";
 import type { Parent } from "../../core/event.ts";
 import { type Fault, FaultError, fault } from "../../core/fault.ts";
+import { lineAbove } from "../../core/halt.ts";
 import type { StepId } from "../../core/id.ts";
 import type { JsonObject } from "../../core/json/json.ts";
 import type { Plan } from "../../core/plan/plan.ts";
@@ -99,6 +100,7 @@ async function cancel(ports: Ports, holds: Holds, run: Run, parent: Parent): Pro
 }
 
 function parentOf(ports: Ports, run: Run, step_id: StepId): Parent {
-  const depth = (run.parent?.depth ?? 0) + 1;
-  return { run_id: run.id, step_id, depth, most_bytes: ports.limits.outputBytes };
+  const above = lineAbove(run);
+  const own = { run_id: run.id, step_id, depth: (run.parent?.depth ?? 0) + 1, most_bytes: ports.limits.outputBytes };
+  return above.length === 0 ? own : { ...own, above };
 }

@@ -95,6 +95,7 @@ export class Deliveries {
       return true;
     };
     try {
+      if (isToolsWord(notice) && (await this.#isHalted())) return false;
       ports.failpoint("notice.before");
       const taken = await Promise.race([take(), late]);
       if (taken) ports.failpoint("notice.after");
@@ -104,6 +105,14 @@ export class Deliveries {
     } finally {
       disarm();
     }
+  }
+
+  /** What is halted says nothing to anyone, either. */
+  async #isHalted(): Promise<boolean> {
+    const { ports, mailbox } = this.#hold.way;
+    const looking = ports.halts.reading(mailbox.run);
+    if (looking !== null) await looking;
+    return ports.halts.of(mailbox.run).halt !== null;
   }
 
   #tryLater(delivery: Delivery): void {
@@ -119,6 +128,11 @@ export class Deliveries {
 }
 
 const RETRY_MS = { least: 1000, most: 60_000 } as const;
+
+/** No step has an exclamation mark in its id: with one, it is said of the run, not by a tool of it. */
+function isToolsWord({ notice_id }: Notice): boolean {
+  return !notice_id.includes("_!");
+}
 
 /** Those of one step in the order it gave them; their ids end in their number. */
 function inOrder(notices: Iterable<readonly [string, Notice]>): readonly Notice[] {

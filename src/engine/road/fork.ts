@@ -2,6 +2,7 @@ import type { Inherited } from "../../core/command.ts";
 import { strictest, type World } from "../../core/effect.ts";
 import { fold } from "../../core/evolve.ts";
 import { FaultError, fault } from "../../core/fault.ts";
+import { lineAbove } from "../../core/halt.ts";
 import type { RunId, StepId } from "../../core/id.ts";
 import { type Json, sameJson } from "../../core/json/json.ts";
 import type { Plan } from "../../core/plan/plan.ts";
@@ -41,8 +42,10 @@ export async function fork(
   const plan = given === undefined ? source.plan : readPlan(ports, given, source.context, false);
   if (plan === null)
     throw new FaultError(fault("NOT_POSSIBLE", `run ${source.id} has no plan; give one to go on with`));
+  const above = lineAbove(source);
   const forked: Forked = {
     run_id: source.id,
+    ...(above.length > 0 && { above }),
     step_id: at.stepId as StepId,
     side: at.side,
     state: version.point,

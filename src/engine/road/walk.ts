@@ -55,12 +55,13 @@ async function walkWith(way: Way, step: Step, admitted: Decision | null): Promis
 
 /** The call itself, and its commit. */
 async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promise<void> {
-  const { ports, mailbox, claim } = way;
+  const { ports } = way;
   const acts = grant.generation > 0;
-  if (acts) await mark(way, grant);
-  if (acts && (await isHaltedSince(way, step, grant))) return void (await end(way, step, grant, HALTED));
-  if (!ports.leases.isProven(claim) && !(await isHeld(way, grant))) return void (await end(way, step, grant, UNCALLED));
-  if (acts && isTooLate(mailbox.run, grant, ports.clock.now())) return void (await end(way, step, grant, UNCALLED));
+  if (acts && !(await isMarked(way, grant))) return void (await end(way, step, grant, UNCALLED));
+  for (let look = lastLook(way, step, grant); look !== null; look = lastLook(way, step, grant)) {
+    const found = await look;
+    if (found !== null) return void (await end(way, step, grant, found));
+  }
   const { desk, borrowed } = work;
   let execution = await perform(way, step, grant, work);
   way.over(grant);
@@ -78,11 +79,18 @@ interface Workplace extends Loan {
   readonly desk: Desk | null;
 }
 
-/** An act is about to be called. */
-async function mark({ ports, claim }: Way, { step_id, attempt }: Grant): Promise<void> {
+/** An act is about to be called. False: nobody could say so, and whether the marker is there or not, it is not called. */
+async function isMarked({ ports, claim }: Way, { step_id, attempt }: Grant): Promise<boolean> {
   ports.failpoint("start.after");
-  if (!(await ports.store.mark(claim, step_id, attempt))) throw new Fenced("the run was claimed again before the call");
+  try {
+    if (!(await ports.store.mark(claim, step_id, attempt)))
+      throw new Fenced("the run was claimed again before the call");
+  } catch (error) {
+    if (isStoreFault(error)) return false;
+    throw error;
+  }
   ports.failpoint("mark.after");
+  return true;
 }
 
 /** Calls the handler. Resolves when its attempt is over. */
@@ -96,18 +104,54 @@ function perform(way: Way, step: Step, grant: Grant, place: Workplace): Promise<
 }
 
 /**
- * This process may have stood still for longer than the lease lasts. False: the store cannot say whose the run is, and the call
- * whose start is on record is not made. Where nothing is on record there is nothing to end: the store's fault is all there is.
+ * What has to be looked at once more right before the call, because the store was slow or this process stood still; null: nothing,
+ * it may be made now. Whoever looks answers with null, or with why the call is not made. As long as one look takes, another may grow old.
  */
-async function isHeld({ ports, claim }: Way, { recorded }: Grant): Promise<boolean> {
+function lastLook(way: Way, step: Step, grant: Grant): Promise<Execution | null> | null {
+  const { ports, mailbox, claim } = way;
+  const now = ports.clock.now();
+  if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(UNCALLED);
+  if (!ports.leases.isProven(claim)) return lookAtLease(way, grant);
+  if (isUndo(step)) return null;
+  if (!isFresh(way, grant, now)) return lookAtHalts(way, grant);
+  return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
+}
+
+/**
+ * This process may have stood still for longer than the lease lasts. If the store cannot say whose the run is, a call whose start
+ * is on record is not made. Where nothing is on record there is nothing to end: the store's fault is all there is.
+ */
+async function lookAtLease({ ports, claim }: Way, { recorded }: Grant): Promise<Execution | null> {
   try {
-    if (await ports.leases.holds(claim)) return true;
+    if (await ports.leases.holds(claim)) return null;
   } catch (error) {
-    if (recorded && isStoreFault(error)) return false;
+    if (recorded && isStoreFault(error)) return UNCALLED;
     throw error;
   }
   throw new Fenced("the run was claimed again while this process stood still");
 }
+
+/** Someone may have said so after its start was judged, which was no more than a moment ago unless the store is slow. */
+async function lookAtHalts(way: Way, grant: Grant): Promise<Execution | null> {
+  const { ports, mailbox } = way;
+  try {
+    await ports.halts.readAnew(mailbox.run);
+  } catch (error) {
+    // Whoever cannot look does not call: that it was not called is known here, and to nobody after us.
+    if (grant.recorded && isStoreFault(error)) return HALTED;
+    throw error;
+  }
+  return isFresh(way, grant, ports.clock.now()) ? null : HALTED;
+}
+
+/** Nothing new begins a second after it was halted. What is on record was judged by the rows themselves when it started. */
+function isFresh({ ports, mailbox }: Way, { recorded, started_at }: Grant, now: Instant): boolean {
+  if (!recorded) return ports.halts.isFresh(mailbox.run);
+  const since = now - started_at;
+  return (since >= 0 && since < MOMENT_MS) || ports.halts.isFresh(mailbox.run, MOMENT_MS);
+}
+
+const MOMENT_MS = 500;
 
 /** The store took so long that a call could no longer be told from one that never was, or outlives its promise. */
 function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): boolean {
@@ -115,30 +159,14 @@ function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): bool
   return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
 }
 
-const UNCALLED = uncalled("the store took too long to let the call go; it was not made");
+const UNCALLED = uncalled("the store took too long to let the call go, or failed; it was not made");
 
 const HALTED = uncalled("it was halted, or may have been, while the store let the call wait; it was not made");
 
 function uncalled(why: string): Execution {
-  const ending = { how: "not_done", fault: fault("DEPENDENCY_UNAVAILABLE", why) } as const;
+  const ending = { how: "not_done", fault: fault("CALL_NOT_MADE", why) } as const;
   return { ending, cost: null, errands: [], notices: [], heartbeat: null };
 }
-
-/** Whether someone said so after its start was judged, which was no more than a moment ago unless the store is slow. */
-async function isHaltedSince({ ports, mailbox: { run } }: Way, step: Step, { started_at }: Grant): Promise<boolean> {
-  if (isUndo(step) || ports.clock.now() - started_at < MOMENT_MS) return false;
-  try {
-    await ports.halts.readAnew(run);
-  } catch (error) {
-    // Whoever cannot look does not call: that it was not called is known here, and to nobody after us.
-    if (isStoreFault(error)) return true;
-    throw error;
-  }
-  return ports.halts.of(run).halt !== null;
-}
-
-/** Nothing new begins a second after it was halted. */
-const MOMENT_MS = 500;
 
 function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool: Tool, place: Workplace): Work {
   const { spec, cause } = step;

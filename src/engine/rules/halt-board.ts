@@ -11,6 +11,8 @@ export interface HaltBoard {
   /** Looks, if that was long ago; null: it was not. */
   reading(place: Place): Promise<void> | null;
   readAnew(place: Place): Promise<void>;
+  /** Whether it was looked at no longer ago than that; by default, than what was read is taken for what is. */
+  isFresh(place: Place, withinMs?: number): boolean;
   of(run: Run): HaltFact;
 }
 
@@ -18,7 +20,12 @@ export interface HaltBoard {
 type Place = Pick<Run, "tenant" | "project">;
 
 /** For a rehearsal, in which nothing happens that could be halted. */
-export const noBoard: HaltBoard = { reading: () => null, readAnew: async () => {}, of: () => unhalted };
+export const noBoard: HaltBoard = {
+  reading: () => null,
+  readAnew: async () => {},
+  isFresh: () => true,
+  of: () => unhalted,
+};
 
 /** One for each tenant, and one for the house. */
 export const haltJournal = "hlt_all" as RunId;
@@ -64,8 +71,13 @@ export class StoredHalts implements HaltBoard {
   }
 
   reading(place: Place): Promise<void> | null {
+    return this.isFresh(place) ? null : this.readAnew(place);
+  }
+
+  /** A clock that was set back says nothing of how long ago it was. */
+  isFresh(place: Place, withinMs: number = FRESH_MS): boolean {
     const since = this.#doors.clock.now() - (this.#known.get(nameOf(place))?.at ?? Number.NEGATIVE_INFINITY);
-    return since >= 0 && since < FRESH_MS ? null : this.readAnew(place);
+    return since >= 0 && since < withinMs;
   }
 
   /** Once for all who want to know at the same time. */

@@ -12,13 +12,14 @@ import { principalOf } from "../principal.ts";
 import { appendOnce } from "../record/append-once.ts";
 import { GENESIS, Journal } from "../record/journal.ts";
 import { load } from "../record/load.ts";
+import { isStoreFault } from "../record/mailbox.ts";
 import { childOf } from "../road/kin.ts";
 import type { Holds } from "../watch/holds.ts";
 import type { HaltOptions, Halts } from "./halt-api.ts";
 import { haltJournal } from "./halt-board.ts";
 
-/** So many runs that wait are told at once that they may go on; the others look by themselves. */
-const TOLD_MOST = 1000;
+/** So many runs that wait are read at a time. */
+const PAGE = 1000;
 
 /** Halts, on record: one journal for each tenant and one for the house, of which each fact is a version of one row. */
 export class HaltOffice implements Halts {
@@ -39,25 +40,25 @@ export class HaltOffice implements Halts {
       throw new FaultError(fault("INVALID_INPUT", message));
     }
     const place = placeOf(who, options);
-    // At once, with those that it asked for itself; finding the others takes a while.
-    if (options.runId !== undefined) {
-      await assertRun(this.#ports, who, options.runId as RunId);
-      await this.#record(place, { who, reason, type: "halt.set", over: [options.runId as RunId] });
-    }
-    await this.#record(place, { who, reason, type: "halt.set", over: await this.#reaches(who, options) });
-    // A run that was asked for meanwhile is found now: those that it is for know that it is halted.
-    if (options.runId !== undefined)
-      await this.#record(place, { who, reason, type: "halt.set", over: await this.#reaches(who, options) });
+    const over = await this.#reach(who, options);
+    await this.#record(place, { who, reason, type: "halt.set", over: [over] });
     await this.#ports.halts.readAnew({ tenant: who.tenant, project: null });
   }
 
   async lift(options: HaltOptions & { readonly reason?: string }): Promise<void> {
     const who = principalOf(options.principal);
     if (who.kind !== "person") throw forbidden(`${who.kind} ${who.id} cannot lift a halt; only a person can`);
-    const over = await this.#reaches(who, options);
-    await this.#record(placeOf(who, options), { who, reason: options.reason ?? "", type: "halt.lifted", over });
+    const place = placeOf(who, options);
+    const over = await this.#reach(who, options);
+    const wish = { who, reason: options.reason ?? "", type: "halt.lifted", over: [over] } as const;
+    const fact = await this.#recorded(place, wish);
     await this.#ports.halts.readAnew({ tenant: who.tenant, project: null });
-    await this.#tell(who.tenant, options.runId === undefined ? await this.#waiting(who.tenant) : (over as RunId[]));
+    // Though nothing stands there: whoever lifted it may have died before all were told.
+    await this.#tell(
+      who.tenant,
+      options.runId === undefined ? this.#waiting(who.tenant) : this.#family(who.tenant, over as RunId),
+    );
+    if (fact !== null && "code" in fact) throw new FaultError(fact);
   }
 
   async list({ principal }: As): Promise<readonly Halt[]> {
@@ -66,32 +67,34 @@ export class HaltOffice implements Halts {
     return [...all.halts, ...own.halts];
   }
 
-  /** Everything, the tenant, or a run with those below it. */
-  async #reaches(who: Principal, { runId, everything }: HaltOptions): Promise<readonly Reach[]> {
-    if (everything) return ["everything"];
-    if (runId === undefined) return ["tenant"];
+  async #reach(who: Principal, { runId, everything }: HaltOptions): Promise<Reach> {
+    if (runId === undefined) return everything ? "everything" : "tenant";
     await assertRun(this.#ports, who, runId as RunId);
-    return this.#family(who.tenant, runId as RunId);
+    return runId as RunId;
   }
 
-  async #family(tenant: Tenant, id: RunId): Promise<readonly RunId[]> {
+  /** A run and those below it. Whoever is halted asks for no other, so that nobody is missed. */
+  async *#family(tenant: Tenant, id: RunId): AsyncGenerator<RunId> {
+    yield id;
     const { run } = await load(this.#ports.store, tenant, id);
-    const found: RunId[] = [id];
     for (const child of childrenOf(run))
-      if ((await this.#ports.store.head(tenant, child)) !== null) found.push(...(await this.#family(tenant, child)));
-    return found;
+      if ((await this.#ports.store.head(tenant, child)) !== null) yield* this.#family(tenant, child);
   }
 
-  /** Appends a fact, judged by the halts as they are; whoever loses judges anew. */
-  async #record(tenant: Tenant, { who, ...wish }: Wish): Promise<void> {
+  async #record(tenant: Tenant, wish: Wish): Promise<void> {
+    const fact = await this.#recorded(tenant, wish);
+    if (fact !== null && "code" in fact) throw new FaultError(fact);
+  }
+
+  /** Appends a fact, judged by the halts as they are; whoever loses judges anew. A fault: nothing was appended. */
+  async #recorded(tenant: Tenant, { who, ...wish }: Wish): Promise<ReturnType<typeof decideHalt>> {
     const { store, clock } = this.#ports;
     for (;;) {
       const head = await store.head(tenant, haltJournal);
       const before = await this.#row(tenant);
       const event = decideHalt(before, { ...wish, at: clock.now(), by: who.id });
-      if (event === null) return;
-      if ("code" in event) throw new FaultError(event);
-      if (await this.#appended(tenant, event, before, head ?? { position: 0, hash: GENESIS })) return;
+      if (event === null || "code" in event) return event;
+      if (await this.#appended(tenant, event, before, head ?? { position: 0, hash: GENESIS })) return event;
     }
   }
 
@@ -116,16 +119,25 @@ export class HaltOffice implements Halts {
     return stored === null ? noHalts : (JSON.parse(stored.row) as HaltRow);
   }
 
-  async #waiting(tenant: Tenant): Promise<readonly RunId[]> {
+  /** The oldest first, page by page: those that were told move on meanwhile, and nobody is passed over for it. */
+  async *#waiting(tenant: Tenant): AsyncGenerator<RunId> {
     const where = { field: "status", equals: "waiting" } as const;
-    const rows = await this.#ports.store.list(tenant, { table: "run", order: "oldest", limit: TOLD_MOST, where });
-    return rows.map(({ row }) => (JSON.parse(row) as RunRow).run_id);
+    const query = { table: "run", order: "oldest", limit: PAGE, where } as const;
+    for (let page = await this.#ports.store.list(tenant, query); page.length > 0; ) {
+      for (const { row } of page) yield (JSON.parse(row) as RunRow).run_id;
+      page = await this.#ports.store.list(tenant, { ...query, after: page.at(-1)?.key as string });
+    }
   }
 
-  /** They would look again by themselves, though not at once. */
-  async #tell(tenant: Tenant, runs: readonly RunId[]): Promise<void> {
-    for (const run of runs)
-      await this.#holds.command(tenant, run, () => ({ type: "wake", now: this.#ports.clock.now() }));
+  /** They would look again by themselves, though not at once. So does whoever cannot be told. */
+  async #tell(tenant: Tenant, runs: AsyncIterable<RunId>): Promise<void> {
+    for await (const run of runs) {
+      try {
+        await this.#holds.command(tenant, run, () => ({ type: "wake", now: this.#ports.clock.now() }));
+      } catch (error) {
+        if (!(error instanceof FaultError) || isStoreFault(error)) throw error;
+      }
+    }
   }
 }
 
