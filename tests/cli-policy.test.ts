@@ -89,6 +89,25 @@ describe("writ policy", () => {
     expect(await answered("test", "cases.json")).toMatchObject({ exit: 0, answer: { cases: 4, wrong: 0 } });
   });
 
+  it("test tries what is asked of state: a case says how that is", async () => {
+    const ship = { tool: { name: "ship" }, input: { order: "o/1" } };
+    const paid = { order: ["orders", { input: "/order" }] };
+    const rules = [{ id: "paid", kind: "state", state: paid, expression: "state.order.status == 'paid'" }];
+    const table = [
+      { ...ship, state: { orders: { "o/1": { status: "paid" } } }, expect: "allow" },
+      { ...ship, state: { orders: { "o/1": { status: "open" } } }, expect: "refuse", rule: "global/house/paid" },
+      { ...ship, state: { orders: {} }, expect: "refuse", rule: "global/house/paid" },
+      { ...ship, input: { order: 0 }, state: { orders: [{ status: "paid" }] }, expect: "allow" },
+      { ...ship, expect: "refuse", rule: "global/house/paid" },
+    ];
+    write("cases.json", { policies: [{ ...house, rules }], cases: table });
+    expect(await answered("test", "cases.json")).toMatchObject({ exit: 0, answer: { cases: 5, wrong: 0 } });
+    for (const state of [7, { "a b": {} }, { orders: 7 }]) {
+      write("cases.json", { policies: [{ ...house, rules }], cases: [{ ...ship, state, expect: "allow" }] });
+      expect(await answered("test", "cases.json")).toMatchObject({ exit: 2 });
+    }
+  });
+
   it("test says which came to something else, and fails", async () => {
     write("cases.json", {
       policies: [house],

@@ -2,6 +2,7 @@ import type { Basis, Objection } from "../core/basis.ts";
 import { demandText } from "../core/demand.ts";
 import type { Event } from "../core/event.ts";
 import type { GateId, Instant, StepId } from "../core/id.ts";
+import { isObject } from "../core/json/json.ts";
 import type { RecordedEvent } from "../engine/api.ts";
 
 /** One thing that was decided about a step, why, and by which rules. */
@@ -13,6 +14,7 @@ export interface Explanation {
     | "held"
     | "put off"
     | "refused"
+    | "failed"
     | "endorsed"
     | "approved"
     | "amended"
@@ -73,8 +75,13 @@ function explained(event: Event): Said | null {
         { reason: event.gate === null ? ALLOWED : "a person said yes to exactly this call" },
         event.basis,
       );
+    case "step.failed": {
+      const { detail } = event.fault;
+      const rule = isObject(detail) ? detail.rule : null;
+      if (typeof rule === "string") return said("failed", { rule, reason: event.fault.message }, event.basis);
+      return event.basis === undefined ? null : said("let through", { reason: ALLOWED }, event.basis);
+    }
     case "step.succeeded":
-    case "step.failed":
       return event.basis === undefined ? null : said("let through", { reason: ALLOWED }, event.basis);
     default:
       return null;

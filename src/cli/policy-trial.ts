@@ -3,9 +3,11 @@ import type { Event } from "../core/event.ts";
 import { FaultError, fault } from "../core/fault.ts";
 import type { Instant } from "../core/id.ts";
 import { isObject, type Json, type JsonObject } from "../core/json/json.ts";
+import type { Slice } from "../core/state/slice.ts";
 import type { Tool } from "../core/tool.ts";
 import type { Engine, PrincipalInput } from "../engine/api.ts";
 import { createEngine } from "../engine/engine.ts";
+import { defineSlice } from "../schema/define-slice.ts";
 import { defineTool } from "../schema/define-tool.ts";
 import { memoryStore } from "../store/memory/memory-store.ts";
 
@@ -29,7 +31,20 @@ export interface TrialResult {
   readonly reason: string;
 }
 
-const fields = ["name", "expect", "rule", "tool", "input", "principal", "project", "session", "mode", "at", "after"];
+const fields = [
+  "name",
+  "expect",
+  "rule",
+  "tool",
+  "input",
+  "principal",
+  "project",
+  "session",
+  "mode",
+  "at",
+  "after",
+  "state",
+];
 
 /** Reads a table of cases, or says everything that is wrong with it. */
 export function readCases(raw: Json): readonly TrialCase[] {
@@ -45,6 +60,7 @@ export function readCases(raw: Json): readonly TrialCase[] {
     if (call.at !== undefined && Number.isNaN(Date.parse(String(call.at))))
       wrong("at is a moment, as in 2026-11-16T09:00:00Z");
     if (call.mode !== undefined && !modes.includes(call.mode as Mode)) wrong(`mode is one of ${modes.join(", ")}`);
+    if (slicesOf(call.state) === null) wrong("state is slices by name, each a list or an object of entries");
     return { name: String(name), call, expect: expect as TrialCase["expect"], rule: rule as string | null };
   });
   if (cases.length === 0) reasons.push("/cases: must be a list of at least one case");
@@ -65,6 +81,7 @@ export async function tried(policies: readonly Json[], { name, call, expect, rul
     store: memoryStore({ clock }),
     tools,
     policies,
+    slices: slicesOf(call.state) ?? [],
     tenants: { [principal.tenant]: { mode } },
     clock,
   });
@@ -74,6 +91,20 @@ export async function tried(policies: readonly Json[], { name, call, expect, rul
     return { name, ok, expected: shown(expect, rule), found: shown(found, by), reason };
   } finally {
     await engine.close();
+  }
+}
+
+/** Slices that begin as a case says; null: they cannot. */
+function slicesOf(state: Json = {}): readonly Slice[] | null {
+  if (!isObject(state)) return null;
+  try {
+    return Object.entries(state).map(([name, initial]) =>
+      Array.isArray(initial)
+        ? defineSlice({ name, shape: "list", entry: ANYTHING, initial })
+        : defineSlice({ name, shape: "map", entry: ANYTHING, initial: initial as JsonObject }),
+    );
+  } catch {
+    return null;
   }
 }
 

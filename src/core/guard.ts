@@ -8,6 +8,7 @@ import type { Allowance } from "./limits/budget.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
 import type { Closure } from "./rows.ts";
 import type { Run, Step } from "./run.ts";
+import type { Aftermath } from "./state/aftermath.ts";
 import type { Check } from "./store.ts";
 
 /** What a guard looks at. Everything it may rely on is in here. */
@@ -41,6 +42,10 @@ export interface Policy {
   readonly limits: readonly Allowance[];
   /** Those of them that a call falls under. They are charged with its start, as the settings of a tenant are. */
   limitsFor(admission: Admission): readonly Allowance[];
+  /** The places of state that have to be looked at before a call is judged, as JSON pointers. */
+  placesFor(admission: Admission): readonly string[];
+  /** Why state may not become what a change makes of it; null: it may. */
+  broken(aftermath: () => Aftermath): Fault | null;
   judge(admission: Admission): Verdict;
 }
 

@@ -10,6 +10,7 @@ import type { PinFact, Preview } from "./preview.ts";
 import type { Capture } from "./resource.ts";
 import type { LedgerRow } from "./rows.ts";
 import type { SignalSent } from "./signal.ts";
+import type { StateSeen } from "./state/state-seen.ts";
 import type { Sighting, Tool } from "./tool.ts";
 import type { TrustRecord } from "./trust.ts";
 
@@ -65,6 +66,8 @@ export interface Proposal {
   readonly captures: readonly Capture[] | "wanted";
   /** What it would do, for whoever is asked; `wanted`: it is told once it is sure that someone is. */
   readonly preview: Preview | "wanted" | null;
+  /** What rules have to see of state; null: nobody has looked, or nobody wants to. */
+  readonly seen: StateSeen | null;
   /** How what was shown to whoever said yes stands now; null: nobody has looked. */
   readonly pins: PinFact | null;
   /** For the case that a gate is opened, which takes a call. */

@@ -133,14 +133,14 @@ describe("a policy that is refused", () => {
     [
       {},
       [
-        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
+        "/rules/0/kind is what the rule does: allow, deny, parameter, require, state, approval, confirmation, window, flow, rate, budget, invariant",
       ],
     ],
     [
       { kind: "yolo" },
       [
-        "/rules/0/kind must be one of allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
-        "/rules/0/kind is what the rule does: allow, deny, parameter, require, approval, confirmation, window, flow, rate, budget",
+        "/rules/0/kind must be one of allow, deny, parameter, require, state, approval, confirmation, window, flow, rate, budget, invariant",
+        "/rules/0/kind is what the rule does: allow, deny, parameter, require, state, approval, confirmation, window, flow, rate, budget, invariant",
       ],
     ],
     [

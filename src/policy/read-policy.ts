@@ -8,6 +8,7 @@ import { type Reason, Reasons } from "../core/json/reasons.ts";
 import { planLimits } from "../core/plan/plan.ts";
 import type { ToolFacts } from "../core/proposal.ts";
 import type { Glob } from "./glob.ts";
+import type { Invariant } from "./invariant.ts";
 import { type RuleHome, readRule } from "./read-rule.ts";
 import { Reader } from "./reader.ts";
 import type { Rule } from "./rule.ts";
@@ -26,6 +27,7 @@ export interface PolicyPart {
   readonly maxSteps: Readonly<Partial<Record<Mode, number>>>;
   readonly trust: readonly Trust[];
   readonly rules: readonly Rule[];
+  readonly invariants: readonly Invariant[];
   readonly document: JsonObject;
 }
 
@@ -80,7 +82,7 @@ function readDocument(raw: JsonObject, language: Language, reasons: Reasons): Po
     mode: document.choice("mode", modes, null),
     maxSteps: readMaxSteps(any.inner(document, "max_steps") ?? any.empty),
     trust: readTrust(document, scope, reader),
-    rules: readRules(document, reader, {
+    ...readRules(document, reader, {
       prefix: `${layerOf(scope)}/${name}`,
       place: `${layerOf(scope)}${whoseOf(scope)}/${name}`,
     }),
@@ -129,18 +131,20 @@ function readTrust(document: Fields, scope: PolicyScope, reader: Reader): readon
   });
 }
 
-function readRules(document: Fields, reader: Reader, home: RuleHome): readonly Rule[] {
+function readRules(document: Fields, reader: Reader, home: RuleHome): Pick<PolicyPart, "rules" | "invariants"> {
   const list = document.list("rules");
   if (list.length > policyLimits.rules) document.fault("rules", `are more than ${policyLimits.rules}`);
   const rules: Rule[] = [];
+  const invariants: Invariant[] = [];
   for (const raw of each(list.slice(0, policyLimits.rules), pointerTo("", "rules"), reader)) {
     const rule = readRule(raw, reader, home);
     if (rule === null) continue;
-    if (rules.some(({ id }) => id === rule.id))
+    if ([...rules, ...invariants].some(({ id }) => id === rule.id))
       raw.fault("id", "is the id of an earlier rule; the record could not tell them apart");
-    rules.push(rule);
+    if ("about" in rule) invariants.push(rule);
+    else rules.push(rule);
   }
-  return rules;
+  return { rules, invariants };
 }
 
 /** The objects of a list; what is none is told. */

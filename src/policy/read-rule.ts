@@ -3,8 +3,10 @@ import type { Fields } from "../core/json/fields.ts";
 import type { Json } from "../core/json/json.ts";
 import { parsePointer } from "../core/json/pointer.ts";
 import type { Allowance, LimitRule } from "../core/limits/budget.ts";
+import type { Invariant } from "./invariant.ts";
 import { demandFields, readDemand } from "./read-demand.ts";
 import { budgetFields, rateFields, readBudget, readRate, readZone } from "./read-limit.ts";
+import { readInvariant, readPlaces, stateFields, stateVariables } from "./read-state.ts";
 import type { Reader } from "./reader.ts";
 import type { Clause, Rule, Said } from "./rule.ts";
 import { approval } from "./rules/approval.ts";
@@ -12,6 +14,7 @@ import { condition } from "./rules/condition.ts";
 import { deny } from "./rules/deny.ts";
 import { flow } from "./rules/flow.ts";
 import { type Demanded, parameter } from "./rules/parameter.ts";
+import { state } from "./rules/state.ts";
 import { weekdays, window } from "./rules/window.ts";
 import { Selector } from "./selector.ts";
 
@@ -20,12 +23,14 @@ const ruleKinds = [
   "deny",
   "parameter",
   "require",
+  "state",
   "approval",
   "confirmation",
   "window",
   "flow",
   "rate",
   "budget",
+  "invariant",
 ] as const;
 
 const ID = { pattern: /^[A-Za-z0-9][\w.-]{0,63}$/, form: "1 to 64 letters, digits, dots, dashes or underscores" };
@@ -33,41 +38,40 @@ const REASON = { pattern: /^[^\p{Cc}\p{Cs}]{1,500}$/u, form: "one line of at mos
 const CLOCK = { pattern: /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, form: "a time of the day, such as 09:00" };
 const common = ["id", "kind", "on", "when", "reason"];
 
-/** What a kind of rule has to say beside what all have, and how that becomes a clause; null: something is wrong with it. */
-type Kind = (fields: Fields, reader: Reader, reason: string | null) => Clause | null;
+/** What a rule of its kind says: what it has against a call, what it limits, and where it has to look for that. */
+type Says = Pick<Rule, "clause"> & Partial<Pick<Rule, "limit" | "places">>;
+
+/** What a kind of rule has to say beside what all have, and how that is read; null: something is wrong with it. */
+type Kind = (fields: Fields, reader: Reader, rule: LimitRule) => Clause | Says | null;
 
 const kinds: Readonly<
-  Record<
-    Exclude<(typeof ruleKinds)[number], keyof typeof limitKinds>,
-    { readonly fields: readonly string[]; readonly read: Kind }
-  >
+  Record<Exclude<(typeof ruleKinds)[number], "invariant">, { readonly fields: readonly string[]; readonly read: Kind }>
 > = {
   allow: { fields: [], read: () => NOTHING },
-  deny: { fields: [], read: (_fields, _reader, reason) => deny(reason) },
+  deny: { fields: [], read: (_fields, _reader, { reason }) => deny(reason) },
   parameter: { fields: ["path", "must", "must_not"], read: readParameter },
   require: { fields: ["expression"], read: readCondition },
+  state: { fields: stateFields, read: readState },
   approval: {
     fields: demandFields,
-    read: (fields, reader, reason) => approval(readDemand(fields, reader), reason),
+    read: (fields, reader, { reason }) => approval(readDemand(fields, reader), reason),
   },
   confirmation: {
     fields: [],
-    read: (_fields, _reader, reason) => approval({ role: null, kind: "confirmation" }, reason),
+    read: (_fields, _reader, { reason }) => approval({ role: null, kind: "confirmation" }, reason),
   },
   window: { fields: ["days", "from", "to", "zone", "outside", ...demandFields], read: readWindow },
   flow: { fields: ["after", "answer", ...demandFields], read: readFlow },
+  rate: { fields: rateFields, read: (fields, _reader, rule) => limited(readRate(fields, rule)) },
+  budget: { fields: budgetFields, read: (fields, _reader, rule) => limited(readBudget(fields, rule)) },
 };
 
-/** These say how often or for how much, and have nothing against a call before it starts. */
-const limitKinds = {
-  rate: { fields: rateFields, read: readRate },
-  budget: { fields: budgetFields, read: readBudget },
-} as const satisfies Record<
-  string,
-  { readonly fields: readonly string[]; readonly read: (fields: Fields, rule: LimitRule) => Allowance | null }
->;
-
 const NOTHING: Clause = () => null;
+
+/** It has nothing against a call before it starts. */
+function limited(limit: Allowance | null): Says | null {
+  return limit && { clause: NOTHING, limit };
+}
 
 /** Where a rule stands. */
 export interface RuleHome {
@@ -78,39 +82,40 @@ export interface RuleHome {
 }
 
 /** Reads one rule of a document. Null: something is wrong, and the reasons say what. */
-export function readRule(fields: Fields, reader: Reader, home: RuleHome): Rule | null {
+export function readRule(fields: Fields, reader: Reader, home: RuleHome): Rule | Invariant | null {
   const kind = fields.choice("kind", ruleKinds, null);
-  const id = fields.text("id", ID, null);
+  const name = fields.text("id", ID, null);
   const reason = fields.text("reason", REASON, null);
   if (kind === null) fields.fault("kind", `is what the rule does: ${ruleKinds.join(", ")}`);
-  if (id === null) fields.fault("id", "is what the record calls the rule");
+  if (name === null) fields.fault("id", "is what the record calls the rule");
+  const id = `${home.prefix}/${name}`;
+  if (kind === "invariant") return readInvariant(fields, reader, id, reason);
   const on = new Selector(reader.inner(fields, "on") ?? reader.empty, reader);
   const when = reader.expression(fields, "when");
-  if (kind === null || id === null) return null;
-  const rule = { id: `${home.prefix}/${id}`, role: kind === "allow" ? "permits" : "objects", on, when } as const;
-  if (isLimit(kind)) {
-    const { fields: own, read } = limitKinds[kind];
-    fields.onlyKnown([...common, ...own]);
-    const limit = read(fields, { id: rule.id, reason, place: `${home.place}/${id}` });
-    return limit && { ...rule, clause: NOTHING, limit };
-  }
+  if (kind === null || name === null) return null;
   const { fields: own, read } = kinds[kind];
   fields.onlyKnown([...common, ...own]);
-  const clause = read(fields, reader, reason);
-  return clause && { ...rule, clause, limit: null };
+  const said = read(fields, reader, { id, reason, place: `${home.place}/${name}` });
+  if (said === null) return null;
+  const { clause, limit = null, places = null } = typeof said === "function" ? { clause: said } : said;
+  return { id, role: kind === "allow" ? "permits" : "objects", on, when, clause, limit, places };
 }
 
-function isLimit(kind: (typeof ruleKinds)[number]): kind is keyof typeof limitKinds {
-  return Object.hasOwn(limitKinds, kind);
+function readState(fields: Fields, reader: Reader, { reason }: LimitRule): Says | null {
+  const places = readPlaces(fields, reader, "from input");
+  const source = fields.value("expression");
+  if (typeof source !== "string") fields.fault("expression", "is what has to hold, as text");
+  const expression = typeof source === "string" ? reader.read(fields, "expression", source, stateVariables) : null;
+  return places && expression && { clause: state(places, expression, reason), places };
 }
 
-function readCondition(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+function readCondition(fields: Fields, reader: Reader, { reason }: LimitRule): Clause | null {
   const expression = reader.expression(fields, "expression");
   if (fields.value("expression") === undefined) fields.fault("expression", "is what has to hold");
   return expression && condition(expression, reason);
 }
 
-function readParameter(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+function readParameter(fields: Fields, reader: Reader, { reason }: LimitRule): Clause | null {
   const path = fields.value("path");
   const isPath = typeof path === "string" && parsePointer(path) !== null;
   if (!isPath) fields.fault("path", "must be a JSON pointer into the input, such as /amount");
@@ -167,7 +172,7 @@ function about(fields: Fields, reader: Reader, name: "contains" | "matches", tex
   return reader.read(fields, name, `value.${name}(${JSON.stringify(text)})`, ["value"]);
 }
 
-function readWindow(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+function readWindow(fields: Fields, reader: Reader, { reason }: LimitRule): Clause | null {
   const days = reader.choices(fields, "days", weekdays) ?? weekdays;
   const [from, to] = [fields.text("from", CLOCK, null), fields.text("to", CLOCK, null)];
   for (const [name, value] of Object.entries({ from, to }))
@@ -189,7 +194,7 @@ function minutesOf(clock: string): number {
   return hours * 60 + minutes;
 }
 
-function readFlow(fields: Fields, reader: Reader, reason: string | null): Clause | null {
+function readFlow(fields: Fields, reader: Reader, { reason }: LimitRule): Clause | null {
   const answer = fields.choice("answer", ["refuse", "hold"], "hold");
   const demand = readDemand(fields, reader);
   const after = reader.inner(fields, "after");

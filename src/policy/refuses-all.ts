@@ -13,6 +13,8 @@ export function refusesAll(version: string, rule: string, reason: string): Polic
     earns: () => false,
     limits: [],
     limitsFor: () => [],
+    placesFor: () => [],
+    broken: () => null,
     judge: () => ({
       kind: "refuse",
       rule,

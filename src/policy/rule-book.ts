@@ -1,14 +1,17 @@
 import type { Basis, Objection } from "../core/basis.ts";
 import { type Mode, strictest } from "../core/effect.ts";
-import { fault } from "../core/fault.ts";
+import { type Fault, fault } from "../core/fault.ts";
 import { type Admission, ALLOW, type Hold, type Policy, stricter, type Verdict } from "../core/guard.ts";
 import type { Allowance } from "../core/limits/budget.ts";
 import type { ToolFacts } from "../core/proposal.ts";
+import type { Aftermath } from "../core/state/aftermath.ts";
 import type { Check } from "../core/store.ts";
 import { Case } from "./case.ts";
+import { broken, type Invariant } from "./invariant.ts";
 import { layerOf, type PolicyPart, type Trust } from "./read-policy.ts";
 import type { Rule, Said } from "./rule.ts";
 import { risks } from "./selector.ts";
+import { placeFor } from "./state-places.ts";
 
 /** The policies of all layers as one. Each can only add to what the others ask for, so that their order does not matter. */
 export class RuleBook implements Policy {
@@ -16,6 +19,8 @@ export class RuleBook implements Policy {
   readonly checks: readonly Check[];
   readonly mode: Mode | null;
   readonly limits: readonly Allowance[];
+  readonly #invariants: readonly Invariant[];
+  readonly #looks: boolean;
   readonly #parts: readonly PolicyPart[];
   /** What each tool has to do with: found once, since most rules are about other tools. */
   readonly #byTool = new Map<string, readonly Chapter[]>();
@@ -24,6 +29,8 @@ export class RuleBook implements Policy {
     this.version = version;
     this.checks = checks;
     this.#parts = parts;
+    this.#invariants = parts.flatMap(({ invariants }) => invariants);
+    this.#looks = parts.some(({ rules }) => rules.some(({ places }) => places !== null));
     this.limits = parts.flatMap(({ rules }) => rules.flatMap(({ limit }) => limit ?? []));
     const asked = parts.flatMap(({ mode }) => (mode === null ? [] : [mode]));
     this.mode = asked.length === 0 ? null : asked.reduce(strictest);
@@ -73,6 +80,25 @@ export class RuleBook implements Policy {
         limit !== null && on.fitsCall(call) && (when === null || call.asks(when) === true) ? [limit] : [],
       ),
     );
+  }
+
+  placesFor(admission: Admission): readonly string[] {
+    const { tool } = admission.proposal;
+    if (tool === null || !this.#looks) return NONE;
+    const call = new Case(admission, tool);
+    return this.#chaptersFor(tool).flatMap(({ objects }) =>
+      objects.flatMap(({ places, on }) =>
+        places === null || !on.fitsCall(call) ? [] : places.flatMap(([, place]) => placeFor(place, call.input) ?? []),
+      ),
+    );
+  }
+
+  broken(aftermath: () => Aftermath): Fault | null {
+    if (this.#invariants.length === 0) return null;
+    const found = broken(this.#invariants, aftermath());
+    if (found === null) return null;
+    const { rule, reason } = found;
+    return fault("STATE_INVALID", `policy ${rule}: ${reason}`, { rule, policy: this.version });
   }
 
   #chaptersFor(tool: ToolFacts): readonly Chapter[] {

@@ -3,6 +3,7 @@ import type { Expression } from "../core/expression.ts";
 import type { Allowance } from "../core/limits/budget.ts";
 import type { Case } from "./case.ts";
 import type { Selector } from "./selector.ts";
+import type { StatePlaces } from "./state-places.ts";
 
 /** What a rule has against a call: it must not be, or a person has to say yes. */
 export type Said =
@@ -24,4 +25,6 @@ export interface Rule {
   readonly clause: Clause;
   /** How often, or for how much: judged with the start of a call, where it is charged. Null: it is no such rule. */
   readonly limit: Allowance | null;
+  /** What it has to be shown of state before it is asked; null: nothing. */
+  readonly places: StatePlaces | null;
 }

@@ -240,6 +240,7 @@ class Both {
       signal: null,
       estimate: null,
       tolls: [],
+      seen: null,
       captures: [],
       preview: null,
       pins: null,

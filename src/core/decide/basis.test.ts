@@ -69,6 +69,17 @@ describe("a policy that was read from rows", () => {
   });
 });
 
+describe("state that rules were shown", () => {
+  const check = { table: "project", key: "shop", was: null } as const;
+  const seen = { places: {}, recorded: [], version: 0, check };
+
+  it("must still be what it was when something is put on record by it", () => {
+    expect(story.when(starts("send", { policy: allows, seen })).decision.checks).toEqual([check]);
+    expect(story.when(starts("send", { policy: refuses, seen })).decision.checks).toEqual([check]);
+    expect(story.when(starts("read", { policy: allows, seen })).decision.checks).toEqual([]);
+  });
+});
+
 describe("a yes that was given under another policy", () => {
   const held = story.when(starts("send", { policy: holds }), approves("send"));
   const asksFor = (role: string | null) => says({ kind: "hold", rule: "ask", reason: "why", demand: { role }, basis });

@@ -32,7 +32,12 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   const ruling = admitted(run, command, guards);
   if (ruling.events.length === 0) return ruling;
   const standsOnHalts = ruling.grant !== undefined || isHalted(ruling.events) || command.halts.closure !== null;
-  const read = [...(command.policy?.checks ?? []), ...(standsOnHalts ? command.halts.checks : [])];
+  const { seen } = command.proposal;
+  const read = [
+    ...(command.policy?.checks ?? []),
+    ...(standsOnHalts ? command.halts.checks : []),
+    ...(seen === null ? [] : [seen.check]),
+  ];
   return read.length === 0 ? ruling : { ...ruling, checks: [...(ruling.checks ?? []), ...read] };
 }
 

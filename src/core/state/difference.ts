@@ -11,7 +11,7 @@ export interface Difference {
 }
 
 /** Which entries of a slice patches may have changed. */
-interface Touched {
+export interface Touched {
   /** Any of them. */
   whole: boolean;
   /** Those from here on, in a list. */
@@ -58,7 +58,11 @@ export function differences(
   return found.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-function keysOf({ whole, from, keys }: Touched, before: Entries | undefined, after: Entries | undefined): Set<string> {
+export function keysOf(
+  { whole, from, keys }: Touched,
+  before: Entries | undefined,
+  after: Entries | undefined,
+): Set<string> {
   if (whole)
     return new Set([before, after].flatMap((entries) => (entries === undefined ? [] : Object.keys(wholeOf(entries)))));
   const all = new Set(keys);

@@ -4,7 +4,8 @@ import { type Fault, FaultError, fault } from "../../core/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/id.ts";
 import { findStep, type Run, type Step, stateKeyOf } from "../../core/run.ts";
 import { type Difference, differences } from "../../core/state/difference.ts";
-import { reverting } from "../../core/state/revert.ts";
+import type { Patch } from "../../core/state/patch.ts";
+import { type RevertTerms, reverting } from "../../core/state/revert.ts";
 import type { StateChange } from "../../core/state/state-change.ts";
 import type { As, Checkpoints, Reasoned } from "../api.ts";
 import type { Ports } from "../ports.ts";
@@ -13,7 +14,7 @@ import { reasonOf } from "../reason.ts";
 import { load } from "../record/load.ts";
 import type { Holds } from "../watch/holds.ts";
 import { tagOf } from "./capture-tag.ts";
-import { openProject } from "./desk.ts";
+import { brokenBy, openProject } from "./desk.ts";
 import { withFilesBack } from "./gone-back.ts";
 import { filesBetween } from "./moments.ts";
 import { Pages } from "./past.ts";
@@ -64,9 +65,11 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     const reason = reasonOf(options);
     return atCheckpoint(this.#ports, principal.tenant, at, async (found) => {
       await assertOpen(this.#ports, found.run);
-      const { slices, newId, clock } = this.#ports;
+      const { slices, newId, clock, policies } = this.#ports;
+      await policies.reading(principal.tenant);
       const commit = newId("cmt", clock.now());
-      const state = new Reverting(found, commit, { slices, preserveLogs: options.preserveLogs ?? true });
+      const broken = (patch: Patch) => brokenBy(this.#ports, found.run, found.project, patch);
+      const state = new Reverting(found, commit, { slices, preserveLogs: options.preserveLogs ?? true, broken });
       if (state.flaw !== null) throw new FaultError(state.flaw);
       const { run, step, project, version } = found;
       const { tenant, id, position } = run;
@@ -108,14 +111,19 @@ function backwards({ path, before, after }: Difference): Difference {
   return { path, ...(after !== undefined && { before: after }), ...(before !== undefined && { after: before }) };
 }
 
+interface RestoreTerms extends RevertTerms {
+  /** Why state may not be so again. */
+  readonly broken: (patch: Patch) => Fault | null;
+}
+
 /** What a restore would leave, read when it is judged. */
 class Reverting implements Pick<StateFact, "change" | "flaw"> {
   readonly #project: Project;
   readonly #then: Version;
   readonly #commit: string;
-  readonly #terms: Parameters<typeof reverting>[3];
+  readonly #terms: RestoreTerms;
 
-  constructor({ project, version }: Found, commit: string, terms: Parameters<typeof reverting>[3]) {
+  constructor({ project, version }: Found, commit: string, terms: RestoreTerms) {
     this.#project = project;
     this.#then = version;
     this.#commit = commit;
@@ -124,7 +132,7 @@ class Reverting implements Pick<StateFact, "change" | "flaw"> {
 
   get flaw(): Fault | null {
     const reverted = this.#reverted();
-    return reverted.ok ? this.#project.flawIn(reverted.patch) : reverted.fault;
+    return reverted.ok ? this.#terms.broken(reverted.patch) : reverted.fault;
   }
 
   get change(): StateChange | null {

@@ -4,12 +4,14 @@ import { type Fault, FaultError, fault } from "../../core/fault.ts";
 import type { Json } from "../../core/json/json.ts";
 import { stateBounds } from "../../core/principal.ts";
 import { type Run, type Step, stateKeyOf } from "../../core/run.ts";
+import { Aftermath } from "../../core/state/aftermath.ts";
 import { Draft, type DraftTerms } from "../../core/state/draft.ts";
-import { type Patch, quarrel } from "../../core/state/patch.ts";
+import { Footprint, type Patch, quarrel } from "../../core/state/patch.ts";
 import { patched } from "../../core/state/project-state.ts";
 import type { Slice } from "../../core/state/slice.ts";
 import type { StateChange } from "../../core/state/state-change.ts";
 import type { Touches } from "../../core/state/state-order.ts";
+import type { StateSeen } from "../../core/state/state-seen.ts";
 import type { Ports } from "../ports.ts";
 import { written } from "../road/keep.ts";
 import type { Project, Version } from "./projects.ts";
@@ -19,13 +21,21 @@ export function openProject({ projects }: Ports, run: Run): Promise<Project> {
   return projects.open(run.tenant, stateKeyOf(run), run.forked?.state ?? null);
 }
 
+/** What slices and policies say that has to hold of state, whoever changes it. Null: it would. */
+export function brokenBy({ policies, slices }: Ports, run: Run, project: Project, patch: Patch): Fault | null {
+  if (patch.length === 0) return null;
+  const aftermath = () => new Aftermath(project.head.state, patch, { slices, session: run.session ?? "" });
+  return project.flawIn(patch) ?? policies.of(run)?.broken(aftermath) ?? null;
+}
+
 /** What the call at a desk may do. */
 interface DeskTerms {
   readonly effect: Effect;
   readonly declared: Touches;
+  readonly seen: StateSeen | null;
 }
 
-function termsOf({ toolbox }: Ports, { spec }: Step): DeskTerms {
+function termsOf({ toolbox }: Ports, { spec }: Step): Omit<DeskTerms, "seen"> {
   const tool = toolbox.get(spec.name);
   const declared = {
     state_reads: spec.state_reads ?? tool?.stateReads ?? null,
@@ -55,13 +65,17 @@ export class Desk implements StateFact {
   readonly #effect: Effect;
   readonly #bounds: Pick<DraftTerms, "declared" | "bounds">;
   readonly #session: string;
+  readonly #run: Run;
+  readonly #seen: StateSeen | null;
   readonly #commit: string;
   /** Of an act, and of how the call ended: applied to the state as it is when the call's end is judged. */
   readonly #told: Told[] = [];
   #made: Outlook | null = null;
 
-  constructor(ports: Ports, project: Project, run: Run, { effect, declared }: DeskTerms) {
+  constructor(ports: Ports, project: Project, run: Run, { effect, declared, seen }: DeskTerms) {
     this.#ports = ports;
+    this.#run = run;
+    this.#seen = seen;
     this.#project = project;
     this.#base = project.head;
     this.#effect = effect;
@@ -71,8 +85,9 @@ export class Desk implements StateFact {
     this.#commit = ports.newId("cmt", ports.clock.now());
   }
 
-  static async open(ports: Ports, run: Run, step: Step): Promise<Desk> {
-    return new Desk(ports, await openProject(ports, run), run, termsOf(ports, step));
+  /** `seen`: what letting the call pass stood on. */
+  static async open(ports: Ports, run: Run, step: Step, seen: StateSeen | null = null): Promise<Desk> {
+    return new Desk(ports, await openProject(ports, run), run, { ...termsOf(ports, step), seen });
   }
 
   slice(slice: Slice): ReturnType<Draft["slice"]> {
@@ -139,7 +154,18 @@ export class Desk implements StateFact {
   get quarrel(): string | null {
     if (this.#draft.patch.length === 0) return null;
     const since = this.#project.since(this.#base);
-    return since === null ? "state" : quarrel(since, this.#draft.reads, this.#draft.writes);
+    return since === null ? "state" : (quarrel(since, this.#draft.reads, this.#draft.writes) ?? this.#outdated());
+  }
+
+  /** Where what let the call pass has changed since: it is judged again with the next attempt. */
+  #outdated(): string | null {
+    if (this.#seen === null) return null;
+    const then = this.#project.at(this.#seen.version);
+    const since = then && this.#project.since(then);
+    if (since === null) return "state";
+    const stood = new Footprint();
+    for (const place of this.#seen.recorded) stood.add(place);
+    return quarrel(since, stood, NO_FOOTPRINT);
   }
 
   #changeOf(patch: Patch): StateChange | null {
@@ -159,7 +185,7 @@ export class Desk implements StateFact {
 
   /** What holds of each entry may not hold of all of them, nor beside what others have published meanwhile. */
   #whole({ patch, flaw }: Made): Made {
-    const broken = flaw ?? this.#project.flawIn(patch);
+    const broken = flaw ?? brokenBy(this.#ports, this.#run, this.#project, patch);
     return broken === flaw ? { patch, flaw } : { patch: [], flaw: broken };
   }
 
@@ -198,6 +224,8 @@ export class Desk implements StateFact {
     return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes, ...bounds });
   }
 }
+
+const NO_FOOTPRINT = new Footprint();
 
 /** What comes of a call on top of one version. */
 interface Outlook {

@@ -18,6 +18,7 @@ import { withFacts } from "./facts.ts";
 import { priced, withUsage, withUsed } from "./fare.ts";
 import { withPins, withPreview } from "./preview.ts";
 import { propose } from "./propose.ts";
+import { placesFor, withSeen } from "./seen.ts";
 import { ask } from "./verify.ts";
 import type { Way } from "./way.ts";
 
@@ -34,6 +35,7 @@ export function admitAtOnce(way: Way, step: Step): Decision | null {
     return null;
   }
   const proposal = propose(ports, mailbox.run, step, { call: false });
+  if (placesFor(ports, mailbox.run, step, proposal).length > 0) return null;
   const decision = proposal.call === null ? mailbox.answerAtOnce(startOf(way, step, proposal)) : null;
   return decision?.need === null ? decision : null;
 }
@@ -57,6 +59,7 @@ export async function admit(way: Way, step: Step, loan: Loan): Promise<Decision>
   for (;;) {
     if (proposal.call?.key != null) ports.failpoint("start.before");
     try {
+      proposal = await withSeen(ports, mailbox.run, step, proposal);
       const start = startOf(way, step, proposal);
       proposal = start.proposal;
       const decision = await mailbox.ask(start);
@@ -91,7 +94,7 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
   // What was shown may have changed since it was looked at.
   if (found.why === "check" && found.table === "project") {
     await ports.projects.catchUp(mailbox.run.tenant, found.key);
-    return { ...proposal, pins: null };
+    return { ...proposal, pins: null, seen: null };
   }
   // The ledger said something else by the time it was asked.
   return withFacts(ports, mailbox.run, step, proposal);

@@ -37,6 +37,7 @@ export function propose(ports: Ports, run: Run, step: Step, wants: { readonly ca
     signal: null,
     estimate: expected.estimate,
     tolls: NONE,
+    seen: null,
     captures: tool === undefined || Object.keys(tool.resources).length === 0 ? NONE : "wanted",
     preview: tool !== undefined && isForeseeable(tool, step) ? "wanted" : null,
     pins: null,

@@ -45,7 +45,7 @@ async function walkWith(way: Way, step: Step, admitted: Decision | null): Promis
       return;
     }
     // Not even a turn of the loop is between the proof that the run is ours and the call, so that state is fetched before.
-    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, step);
+    if (ports.slices.length > 0) desk = await Desk.open(ports, mailbox.run, step, grant.proposal.seen);
     await call(way, step, grant, { desk, borrowed: loan.borrowed });
   } finally {
     desk?.leave();

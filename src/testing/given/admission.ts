@@ -15,6 +15,8 @@ export const lenient: Policy = {
   earns: () => false,
   limits: [],
   limitsFor: () => [],
+  placesFor: () => [],
+  broken: () => null,
   judge: () => ({ kind: "allow" }),
 };
 

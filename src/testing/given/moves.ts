@@ -84,6 +84,7 @@ function proposalOf(told: Told, id: string, wished: ToolFacts | null | undefined
     signal: null,
     estimate: null,
     tolls: [],
+    seen: null,
     captures: [],
     preview: null,
     pins: null,
