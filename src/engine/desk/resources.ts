@@ -135,8 +135,20 @@ export class Resources {
     try {
       return await resource.capture(tag, access);
     } catch (error) {
-      if (faultOf(error).code !== "RESOURCE_BUSY" || !(await this.#settleLeft(resource))) throw error;
+      if (faultOf(error).code !== "RESOURCE_BUSY" || !(await this.#settledForOthers(resource))) throw error;
       return resource.capture(tag, access);
+    }
+  }
+
+  /** What stands in the way of putting a call back is no fault of whoever comes next: that one waits, and is told why. */
+  async #settledForOthers(resource: Resource): Promise<boolean> {
+    try {
+      return await this.#settleLeft(resource);
+    } catch (error) {
+      const { code, message } = faultOf(error);
+      if (code === "RESOURCE_BUSY") throw error;
+      const why = `${resource.name} is taken: what a call left there cannot be put back yet (${code}: ${message})`;
+      throw new FaultError(fault("RESOURCE_BUSY", why), { cause: error });
     }
   }
 

@@ -4,7 +4,7 @@ import type { CaptureLog } from "./capture-log.ts";
 import { syncDirectory } from "./disk.ts";
 import type { HostGround } from "./host-ground.ts";
 import type { HostParts } from "./host-parts.ts";
-import { lingering, type ProcessMoment } from "./lingering.ts";
+import { lingering } from "./lingering.ts";
 import type { Trees } from "./restore-chain.ts";
 import type { DirectoryNode } from "./tree-node.ts";
 import { changesOf, type Difference, differences } from "./tree-restorer.ts";
@@ -18,7 +18,6 @@ export interface Working {
   readonly ground: HostGround;
   /** The tree as it was; null for a call that only uses its handle. */
   readonly before: DirectoryNode | null;
-  readonly since: ProcessMoment;
 }
 
 /** What went through the handle is on disk before anybody is told that the call ended well. */
@@ -41,12 +40,13 @@ export function closeHandle(log: CaptureLog, ground: HostGround): Closing {
 export async function closeRaw(
   parts: HostParts,
   trees: Trees,
-  { log, before, since }: Pick<Working, "log" | "since"> & { readonly before: DirectoryNode },
+  log: CaptureLog,
+  before: DirectoryNode,
 ): Promise<Closing> {
   const { walker, objects, root } = parts;
   const had = objects.bytes;
   const look = await walker.look("note", trees.seen);
-  const left = lingering(root, since);
+  const left = lingering(root, log.begun.since);
   if (left.length > 0) throw restless(root, `the tool has left at work: ${left.join(", ")}`);
   const again = await walker.look("see", look.root);
   if (again.digest !== look.digest) throw restless(root, "it still changes though the tool has ended");

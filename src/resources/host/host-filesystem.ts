@@ -68,12 +68,10 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async close(capture: Capture): Promise<Closing> {
-    const { log, ground, before, since } = this.#find(capture);
+    const { log, ground, before } = this.#find(capture);
     ground.end();
     try {
-      return before === null
-        ? closeHandle(log, ground)
-        : await closeRaw(this.#parts, this.#trees, { log, before, since });
+      return before === null ? closeHandle(log, ground) : await closeRaw(this.#parts, this.#trees, log, before);
     } catch (error) {
       throw diskFault(error, this.#parts.root);
     }
@@ -210,8 +208,8 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   #beginHandle(tag: string): Begun {
-    const log = this.#parts.shelf.begin({ tag, access: "handle", tree: null, added: 0 });
-    this.#working.set(log.id, { log, ground: this.#ground(log, "handle"), before: null, since: 0 });
+    const log = this.#parts.shelf.begin({ tag, access: "handle", tree: null, since: null, added: 0 });
+    this.#working.set(log.id, { log, ground: this.#ground(log, "handle"), before: null });
     return { log, excluded: this.#parts.exclude };
   }
 
@@ -221,10 +219,10 @@ export class HostFilesystem implements Resource<Filesystem> {
     const had = objects.bytes;
     const { root, digest, excluded } = await walker.look("keep", this.#trees.seen);
     objects.sync();
-    const log = shelf.begin({ tag, access: "raw", tree: digest, added: objects.bytes - had });
+    const log = shelf.begin({ tag, access: "raw", tree: digest, since, added: objects.bytes - had });
     this.#trees.seen = root;
     this.#trees.of.set(log.id, root);
-    this.#working.set(log.id, { log, ground: this.#ground(log, "raw"), before: root, since });
+    this.#working.set(log.id, { log, ground: this.#ground(log, "raw"), before: root });
     return { log, excluded };
   }
 

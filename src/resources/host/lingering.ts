@@ -1,43 +1,83 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
+/** When a call began, as processes are dated, and the group that those are in which it starts. */
+export interface ProcessMoment {
+  readonly boot: string;
+  readonly ticks: number;
+  readonly group: number;
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly start: number;
+}
+
+/** A process that starts from now on has this moment or a later one. Null where the operating system does not tell. */
+export function processMoment(): ProcessMoment | null {
+  const perSecond = 100;
+  const uptime = reading(() => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]));
+  const [boot, own] = [bootOf(), processOf(process.pid)];
+  if (uptime === null || boot === null || own === null) return null;
+  return { boot, ticks: Math.floor(uptime * perSecond), group: own.group };
+}
+
 /**
  * Processes that were started after a moment and have a file of the tree open, or work in it: what a tool has left behind still
  * writing. As far as the operating system lets us see; empty where it does not.
  */
-export function lingering(root: string, since: ProcessMoment): readonly string[] {
-  return processes()
-    .filter((pid) => pid !== process.pid && (startOf(pid) ?? 0) >= since)
-    .filter((pid) => placesOf(pid).some((place) => place === root || place.startsWith(`${root}/`)))
-    .map((pid) => `${pid} (${commandOf(pid)})`);
+export function lingering(root: string, since: ProcessMoment | null): readonly string[] {
+  return startedSince(since)
+    .filter(({ pid }) => isIn(root, pid))
+    .map(named);
 }
 
-/** In the ticks that processes are dated with. */
-export type ProcessMoment = number;
-
-/** A process that starts from now on has this moment or a later one. */
-export function processMoment(): ProcessMoment {
-  const ticks = 100;
-  const uptime = reading(() => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]));
-  return uptime === null ? 0 : Math.floor(uptime * ticks);
+/** Those of them that the call may have started, though its worker be dead: not a person who looks at what happened, nor whoever started us. */
+export function orphaned(root: string, since: ProcessMoment | null): readonly string[] {
+  const ours = lineOf(process.pid);
+  return startedSince(since)
+    .filter(({ pid, group }) => !ours.includes(pid) && (group === since?.group || lineOf(pid).includes(process.pid)))
+    .filter(({ pid }) => isIn(root, pid))
+    .map(named);
 }
 
-function processes(): readonly number[] {
+function startedSince(since: ProcessMoment | null): readonly Process[] {
+  if (since === null || since.boot !== bootOf()) return [];
   const names = reading(() => readdirSync("/proc")) ?? [];
-  return names.filter((name) => /^\d+$/.test(name)).map(Number);
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => processOf(Number(name)) ?? [])
+    .filter(({ pid, start }) => pid !== process.pid && start >= since.ticks);
 }
 
-function startOf(pid: number): ProcessMoment | null {
-  // The name in parentheses may hold anything; the start is the 20th field after it.
-  return reading(() => Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19]));
+function processOf(pid: number): Process | null {
+  // The name in parentheses may hold anything.
+  const fields = reading(() => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" "));
+  if (!fields) return null;
+  return { pid, parent: Number(fields[1]), group: Number(fields[2]), start: Number(fields[19]) };
 }
 
-function placesOf(pid: number): readonly string[] {
+/** A process and all that are above it. */
+function lineOf(pid: number): readonly number[] {
+  const parent = processOf(pid)?.parent ?? 0;
+  return parent === 0 ? [pid] : [pid, ...lineOf(parent)];
+}
+
+function isIn(root: string, pid: number): boolean {
   const open = (reading(() => readdirSync(`/proc/${pid}/fd`)) ?? []).map((name) => `/proc/${pid}/fd/${name}`);
-  return [`/proc/${pid}/cwd`, ...open].flatMap((place) => reading(() => readlinkSync(place)) ?? []);
+  return [`/proc/${pid}/cwd`, ...open].some((place) => {
+    const found = reading(() => readlinkSync(place));
+    return found === root || found?.startsWith(`${root}/`) === true;
+  });
 }
 
-function commandOf(pid: number): string {
-  return reading(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "ended";
+function named({ pid }: Process): string {
+  return `${pid} (${reading(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "ended"})`;
+}
+
+function bootOf(): string | null {
+  return reading(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
 }
 
 /** A process that has ended meanwhile, or is not ours to look at, tells nothing. */

@@ -1,6 +1,7 @@
 import type { Digest } from "../../core/id.ts";
 import type { Access } from "../../core/resource.ts";
 import type { TreePath } from "../tree-path.ts";
+import type { ProcessMoment } from "./lingering.ts";
 import type { FileRecord } from "./record-file.ts";
 import type { Standing } from "./tree-node.ts";
 
@@ -25,6 +26,8 @@ export type LogRecord =
       readonly tag: string;
       readonly access: Access;
       readonly tree: Digest | null;
+      /** When, for a call that may start processes; null for others, and where nobody can tell. */
+      readonly since: ProcessMoment | null;
       /** Bytes of contents that were kept for it and were not there before. */
       readonly added: number;
     }

@@ -4,8 +4,10 @@ import type { CaptureLog } from "./capture-log.ts";
 import { Hands } from "./hands.ts";
 import { markOf } from "./host-ground.ts";
 import type { HostParts } from "./host-parts.ts";
+import { orphaned } from "./lingering.ts";
 import type { DirectoryNode } from "./tree-node.ts";
 import { differences, restoreTree } from "./tree-restorer.ts";
+import { restless } from "./tree-walker.ts";
 import { type UndoOptions, undo } from "./undo.ts";
 
 const pathsShown = 20;
@@ -25,6 +27,8 @@ export async function restoreChain(parts: HostParts, trees: Trees, logs: readonl
       await mustBeOurs(parts, trees, log);
       log.append({ type: "restoring" });
       log.sync();
+    } else if (log.state === "open") {
+      mustBeAlone(parts, log);
     }
     const found = log.state === "begun" ? 0 : await undone(parts, trees, log, "move");
     changed += found;
@@ -64,6 +68,13 @@ async function undone(
   const { look, changed } = await restoreTree({ walker, objects, hands }, now, wanted, tree);
   trees.seen = look.root;
   return changed;
+}
+
+/** What a tool has left at work would go on changing what is put back under its hands. */
+function mustBeAlone({ root }: HostParts, { begun }: CaptureLog): void {
+  const left = orphaned(root, begun.since);
+  if (left.length > 0)
+    throw restless(root, `the tool has left at work: ${left.join(", ")}; end it, and it is put back`);
 }
 
 /** What the call left is still there, and nothing else: otherwise a stranger's work would be undone with it. */
