@@ -23,11 +23,12 @@ function formatFor(name: string): Intl.DateTimeFormat {
 /** A time zone by its IANA name. */
 export class Zone {
   readonly name: string;
-  readonly #format: Intl.DateTimeFormat;
+  /** Null: its clocks are never put anywhere. Every process has this one, and making a format takes a tenth of its start. */
+  readonly #format: Intl.DateTimeFormat | null;
   /** What was asked for last. Working it out takes longer than all else that a window of a policy takes. */
   #latest: { readonly quarter: number; readonly offset: number } | null = null;
 
-  private constructor(name: string, format: Intl.DateTimeFormat) {
+  private constructor(name: string, format: Intl.DateTimeFormat | null) {
     this.name = name;
     this.#format = format;
   }
@@ -35,7 +36,7 @@ export class Zone {
   /** Null: there is no zone of that name. */
   static of(name: string): Zone | null {
     try {
-      const zone = Zone.#known.get(name) ?? new Zone(name, formatFor(name));
+      const zone = Zone.#known.get(name) ?? new Zone(name, name === "UTC" ? null : formatFor(name));
       if (Zone.#known.size >= KNOWN_MOST) Zone.#known.clear();
       Zone.#known.set(name, zone);
       return zone;
@@ -79,6 +80,7 @@ export class Zone {
 
   /** How far the clocks are ahead of UTC, in milliseconds. */
   #offset(at: number): number {
+    if (this.#format === null) return 0;
     const parts: Record<string, number> = {};
     for (const { type, value } of this.#format.formatToParts(at)) parts[type] = Number(value);
     const { year, month, day, hour, minute, second } = parts as Record<"year" | "month" | "day", number> & typeof parts;
