@@ -10,7 +10,7 @@ import { timed } from "./timed.ts";
 const tries = 3;
 
 /** The program as it is shipped. */
-const writ = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+const writ = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 /** What a command takes beside a Node that does nothing. */
 export function commandTime(id: string, about: string, args: readonly string[]): Measurement {

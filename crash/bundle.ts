@@ -7,8 +7,8 @@ import { type Patch, patched } from "./patch.ts";
 /** Where the package lives, whether this file is still TypeScript or compiled to a folder beside it. */
 export const root = rootAbove(dirname(fileURLToPath(import.meta.url)));
 
-/** The built package that is put to the proof. */
-export const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
+/** The package that is put to the proof, file by file as it is compiled. */
+export const dist = join(root, "dist-modules");
 
 function rootAbove(folder: string): string {
   return existsSync(join(folder, "package-lock.json")) ? folder : rootAbove(dirname(folder));

@@ -16,6 +16,7 @@ const notOurs = new Set([
   "node_modules",
   "dist",
   "dist-bench",
+  "dist-modules",
   "dist-sim",
   "coverage",
   ".stryker-tmp",

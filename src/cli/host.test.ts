@@ -3,11 +3,11 @@ import { quoted, selfName } from "./host.ts";
 
 describe("the command to type", () => {
   it.each([
-    ["/app/node_modules/writ/dist/cli/main.js", "/app", "npx writ"],
+    ["/app/node_modules/writ/dist/cli.js", "/app", "npx writ"],
     ["/app/node_modules/.bin/writ", "/app", "npx writ"],
     ["/usr/local/bin/writ", "/app", "npx writ"],
-    ["/src/writ/dist/cli/main.js", "/src/writ", "node dist/cli/main.js"],
-    ["/src/my writ/dist/cli/main.js", "/src", "node 'my writ/dist/cli/main.js'"],
+    ["/src/writ/dist/cli.js", "/src/writ", "node dist/cli.js"],
+    ["/src/my writ/dist/cli.js", "/src", "node 'my writ/dist/cli.js'"],
   ])("is found from %s", (script, cwd, self) => {
     expect(selfName(script, cwd)).toBe(self);
   });

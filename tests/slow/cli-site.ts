@@ -1,11 +1,11 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const dist = resolve(process.env.WRIT_DIST ?? join(root, "dist"));
+const dist = join(root, "dist");
 
 /** The library under test, as a string that a config can import. */
 export const library = JSON.stringify(pathToFileURL(join(dist, "index.js")).href);
@@ -103,7 +103,7 @@ export class Running {
   readonly #listeners = new Set<() => void>();
 
   constructor(args: readonly string[], options: SpawnOptions, stuckMs = patienceMs) {
-    const command = [join(dist, "cli", "main.js"), ...args];
+    const command = [join(dist, "cli.js"), ...args];
     const env = { PATH: process.env.PATH, NO_COLOR: "1" };
     this.#child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"], env, ...options });
     this.#child.stdout?.on("data", (chunk) => this.#hear("out", chunk));

@@ -31,7 +31,7 @@ export class Packed {
     for (const name of readdirSync(installed)) {
       if (name !== "writ" && !name.startsWith(".")) symlinkSync(join(installed, name), join(modules, name));
     }
-    const program = join("writ", "dist", "cli", "main.js");
+    const program = join("writ", "dist", "cli.js");
     chmodSync(join(modules, program), 0o755);
     mkdirSync(join(modules, ".bin"));
     symlinkSync(join("..", program), join(modules, ".bin", "writ"));
