@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/store.ts";
+import type { Tool, ToolContext } from "../../src/core/tool.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { digestOfJson } from "../../src/engine/digest.ts";
 import type { Filesystem } from "../../src/resources/filesystem.ts";
@@ -179,6 +181,71 @@ describe.each(places)("the preview of a held call, on $name", ({ newStage }) => 
     await engine.approve(again?.gate_id ?? "", { principal: ana });
     expect((await run.result()).steps.a).toMatchObject({ state: "succeeded", output: { boxes: 1 } });
     expect(ship.calls).toHaveLength(1);
+  });
+
+  /** An engine in which something happens right after a call was let start, and before that hears of it. */
+  const interrupted = async (tools: readonly Tool[], meanwhile: (engine: Engine) => Promise<unknown>) => {
+    const stage = newStage();
+    const store = stage.store();
+    let wanted = true;
+    const append: Store["append"] = async (entries) => {
+      const landings = await store.append(entries);
+      const starts = entries.some(({ events }) => events.some(({ type }) => type === "step.started"));
+      if (starts && wanted) {
+        wanted = false;
+        await meanwhile(engine);
+      }
+      return landings;
+    };
+    const engine: Engine = await stage.open({
+      tools: [...tools, puts().tool],
+      slices: [stock],
+      store: { ...store, append },
+      tenants: {},
+    });
+    return { stage, engine };
+  };
+  const put = async (engine: Engine, what: string, many: number) => {
+    const steps = [{ step_id: "p", name: "put", payload: { what, many } }];
+    await (await engine.submit({ steps }, { principal: bot, project })).result();
+  };
+  const counted = (context: ToolContext) => ({ boxes: Number(context.slice(stock).get("apples") ?? 0) });
+  const packs = (effect: "acts" | "writes") =>
+    actor("pack", ({ context }) => counted(context), {
+      effect,
+      tries: 1,
+      ...(effect === "acts" && { preview: ((_input: unknown, context: ToolContext) => counted(context)) as never }),
+    });
+
+  it.each(["acts", "writes"] as const)(
+    "of what %s holds for the very state that the call is given, though others write once it was let start",
+    async (effect) => {
+      const pack = packs(effect);
+      const { stage, engine } = await interrupted([pack.tool], (on) => put(on, "apples", 6));
+      await put(engine, "apples", 5);
+      const { run, gate } = await held(engine, gated("pack"));
+      const shown = pack.calls.length;
+      await engine.approve(gate?.gate_id ?? "", { principal: ana });
+      const { gates, steps } = await stage.rest(run);
+      expect(steps.a?.state).toBe("waiting_approval");
+      const stale = { code: "PREVIEW_STALE", detail: { changed: ["/stock/apples"] } };
+      expect(await eventsOf(run, "step.failed")).toMatchObject([{ fault: stale }]);
+      expect(gates).toMatchObject([{ stale, votes: [], preview: { output: { boxes: 6 } } }]);
+      expect(pack.calls).toHaveLength(effect === "acts" ? 0 : shown + 1);
+      await engine.approve(gates[0]?.gate_id ?? "", { principal: ana });
+      expect((await stage.rest(run)).steps.a).toMatchObject({ state: "succeeded", output: { boxes: 6 } });
+      expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
+    },
+  );
+
+  it("stands though others write what nobody read once the call was let start", async () => {
+    const pack = packs("acts");
+    const { stage, engine } = await interrupted([pack.tool], (on) => put(on, "pears", 6));
+    await put(engine, "apples", 5);
+    const { run, gate } = await held(engine, gated("pack"));
+    await engine.approve(gate?.gate_id ?? "", { principal: ana });
+    expect((await stage.rest(run)).steps.a).toMatchObject({ state: "succeeded", output: { boxes: 5 } });
+    expect(pack.calls).toHaveLength(1);
   });
 
   it("of what changes files is bound to how they are", async () => {

@@ -25,7 +25,7 @@ interface Held {
 
 /** Holds a call for whoever is asked for, with what can be told of it before. */
 export function hold(run: Run, step: Step, call: Call, { proposal, now }: Ask<"start">, held: Held): Ruling {
-  const { rule, reason, demand, duplicate, basis, stale } = held;
+  const { rule, reason, demand, duplicate, basis, stale = stalenessOf(step) } = held;
   if (step.act?.doubt) return ask(step, reason, now);
   const { gate_id, gate_ms, estimate, preview } = proposal;
   if (preview === "wanted") return { events: [], need: "preview" };
@@ -51,6 +51,11 @@ export function hold(run: Run, step: Step, call: Call, { proposal, now }: Ask<"s
     ...(basis && { basis }),
   };
   return { events: [...voided(run, step, stale, now), opened] };
+}
+
+/** Why the attempt that was approved before came to nothing, if that is for having been something else than was shown. */
+function stalenessOf({ standing }: Step): Fault | undefined {
+  return standing.state === "failed_retryable" && standing.fault.code === "PREVIEW_STALE" ? standing.fault : undefined;
 }
 
 /** A yes to what is not so any more lets nobody through. */

@@ -42,9 +42,14 @@ function patience({ spec }: Step, tool: ToolFacts, fault: Fault): Patience {
   const row: { readonly tries: number; readonly baseMs?: number; readonly capMs?: number } = faults[fault.code];
   const { baseMs = 1000, capMs = 60_000 } = row;
   const asked = spec.on_failure === "retry" && fault.code === "TOOL_FAILED";
-  if ((row.tries === 1 && !asked) || isForgiven(fault)) return { tries: row.tries, baseMs, capMs };
+  if ((row.tries === 1 && !asked) || isNoFailure(fault)) return { tries: row.tries, baseMs, capMs };
   const usual = asked ? ASKED_TRIES : row.tries;
   return { tries: spec.retries === null ? (tool.tries ?? usual) : spec.retries + 1, baseMs, capMs };
 }
 
 const ASKED_TRIES = 4;
+
+/** It failed at nothing, or a person has to be asked again: how often a tool that fails is tried has nothing to do with it. */
+function isNoFailure(fault: Fault): boolean {
+  return isForgiven(fault) || fault.code === "PREVIEW_STALE";
+}

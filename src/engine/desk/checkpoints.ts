@@ -176,7 +176,7 @@ export async function atCheckpoint<Answer>(
     if (version === null || version.version < oldest - 1) throw notFound(`${side} ${stepId} of run ${runId}`);
     return await work({ run, step, project, version });
   } finally {
-    project.users -= 1;
+    project.leave();
   }
 }
 

@@ -118,7 +118,7 @@ export class Desk implements StateFact {
 
   /** Nobody asks it any more. */
   leave(): void {
-    this.#project.users -= 1;
+    this.#project.leave();
   }
 
   /** Whether what the call answered may depend on state. */

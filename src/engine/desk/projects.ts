@@ -60,18 +60,18 @@ export class Projects {
     );
   }
 
-  /** A project with its state as it is now, as far as nobody has written since it was last looked at. */
+  /** A project with its state as it is now, as far as nobody has written since it was last looked at. Whoever opens it leaves it. */
   async open(tenant: Tenant, key: string, forked: StatePoint | null = null): Promise<Project> {
     const name = nameOf(tenant, key);
     const project = this.#known.get(name) ?? new Project({ store: this.#store, ...this.#terms }, tenant, key, forked);
     this.#known.delete(name);
     this.#known.set(name, project); // The one that was asked for last is forgotten last.
-    project.users += 1;
+    project.enter();
     this.#forgetSome();
     try {
       await project.freshen();
     } catch (error) {
-      project.users -= 1;
+      project.leave();
       throw error;
     }
     return project;
@@ -91,11 +91,12 @@ export class Projects {
     this.#known.get(nameOf(tenant, change.project))?.landed(change, toldBy(change, point, at));
   }
 
-  /** Somebody else's version came first. */
+  /** Somebody else's version came before that of someone who works with it. */
   async catchUp(tenant: Tenant, key: string): Promise<void> {
     const project = this.#known.get(nameOf(tenant, key));
-    project?.doubt();
-    await project?.freshen();
+    assert(project !== undefined, "a project that someone works with is not forgotten");
+    project.doubt();
+    await project.freshen();
   }
 
   /**
@@ -108,8 +109,8 @@ export class Projects {
 
   #forgetSome(): void {
     if (this.#known.size <= IDLE_MOST) return;
-    for (const [name, { users }] of this.#known) {
-      if (users === 0) this.#known.delete(name);
+    for (const [name, { isIdle }] of this.#known) {
+      if (isIdle) this.#known.delete(name);
       if (this.#known.size <= IDLE_MOST) return;
     }
   }
@@ -119,8 +120,8 @@ export class Projects {
 export class Project {
   readonly tenant: Tenant;
   readonly key: string;
-  /** How many work with it: as long as anyone does, it is kept. */
-  users = 0;
+  /** As long as anyone works with it, it is kept. */
+  #users = 0;
   readonly #archive: ProjectTerms & { readonly store: Store };
   readonly #forked: StatePoint | null;
   /** The latest versions without a gap, oldest first; never empty. */
@@ -154,6 +155,18 @@ export class Project {
 
   get head(): Version {
     return this.#versions.at(-1) as Version;
+  }
+
+  get isIdle(): boolean {
+    return this.#users === 0;
+  }
+
+  enter(): void {
+    this.#users += 1;
+  }
+
+  leave(): void {
+    this.#users -= 1;
   }
 
   doubt(): void {
@@ -223,23 +236,27 @@ export class Project {
 
   async #catchUp(): Promise<void> {
     this.#fresh = true; // A doubt that comes meanwhile stays.
+    const from = this.head.point;
     try {
       const stored = await this.#archive.store.row(this.tenant, "project", this.key);
       const point = stored === null ? this.#forked : (JSON.parse(stored.row) as ProjectRow);
-      await this.#walkTo(point);
+      await this.#walkTo(point, from);
     } catch (error) {
       this.#fresh = false;
       throw error;
     }
   }
 
-  async #walkTo(point: StatePoint | null): Promise<void> {
+  /** `from`: where it ended when the store was asked for the point. */
+  async #walkTo(point: StatePoint | null, from: StatePoint | null): Promise<void> {
     const { recent } = this.#archive;
     const past = await pastOf(this.#trail(point), {
       isKnown: (known) => this.#lastAt(known) >= 0,
       isEnough: (told, newest) => this.#isBefore(told) || newest.version - told.version >= recent,
       isWanted: () => true,
     });
+    // What landed here meanwhile is newer than the answer.
+    if (this.head.point?.commit !== from?.commit && this.#lastAt(point) >= 0) return;
     this.#cutBack(past.upon);
     this.#versions = this.#folded(past, this.#versions);
     this.#forgetSome();

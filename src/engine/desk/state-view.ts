@@ -71,7 +71,7 @@ interface OpenState {
 /** The state that is meant, as it is now, for whoever only looks. */
 export async function openState(ports: Ports, tenant: Tenant, of: StateOf): Promise<OpenState> {
   const opened = "project" in of ? await named(ports, tenant, of) : await ofRun(ports, tenant, of.runId as RunId);
-  opened.project.users -= 1;
+  opened.project.leave();
   return opened;
 }
 

@@ -93,7 +93,7 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
       : ports.halts.readAnew(mailbox.run));
   // What was shown may have changed since it was looked at.
   if (found.why === "check" && found.table === "project") {
-    await ports.projects.catchUp(mailbox.run.tenant, found.key);
+    ports.projects.doubt(mailbox.run.tenant, found.key);
     return { ...proposal, pins: null, seen: null };
   }
   // The ledger said something else by the time it was asked.

@@ -1,16 +1,20 @@
 import { assert } from "../../core/assert.ts";
+import type { Grant } from "../../core/command.ts";
+import { approvedGate } from "../../core/decide/approval.ts";
 import { type Effect, worst } from "../../core/effect.ts";
+import type { Fault } from "../../core/fault.ts";
 import type { Digest, Instant } from "../../core/id.ts";
 import type { Json } from "../../core/json/json.ts";
 import { parsePointer, pointerTo, valueAt } from "../../core/json/pointer.ts";
-import type { PinFact, Preview } from "../../core/preview.ts";
+import { driftFrom, type PinFact, type Preview } from "../../core/preview.ts";
 import type { Proposal } from "../../core/proposal.ts";
-import { findStep, type Run, type Step } from "../../core/run.ts";
+import { findStep, type Run, type Step, stepOf } from "../../core/run.ts";
 import { entriesFrom, entryAt, type ProjectState, wholeOf } from "../../core/state/project-state.ts";
 import { recordName } from "../../core/state/slice.ts";
 import type { Tool } from "../../core/tool.ts";
 import { Desk, openProject } from "../desk/desk.ts";
 import type { Lender, Loan } from "../desk/loan.ts";
+import type { Version } from "../desk/projects.ts";
 import { digestOfJson } from "../digest.ts";
 import type { Ports } from "../ports.ts";
 import { type Execution, execute } from "./execute.ts";
@@ -109,9 +113,18 @@ function foreseen(told: Execution | null, effect: Effect, desk: Desk | null): Om
 /** What a call read of state, place by place. */
 function readBy({ slices }: Ports, run: Run, desk: Desk): Pick<Preview["pins"], "version" | "reads"> {
   const { base, places } = desk.footing;
+  return { version: base.version, reads: digestsIn(base, slices, run, places) };
+}
+
+/** By place, what is there in a version. */
+function digestsIn(
+  { state }: Version,
+  slices: Ports["slices"],
+  run: Run,
+  places: Iterable<string>,
+): Preview["pins"]["reads"] {
   const initial = new Map(slices.map((slice) => [recordName(slice, run.session ?? ""), slice] as const));
-  const reads = Object.fromEntries(Array.from(places, (place) => [place, digestAt(base.state, place, initial)]));
-  return { version: base.version, reads };
+  return Object.fromEntries(Array.from(places, (place) => [place, digestAt(state, place, initial)]));
 }
 
 type Initial = ReadonlyMap<string, Ports["slices"][number]>;
@@ -141,11 +154,26 @@ export async function withPins(ports: Ports, run: Run, step: Step, proposal: Pro
 async function stateNow(ports: Ports, run: Run, places: readonly string[]): Promise<Omit<PinFact, "resources">> {
   if (places.length === 0) return { reads: {}, check: null };
   const project = await openProject(ports, run);
-  project.users -= 1;
+  project.leave();
   const { head, key } = project;
-  const initial: Initial = new Map(ports.slices.map((slice) => [recordName(slice, run.session ?? ""), slice] as const));
-  const reads = Object.fromEntries(places.map((place) => [place, digestAt(head.state, place, initial)]));
+  const reads = digestsIn(head, ports.slices, run, places);
   return { reads, check: { table: "project", key, was: head.version === 0 ? null : head.version } };
+}
+
+/**
+ * Why the state that a call is about to read is not the one that was approved; null: it is. Others may have written between the start of
+ * the call and when it was given its state, which from then on is what it reads.
+ */
+export function driftAt({ slices }: Ports, run: Run, { step_id, proposal }: Grant, desk: Desk): Fault | null {
+  const { pins, estimate } = proposal;
+  const { base } = desk.footing;
+  if (pins === null || pins.check === null || (pins.check.was ?? 0) === base.version) return null;
+  const gate = approvedGate(run, stepOf(run, { step_id }));
+  assert(gate !== null, "what is pinned was approved");
+  const reads = digestsIn(base, slices, run, Object.keys(pins.reads));
+  const drift = driftFrom(gate, { pins: { ...pins, reads }, estimate });
+  assert(drift !== "unseen", "it was just looked at");
+  return drift;
 }
 
 /** The moment that a preview was made for, where the call is to come out as that did; null: there was none. */

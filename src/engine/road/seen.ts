@@ -23,7 +23,7 @@ export async function withSeen(ports: Ports, run: Run, step: Step, proposal: Pro
     return proposal;
   if (wanted.length === 0) return { ...proposal, seen: null };
   const project = await openProject(ports, run);
-  project.users -= 1;
+  project.leave();
   const { head, key } = project;
   const terms = { slices: ports.slices, session: run.session ?? "" };
   const check = { table: "project", key, was: head.version === 0 ? null : head.version } as const;

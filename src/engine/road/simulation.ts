@@ -93,7 +93,7 @@ const untouched: Readonly<Record<Effect, string>> = {
 async function changesOf(ports: Ports, run: Run): Promise<readonly Difference[]> {
   if (ports.slices.length === 0) return [];
   const project = await openProject(ports, run);
-  project.users -= 1;
+  project.leave();
   const mine = project.recent(run.steps.length + 1).filter(({ point }) => point?.run_id === run.id);
   const [first] = mine;
   const base = first === undefined ? null : project.at(first.version - 1);

@@ -3,7 +3,7 @@ import type { Ask, Errand, Grant } from "../../core/command.ts";
 import type { Decision } from "../../core/decide.ts";
 import { worst } from "../../core/effect.ts";
 import type { Notice } from "../../core/event.ts";
-import { fault } from "../../core/fault.ts";
+import { type Fault, fault } from "../../core/fault.ts";
 import type { Instant, StepId } from "../../core/id.ts";
 import type { JsonObject } from "../../core/json/json.ts";
 import type { PlanStep } from "../../core/plan/plan.ts";
@@ -19,7 +19,7 @@ import { admit, admitAtOnce } from "./admit.ts";
 import { type Execution, execute, type Work } from "./execute.ts";
 import { reuseTerms } from "./facts.ts";
 import { costExpected } from "./fare.ts";
-import { shownAt } from "./preview.ts";
+import { driftAt, shownAt } from "./preview.ts";
 import { look } from "./verify.ts";
 import type { Way } from "./way.ts";
 
@@ -55,14 +55,16 @@ async function walkWith(way: Way, step: Step, admitted: Decision | null): Promis
 
 /** The call itself, and its commit. */
 async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promise<void> {
-  const { ports } = way;
+  const { ports, mailbox } = way;
+  const { desk, borrowed } = work;
   const acts = grant.generation > 0;
-  if (acts && !(await isMarked(way, grant))) return void (await end(way, step, grant, UNCALLED));
+  const drift = desk && driftAt(ports, mailbox.run, grant, desk);
+  if (drift !== null) return leave(way, step, grant, uncalled(drift), borrowed);
+  if (acts && !(await isMarked(way, grant))) return leave(way, step, grant, UNCALLED, borrowed);
   for (let look = lastLook(way, step, grant); look !== null; look = lastLook(way, step, grant)) {
     const found = await look;
-    if (found !== null) return void (await end(way, step, grant, found));
+    if (found !== null) return leave(way, step, grant, found, borrowed);
   }
-  const { desk, borrowed } = work;
   let execution = await perform(way, step, grant, work);
   way.over(grant);
   if (borrowed !== null) execution = await closed(ports, execution, borrowed);
@@ -72,6 +74,12 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
   await end(way, step, grant, execution, desk);
   if (acts) ports.failpoint("end.after");
   if (borrowed !== null) await settleLoan(way, grant, borrowed);
+}
+
+/** A call that was let start is not made after all: what was lent for it is as it was before anybody hears of that. */
+async function leave(way: Way, step: Step, grant: Grant, found: Execution, borrowed: Loan["borrowed"]): Promise<void> {
+  if (borrowed !== null) await putBack(way, grant, flawIn(found.ending), borrowed);
+  await end(way, step, grant, found);
 }
 
 /** What an attempt works on. */
@@ -159,13 +167,16 @@ function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): bool
   return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
 }
 
-const UNCALLED = uncalled("the store took too long to let the call go, or failed; it was not made");
+const UNCALLED = uncalled(
+  fault("CALL_NOT_MADE", "the store took too long to let the call go, or failed; it was not made"),
+);
 
-const HALTED = uncalled("it was halted, or may have been, while the store let the call wait; it was not made");
+const HALTED = uncalled(
+  fault("CALL_NOT_MADE", "it was halted, or may have been, while the store let the call wait; it was not made"),
+);
 
-function uncalled(why: string): Execution {
-  const ending = { how: "not_done", fault: fault("CALL_NOT_MADE", why) } as const;
-  return { ending, cost: null, errands: [], notices: [], heartbeat: null };
+function uncalled(why: Fault): Execution {
+  return { ending: { how: "not_done", fault: why }, cost: null, errands: [], notices: [], heartbeat: null };
 }
 
 function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool: Tool, place: Workplace): Work {
