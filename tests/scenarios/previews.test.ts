@@ -6,7 +6,7 @@ import { digestOfJson } from "../../src/engine/digest.ts";
 import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
-import { actor, eventsOf } from "./cast.ts";
+import { actor, eventsOf, promised } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const stock = defineSlice({ name: "stock", shape: "map", entry: { type: "integer" } });
@@ -289,5 +289,97 @@ describe.each(places)("the preview of a held call, on $name", ({ newStage }) => 
     const [again] = (await dear.run.result()).gates;
     expect(again).toMatchObject({ stale: { detail: { changed: ["what it costs"] } }, estimate: { usd_micros: 11 } });
     expect(pay.calls).toHaveLength(1);
+  });
+
+  /** A tool that is asked what it would do, and thinks about it until it is stopped. */
+  const ponders = (more: object = {}) => {
+    const began = promised<void>();
+    const stopped: string[] = [];
+    const writing: (() => void)[] = [];
+    const ponder = actor(
+      "ponder",
+      ({ context }) =>
+        new Promise((answer) => {
+          const all = context.slice(stock);
+          context.signal.addEventListener("abort", () => {
+            stopped.push(context.signal.reason.fault.code);
+            answer({});
+          });
+          writing.push(() => all.set("apples", 9));
+          began.keep();
+        }),
+      { effect: "writes", ...more },
+    );
+    return { tool: ponder.tool, began: began.promise, stopped, writing };
+  };
+
+  it("is given up with its run when that is cancelled, and what it still writes goes nowhere", async () => {
+    const stage = newStage();
+    const { tool, began, stopped, writing } = ponders();
+    const engine = await stage.open({ tools: [tool], slices: [stock] });
+    const run = await engine.submit(gated("ponder"), { principal: bot, project });
+    await began;
+    await run.cancel({ reason: "enough" });
+    expect((await run.result()).steps.a?.state).toBe("cancelled");
+    expect(await eventsOf(run, "gate.opened")).toEqual([]);
+    expect(stopped).toEqual(["CANCELLED"]);
+    expect(writing[0]).toThrow(/over/);
+    expect(await apples(engine)).toBeUndefined();
+  });
+
+  it("takes no longer than its run has time", async () => {
+    const stage = newStage();
+    const { tool, began, stopped } = ponders({ timeoutMs: 60_000 });
+    const engine = await stage.open({ tools: [tool], slices: [stock] });
+    const run = await engine.submit(gated("ponder"), { principal: bot, project, deadlineMs: 1000 });
+    await began;
+    expect((await stage.rest(run)).steps.a).toMatchObject({ state: "rejected", fault: { code: "DEADLINE_EXCEEDED" } });
+    expect(stopped).toEqual(["DEADLINE_EXCEEDED"]);
+  });
+
+  it("is not begun by a worker that cannot say whether the run is still its own", async () => {
+    const stage = newStage();
+    const store = stage.store();
+    let at = 0;
+    const { tool } = ponders();
+    const fickle = actor("fickle", () => ({}), { effect: "pure" });
+    const engine = await stage.open({
+      tools: [tool, fickle.tool],
+      slices: [stock],
+      stopwatch: () => at,
+      store: {
+        ...store,
+        row: (...asked) => {
+          if (asked[1] === "project") at += 60_000; // This process stands still.
+          return store.row(...asked);
+        },
+        renew: async (claims) => claims,
+      },
+    });
+    const run = await engine.submit(gated("fickle"), { principal: bot, project });
+    await stage.pass(100);
+    expect(fickle.calls).toEqual([]);
+    expect(await eventsOf(run, "gate.opened")).toEqual([]);
+  });
+
+  it("is not told by running what costs something: nobody has agreed to that yet", async () => {
+    const stage = newStage();
+    const dear = actor("dear", () => ({}), { effect: "pure", cost: () => ({ usd_micros: 5 }) });
+    const sly = actor(
+      "sly",
+      ({ context }) => {
+        context.cost({ usd_micros: 5 });
+        return { ok: true };
+      },
+      { effect: "pure" },
+    );
+    const engine = await stage.open({ tools: [dear.tool, sly.tool] });
+    const one = await held(engine, gated("dear"));
+    expect([one.gate?.preview, one.gate?.estimate, dear.calls.length]).toEqual([null, { usd_micros: 5 }, 0]);
+    const other = await held(engine, gated("sly"));
+    expect(other.gate?.preview).toMatchObject({ fault: { code: "TOOL_INVALID" } });
+    await engine.approve(other.gate?.gate_id ?? "", { principal: ana });
+    expect((await other.run.result()).steps.a).toMatchObject({ state: "succeeded", output: { ok: true } });
+    expect((await eventsOf(other.run, "step.succeeded"))[0]).toMatchObject({ cost: { usd_micros: 5 } });
   });
 });

@@ -116,8 +116,9 @@ export class Desk implements StateFact {
     this.#told.push({ event: INVOKED, payload: { ...about, success: why === null, fault: why && { ...why } } });
   }
 
-  /** Nobody asks it any more. */
+  /** Nobody asks it any more, and what its handler still does is no part of anything. */
   leave(): void {
+    this.#draft.close();
     this.#project.leave();
   }
 

@@ -12,6 +12,7 @@ import type { Borrowed } from "../desk/resources.ts";
 import type { Ports } from "../ports.ts";
 import { redacted, storable, written } from "./keep.ts";
 import { textOf, thrown } from "./thrown.ts";
+import type { TimeLimit } from "./time-limit.ts";
 
 /** What one attempt of a handler left: how it ended, what it cost, and what it wants done afterwards. */
 export interface Execution {
@@ -32,7 +33,7 @@ interface Errand {
   readonly payload: Json;
 }
 
-export interface Work {
+export interface Work extends TimeLimit {
   readonly tool: Tool;
   readonly handler: (context: ToolContext) => Promise<unknown>;
   readonly context: Omit<
@@ -55,9 +56,11 @@ export interface Work {
   readonly borrowed: Borrowed | null;
   /** Outputs of a compensation are its own business. */
   readonly checked: boolean;
-  readonly timeoutMs: number;
-  /** Its time is the run's: when it is over, that is no fault of the tool. */
-  readonly lastOfRun: boolean;
+  /** Null: it may not, because it was not allowed yet. */
+  readonly spends: Spends | null;
+}
+
+interface Spends {
   /** What it has cost if it answers and says nothing of that; null: nothing. */
   readonly expected: Cost | null;
 }
@@ -100,7 +103,7 @@ class Attempt implements Running {
     this.#ports = ports;
     this.#work = work;
     this.#gone = gone;
-    this.#log = new Log(ports.limits, work.expected);
+    this.#log = new Log(ports.limits, work.spends);
     this.#heardAt = work.context.now;
     this.over = new Promise((resolve) => {
       this.#resolve = resolve;
@@ -324,6 +327,7 @@ class Log {
   /** What it last threw at the handler. */
   refusal: FaultError | null = null;
   readonly #limits: Ports["limits"];
+  readonly #spends: boolean;
   #cost: Cost | null = null;
   /** What stands in for a cost that the handler never tells. */
   #expected: Cost | null;
@@ -331,12 +335,17 @@ class Log {
   readonly #notices: { topic: string; payload: Json }[] = [];
   #heartbeat: Json | null = null;
 
-  constructor(limits: Ports["limits"], expected: Cost | null) {
+  constructor(limits: Ports["limits"], spends: Spends | null) {
     this.#limits = limits;
-    this.#expected = expected;
+    this.#spends = spends !== null;
+    this.#expected = spends?.expected ?? null;
   }
 
   addCost(spent: Partial<Cost>): void {
+    if (!this.#spends) {
+      const message = "it spends, and its tool declares no cost: what it would do is not known before it is approved";
+      throw this.#refused(fault("TOOL_INVALID", message));
+    }
     const sum = this.#cost ?? { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, model: "" };
     const add = (key: "usd_micros" | "credits" | "tokens_in" | "tokens_out") => {
       const amount = spent[key] ?? 0;

@@ -5,11 +5,12 @@ import { findStep, type Run } from "../../core/run.ts";
 import type { Execution, Running } from "./execute.ts";
 import type { Hold } from "./hold.ts";
 import { end } from "./walk.ts";
+import type { Caller } from "./way.ts";
 
-/** The handlers of a held run that are at work here: one for each attempt, and an attempt can outlive the next. */
+/** The handlers of a held run that are at work here: one for each attempt and preview, and an attempt can outlive the next. */
 export class Handlers {
   readonly #hold: Hold;
-  readonly #running = new Map<Grant, Running>();
+  readonly #running = new Map<Caller, Running>();
 
   constructor(hold: Hold) {
     this.#hold = hold;
@@ -19,13 +20,13 @@ export class Handlers {
     return this.#running.size;
   }
 
-  began(grant: Grant, running: Running): void {
-    this.#running.set(grant, running);
+  began(caller: Caller, running: Running): void {
+    this.#running.set(caller, running);
   }
 
   /** The attempt is over for the road. */
-  over(grant: Grant): void {
-    if (grant.generation === 0) this.#running.delete(grant); // Nobody wants the late value of a read.
+  over(caller: Caller): void {
+    if (caller.generation === 0) this.#running.delete(caller); // Nobody wants the late value of a read.
   }
 
   /** The handler itself has left; `late` is what it said when its attempt was over. */

@@ -13,11 +13,14 @@ import { entriesFrom, entryAt, type ProjectState, wholeOf } from "../../core/sta
 import { recordName } from "../../core/state/slice.ts";
 import type { Tool } from "../../core/tool.ts";
 import { Desk, openProject } from "../desk/desk.ts";
-import type { Lender, Loan } from "../desk/loan.ts";
+import type { Loan } from "../desk/loan.ts";
 import type { Version } from "../desk/projects.ts";
 import { digestOfJson } from "../digest.ts";
 import type { Ports } from "../ports.ts";
+import { Fenced } from "../record/mailbox.ts";
 import { type Execution, execute } from "./execute.ts";
+import { timeFor } from "./time-limit.ts";
+import type { Way } from "./way.ts";
 
 /** Whether anything can be told of a call before it is made. */
 export function isForeseeable(tool: Tool, step: Step): boolean {
@@ -33,16 +36,14 @@ function effectOf(tool: Tool, { spec }: Step): Effect {
 function handlerOf(tool: Tool, effect: Effect): Tool["run"] | null {
   if (effect === "acts") return tool.preview;
   const isDrafted = effect !== "reads" && Object.keys(tool.resources).length === 0;
-  return isDrafted ? tool.run : null;
+  // Nobody has agreed to what it costs yet.
+  return isDrafted && tool.cost === null ? tool.run : null;
 }
 
 /** The proposal with what the call would do, told to whoever is about to be asked. Nothing of it is kept but that. */
-export async function withPreview(
-  { ports, mailbox: { run } }: Lender,
-  step: Step,
-  proposal: Proposal,
-  loan: Loan,
-): Promise<Proposal> {
+export async function withPreview(way: Way, step: Step, proposal: Proposal, loan: Loan): Promise<Proposal> {
+  const { ports, mailbox } = way;
+  const { run } = mailbox;
   const tool = ports.toolbox.get(step.spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
   const at = ports.clock.now();
@@ -52,7 +53,8 @@ export async function withPreview(
   const resources = await ports.resources.digests(tool, loan.borrowed === null ? "in turn" : "in hand");
   const desk = handler === null || ports.slices.length === 0 ? null : await Desk.open(ports, run, step);
   try {
-    const told = handler === null ? null : await tried(ports, run, step, { tool, handler, desk, at, proposal });
+    if (mailbox.run.cancel !== null) return { ...proposal, preview: null }; // Nobody will be asked.
+    const told = handler === null ? null : await tried(way, step, { tool, handler, desk, at, proposal });
     const { version, reads } = desk === null ? NO_STATE : readBy(ports, run, desk);
     const preview = { ...foreseen(told, effect, desk), pins: { at, version, reads, resources } };
     return { ...proposal, preview };
@@ -71,9 +73,12 @@ interface Trial {
   readonly proposal: Proposal;
 }
 
-/** As the attempt will be that the yes is for: the same chance, the same moment. */
-async function tried(ports: Ports, run: Run, step: Step, trial: Trial): Promise<Execution> {
+/** As the attempt will be that the yes is for: the same chance, the same moment. Like it, it ends when the run is cancelled or lost. */
+async function tried(way: Way, step: Step, trial: Trial): Promise<Execution> {
+  const { ports, mailbox, claim } = way;
+  const { run } = mailbox;
   const { tool, handler, desk, at, proposal } = trial;
+  if (!(await ports.leases.holds(claim))) throw new Fenced("the run was claimed again before a call was looked into");
   const running = execute(
     ports,
     {
@@ -93,13 +98,16 @@ async function tried(ports: Ports, run: Run, step: Step, trial: Trial): Promise<
       desk,
       borrowed: null,
       checked: true,
-      timeoutMs: step.spec.timeout_ms ?? tool.timeoutMs,
-      lastOfRun: false,
-      expected: null,
+      ...timeFor(run, step, tool, ports.clock.now()),
+      spends: null,
     },
     () => {},
   );
-  return running.over;
+  const caller = { step_id: step.spec.step_id, generation: 0 };
+  way.began(caller, running);
+  const told = await running.over;
+  way.over(caller);
+  return told;
 }
 
 function foreseen(told: Execution | null, effect: Effect, desk: Desk | null): Omit<Preview, "pins"> {

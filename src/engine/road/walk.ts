@@ -20,6 +20,7 @@ import { type Execution, execute, type Work } from "./execute.ts";
 import { reuseTerms } from "./facts.ts";
 import { costExpected } from "./fare.ts";
 import { driftAt, shownAt } from "./preview.ts";
+import { timeFor } from "./time-limit.ts";
 import { look } from "./verify.ts";
 import type { Way } from "./way.ts";
 
@@ -197,9 +198,6 @@ function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool
   const undo = cause?.by === "undo";
   const handler = (given: ToolContext) =>
     undo && tool.compensate !== null ? tool.compensate(input as unknown as Done, given) : tool.run(input, given);
-  const longest =
-    run.deadline_at === null || undo ? Number.POSITIVE_INFINITY : Math.max(1, run.deadline_at - ports.clock.now());
-  const own = spec.timeout_ms ?? tool.timeoutMs;
   return {
     tool,
     handler,
@@ -207,9 +205,8 @@ function workOf({ ports, mailbox: { run } }: Way, step: Step, grant: Grant, tool
     desk: place.desk,
     borrowed: place.borrowed,
     checked: !undo,
-    timeoutMs: Math.min(own, longest),
-    lastOfRun: longest < own,
-    expected: costExpected(estimate),
+    ...timeFor(run, step, tool, ports.clock.now()),
+    spends: { expected: costExpected(estimate) },
   };
 }
 

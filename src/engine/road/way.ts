@@ -6,6 +6,9 @@ import type { Mailbox } from "../record/mailbox.ts";
 import type { Execution, Running } from "./execute.ts";
 import type { Kin } from "./kin.ts";
 
+/** Whom a handler is run for: an attempt, or whoever wants to know what one would do. */
+export type Caller = Pick<Grant, "step_id" | "generation">;
+
 /** What a walk along the road needs of whoever holds the run. */
 export interface Way {
   readonly ports: Ports;
@@ -17,9 +20,9 @@ export interface Way {
   /** Steps in flight that no `started` fact stands for, out of all or of the first so many that set out. */
   inFlight(first?: number): readonly StepId[];
   /** The handler is running; a cancelled run aborts it. */
-  began(grant: Grant, running: Running): void;
+  began(caller: Caller, running: Running): void;
   /** The attempt is over, though its handler may still be there. */
-  over(grant: Grant): void;
+  over(caller: Caller): void;
   /** The handler has left; `late` is what it said when its attempt was over. */
   gone(grant: Grant, late: Execution | null): void;
 }

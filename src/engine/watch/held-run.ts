@@ -76,8 +76,8 @@ export class HeldRun implements Listener {
       kin: this.#keeper.kin,
       setOut: () => this.#walks.setOut,
       inFlight: (first) => this.#walks.inFlight(first),
-      began: (grant, running) => this.#handlers.began(grant, running),
-      over: (grant) => this.#handlers.over(grant),
+      began: (caller, running) => this.#handlers.began(caller, running),
+      over: (caller) => this.#handlers.over(caller),
       gone: (grant, late) => this.#handlers.leaves(grant, late),
     };
     return {
