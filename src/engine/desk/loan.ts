@@ -5,7 +5,7 @@ import type { Proposal } from "../../core/proposal.ts";
 import { findStep, type Step } from "../../core/run.ts";
 import type { Ports } from "../ports.ts";
 import type { Mailbox } from "../record/mailbox.ts";
-import type { Execution } from "../road/execute.ts";
+import type { Execution } from "../road/execution.ts";
 import { faultOf, thrown } from "../road/thrown.ts";
 import { tagOf } from "./capture-tag.ts";
 import type { Borrowed } from "./resources.ts";

@@ -1,5 +1,5 @@
 import { tidyJson, valueLimits } from "../../core/json/check-json.ts";
-import { isObject, type Json } from "../../core/json/json.ts";
+import { isObject, type Json, type JsonObject } from "../../core/json/json.ts";
 import { valueAt, withValueAt } from "../../core/json/pointer.ts";
 import type { Tool } from "../../core/tool.ts";
 import { digestOfJson } from "../digest.ts";
@@ -32,4 +32,15 @@ export function redacted(output: Json, { redact }: Pick<Tool, "redact">): Json {
     kept = withValueAt(kept, pointer, { redacted: digestOfJson(secret) }) ?? kept;
   }
   return kept;
+}
+
+/** What the text of a value cannot exceed: JSON writes no character in more than six bytes. Counted, not written. */
+export function bytesAtMost(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 2;
+  if (typeof value !== "object" || value === null) return 25;
+  let bytes = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) bytes += bytesAtMost(item) + 1;
+  else
+    for (const key of Object.keys(value)) bytes += 6 * key.length + 4 + bytesAtMost((value as JsonObject)[key] as Json);
+  return bytes;
 }

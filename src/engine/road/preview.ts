@@ -18,7 +18,8 @@ import type { Version } from "../desk/projects.ts";
 import { digestOfJson } from "../digest.ts";
 import type { Ports } from "../ports.ts";
 import { Fenced } from "../record/mailbox.ts";
-import { type Execution, execute } from "./execute.ts";
+import { execute } from "./execute.ts";
+import type { Execution } from "./execution.ts";
 import { timeFor } from "./time-limit.ts";
 import type { Way } from "./way.ts";
 

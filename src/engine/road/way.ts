@@ -3,7 +3,8 @@ import type { StepId } from "../../core/id.ts";
 import type { Claim } from "../../core/store.ts";
 import type { Ports } from "../ports.ts";
 import type { Mailbox } from "../record/mailbox.ts";
-import type { Execution, Running } from "./execute.ts";
+import type { Running } from "./execute.ts";
+import type { Execution } from "./execution.ts";
 import type { Kin } from "./kin.ts";
 
 /** Whom a handler is run for: an attempt, or whoever wants to know what one would do. */
