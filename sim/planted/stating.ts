@@ -53,8 +53,8 @@ export const stating: readonly Planted[] = [
   {
     name: "going back takes logs along",
     file: "engine/desk/checkpoints.js",
-    find: "preserveLogs = options.preserveLogs ?? true",
-    replace: "preserveLogs = options.preserveLogs ?? false",
+    find: "preserveLogs: options.preserveLogs ?? true",
+    replace: "preserveLogs: options.preserveLogs ?? false",
   },
   {
     name: "going back forgets what has come since",
