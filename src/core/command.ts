@@ -26,6 +26,7 @@ import type { Closing, RestoreReport } from "./resource.ts";
 import type { Request } from "./signal.ts";
 import type { Patch } from "./state/patch.ts";
 import type { Forked, GoneBack, StateChange } from "./state/state-change.ts";
+import type { Check } from "./store.ts";
 import type { Cost, Sighting } from "./tool.ts";
 import type { TrustRecord } from "./trust.ts";
 
@@ -64,6 +65,8 @@ export type Command = { readonly now: Instant } & (
       readonly proposal: Proposal;
       /** Null: nobody has made one. */
       readonly policy: Policy | null;
+      /** The row that says so: what begins by no policy must not be met by the first. */
+      readonly unruled: readonly Check[];
       readonly halts: HaltFact;
       readonly in_flight: readonly StepId[];
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { lenient } from "../testing/given/admission.ts";
 import { assertion, claim, plan, readPage, sendMail, step, wait } from "../testing/given/cast.ts";
 import { accepts, does, goesUnheard, settles, starts, undoes, wakes } from "../testing/given/moves.ts";
 import { given, pass } from "../testing/given.ts";
@@ -35,6 +36,13 @@ describe("a call that is halted", () => {
     expect(story.when(starts("send", free)).decision.checks).toEqual(checks);
     expect(story.when(starts("read", free)).decision.checks).toEqual([]);
     expect(story.when(starts("send", { ...free, tool: null })).decision.checks).toEqual([]);
+  });
+
+  it("relies on there being no policy, too, if it begins by none", () => {
+    const unruled = [{ table: "setting", key: "pol", was: null, glance: "own" }] as const;
+    expect(story.when(starts("send", { ...free, unruled })).decision.checks).toEqual([...unruled, ...checks]);
+    expect(story.when(starts("send", { ...halted, unruled })).decision.checks).toEqual(checks);
+    expect(story.when(starts("send", { policy: lenient, unruled })).decision.checks).toEqual([]);
   });
 
   it("is ready again when a halt was lifted, and others are left where they are", () => {

@@ -210,6 +210,7 @@ class Both {
     const command = {
       type: "start",
       policy: null,
+      unruled: [],
       halts: unhalted,
       now: this.#real.now,
       step_id: asker.id as StepId,
@@ -281,6 +282,7 @@ class Both {
     const decision = this.#real.ask(asker.run, {
       type: "start",
       policy: null,
+      unruled: [],
       halts: unhalted,
       now: this.#real.now,
       step_id,

@@ -274,6 +274,39 @@ describe.each(places)("a policy that a tenant has put on record, on $name", ({ n
     expect(await eventsOf(run, "step.rejected")).toMatchObject([{ rule: "tenant/house/no" }]);
   });
 
+  it.each([
+    ["of a tenant", 0, {}, []],
+    ["of a project", 1, { project: "crm" }, []],
+    ["beside those of the engine", 0, {}, [house([])]],
+  ])("that is the first %s is met by the step before it acts", async (_, others, place, policies) => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const worker = await stage.open({ tools: [tool], policies });
+    const office = await stage.open({ tools: [tool], policies, work: false });
+    if (others > 0) await worker.policies.set(mine(no, { project: "other" }), { principal: ana });
+    const where = { principal: bot, ...place };
+    expect((await (await worker.submit(to("a"), where)).result()).status).toBe("completed");
+    await office.policies.set(mine(no, place), { principal: ana });
+    const run = await worker.submit(to("b"), where);
+    expect((await run.result()).status).toBe("failed");
+    expect(calls).toHaveLength(1);
+    expect(await eventsOf(run, "step.started")).toEqual([]);
+  });
+
+  it("that a session was waiting for is met by the step before it is refused", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const worker = await stage.open({ tools: [tool] });
+    const office = await stage.open({ tools: [tool], work: false });
+    await worker.policies.set(mine([], { session: "known" }), { principal: ana });
+    const known = async (session: string) =>
+      (await (await worker.submit(to(session), { principal: bot, session })).result()).status;
+    expect(await known("stranger")).toBe("failed");
+    await office.policies.set(mine([], { session: "stranger" }), { principal: ana });
+    expect(await known("stranger")).toBe("completed");
+    expect(calls).toHaveLength(1);
+  });
+
   it("is seen by what does not act, too, a second later at most", async () => {
     const stage = newStage();
     const crm = reads();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Store } from "../../src/core/store.ts";
 import type { Engine } from "../../src/engine/api.ts";
 import { actor, eventsOf, throws } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
@@ -44,9 +45,40 @@ describe.each(places)("trust that is earned, on $name", ({ newStage }) => {
     const [gate] = (await run.result()).gates;
     await engine.reject(gate?.gate_id as string, { principal: ana });
     expect(await eventsOf(run, "gate.rejected")).toMatchObject([
-      { charges: [{ tally: "trust/send/bot", amount: -1 }] },
+      {
+        charges: [
+          { tally: "trust/send/bot", amount: -1 },
+          { tally: "trust-lost/send/bot", amount: 1 },
+        ],
+      },
     ]);
     expect((await asked(engine)).held).toBe(true);
+    expect(await engine.audit({ principal: ana })).toMatchObject({ broken: [], tallies: [] });
+  });
+
+  it("that is lost while a call is on its way lets nothing through: a person is asked", async () => {
+    const stage = newStage();
+    const { tool, calls } = sends();
+    const options = { tools: [tool], tenants: {}, policies: [policy({ after: 1 })] };
+    const office = await stage.open({ ...options, work: false });
+    const store = stage.store();
+    let onTheWay = async () => {};
+    const append: Store["append"] = async (entries) => {
+      const starts = entries.some(({ events }) => events.some(({ type }) => type === "step.started"));
+      if (starts) await onTheWay();
+      return store.append(entries);
+    };
+    const engine = await stage.open({ ...options, store: { ...store, append } });
+    await asked(engine);
+    const plan = { steps: [{ step_id: "send", name: "send", payload: { n: -1 }, gate: "human_confirm" }] };
+    const [gate] = (await (await engine.submit(plan, { principal: bot })).result()).gates;
+    expect((await asked(engine)).held).toBe(false);
+    onTheWay = async () => {
+      onTheWay = async () => {};
+      await office.reject(gate?.gate_id as string, { principal: ana });
+    };
+    const { held, state } = await asked(engine, "reject");
+    expect([held, state, calls.length]).toEqual([true, "rejected", 2]);
     expect(await engine.audit({ principal: ana })).toMatchObject({ broken: [], tallies: [] });
   });
 

@@ -3,7 +3,7 @@ import type { Basis } from "../basis.ts";
 import type { Ask, Grant } from "../command.ts";
 import { ANYONE, bothOf, isConfirmation } from "../demand.ts";
 import { worst } from "../effect.ts";
-import type { Call, Event } from "../event.ts";
+import type { Call, Event, Reserved } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import { type Guard, judge, type Verdict } from "../guard.ts";
 import { isTold } from "../halt.ts";
@@ -18,6 +18,7 @@ import type { Halt, LedgerRow } from "../rows.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
 import { findStep, type Run, stepOf } from "../run.ts";
 import { isUndo, type Step, startable } from "../step.ts";
+import { reliedOn } from "../trust.ts";
 import { approval } from "./approval.ts";
 import { ask, hold } from "./hold.ts";
 import { type Permit, permit } from "./ledger.ts";
@@ -33,8 +34,9 @@ export function start(run: Run, command: Start, guards: readonly Guard[]): Rulin
   if (ruling.events.length === 0) return ruling;
   const standsOnHalts = ruling.grant !== undefined || isHalted(ruling.events) || command.halts.closure !== null;
   const { seen } = command.proposal;
+  const unruled = ruling.grant === undefined ? [] : command.unruled;
   const read = [
-    ...(command.policy?.checks ?? []),
+    ...(command.policy?.checks ?? unruled),
     ...(standsOnHalts ? command.halts.checks : []),
     ...(seen === null ? [] : [seen.check]),
   ];
@@ -273,7 +275,7 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
   const { call, boot } = proposal;
-  const charges = reservations(tolls, !isUndo(step));
+  const charges = [...reservations(tolls, !isUndo(step)), ...trustedBy(step, proposal, verdict)];
   const said = verdict.basis && { basis: verdict.basis };
   const begun = { at: now, step_id, attempt, call, ledger, gate: consumed, boot, ...said };
   const started = { type: "step.started", ...begun } as const;
@@ -282,6 +284,11 @@ function begin(run: Run, step: Step, command: Start, verdict: Verdict, permitted
   const events = [...overtaken(run, step, call, grant), { ...started, ...more }];
   const read = proposal.pins?.check ?? null;
   return read === null ? { events, grant } : { events, grant, checks: [read] };
+}
+
+/** Nobody was asked: perhaps because of what was earned, which someone may be taking away at this moment. */
+function trustedBy(step: Step, { record }: Proposal, verdict: Verdict): readonly Reserved[] {
+  return record === null || verdict.kind === "hold" || isUndo(step) ? [] : [reliedOn(record)];
 }
 
 /** A call that is sent again stands on what was reserved for it, and undoing something is put off by no rate. */

@@ -9,6 +9,7 @@ import type { Proposal } from "../../core/proposal.ts";
 import type { Need } from "../../core/ruling.ts";
 import { findStep, type Step } from "../../core/run.ts";
 import { awaitsSignal } from "../../core/step.ts";
+import type { Check } from "../../core/store.ts";
 import { type Loan, withCaptures } from "../desk/loan.ts";
 import { downstreamKey } from "../digest.ts";
 import type { Ports } from "../ports.ts";
@@ -85,7 +86,8 @@ function startOf(way: Way, step: Step, proposal: Proposal): Start {
 
 /** What was asked for with, as it turned out to be. */
 async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, found: Lost): Promise<Proposal> {
-  if (found.why === "charge") return withUsed(proposal, found.tally, found.used);
+  if (found.why === "charge" && found.tally !== proposal.record?.lost.tally)
+    return withUsed(proposal, found.tally, found.used);
   // The policies are others now, or someone has halted it or closed its project, or lets it go on.
   if (found.why === "check" && found.table === "setting")
     await (found.key === policyJournal
@@ -96,7 +98,7 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
     ports.projects.doubt(mailbox.run.tenant, found.key);
     return { ...proposal, pins: null, seen: null };
   }
-  // The ledger said something else by the time it was asked.
+  // The ledger said something else by the time it was asked, or what was trusted is trusted no more.
   return withFacts(ports, mailbox.run, step, proposal);
 }
 
@@ -137,6 +139,7 @@ class Start implements Ask<"start"> {
   readonly step_id: StepId;
   readonly proposal: Proposal;
   readonly policy: Policy | null;
+  readonly unruled: readonly Check[];
   readonly halts: HaltFact;
   readonly #way: Way;
   readonly #first: number;
@@ -146,6 +149,7 @@ class Start implements Ask<"start"> {
     this.step_id = step_id;
     this.proposal = proposal;
     this.policy = way.ports.policies.of(way.mailbox.run);
+    this.unruled = this.policy === null ? way.ports.policies.asRead(way.mailbox.run.tenant) : NONE;
     this.halts = way.ports.halts.of(way.mailbox.run);
     this.#way = way;
     this.#first = way.setOut();
@@ -155,6 +159,8 @@ class Start implements Ask<"start"> {
     return this.#way.inFlight(this.#first);
   }
 }
+
+const NONE: readonly never[] = [];
 
 async function sighted(ports: Ports, step: Step, proposal: Proposal): Promise<Proposal> {
   const { ledger, call } = proposal;

@@ -30,8 +30,8 @@ export class Policies {
   }
 
   /**
-   * Reads a tenant's own policies if that was long ago; null: it was not. What acts relies on the row it was judged by, so that
-   * a change is met there at once; this is for all else, and for the first that a tenant has.
+   * Reads a tenant's own policies if that was long ago; null: it was not. What acts relies on the row it was judged by, or on there
+   * being none, so that a change is met there at once; this is for all else.
    */
   reading(tenant: Tenant): Promise<void> | null {
     const { clock } = this.#doors;
@@ -60,6 +60,11 @@ export class Policies {
     const { version, documents } = row === null ? NOTHING : await storedPolicies(store, tenant);
     this.#books.clear();
     this.#stored.set(tenant, { at, version, ...partsOf(documents, this.#language) });
+  }
+
+  /** The row of a tenant as it was read last, though nothing may be on it. */
+  asRead(tenant: Tenant): readonly Check[] {
+    return [checkOf(this.#stored.get(tenant) ?? null)];
   }
 
   /** The rules that are in force for a run; null: there are none. */
@@ -133,18 +138,20 @@ function bookOf(place: PolicyScope, all: readonly PolicyPart[], stored: Stored |
   const theirs = all.filter(({ scope }) => scope.tenant === undefined || scope.tenant === place.tenant);
   const parts = theirs.filter(({ scope }) => isWithin(place, scope));
   const version = `pol_${digestOfJson(parts.map(({ document }) => document as Json)).slice(0, 32)}`;
-  if (stored !== null && stored.flaw !== null) return refusesAll(version, "policies", stored.flaw);
+  const read = [checkOf(stored)];
+  if (stored !== null && stored.flaw !== null) return refusesAll(version, "policies", stored.flaw, read);
   // Where sessions have rules, one that has none is not free of them: nobody knows it.
   const isStranger = place.session !== undefined && !parts.some(({ scope }) => scope.session !== undefined);
   if (isStranger && theirs.some(({ scope }) => scope.session !== undefined))
-    return refusesAll(version, "session", `no policy knows the session ${place.session}`);
-  if (parts.length === 0) return null;
-  const rows = stored === null || stored.version === 0 ? [] : [checkOf(stored)];
-  return new RuleBook(version, parts, rows);
+    return refusesAll(version, "session", `no policy knows the session ${place.session}`, read);
+  return parts.length === 0 ? null : new RuleBook(version, parts, read);
 }
 
-function checkOf({ version }: Stored): Check {
-  return { table: "setting", key: policyJournal, was: version };
+/** Where there is none yet, a glance: nothing could be locked. What nobody has read has no version that a row could have. */
+function checkOf(stored: Stored | null): Check {
+  const row = { table: "setting", key: policyJournal } as const;
+  if (stored !== null && stored.version > 0) return { ...row, was: stored.version };
+  return { ...row, was: stored === null ? -1 : null, glance: "own" };
 }
 
 /** Whether a place is one that a scope is for. */

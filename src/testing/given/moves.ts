@@ -46,19 +46,20 @@ export const closes: Telling = ({ now }) => ({ type: "close", now });
 export interface StartWish extends Partial<Omit<Proposal, "tool">> {
   readonly policy?: Policy | null;
   readonly halts?: HaltFact;
+  readonly unruled?: Ask<"start">["unruled"];
   readonly tool?: ToolFacts | null;
   readonly inFlight?: readonly string[];
 }
 
 export function starts(
   id: string,
-  { inFlight = [], policy = null, halts = unhalted, ...wish }: StartWish = {},
+  { inFlight = [], policy = null, unruled = [], halts = unhalted, ...wish }: StartWish = {},
 ): Telling {
   return (told) => {
     const proposal = { ...proposalOf(told, id, wish.tool), ...wish } as Proposal;
     const ledger = wish.ledger === undefined && proposal.call?.key != null ? told.ledger(proposal.call.key) : null;
     const known = wish.ledger === undefined ? { ...proposal, ledger } : proposal;
-    const asked = { step_id: id as StepId, proposal: known, policy, halts, in_flight: ids(...inFlight) };
+    const asked = { step_id: id as StepId, proposal: known, policy, unruled, halts, in_flight: ids(...inFlight) };
     return { type: "start", now: told.now, ...asked };
   };
 }

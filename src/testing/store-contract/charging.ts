@@ -22,6 +22,17 @@ export const charging: readonly Law[] = [
     },
   },
   {
+    title: "takes a charge of nothing as a question: it lands while no more was used",
+    holds: async (store) => {
+      await landed(store, { charges: [{ tally: "losses", amount: 0, limit: 0 }] });
+      await landed(store, { at: 1, charges: [{ tally: "losses", amount: 1, limit: null }] });
+      const landing = await land(store, { at: 2, charges: [{ tally: "losses", amount: 0, limit: 0 }] });
+      assert.deepEqual(landing, { landed: false, why: "charge", tally: "losses", used: 1, limit: 0 });
+      await landed(store, { at: 2, charges: [{ tally: "losses", amount: 0, limit: 1 }] });
+      assert.equal(await store.used(acme, "losses"), 1);
+    },
+  },
+  {
     title: "gives back what was reserved and not spent",
     holds: async (store) => {
       await landed(store, { charges: [{ tally: "usd", amount: 10, limit: 10 }] });
