@@ -46,6 +46,15 @@ describe("a run that a step asked for", () => {
     });
   });
 
+  it("names ten of those that failed, however many there are", () => {
+    const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
+    const told = born(...ids.map((id) => step(id, { on_failure: "skip" }))).when(
+      ...ids.flatMap((id) => [starts(id), fails(id, "POLICY_DENIED")]),
+    );
+    const failed = ids.slice(0, 10).map((step_id) => expect.objectContaining({ step_id }));
+    expect(noticeOf(told)?.payload).toMatchObject({ failed });
+  });
+
   it("has another notice each time it ends", () => {
     const first = born(step("a")).when(starts("a"), fails("a", "POLICY_DENIED"));
     const again = first.when({ type: "resume", now: first.now, principal: first.run.principal, reason: "" }, does("a"));

@@ -30,7 +30,7 @@ function lastOutputs({ steps, dependents }: Run, mostBytes: number): Json {
   const outputs: Record<string, Json> = {};
   let bytes = 0;
   for (const { standing, spec, index, cause } of steps) {
-    const last = cause === null && (dependents[index] ?? []).length === 0;
+    const last = cause === null && dependents[index]?.length === 0;
     if (!last || standing.state !== "succeeded") continue;
     bytes += utf8Length(JSON.stringify(standing.output));
     if (bytes > mostBytes) return null;

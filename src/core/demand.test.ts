@@ -71,6 +71,7 @@ describe("a demand", () => {
     expect(demandText({ ...cfo, escalate: { after_ms: 1, role: null, approvers: ["dan"] } })).toBe(
       "a cfo, later also dan",
     );
+    expect(demandText({ ...cfo, escalate: { after_ms: 1, role: null } })).toBe("a cfo, later also anyone");
   });
 });
 
@@ -87,6 +88,7 @@ describe("two demands", () => {
       { role: null, approvers: ["a"] },
       { role: null, approvers: ["a"] },
     ],
+    ["names are more than anyone", { role: null, approvers: ["a"] }, { role: null }, { role: null, approvers: ["a"] }],
     ["who asks may not, unless both say so", { role: null, self: true }, { role: null }, { role: null }],
     ["any approval confirms", cfo, meant, cfo],
     ["any approval confirms", { role: null, self: true }, meant, { role: null, self: true }],

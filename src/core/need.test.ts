@@ -27,6 +27,15 @@ describe("what a run needs of a worker", () => {
     expect(dueAt(run)).not.toBeNull();
   });
 
+  it("are so many at once and no more; the others are told when one of these was met", () => {
+    const many = Array.from({ length: 70 }, (_, nth) => ({ ...sendMail, name: `mail.${nth}` }));
+    const pins = Object.fromEntries(many.map(({ name }) => [name, pin]));
+    const steps = many.map((tool, nth) => step(`s${nth}`, { tool }));
+    const told = given(accepts(plan(...steps), { tools: pins }));
+    const { run } = told.when(...steps.map(({ step_id }) => starts(step_id, { parked: missing })));
+    expect(needsOf(run)).toEqual(many.slice(0, 64).map(({ name }) => toolNeed(name, pin)));
+  });
+
   it("is somebody who takes its notices, also when it has ended", () => {
     const notices = [{ notice_id: "n", topic: "t", payload: null }];
     const told = given(accepts(plan(step("a")))).when(starts("a"), answers("a", null, { notices }));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { keepNote, noon, plan, sendMail, step } from "../testing/given/cast.ts";
+import { lenient } from "../testing/given/admission.ts";
+import { bob, keepNote, noon, plan, sendMail, step } from "../testing/given/cast.ts";
 import { accepts, answers, approves, starts } from "../testing/given/moves.ts";
 import { given, pass } from "../testing/given.ts";
 import type { StateFact } from "./command.ts";
@@ -56,6 +57,13 @@ describe("what a call did", () => {
     expect(surprise(told({ patch: [...init, ...patch] }), 7, patch)).toBeNull();
     expect(surprise(told({}), 7, patch)).toBeNull();
     expect(surprise({ gate_id: "gate_1" }, 7, patch)).toBeNull();
+    expect(surprise(told({ patch: [] }), 7, null)).toBeNull();
+  });
+
+  it("is one if it wrote nothing of what was shown", () => {
+    expect(surprise(told({ patch }), 7, null)).toMatchObject({
+      message: expect.stringContaining("it wrote something else"),
+    });
   });
 
   it.each<[string, Partial<Preview>]>([
@@ -113,6 +121,14 @@ describe("a held call that was shown with what it would do", () => {
     expect(other.said("step.failed").retry_at).not.toBeNull();
     const again = other.when(pass(10), starts("keep", { preview }));
     expect(again.types).toEqual(["gate.opened"]);
+  });
+
+  it("is asked about again, as it was asked, though nobody would ask by now", () => {
+    const asks = { kind: "hold", rule: "ask", reason: "why", demand: { role: "cfo" } } as const;
+    const policy = { ...lenient, judge: () => asks };
+    const story = given(accepts(plan(step("send", { tool: sendMail })))).when(starts("send", { preview, policy }));
+    const stale = story.when(approves("send", bob), starts("send", { pins: moved, preview, policy: lenient }));
+    expect(stale.said("gate.opened")).toMatchObject({ demand: { role: "cfo" }, rule: "ask", reason: "why" });
   });
 
   it("is tried again on the same yes while it stands", () => {

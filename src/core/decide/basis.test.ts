@@ -47,6 +47,18 @@ describe("what a decision stood on", () => {
     expect(story.when(starts("read", { policy: allows, reusable })).said("step.succeeded")).toMatchObject({ basis });
   });
 
+  it("is on the record of what whoever asked had confirmed in advance", () => {
+    const asks = says({
+      kind: "hold",
+      rule: "ask",
+      reason: "why",
+      demand: { role: null, kind: "confirmation" },
+      basis,
+    });
+    const meant = given(accepts(plan(step("send", { tool: sendMail })), { confirmed: true }));
+    expect(meant.when(starts("send", { policy: asks })).said("step.started")).toMatchObject({ basis });
+  });
+
   it("is not there where no policy is", () => {
     expect(story.when(does("read")).said("step.succeeded")).not.toHaveProperty("basis");
     expect(story.when(starts("send")).said("step.started")).not.toHaveProperty("basis");

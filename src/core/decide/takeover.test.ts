@@ -39,6 +39,12 @@ describe("a run that is taken from a worker that never let it go", () => {
     expect(statusOf(told.run)).toBe("running");
   });
 
+  it("names ten of the steps that may have been under way, however many there were", () => {
+    const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
+    const told = given(accepts(plan(...ids.map((id) => step(id, { tool: readPage }))))).when(takes(2));
+    expect(told.said("run.taken").steps).toEqual(ids.slice(0, 10));
+  });
+
   it("is parked by the third in turn with nothing to show, with a message for whoever is told", () => {
     expect(reading(takes(2), takes(3)).run.poison).toBeNull();
     const told = poisoned();

@@ -206,6 +206,21 @@ describe("an undo that did not go through", () => {
     expect(held.when(approves(undo, bob), starts(undo)).states).toMatchObject({ [undo]: "running" });
   });
 
+  it("is approved as it is on record, and not otherwise", () => {
+    const wary: Guard = {
+      id: "wary",
+      judge: () => ({ kind: "hold", rule: "wary", reason: "why", demand: { role: null } }),
+    };
+    const held = undoing().under(wary).when(starts(undo));
+    const { call } = held.gate(undo);
+    const other = held.when(approves(undo, bob, { edit: { call: { ...call, input: {} } } }));
+    expect(other.decision.refusal).toMatchObject({
+      code: "NOT_POSSIBLE",
+      message: expect.stringContaining(`${undo} undoes an act as it is on record`),
+    });
+    expect(other.types).toEqual(["gate.contested"]);
+  });
+
   it("is decided by anyone but whoever asked for it, and whoever asks again has asked", () => {
     const held = done()
       .under(careful)

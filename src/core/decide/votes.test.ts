@@ -186,6 +186,14 @@ describe("escalating", () => {
     expect(slow.when(pass(hour), approves("send", bea)).gate("send").status).toBe("approved");
   });
 
+  it("tells those whose turn has come, and nobody else", () => {
+    const both = { ...demand, and: [{ role: "legal" }, { role: "hr", escalate: { after_ms: 2 * hour, role: "ceo" } }] };
+    const told = asked.under(demanding(both)).when(starts("send"), pass(hour), expires("send"));
+    expect(told.said("gate.escalated").notices).toMatchObject([
+      { payload: { to: [{ role: "board", approvers: [] }] } },
+    ]);
+  });
+
   it("is over when the gate expires", () => {
     const told = slow.when(pass(hour), expires("send"), pass(2 * hour), expires("send"));
     expect(told.standing("send")).toMatchObject({ state: "rejected", fault: { code: "GATE_EXPIRED" } });

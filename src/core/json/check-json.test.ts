@@ -97,6 +97,11 @@ describe("checking a value as JSON", () => {
     expect(reasonsFor({ "\ud800": 1 })).toEqual([expect.stringContaining("lone surrogate")]);
   });
 
+  it("is what a value has itself, not what it was made from", () => {
+    const heir = Object.assign(Object.create(Object.assign(Object.create(null), { b: 2 })), { a: 1 });
+    expect(checkJson(heir, limits)).toEqual({ ok: true, value: { a: 1 } });
+  });
+
   it("reports every reason at once", () => {
     expect(reasonsFor({ a: Number.NaN, b: [undefined, 1n], c: "\udfff" })).toHaveLength(4);
   });

@@ -44,6 +44,15 @@ describe("the same JSON", () => {
     expect(sameJson(left as Json, right as Json)).toBe(false);
   });
 
+  it("is asked of what an object has itself, not of what it was made from", () => {
+    const heir = (own: object, inherited: object): Json =>
+      Object.assign(Object.create(Object.assign(Object.create(null), inherited)), own);
+    expect(sameJson(heir({ a: 1 }, { b: 2 }), { a: 1 })).toBe(true);
+    expect(sameJson({ a: 1 }, heir({ a: 1 }, { b: 2 }))).toBe(true);
+    expect(sameJson({ a: 1, b: 2 }, heir({ a: 1 }, { b: 2 }))).toBe(false);
+    expect(sameJson(heir({ a: 1 }, { b: 2 }), { a: 1, b: 2 })).toBe(false);
+  });
+
   it("is what has the same canonical text", () => {
     const anything = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
     fc.assert(

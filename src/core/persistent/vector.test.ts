@@ -52,6 +52,25 @@ describe("a vector", () => {
     for (const index of [0, 31, 32, 1023, 1024, 32_767, 32_768, 32_999]) expect(vector.get(index)).toBe(index);
   });
 
+  it("is cut to its first so many items, on every level, and grows from there", () => {
+    for (const size of [1, 32, 33, 1024, 1025, 33_000]) {
+      const items = Array.from({ length: size }, (_, index) => index);
+      const vector = Vector.from(items);
+      for (const length of [0, 1, 31, 32, 33, 1023, 1024, 1025, size - 1, size].filter((count) => count <= size)) {
+        const cut = vector.take(length);
+        expect([cut.length, [...cut].findIndex((item, at) => item !== items[at])]).toEqual([length, -1]);
+        const grown = cut.push(-1).push(-2);
+        expect([grown.length, grown.get(length), grown.get(length + 1)]).toEqual([length + 2, -1, -2]);
+        if (length > 0) expect(grown.get(length - 1)).toBe(length - 1);
+      }
+      expect(vector.length).toBe(size);
+    }
+  });
+
+  it.each([-1, 0.5, 4, Number.NaN])("is never cut to %s of three items", (length) => {
+    expect(() => Vector.from([1, 2, 3]).take(length)).toThrow("as many items as are taken");
+  });
+
   it("shares what did not change, so one step of ten thousand costs almost nothing", () => {
     const items = Array.from({ length: 10_000 }, (_, index) => ({ index }));
     const changed = Vector.from(items).set(5000, { index: -1 });

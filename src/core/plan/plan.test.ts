@@ -9,6 +9,11 @@ describe("keeping a step in the journal", () => {
     expect(lean(full(said))).toEqual(said);
   });
 
+  it("leaves out a payload that has nothing of its own", () => {
+    const payload = Object.create(Object.assign(Object.create(null), { to: "ana" }));
+    expect(lean({ ...full(said), payload })).toEqual(said);
+  });
+
   it("keeps what it says, and gives it back whole", () => {
     const step = full({
       ...said,

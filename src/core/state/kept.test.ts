@@ -28,6 +28,14 @@ describe("all of a state in one text", () => {
     expect(wholeText(stateOf(odd), { ...about, project: "project:q" })).not.toBe(text);
   });
 
+  it("is the same whichever slice came into being first", () => {
+    const names = ["b", "a", "c", "aa"];
+    const stateIn = (order: readonly string[]) =>
+      stateFrom(order.map((name) => ({ name, v: "1", shape: "list", items: [name] }) as const));
+    const texts = [names, [...names].reverse(), [...names].sort()].map((order) => wholeText(stateIn(order), about));
+    expect(new Set(texts).size).toBe(1);
+  });
+
   it("can be gone on from", () => {
     const state = wholeFrom(wholeText(stateOf(["a"]), about)) ?? NO_STATE;
     const after = patched(state, [{ op: "remove", path: "/beds@s/a" }]);

@@ -3,7 +3,7 @@ import { defineSlice } from "../../schema/define-slice.ts";
 import type { Json } from "../json/json.ts";
 import { differences } from "./difference.ts";
 import type { Patch } from "./patch.ts";
-import { entriesFrom, entryAt, NO_STATE, type ProjectState, patched, wholeOf } from "./project-state.ts";
+import { entriesFrom, entryAt, NO_STATE, type ProjectState, patched, sorted, wholeOf } from "./project-state.ts";
 import { reverting } from "./revert.ts";
 import type { Slice } from "./slice.ts";
 
@@ -18,8 +18,8 @@ const then: ProjectState = NO_STATE.set("list", entriesFrom(["a", "b", "c"], "1"
   .set("log", entriesFrom(["said"], "1"))
   .set("cache", entriesFrom({ known: 1 }, "1"));
 
-function back(since: Patch, more: { slices?: readonly Slice[]; preserveLogs?: boolean; then?: ProjectState } = {}) {
-  const before = more.then ?? then;
+function back(since: Patch, more: { slices?: readonly Slice[]; preserveLogs?: boolean; before?: ProjectState } = {}) {
+  const before = more.before ?? then;
   const found = reverting(patched(before, since), before, [since], { slices, preserveLogs: true, ...more });
   return found.ok ? found.patch : found.fault;
 }
@@ -57,7 +57,7 @@ describe("going back writes", () => {
 
   it("what a slice is at first where there was none", () => {
     const since: Patch = [{ op: "init", path: "/list", value: ["first"], v: "1" }, append("/list", "x")];
-    expect(back(since, { then: NO_STATE })).toEqual([set("/list", ["first"])]);
+    expect(back(since, { before: NO_STATE })).toEqual([set("/list", ["first"])]);
   });
 
   it("nothing at all if a slice is not declared here", () => {
@@ -84,6 +84,11 @@ describe("going back with a slice that has changed since", () => {
 });
 
 describe("what is different", () => {
+  it("is nothing where what was written is what was there", () => {
+    const since: Patch = [set("/map", { a: 1, b: { c: 2 } }), set("/list/0", "a")];
+    expect(differences(then, patched(then, since), [since])).toEqual([]);
+  });
+
   it("is told entry by entry, with what was there and what is", () => {
     const since: Patch = [
       set("/map/z", 1),
@@ -135,20 +140,43 @@ describe("a patch", () => {
     expect(patched(state, [{ ...set("/map", {}), v: "4" }]).get("map")?.v).toBe("4");
   });
 
-  it.each<[string, Patch]>([
-    ["of no slice", [set("", {})]],
-    ["by what is no pointer", [set("map", {})]],
-    ["of a slice that is not there", [set("/none/a", 1)]],
-    ["behind the end of a map", [append("/map", 1)]],
-    ["of the end of a map", [{ op: "cut", path: "/map", length: 0 }]],
-    ["of an item that is not there", [set("/list/3", "d")]],
-    ["of an item that has no number", [set("/list/x", "d")]],
-    ["that takes an item out of a list", [{ op: "remove", path: "/list/0" }]],
-    ["that takes something out of an entry", [{ op: "remove", path: "/map/b/c" }]],
-    ["that takes a slice away", [{ op: "remove", path: "/map" }]],
-    ["that makes a slice of a number", [set("/map", 1)]],
-    ["inside of what has no inside", [set("/map/a/x", 1)]],
-  ])("%s is a bug of whoever wrote it", (_, patch) => {
-    expect(() => patched(then, patch)).toThrow();
+  it.each<[string, Patch, string]>([
+    ["of no slice", [set("", {})], "a change is of a slice"],
+    ["by what is no pointer", [set("map", {})], "map is a JSON pointer"],
+    ["of a slice that is not there", [set("/none/a", 1)], "/none/a is in a slice that was brought into being"],
+    ["behind the end of a map", [append("/map", 1)], "only lists have an end"],
+    ["of the end of a map", [{ op: "cut", path: "/map", length: 0 }], "only lists have an end"],
+    ["of an item that is not there", [set("/list/3", "d")], "a list is changed where it has entries, not at 3"],
+    ["of an item that has no number", [set("/list/x", "d")], "a list is changed where it has entries, not at x"],
+    [
+      "that takes an item out of a list",
+      [{ op: "remove", path: "/list/0" }],
+      "only whole entries of a map are removed",
+    ],
+    [
+      "that takes a part out of an entry",
+      [{ op: "remove", path: "/map/b/c" }],
+      "only whole entries of a map are removed",
+    ],
+    ["that takes a slice away", [{ op: "remove", path: "/map" }], "a slice is never removed"],
+    ["that makes a slice of a number", [set("/map", 1)], "a slice is never removed"],
+    ["that makes a slice of nothing", [set("/map", null)], "a slice is never removed"],
+    ["inside of what has no inside", [set("/map/a/x", 1)], "the entry has a place /x"],
+  ])("%s is a bug of whoever wrote it", (_, patch, why) => {
+    expect(() => patched(then, patch)).toThrow(why);
+  });
+});
+
+describe("a slice in one piece", () => {
+  const names = ["m", "z", "a", "10", "b", "9", "é", "y", "aa", "Z"];
+
+  it("has the keys of a map in order, whatever order they came in", () => {
+    for (const order of [names, [...names].reverse()]) {
+      const whole = wholeOf(entriesFrom(Object.fromEntries(order.map((name) => [name, name])), "1"));
+      expect(Object.keys(whole).filter((key) => !/^\d/.test(key))).toEqual(["Z", "a", "aa", "b", "m", "y", "z", "é"]);
+      expect(sorted(entriesFrom(Object.fromEntries(order.map((name) => [name, 0])), "1").items as never)).toEqual(
+        [...names].sort().map((name) => [name, 0]),
+      );
+    }
   });
 });

@@ -32,6 +32,13 @@ const begun: ProjectState = patched(NO_STATE, [
 ]);
 
 describe("what holds of a slice as a whole", () => {
+  it("is asked of slices that say so, and of no others", () => {
+    const state = begun.set("free", entriesFrom({ a: 1 }, "1"));
+    const patch: Patch = [{ op: "set", path: "/free/a", value: 1000 }];
+    expect(new SliceFolds([beds]).flawIn(state, patch)).toBeNull();
+    expect(new SliceFolds([]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1000 }])).toBeNull();
+  });
+
   it("is what holds of the sum of its entries, however it came about", () => {
     fc.assert(
       fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 10 }), (patches) => {
@@ -85,8 +92,20 @@ describe("what holds of a slice as a whole", () => {
       code: "STATE_INVALID",
       message: expect.stringContaining("beds as a whole could not be judged: no"),
     });
+    const mute = defineSlice({
+      ...{ name: "beds", shape: "map", entry: { type: "integer" } },
+      fold: { ...fold, holds: () => silently() },
+    } as const);
+    expect(new SliceFolds([mute]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1 }])?.message).toBe(
+      "beds as a whole could not be judged: something that is no error was thrown",
+    );
   });
 });
+
+function silently(): never {
+  const no: unknown = "no";
+  throw no;
+}
 
 function thrown(): never {
   throw new Error("no");

@@ -18,6 +18,10 @@ const notes = (migrate: Migrate, more: { invariant?: (entry: unknown) => string 
 const beds = (migrate: Migrate) =>
   defineSlice({ name: "beds", version: "2", shape: "map", entry: { type: "integer" }, migrations: { 1: migrate } });
 
+const throwing = (thrown: unknown) => (): never => {
+  throw thrown;
+};
+
 const made = (found: ReturnType<typeof currentEntries>) =>
   found.ok ? { v: found.entries.v, whole: wholeOf(found.entries) } : found.fault;
 
@@ -102,20 +106,8 @@ describe("entries on record", () => {
   it.each<[string, Migrate, string]>([
     ["does not fit", () => "one", "must be integer"],
     ["may not be", () => 13, "it is unlucky"],
-    [
-      "cannot be made",
-      () => {
-        throw new Error("no idea");
-      },
-      "no idea",
-    ],
-    [
-      "cannot be made, without a word",
-      () => {
-        throw "no idea";
-      },
-      "something that is no error was thrown",
-    ],
+    ["cannot be made", throwing(new Error("no idea")), "no idea"],
+    ["cannot be made, without a word", throwing("no idea"), "something that is no error was thrown"],
   ])("are refused as a whole where one of them %s", (_, migrate, why) => {
     const slice = notes((entry, at) => (at === 1 ? migrate(entry, at) : entry), {
       invariant: (entry) => (entry === 13 ? "is unlucky" : null),

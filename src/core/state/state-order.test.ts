@@ -38,6 +38,15 @@ describe("the order of those who touch state", () => {
     expect(waits(touches(["/a"], ["/a"]), { state_reads: null, state_writes: null })).toEqual([[], []]);
   });
 
+  it("takes what is no pointer for all there is", () => {
+    expect(waits(touches([], ["/a"]), touches(["a"]), touches([], ["a"]), touches(["/b"]))).toEqual([
+      [],
+      [0],
+      [0, 1],
+      [2],
+    ]);
+  });
+
   it("puts any two that are in each other's way one behind the other", () => {
     const place = fc.constantFrom("/a", "/b", "/a/x", "/a/y", "/a/x/1", "/a/x/2", "/b/x");
     const list = fc.uniqueArray(place, { maxLength: 3 });
