@@ -148,6 +148,33 @@ describe.each(places)("a state of many versions, on $name", ({ newStage }) => {
     expect(await cold.audit(at)).toMatchObject({ broken: [] });
   });
 
+  it("loses to retention only what is its own: what a fork began with is not dropped by the fork", async () => {
+    const stage = newStage();
+    const engine = await sown(stage, 89);
+    const run = await engine.submit({ steps: [{ step_id: "a", name: "sow", payload: { n: 90 } }] }, at);
+    await run.result();
+    const forked = await engine.checkpoints.fork(
+      { runId: run.run_id, stepId: "a", side: "before" },
+      { principal: ana },
+    );
+    await stage.rest(forked);
+    await stage.crash();
+    const store = stage.store();
+    const dropped: (readonly unknown[])[] = [];
+    const erase: Store["erase"] = (erasure, hash) => {
+      if (erasure.blobs.length > 0) dropped.push(erasure.blobs);
+      return store.erase(erasure, hash);
+    };
+    // As if nothing but the fork were there.
+    const list: Store["list"] = async (tenant, query) => {
+      const rows = await store.list(tenant, query);
+      return query.table === "project" ? rows.filter(({ key }) => key !== "project:garden") : rows;
+    };
+    const cleaner = await stage.open({ store: { ...store, erase, list }, tools: [sow.tool], slices, limits });
+    expect(await cleaner.retain({ principal: bot, endedBefore: stage.clock.now() })).toMatchObject({ snapshots: 0 });
+    expect(dropped).toEqual([]);
+  });
+
   it("goes on where a cold worker found it, and what it keeps follows on what was kept", async () => {
     const stage = newStage();
     for (let part = 0; part < 4; part += 1) {
