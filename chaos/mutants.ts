@@ -18,6 +18,7 @@ export function unfenced(): readonly Patch[] {
   return [
     lastWith("\n    and (under_epoch is null or epoch = under_epoch);", ";"),
     lastWith(" and (x.epoch is null or coalesce(h.epoch = x.epoch, false))", ""),
+    lastWith(" and (e_epoch[excluded.epoch] is null or h.epoch = e_epoch[excluded.epoch])", ""),
     lastWith(
       "and run = x.run and epoch = x.epoch limit 1 for no key update",
       "and run = x.run limit 1 for no key update",

@@ -10,6 +10,7 @@ import { type Facts, landingsOf } from "./landings.ts";
 import { failed } from "./postgres-fault.ts";
 import { singleCall } from "./single.ts";
 import { wavesOf } from "./waves.ts";
+import { wholeCall } from "./whole.ts";
 
 /** Two entries that want to be new at the same place meet once; who meets again and again is told. */
 const MOST_TRIES = 20;
@@ -101,8 +102,7 @@ class Sending {
   }
 
   async #send(batch: readonly Waiting[]): Promise<void> {
-    const [only] = batch;
-    if (only !== undefined && batch.length === 1 && (await this.#sendAlone(only))) return;
+    if (await this.#sendWhole(batch)) return;
     let left = batch;
     for (let tries = 0; left.length > 0; tries += 1) {
       if (tries === MOST_TRIES) throw tooManyRaces(this.#where);
@@ -110,33 +110,39 @@ class Sending {
     }
   }
 
-  /** False: it did not land, and why is not known yet. */
-  async #sendAlone({ entry, resolve }: Waiting): Promise<boolean> {
-    const call = singleCall(entry);
+  /** False: not all of it can land, nothing has, and why is not known yet. */
+  async #sendWhole(waiting: readonly Waiting[]): Promise<boolean> {
+    const [only] = waiting;
+    const call =
+      (only !== undefined && waiting.length === 1 && singleCall(only.entry)) || wholeCall(this.#batch(waiting));
     if (call === null) return false;
     try {
-      const [answer] = await this.#calls<readonly [boolean]>(
-        call,
-        (state) => state === "WR001" || state === GLANCED || raced(state),
-      );
+      const [answer] = await this.#calls<readonly [boolean]>(call, () => true);
       if (answer?.[0] !== true) return false;
-      resolve({ landed: true });
-      return true;
     } catch (error) {
       if (error instanceof Refusal) return false;
       throw error;
     }
+    for (const { resolve, claimant } of waiting) {
+      resolve({ landed: true });
+      claimant?.answer(true);
+    }
+    return true;
+  }
+
+  #batch(waiting: readonly Waiting[]): Batch {
+    const workers = new Map(
+      waiting.flatMap(({ entry, claimant }) => (claimant === null ? [] : [[entry.run, claimant.worker] as const])),
+    );
+    return batchOf(
+      waiting.map(({ entry }) => entry),
+      { workers, ...this.#lease() },
+    );
   }
 
   /** Answers those it can and returns the others, to be sent again. */
   async #sendTogether(waiting: readonly Waiting[]): Promise<readonly Waiting[]> {
-    const workers = new Map(
-      waiting.flatMap(({ entry, claimant }) => (claimant === null ? [] : [[entry.run, claimant.worker] as const])),
-    );
-    const batch = batchOf(
-      waiting.map(({ entry }) => entry),
-      { workers, ...this.#lease() },
-    );
+    const batch = this.#batch(waiting);
     const facts = await this.#facts(batch);
     if (facts === "raced") return waiting;
     if (facts === "glanced") return this.#staring(waiting);

@@ -56,27 +56,32 @@ export function promised(checks: readonly Check[]): readonly Check[] {
 
 /** The same call, made only if the rows that its entries have glanced at are as they were. */
 export function heeding(entries: readonly Entry[], call: Call): Call {
+  const values = glanceValues(entries);
+  if (values.every((value) => value === null)) return call;
+  return { ...call, name: `${call.name}_heeding`, values: [...values, ...call.values] };
+}
+
+/** The rows that entries have glanced at, each once; nulls: none. */
+export function glanceValues(entries: readonly Entry[]): Call["values"] {
   const looks = new Map<string, readonly [Tenant, Check]>();
   for (const { tenant, checks } of entries)
     for (const check of checks)
       if (check.glance !== undefined)
         looks.set(`${check.glance}\0${check.was}\0${nameOf(check)}`, [ownerOf(tenant, check), check]);
-  if (looks.size === 0) return call;
   const all = [...looks.values()];
-  const values = [
+  return [
     texts(all.map(([tenant]) => tenant)),
     texts(all.map(([, { table }]) => table)),
     texts(all.map(([, { key }]) => key)),
     longs(all.map(([, { was }]) => was)),
   ];
-  return { ...call, name: `${call.name}_heeding`, values: [...values, ...call.values] };
 }
 
 export function nameOf({ table, key }: Pick<RowKey, "table" | "key">): string {
   return `${table}\0${key}`;
 }
 
-function compare(left: string, right: string): number {
+export function compare(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
@@ -163,24 +168,35 @@ function conditionValues(
 
 function putValues(puts: Numbered<Put>, keys: ReadonlyMap<string, number>): Call["values"] {
   const fields = puts.map(([, put]) => fieldsOf(put));
-  const json = (field: string) => texts(fields.map((of) => (of[field] == null ? null : JSON.stringify(of[field]))));
   return [
     integers(puts.map(([entry]) => entry)),
     integers(puts.map(([, put]) => keys.get(nameOf(put)) ?? null)),
     longs(puts.map(([, put]) => versionAfter(put))),
     texts(puts.map(([, { row }]) => row)),
-    json("status"),
-    json("run_id"),
-    json("reuse_key"),
-    json("due_at"),
-    longs(fields.map(({ due_at }) => (typeof due_at === "number" ? due_at : null))),
-    texts(fields.map(({ queue }) => (typeof queue === "string" ? queue : null))),
-    longs(fields.map(({ priority }) => (typeof priority === "number" ? -priority : null))),
+    ...indexValues(fields),
+    ...timerValues(fields),
+  ];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What lists may ask for, as JSON. */
+export function indexValues(rows: readonly Fields[]): Call["values"] {
+  const json = (field: string) => texts(rows.map((of) => (of[field] == null ? null : JSON.stringify(of[field]))));
+  return [json("status"), json("run_id"), json("reuse_key"), json("due_at")];
+}
+
+/** When it is due and where it stands in line. */
+export function timerValues(rows: readonly Fields[]): Call["values"] {
+  return [
+    longs(rows.map(({ due_at }) => (typeof due_at === "number" ? due_at : null))),
+    texts(rows.map(({ queue }) => (typeof queue === "string" ? queue : null))),
+    longs(rows.map(({ priority }) => (typeof priority === "number" ? -priority : null))),
   ];
 }
 
 /** What lists may ask for, and of a timer in which queue it stands. Nothing else of a row is ever looked at. */
-function fieldsOf({ table, row }: Put): Readonly<Record<string, unknown>> {
+export function fieldsOf({ table, row }: Put): Fields {
   const names = indexed[table];
   if (names === undefined || row === null) return {};
   const all = JSON.parse(row) as Record<string, unknown>;
