@@ -78,6 +78,23 @@ describe("a tree that a tool has left somebody at work in", () => {
     await borrowed.giveBack();
   });
 
+  it("is kept and put back though another worker has begun meanwhile, which has it open, too", async () => {
+    const made = tree();
+    const files = over(made);
+    for (const ending of ["close", "restore"] as const) {
+      const before = portrait(made.root);
+      const capture = await files.capture("call", "raw");
+      await files.open(capture);
+      const opening = `exec 3< '${made.root}' 4< '${made.store}/captures'; echo begun; read word`;
+      const worker = spawn("sh", ["-c", opening], { cwd: made.root, stdio: ["pipe", "pipe", "ignore"] });
+      onTestFinished(() => void worker.stdin.end());
+      await once(worker.stdout, "data");
+      await files[ending](capture);
+      expect(portrait(made.root)).toEqual(before);
+      await files.release(capture);
+    }
+  });
+
   it("is put back though a person has come to look", async () => {
     const made = tree();
     const dead = over(made);

@@ -46,7 +46,7 @@ export async function closeRaw(
   const { walker, objects, root } = parts;
   const had = objects.bytes;
   const look = await walker.look("note", trees.seen);
-  const left = lingering(root, log.begun.since);
+  const left = lingering(parts, log.begun.since);
   if (left.length > 0) throw restless(root, `the tool has left at work: ${left.join(", ")}`);
   const again = await walker.look("see", look.root);
   if (again.digest !== look.digest) throw restless(root, "it still changes though the tool has ended");

@@ -34,6 +34,7 @@ export interface HostFilesystemOptions {
 /** What a working tree and its captures are kept with. */
 export interface HostParts {
   readonly root: string;
+  readonly store: string;
   readonly disk: Disk;
   readonly limits: FileLimits;
   readonly exclude: readonly string[];
@@ -58,7 +59,7 @@ export function openParts(options: HostFilesystemOptions, onHeld: () => void): H
   const objects = new ObjectStore(disk, join(store, "objects"));
   const { dev, ino } = disk.lstatSync(root);
   return {
-    ...{ root, disk, limits, exclude, protect, coversAttributes, attributes, objects },
+    ...{ root, store, disk, limits, exclude, protect, coversAttributes, attributes, objects },
     anchor: new Anchor(disk, root),
     shelf: new CaptureShelf(disk, store, limits),
     walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),

@@ -1,5 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
+/** A tree, and the folder that captures of it are kept in. */
+interface Place {
+  readonly root: string;
+  readonly store: string;
+}
+
 /** When a call began, as processes are dated, and the group that those are in which it starts. */
 export interface ProcessMoment {
   readonly boot: string;
@@ -27,18 +33,18 @@ export function processMoment(): ProcessMoment | null {
  * Processes that were started after a moment and have a file of the tree open, or work in it: what a tool has left behind still
  * writing. As far as the operating system lets us see; empty where it does not.
  */
-export function lingering(root: string, since: ProcessMoment | null): readonly string[] {
+export function lingering(place: Place, since: ProcessMoment | null): readonly string[] {
   return startedSince(since)
-    .filter(({ pid }) => isIn(root, pid))
+    .filter(({ pid }) => isAtWork(place, pid))
     .map(named);
 }
 
 /** Those of them that the call may have started, though its worker be dead: not a person who looks at what happened, nor whoever started us. */
-export function orphaned(root: string, since: ProcessMoment | null): readonly string[] {
+export function orphaned(place: Place, since: ProcessMoment | null): readonly string[] {
   const ours = lineOf(process.pid);
   return startedSince(since)
     .filter(({ pid, group }) => !ours.includes(pid) && (group === since?.group || lineOf(pid).includes(process.pid)))
-    .filter(({ pid }) => isIn(root, pid))
+    .filter(({ pid }) => isAtWork(place, pid))
     .map(named);
 }
 
@@ -64,12 +70,13 @@ function lineOf(pid: number): readonly number[] {
   return parent === 0 ? [pid] : [pid, ...lineOf(parent)];
 }
 
-function isIn(root: string, pid: number): boolean {
+/** Another worker has the tree open, too, and what is kept of it: it changes nothing out of its turn. */
+function isAtWork({ root, store }: Place, pid: number): boolean {
   const open = (reading(() => readdirSync(`/proc/${pid}/fd`)) ?? []).map((name) => `/proc/${pid}/fd/${name}`);
-  return [`/proc/${pid}/cwd`, ...open].some((place) => {
-    const found = reading(() => readlinkSync(place));
-    return found === root || found?.startsWith(`${root}/`) === true;
-  });
+  const places = [`/proc/${pid}/cwd`, ...open].flatMap((place) => reading(() => readlinkSync(place)) ?? []);
+  const isBelow = (folder: string): boolean =>
+    places.some((place) => place === folder || place.startsWith(`${folder}/`));
+  return isBelow(root) && !isBelow(store);
 }
 
 function named({ pid }: Process): string {

@@ -71,10 +71,10 @@ async function undone(
 }
 
 /** What a tool has left at work would go on changing what is put back under its hands. */
-function mustBeAlone({ root }: HostParts, { begun }: CaptureLog): void {
-  const left = orphaned(root, begun.since);
+function mustBeAlone(parts: HostParts, { begun }: CaptureLog): void {
+  const left = orphaned(parts, begun.since);
   if (left.length > 0)
-    throw restless(root, `the tool has left at work: ${left.join(", ")}; end it, and it is put back`);
+    throw restless(parts.root, `the tool has left at work: ${left.join(", ")}; end it, and it is put back`);
 }
 
 /** What the call left is still there, and nothing else: otherwise a stranger's work would be undone with it. */
