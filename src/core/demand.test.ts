@@ -89,6 +89,19 @@ describe("two demands", () => {
       { role: null, approvers: ["a"] },
     ],
     ["names are more than anyone", { role: null, approvers: ["a"] }, { role: null }, { role: null, approvers: ["a"] }],
+    ["both may say so", { role: null, self: true }, { role: null, self: true }, { role: null, self: true }],
+    [
+      "who may decide later is more than anyone",
+      { ...cfo, escalate: { after_ms: 1, role: "b" } },
+      { role: null },
+      { ...cfo, escalate: { after_ms: 1, role: "b" } },
+    ],
+    [
+      "who may decide later is not one of some",
+      { role: null, approvers: ["a"], escalate: { after_ms: 1, role: "b" } },
+      { role: null, approvers: ["a"] },
+      { role: null, approvers: ["a"] },
+    ],
     ["who asks may not, unless both say so", { role: null, self: true }, { role: null }, { role: null }],
     ["any approval confirms", cfo, meant, cfo],
     ["any approval confirms", { role: null, self: true }, meant, { role: null, self: true }],
@@ -114,6 +127,7 @@ describe("two demands", () => {
     expect(isConfirmation(bothOf(meant, meant))).toBe(true);
     expect(isConfirmation(bothOf(meant, { role: null }))).toBe(false);
     expect(isConfirmation(cfo)).toBe(false);
+    expect(isConfirmation({ ...meant, and: [cfo] })).toBe(false);
   });
 });
 
@@ -122,6 +136,8 @@ describe("what a guard may ask for", () => {
     { role: null },
     { role: "cfo", people: 2, approvers: ["ana", "bob"], self: true, within_ms: 1 },
     { role: null, kind: "confirmation" },
+    { role: null, people: 20, within_ms: 366 * 86_400_000 },
+    { role: null, approvers: Array.from({ length: 200 }, (_, nth) => `p${nth}`) },
     { role: "cfo", escalate: { after_ms: 5, role: "board", approvers: ["x"] }, and: [{ role: null }] },
   ])("is %j", (demand) => expect(isDemand(demand)).toBe(true));
 
@@ -136,6 +152,11 @@ describe("what a guard may ask for", () => {
     { role: null, people: Number.NaN },
     { role: null, approvers: [] },
     { role: null, approvers: [1] },
+    { role: null, approvers: ["ana", 1] },
+    { role: null, approvers: Array.from({ length: 201 }, (_, nth) => `p${nth}`) },
+    { role: null, escalate: null },
+    { role: null, escalate: 5 },
+    { role: null, and: [{ role: null }, {}] },
     { role: null, approvers: "ana" },
     { role: null, self: false },
     { role: null, kind: "approval" },

@@ -1,5 +1,5 @@
 import type { UndoneAct } from "./event.ts";
-import { findStep, type Run } from "./run.ts";
+import { type Run, stepOf } from "./run.ts";
 import { type Act, isUndo, type Step, undoId } from "./step.ts";
 
 /** The acts of a run that happened, or may have, and how it stands with undoing each; those done last come first. */
@@ -28,13 +28,12 @@ function howUndone(
   const { standing, act } = step;
   if (standing.state === "compensated") return { undone: standing.confirmed ? "confirmed" : "unconfirmed", why: null };
   if (standing.state === "compensation_failed") return { undone: "failed", why: standing.fault.message };
-  if (standing.state === "compensating") return underWay(findStep(run, undoId(step, act.generation)));
+  if (standing.state === "compensating") return underWay(stepOf(run, { step_id: undoId(step, act.generation) }));
   if (!reversible) return { undone: "irreversible", why: null };
   return { undone: "not_attempted", why: act.state === "committed" ? null : `it is ${act.state}` };
 }
 
 /** It may have happened, or waits for a person or a time. */
-function underWay(undo: Step | undefined): Pick<UndoneAct, "undone" | "why"> {
-  const state = undo?.standing.state ?? "pending";
+function underWay({ standing: { state } }: Step): Pick<UndoneAct, "undone" | "why"> {
   return { undone: state === "in_doubt" ? "unconfirmed" : "not_attempted", why: `its undoing is ${state}` };
 }

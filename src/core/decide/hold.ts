@@ -80,7 +80,8 @@ function votesFor(run: Run, step: Step, call: Call, { demand, duplicate }: Held,
 
 /** Null: it leaves nothing that could be undone. */
 function isReversible(step: Step, { tool }: Proposal): boolean | null {
-  const effect = tool === null ? step.spec.effect : worst(step.spec.effect, tool.effect);
-  if (effect === "acts") return !isUndo(step) && tool?.compensates === true;
+  assert(tool !== null, "only what calls a tool that is known is held");
+  const effect = worst(step.spec.effect, tool.effect);
+  if (effect === "acts") return !isUndo(step) && tool.compensates;
   return effect === "writes" ? true : null;
 }

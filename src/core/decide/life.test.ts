@@ -30,11 +30,50 @@ import {
   saysNotDone,
   starts,
   undoes,
+  wakes,
 } from "../../testing/given/moves.ts";
 import { given, pass } from "../../testing/given.ts";
+import type { Ask } from "../command.ts";
+import { fault } from "../fault.ts";
+import type { StepId } from "../id.ts";
 import { statusOf } from "../run.ts";
 
+type Inherited = NonNullable<Ask<"accept">["inherited"]>[number];
+
 const undoable = { ...sendMail, compensates: true };
+
+describe("going back", () => {
+  const back = (wish: object) =>
+    given(accepts(null)).when({
+      type: "restore",
+      now: noon,
+      principal: robin,
+      reason: "mistaken",
+      to: 3,
+      state: { flaw: null, change: null },
+      files: null,
+      ...wish,
+    });
+  const change = { project: "p", version: 1, commit: "c", upon: null, patch: [] };
+  const files = { captures: [], closings: [] };
+
+  it("is a fact with all that was gone back with", () => {
+    const said = { by: "robin", reason: "mistaken", to: 3, at: noon };
+    expect(back({ state: { flaw: null, change } }).said("state.restored")).toEqual({
+      type: "state.restored",
+      ...said,
+      state: change,
+    });
+    expect(back({ files }).said("state.restored")).toEqual({ type: "state.restored", ...said, ...files });
+  });
+
+  it("is nothing where all is as it was, and is refused where it cannot be", () => {
+    expect(back({}).news).toEqual([]);
+    const flaw = fault("SLICE_CHANGED", "no");
+    const refused = back({ state: { flaw, change } });
+    expect([refused.news, refused.decision.refusal]).toEqual([[], flaw]);
+  });
+});
 
 describe("accepting", () => {
   it("is the first fact of a run and holds all that it was asked with", () => {
@@ -46,6 +85,22 @@ describe("accepting", () => {
       context: { case: 7 },
     });
     expect(told.run).toMatchObject({ id: hire, position: 1, accepted_at: noon, deadline_at: later(5), open: false });
+  });
+
+  it("takes over what a fork has behind it, as done", () => {
+    const done = { step_id: "a" as StepId, output: { n: 1 } };
+    const told = given(
+      accepts(plan(step("a"), step("b", { after: ["a"] })), { inherited: [done as unknown as Inherited] }),
+    );
+    expect(told.types).toEqual(["run.accepted", "step.succeeded"]);
+    expect(told.said("step.succeeded")).toMatchObject({ ...done, attempt: 0, started_at: noon, at: noon });
+    expect(told.states).toEqual({ a: "succeeded", b: "ready" });
+  });
+
+  it("may be of a run that is not wanted any more, which begins nothing", () => {
+    const told = given(accepts(plan(step("a")), { cancelled: "never mind" }));
+    expect(told.said("cancel.requested")).toMatchObject({ by: "robin", reason: "never mind", at: noon });
+    expect(statusOf(told.run)).toBe("cancelled");
   });
 
   it("is said once, however often it is asked for", () => {
@@ -304,5 +359,33 @@ describe("delivering a message", () => {
   it("is a fact once, and none about a message that nobody left", () => {
     expect(told.when(delivers("n1")).when(delivers("n1")).news).toEqual([]);
     expect(told.when(delivers("n2")).news).toEqual([]);
+  });
+});
+
+describe("telling what undoing a run came to", () => {
+  it("is a fact of the run, with who asked for it", () => {
+    const acts = [{ step_id: "a" as StepId, tool: "t", undone: "confirmed", why: null }] as const;
+    const told = given(accepts(null)).when({
+      type: "tell_undone",
+      now: noon,
+      principal: robin,
+      reason: "mistaken",
+      acts,
+    });
+    expect(told.said("run.undone")).toEqual({ type: "run.undone", at: noon, by: "robin", reason: "mistaken", acts });
+  });
+});
+
+describe("waking a run", () => {
+  it("makes ready what a halt kept waiting, and nothing else that waits", () => {
+    const halt = { over: "tenant", by: "ana", reason: "look", at: noon } as const;
+    const told = given(accepts(plan(step("a"), wait("w", { ms: 50 })))).when(
+      starts("a", { halts: { halt, closure: null, checks: [] } }),
+      starts("w"),
+    );
+    expect(told.states).toEqual({ a: "waiting", w: "waiting" });
+    const woken = told.when(wakes);
+    expect(woken.news).toEqual([{ type: "step.readied", at: noon, step_id: "a", why: "a halt was lifted" }]);
+    expect(woken.states).toEqual({ a: "ready", w: "waiting" });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keepNote, plan, step } from "../../testing/given/cast.ts";
-import { accepts, starts } from "../../testing/given/moves.ts";
+import { accepts, approves, starts } from "../../testing/given/moves.ts";
 import { given } from "../../testing/given.ts";
 import { fault } from "../fault.ts";
 import type { StepId } from "../id.ts";
@@ -11,7 +11,11 @@ const call = { input: {}, digest: "d", key: null, keyed_by: null } as never;
 const keep = "keep" as StepId;
 const why = fault("TOOL_FAILED", "no");
 const begun = (captures: readonly Capture[]) =>
-  given(accepts(plan(step("keep", { tool: keepNote })))).when(starts("keep", { call, captures }));
+  given(accepts(plan(step("keep", { tool: keepNote, gate: "human_confirm" })))).when(
+    starts("keep", { call, captures }),
+    approves("keep"),
+    starts("keep", { call, captures }),
+  );
 
 describe("putting back what an attempt changed", () => {
   it("is on record before it is done and after", () => {
@@ -29,6 +33,7 @@ describe("putting back what an attempt changed", () => {
     ["of a step that is not there", [capture], 1, "other" as StepId],
   ] as const)("is not owed %s", (_, captures, attempt, step_id) => {
     const told = begun(captures);
+    expect(told.step("keep").attempts).toBe(1);
     const now = told.now;
     expect(told.when({ type: "restoring", now, step_id, attempt, fault: why }).news).toEqual([]);
     expect(told.when({ type: "restored", now, step_id, attempt, restored: [] }).news).toEqual([]);

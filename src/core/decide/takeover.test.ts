@@ -56,6 +56,19 @@ describe("a run that is taken from a worker that never let it go", () => {
     expect(needsOf(told.when(delivers(notices[0]?.notice_id ?? "")).run)).toEqual([]);
   });
 
+  it("names those that were to be tried again, and tells of it under an id that no step's notice has", () => {
+    const told = given(accepts(plan(step("a", { tool: readPage }), step("b", { after: ["a"] })))).when(
+      starts("a"),
+      fails("a", "RATE_LIMIT"),
+      takes(2),
+      takes(3),
+      takes(4),
+    );
+    const { notices, ...poisoned } = told.said("run.poisoned");
+    expect(poisoned).toMatchObject({ type: "run.poisoned" });
+    expect(notices).toMatchObject([{ notice_id: `ntc_hire_!poison_${told.run.position}`, payload: { steps: ["a"] } }]);
+  });
+
   it("is counted anew once it has come further", () => {
     expect(reading(takes(2), takes(3), does("a"), takes(4), takes(5)).run.poison).toBeNull();
     expect(reading(takes(2), takes(3), starts("a"), fails("a", "RATE_LIMIT"), takes(4)).run.poison).toBeNull();

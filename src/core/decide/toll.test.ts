@@ -166,6 +166,12 @@ describe("what is reserved", () => {
     expect(sums(told(sendMail, reserved, pass(90), move))).toEqual(expected);
   });
 
+  it("for an act in doubt that cost more is remembered as that, and given back as that", () => {
+    const doubted = told(sendMail, [toll()], goesUnheard("do", "TOOL_TIMEOUT", { cost: cost(41) }));
+    expect(sums(doubted)).toEqual({ usd: 41 });
+    expect(doubted.step("do").reserved).toMatchObject([{ tally: "usd", charged: 41, told: 41 }]);
+  });
+
   it("for an act whose errors mean that nothing was done is given back after one", () => {
     const after = told({ ...sendMail, errorsMean: "not_done" }, reserved, pass(90), fails("do"));
     expect(sums(after)).toEqual({ usd: 0, calls: 0, ms: 90 });

@@ -189,6 +189,8 @@ describe("escalating", () => {
   it("tells those whose turn has come, and nobody else", () => {
     const both = { ...demand, and: [{ role: "legal" }, { role: "hr", escalate: { after_ms: 2 * hour, role: "ceo" } }] };
     const told = asked.under(demanding(both)).when(starts("send"), pass(hour), expires("send"));
+    const notice_id = `ntc_hire_!gate_${told.run.position}`;
+    expect(told.said("gate.escalated").notices).toMatchObject([{ notice_id }]);
     expect(told.said("gate.escalated").notices).toMatchObject([
       { payload: { to: [{ role: "board", approvers: [] }] } },
     ]);
@@ -203,6 +205,20 @@ describe("escalating", () => {
   it("wakes the run when it is time, and then when it is over", () => {
     expect(nextWake(slow.run)).toBe(later(hour));
     expect(nextWake(slow.when(pass(hour), expires("send")).run)).toBe(later(3 * hour));
+  });
+});
+
+describe("who may not decide", () => {
+  it("is told why: having asked for it, or being someone else than is asked for", () => {
+    const mine = given(accepts(plan(send), { mode: "human_gated", principal: ana }));
+    const refusal = (demand: Demand, who = ana) =>
+      mine.under(demanding(demand)).when(starts("send"), approves("send", who)).decision.refusal?.message;
+    const asker = "ana asked for this call and cannot decide gate gate_1; someone else must";
+    expect(refusal({ role: null })).toBe(asker);
+    expect(refusal({ role: null, approvers: ["ana"] })).toBe(asker);
+    expect(refusal({ role: "cfo" })).toBe("ana cannot decide gate gate_1, which asks for a cfo");
+    const cleo = { ...ana, id: "cleo" };
+    expect(refusal({ role: "cfo" }, cleo)).toBe("cleo cannot decide gate gate_1, which asks for a cfo");
   });
 });
 

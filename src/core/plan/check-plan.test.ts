@@ -184,6 +184,16 @@ describe("a plan", () => {
     ]);
   });
 
+  it("has the same limit on what waits for what because of the state they touch", () => {
+    const places = Array.from({ length: 100 }, (_, nth) => `/s${nth}`);
+    const writers = places.map((place, nth) => ({ step_id: `w${nth}`, name: "note", state_writes: [place] }));
+    const readers = (count: number) =>
+      Array.from({ length: count }, (_, nth) => ({ step_id: `r${nth}`, name: "ask", state_reads: places }));
+    expect(reasonsFor({ steps: [...writers, ...readers(1001)] })).toEqual([
+      "/steps: declared state makes more than 100000 dependencies; declare less of it",
+    ]);
+  });
+
   it("has a limit on what waits for what", () => {
     const ids = Array.from({ length: 460 }, (_, index) => `s${index}`);
     const steps = ids.map((step_id, index) => ({ step_id, name: "ask", depends_on: ids.slice(0, index) }));

@@ -312,3 +312,27 @@ describe("an assertion", () => {
     ]);
   });
 });
+
+describe("the places of state that a step names", () => {
+  const reading = (stateReads: readonly string[] | null) => toolsNamed([stageTool("look", { stateReads })]);
+  const reasons = (state_reads: unknown, declared: readonly string[] | null) =>
+    reasonsFor({ steps: [{ step_id: "a", name: "look", state_reads }] }, { tools: reading(declared) });
+
+  it("are among those of its tool", () => {
+    expect(reasons(["/beds/north"], null)).toEqual([]);
+    expect(reasons(["/beds/north"], ["/notes", "/beds"])).toEqual([]);
+    expect(reasons(["/beds"], ["/notes", "/beds/north"])).toEqual([
+      "/steps/0/state_reads: /beds is not among what look declares: /notes, /beds/north",
+    ]);
+    expect(reasons(["/beds"], [])).toEqual(["/steps/0/state_reads: /beds is not among what look declares: nothing"]);
+  });
+
+  it.each([[["beds"]], [[""]], [[7]], [Array.from({ length: 101 }, (_, nth) => `/s${nth}`)]])(
+    "are places: not %j",
+    (named) => {
+      expect(reasons(named, null)).toEqual([
+        expect.stringContaining("/steps/0/state_reads: must be at most 100 JSON pointers"),
+      ]);
+    },
+  );
+});

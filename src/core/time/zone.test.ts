@@ -15,6 +15,20 @@ describe("the clock on the wall", () => {
     expect(shown(zone, text)).toEqual(expected);
   });
 
+  it("is the same clock for the same name, until too many are known", () => {
+    const first = Zone.of("UTC");
+    expect(Zone.of("UTC")).toBe(first);
+    expect(Zone.of("Nowhere/None")).toBeNull();
+    // Names are told apart letter by letter, and found in any case.
+    const spelt = (nth: number) =>
+      [..."america/new_york"].map((letter, at) => ((nth >> at) % 2 === 1 ? letter.toUpperCase() : letter)).join("");
+    // The stroke in it is none of them, whether or not it is said louder.
+    for (let nth = 0; nth < 2000; nth += 1) Zone.of(spelt(nth));
+    const again = Zone.of("UTC") as Zone;
+    expect(again).not.toBe(first);
+    expect(again.shownAt(0)).toEqual({ day: 0, minute: 0 });
+  });
+
   it("is put forward and back, whatever it showed before", () => {
     const berlin = Zone.of("Europe/Berlin") as Zone;
     const minutes = ["2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z", "2026-03-29T00:59:59Z"].map(
