@@ -1,4 +1,4 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Access, Capture } from "../src/core/resource.ts";
@@ -248,6 +248,30 @@ describe("the contents that raw calls are kept with", () => {
 });
 
 describe("going back with raw calls and calls through the handle in between", () => {
+  it("is exact where a file was written in its place, and replaced by another later", async () => {
+    const made = tree({ "d/b.txt": "bbb" });
+    const resource = over(made);
+    const pictures = [portrait(made.root)];
+    const captures: Capture[] = [];
+    const replace = async () => {
+      rmSync(made.path("d/b.txt"));
+      writeFileSync(made.path("d/b.txt"), "another");
+    };
+    const works: readonly [Access, Work][] = [
+      ["raw", async () => writeFileSync(made.path("a.txt"), "by a shell")],
+      ["handle", (files) => files.write("d/b.txt", "written in its place")],
+      ["raw", replace],
+    ];
+    for (const [access, work] of works) {
+      captures.push(await kept(resource, work, access));
+      pictures.push(portrait(made.root));
+    }
+    for (const at of [1, 0] as const) {
+      await wentBack(resource, captures[at] as Capture, "raw");
+      expect(portrait(made.root), `before call ${at + 1}`).toEqual(pictures[at]);
+    }
+  });
+
   it("is exact, and can be gone forth again", async () => {
     const made = tree({ "d/b.txt": "bbb" });
     const resource = over(made);

@@ -86,8 +86,11 @@ function putBack(options: UndoOptions, path: TreePath, was: Was, same: ReadonlyS
   if (was.kind === "link") hands.putLink(path, was, was.target);
   if (was.kind !== "file") return;
   const { digest, size } = was;
-  const isThere = same.has(path.join("/")) || isIt(was, anchor.stats(path));
-  if (digest !== null && isThere) hands.refill(path, was, size, log.content({ digest, size }));
+  const stats = anchor.stats(path);
+  const isThere = same.has(path.join("/")) || isIt(was, stats);
+  // Another file in its place will do, if it has no other name: so its directory, which the call did not touch, does not notice.
+  const isLike = stats?.isFile() === true && stats.nlink === 1;
+  if (digest !== null && (isThere || isLike)) hands.refill(path, was, size, log.content({ digest, size }));
   else if (digest !== null) hands.putFile(path, was, size, log.content({ digest, size }));
   // Without a digest its content was never touched: it came back from where it was moved to.
   else if (isThere) hands.dress(path, was);
