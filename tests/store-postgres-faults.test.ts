@@ -193,6 +193,20 @@ describe("a store whose connections are all taken", () => {
   });
 });
 
+describe("an entry that Postgres refuses", () => {
+  const made = database();
+
+  it("leaves nothing behind of the run that it begins, though it was to be claimed with it", async () => {
+    const store = await open(made.url);
+    const refused = land(store, { events: [event(1, "\0")] });
+    const claiming = store.claim(ana, acme, hire);
+    assert.equal((await faultOf(refused)).code, "STORE_FAILED");
+    assert.equal((await faultOf(claiming)).code, "STORE_FAILED");
+    assert.deepEqual(await store.runs(acme, "", 9), []);
+    assert.deepEqual(await store.holdings(acme, "", 9), []);
+  });
+});
+
 describe("what a commit waits for", () => {
   const made = database();
 

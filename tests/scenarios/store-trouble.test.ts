@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FaultError, fault } from "../../src/core/fault.ts";
+import type { Tenant } from "../../src/core/id.ts";
 import type { Store } from "../../src/core/store.ts";
 import { connect } from "../../src/store/sqlite/driver.ts";
 import { actor, eventsOf, journalOf, promised } from "./cast.ts";
@@ -70,6 +71,18 @@ describe.each(places)("a store that fails with an outcome in hand, on $name", ({
     const next = await stage.open({ tools: [send.tool] });
     expect((await (await next.run(run.run_id, { principal: ana })).result()).steps.a?.state).toBe("in_doubt");
     expect(send.calls).toHaveLength(1);
+  });
+
+  it("keeps no claim on a run that it could not accept", async () => {
+    const stage = newStage();
+    const disk = filling(stage.store());
+    const engine = await stage.open({ tools: [actor("send", () => 1).tool], store: disk.store });
+    disk.full = true;
+    await expect(engine.submit(one("send"), { principal: bot })).rejects.toMatchObject({
+      fault: { code: "STORE_FULL" },
+    });
+    await stage.pass(1000);
+    expect(await stage.store().holdings("acme" as Tenant, "", 9)).toEqual([]);
   });
 });
 

@@ -73,7 +73,11 @@ export async function submit(
   // Nobody else knows the id yet, so the claim can share the transaction that accepts the run.
   const claiming =
     holds.claimsAtOnce(queue) && request === null ? ports.leases.claim(principal.tenant, id).catch(() => null) : null;
-  const attached = await attachment(ports, principal, request, accepting);
+  const attached = await attachment(ports, principal, request, accepting).catch(async (error) => {
+    const vain = await claiming;
+    if (vain !== null) holds.giveBack(vain);
+    throw error;
+  });
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
   const claim = await claiming;

@@ -118,6 +118,11 @@ export class Holds {
     if (held?.claim === claim) held.fence();
   }
 
+  /** A run was claimed that nobody takes up. */
+  giveBack(claim: Claim): void {
+    void this.#release(claim);
+  }
+
   /** Takes up a run whose claim is in hand. */
   hold(claim: Claim, loaded: Loaded): HeldRun | null {
     this.#ports.failpoint("claim.after");

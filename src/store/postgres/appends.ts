@@ -94,8 +94,9 @@ class Sending {
         // Postgres refused the batch for one of them; the others must not pay for it.
         if (!isHopeless) await this.send([waiting]);
         else {
-          waiting.reject(error instanceof Refusal ? failed(error.cause, this.#where) : error);
-          waiting.claimant?.answer(false);
+          const why = error instanceof Refusal ? failed(error.cause, this.#where) : error;
+          waiting.reject(why);
+          waiting.claimant?.refuse(why);
         }
       }
     }

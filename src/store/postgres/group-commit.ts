@@ -15,6 +15,8 @@ interface Claimant {
   readonly worker: WorkerId;
   /** False: it is not claimed, and has to be claimed by itself. */
   answer(isClaimed: boolean): void;
+  /** The entry was not taken: there may be nothing to claim. */
+  refuse(error: unknown): void;
 }
 
 /** Beyond this a batch costs more for each entry, not less; below that, two halves cost more than the whole. */
@@ -23,7 +25,7 @@ const LEAST = 32;
 
 export interface GroupCommit {
   append(entry: Entry): Promise<Landing>;
-  /** Claims a run with the entry that begins it; null if none waits. Answers whether it is claimed, with the first epoch there is. */
+  /** Claims a run with the entry that begins it; null if none waits. Answers whether it is claimed, with the first epoch there is; rejects with that entry. */
   claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean> | null;
   /** Resolves when everything that waits was answered. */
   idle(): Promise<void>;
@@ -71,8 +73,8 @@ export function groupCommit(lanes: number, send: (batch: readonly Waiting[]) => 
     claim: (worker, tenant, run) => {
       const first = queues.get(tenant)?.findLast(({ entry }) => entry.run === run && entry.expect.position === 0);
       if (first === undefined || first.claimant !== null) return null;
-      return new Promise((answer) => {
-        first.claimant = { worker, answer };
+      return new Promise((answer, refuse) => {
+        first.claimant = { worker, answer, refuse };
       });
     },
     idle: () =>
