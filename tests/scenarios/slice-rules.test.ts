@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineSlice } from "../../src/schema/define-slice.ts";
-import { actor, faultOf } from "./cast.ts";
+import { actor, faultOf, promised } from "./cast.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const at = { principal: bot, project: "garden" };
@@ -81,6 +81,33 @@ describe.each(places)("a slice that is declared in another version, on $name", (
     const now = (await engine.state(at)).all();
     expect(now).toMatchObject({ beds: { version: "1", entries: { north: 3 } }, diary: { version: "2" } });
     expect(now.diary?.entries).toEqual([{ text: "set north", index: 0 }, { text: "poured" }]);
+  });
+
+  it("keeps what others said to its log while a call that fails was at work, though that found it in the other version", async () => {
+    const stage = newStage();
+    const first = await stage.open({ tools: [before.tool], slices: [old, oldLog] });
+    await first.call("set", { bed: "north", litres: 3 }, at);
+    await stage.crash();
+    const [began, told] = [promised<void>(), promised<void>()];
+    const slow = actor(
+      "slow",
+      async ({ context }) => {
+        context.slice(diary).append({ text: "slow" });
+        began.keep();
+        await told.promise;
+        throw new Error("no");
+      },
+      { effect: "writes" },
+    );
+    const engine = await stage.open({ tools: [after.tool, slow.tool], slices: [beds, diary] });
+    const failing = await engine.submit(one("slow", {}), at);
+    await began.promise;
+    await (await engine.submit(one("pour", { bed: "north" }), at)).result();
+    told.keep();
+    await failing.result();
+    const said = (await engine.state(at)).slice(diary).all();
+    expect(said).toEqual([{ text: "set north", index: 0 }, { text: "poured" }, { text: "slow" }]);
+    expect(await engine.audit(at)).toMatchObject({ broken: [] });
   });
 
   it("takes a snapshot of the earlier one", async () => {

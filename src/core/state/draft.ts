@@ -1,9 +1,10 @@
+import { assert } from "../assert.ts";
 import { type Fault, FaultError, fault } from "../fault.ts";
 import type { Json } from "../json/json.ts";
 import { parsePointer, pointerTo } from "../json/pointer.ts";
 import { type Change, Footprint, type Patch, placeOf } from "./patch.ts";
 import { type Entries, entriesFrom, type ProjectState, patched, wholeOf } from "./project-state.ts";
-import { recordName, type Slice } from "./slice.ts";
+import { recordName, type Slice, sliceNamed } from "./slice.ts";
 import { type Sheet, sliceDraft } from "./slice-draft.ts";
 import { currentEntries } from "./slice-version.ts";
 import { isWithin, type Touches } from "./state-order.ts";
@@ -131,6 +132,14 @@ export class Draft implements Sheet {
     this.#bringIn(slice);
     this.writes.add(placeOf(change));
     this.#apply(change);
+  }
+
+  /** Says again what was said in another draft. That a log cannot be kept any more is nobody's fault. */
+  append({ path, value }: Extract<Change, { op: "append" }>): void {
+    const slice = sliceNamed(this.#terms.slices, parsePointer(path)?.[0] ?? "");
+    assert(slice !== undefined, "what was said was said to a slice");
+    const kept = this.#state.get(recordName(slice, this.#terms.session));
+    if (kept === undefined || currentEntries(slice, kept).ok) this.change(slice, { op: "append", path, value });
   }
 
   /** The slice is on record, and as it is declared now. */

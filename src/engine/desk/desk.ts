@@ -149,7 +149,17 @@ export class Desk implements StateFact {
   }
 
   get logged(): StateChange | null {
-    return this.#changeOf(this.#now().logged.patch);
+    const { head } = this.#project;
+    return this.#changeOf(this.#whole(this.#with(head, this.#loggedOn(head), null, true)).patch);
+  }
+
+  /** What was said to logs was said, whatever they had become by then: how this call found them is not said with it. */
+  #loggedOn(head: Version): Patch {
+    const { logged } = this.#draft;
+    if (head === this.#base || logged.length === 0) return logged;
+    const again = this.#draftOf(head, true, {});
+    for (const change of logged) if (change.op === "append") again.append(change);
+    return again.patch;
   }
 
   get quarrel(): string | null {
@@ -177,10 +187,10 @@ export class Desk implements StateFact {
   #now(): Outlook {
     const { head } = this.#project;
     if (this.#made?.head === head) return this.#made;
-    const { patch, logged, flaw } = this.#draft;
+    const { patch, flaw } = this.#draft;
     // What others are in the way of is laid on nothing: it is run again.
     const change = this.quarrel === null ? this.#whole(this.#with(head, patch, flaw, false)) : { patch: [], flaw };
-    this.#made = { head, change, logged: { ...this.#whole(this.#with(head, logged, null, true)), flaw: null } };
+    this.#made = { head, change };
     return this.#made;
   }
 
@@ -232,7 +242,6 @@ const NO_FOOTPRINT = new Footprint();
 interface Outlook {
   readonly head: Version;
   readonly change: Made;
-  readonly logged: Made;
 }
 
 interface Made {
