@@ -135,6 +135,19 @@ describe("a draft refuses", () => {
     );
   });
 
+  it("what a slice refuses to its reducer, as that and not as a failure of the reducer", () => {
+    const picky = defineSlice({
+      name: "picky",
+      shape: "list",
+      entry: { type: "integer" },
+      reducers: { add: (slice, event: never) => slice.append(event) },
+    });
+    const draft = drafting({ slices: [picky] });
+    expect(() => draft.dispatch("add", "one")).toThrow(
+      expect.objectContaining({ fault: expect.objectContaining({ code: "STATE_INVALID" }) }),
+    );
+  });
+
   it("entries that its slice cannot read any more", () => {
     const older = NO_STATE.set("notes", entriesFrom(["first"], "0"));
     const draft = new Draft(older, { slices, session: "", writes: true });
@@ -221,14 +234,29 @@ describe("a slice of a draft", () => {
   });
 
   it("finds entries of a map by what they are and by their keys", () => {
-    const map = bedsOf(drafting());
+    const draft = drafting();
+    const map = bedsOf(draft);
     map.set("south", { free: 0 });
     expect(map.where((_, key) => key === "south")).toEqual([["south", { free: 0 }]]);
     expect(map.where((entry) => (entry as { free: number }).free === 1).map(([key]) => key)).toEqual(["north"]);
     expect([map.size, map.has("south"), map.has("west"), map.get("north", "/free")]).toEqual([2, true, false, 1]);
     map.delete("south");
     map.delete("west");
+    expect(draft.patch.slice(1)).toEqual([
+      { op: "set", path: "/beds/south", value: { free: 0 } },
+      { op: "remove", path: "/beds/south" },
+    ]);
     expect([map.size, map.all()]).toEqual([1, [["north", { free: 1, taken: 0 }]]]);
+  });
+
+  it("is changed at an index, where its policy lets it", () => {
+    const draft = drafting();
+    notesOf(draft).set(0, "x");
+    expect(draft.patch.at(-1)).toEqual({ op: "set", path: "/notes/0", value: "x" });
+    const log = defineSlice({ name: "log", shape: "list", policy: "log", entry: { type: "integer" }, initial: [1] });
+    const logged = drafting({ slices: [log] }).slice(log) as List;
+    expect(() => logged.set(0, 2)).toThrow("log is a log; it can only be appended to");
+    expect(() => logged.append("one")).toThrow("log: entry 1 does not fit: ");
   });
 
   it("is changed inside of an entry, and nowhere else", () => {
@@ -252,6 +280,7 @@ describe("a slice of a draft", () => {
     } as unknown as Slice;
     const draft = drafting({ slices: [strict] });
     expect(() => (draft.slice(strict) as Map).setAt("north", "/gone", 1)).toThrow("beds: no entry has a place /gone");
+    expect(draft.flaw).toMatchObject({ code: "STATE_INVALID" });
   });
 
   it("is replaced by entries that fit, with none of those before", () => {
@@ -284,6 +313,9 @@ describe("what a call has touched", () => {
       Array.from({ length: 6 }, () => false),
     );
     expect([print.size, [...print.places]]).toEqual([2, ["/a/b/c", "/x"]]);
+    const words = new Footprint();
+    for (const place of ["/ab", "/south/bed/one"]) words.add(place);
+    expect(["/abc/d/e", "/sou", "/south/b"].map((place) => words.meets(place))).toEqual([false, false, false]);
   });
 });
 

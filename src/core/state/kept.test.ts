@@ -29,11 +29,13 @@ describe("all of a state in one text", () => {
   });
 
   it("is the same whichever slice came into being first", () => {
-    const names = ["b", "a", "c", "aa"];
+    const names = ["b", "a", "z", "c", "aa", "y", "m", "k", "x", "j", "l"];
     const stateIn = (order: readonly string[]) =>
       stateFrom(order.map((name) => ({ name, v: "1", shape: "list", items: [name] }) as const));
     const texts = [names, [...names].reverse(), [...names].sort()].map((order) => wholeText(stateIn(order), about));
     expect(new Set(texts).size).toBe(1);
+    const { slices } = JSON.parse(texts[0] as string) as { slices: readonly { name: string; items: unknown }[] };
+    expect(slices).toMatchObject([...names].sort().map((name) => ({ name, items: [name] })));
   });
 
   it("can be gone on from", () => {

@@ -97,7 +97,7 @@ describe("what is different", () => {
       set("/list/0", "a"),
       append("/list", "d"),
     ];
-    expect(differences(then, patched(then, since), [since])).toEqual([
+    expect(differences(then, patched(then, since), [since])).toStrictEqual([
       { path: "/list/3", after: "d" },
       { path: "/map/a", before: 1, after: 2 },
       { path: "/map/b", before: { c: 2 } },
@@ -118,6 +118,11 @@ describe("an entry", () => {
     for (const key of ["3", "-1", "01", "1.0", "1e0", " 1", "", "a", "-", "1".repeat(20)])
       expect([key, found("list", key)]).toEqual([key, undefined]);
     expect([found("map", "0"), found("none", "0")]).toEqual([undefined, undefined]);
+    const long = entriesFrom(
+      Array.from({ length: 12 }, (_, nth) => nth),
+      "1",
+    );
+    expect([entryAt(long, "11"), entryAt(long, "12")]).toEqual([11, undefined]);
   });
 
   it("cannot be changed by whoever holds it, however deep", () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defineSlice } from "../../schema/define-slice.ts";
 import type { Patch } from "./patch.ts";
 import { entriesFrom, NO_STATE, type ProjectState, patched } from "./project-state.ts";
+import type { Slice } from "./slice.ts";
 import { SliceFolds } from "./slice-fold.ts";
 
 const fold = {
@@ -85,6 +86,27 @@ describe("what holds of a slice as a whole", () => {
     expect(work(1000)).toBe(work(10));
   });
 
+  it.each([
+    ["list", entriesFrom([5, 6], "1"), { op: "append", path: "/all", value: 7 }, [0, 1, 2]],
+    ["map", entriesFrom({ 5: 5, a: 6 }, "1"), { op: "set", path: "/all/7", value: 7 }, ["5", "a", "7"]],
+  ] as const)("adds each entry of a %s with its place, and takes it back with it", (shape, entries, change, places) => {
+    const seen: (string | number)[] = [];
+    const taken: (string | number)[] = [];
+    const slice = defineSlice({
+      ...{ name: "all", shape, entry: {} },
+      fold: {
+        ...{ begin: 0, holds: () => null },
+        add: (sum: number, _: unknown, at: string | number) => sum + seen.push(at),
+        remove: (sum: number, _: unknown, at: string | number) => sum - taken.push(at),
+      },
+    } as never) as Parameters<typeof slicesOf>[0];
+    const before = NO_STATE.set("all", entries);
+    slicesOf(slice).flawIn(before, [change]);
+    expect(seen).toEqual(places);
+    slicesOf(slice).flawIn(before, [{ op: "set", path: `/all/${places[0]}`, value: 9 }]);
+    expect([taken, seen.at(-1)]).toEqual([[places[0]], places[0]]);
+  });
+
   it("is refused where it cannot be judged", () => {
     const throwing = { ...fold, holds: () => thrown() };
     const slice = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, fold: throwing });
@@ -101,6 +123,10 @@ describe("what holds of a slice as a whole", () => {
     );
   });
 });
+
+function slicesOf(slice: Slice): SliceFolds {
+  return new SliceFolds([slice]);
+}
 
 function silently(): never {
   const no: unknown = "no";
