@@ -415,6 +415,16 @@ describe("a root", () => {
 });
 
 describe("the folder that captures are kept in", () => {
+  it("is not begun where there is no room for it, and is when there is", async () => {
+    const made = tree();
+    const writeSync = () => {
+      throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+    };
+    const full = { ...realDisk, writeSync: writeSync as Disk["writeSync"] };
+    expect(await refusal(async () => over(made, { disk: full }))).toBe("RESOURCE_FULL");
+    await over(made).capture("test", "raw");
+  });
+
   it("is not in the tree, nor around it, nor another tree's", async () => {
     const [made, other] = [tree(), tree()];
     const config = (options: Partial<HostFilesystemOptions>) => async () => over(made, options);

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { FaultError, fault } from "../../core/fault.ts";
 import { type FileLimits, fileLimits } from "../file-limits.ts";
@@ -6,7 +7,7 @@ import { protectedNames, shown } from "../tree-path.ts";
 import { Anchor } from "./anchor.ts";
 import { withAttributes } from "./attributes.ts";
 import { CaptureShelf } from "./capture-shelf.ts";
-import { type Disk, errorCode, realDisk } from "./disk.ts";
+import { type Disk, diskFault, errorCode, realDisk, writeAll } from "./disk.ts";
 import { ObjectStore } from "./object-store.ts";
 import { TreeLock } from "./tree-lock.ts";
 import { TreeWalker } from "./tree-walker.ts";
@@ -50,10 +51,18 @@ export interface HostParts {
 
 /** `onHeld`: the right to the tree was got; others may have been there. */
 export function openParts(options: HostFilesystemOptions, onHeld: () => void): HostParts {
+  try {
+    return parts(options, onHeld);
+  } catch (error) {
+    throw diskFault(error, options.root);
+  }
+}
+
+function parts(options: HostFilesystemOptions, onHeld: () => void): HostParts {
   const { exclude = ["node_modules"], protect = protectedNames, disk = realDisk, now = Date.now } = options;
   const root = treeAt(options.root);
   const limits = { ...fileLimits, ...options.limits };
-  const store = storeFor(root, options.store);
+  const store = storeFor(disk, root, options.store);
   const coversAttributes = options.attributes === "refuse";
   const attributes = coversAttributes ? withAttributes : () => [];
   const objects = new ObjectStore(disk, join(store, "objects"));
@@ -77,7 +86,7 @@ function treeAt(given: string): string {
 }
 
 /** A folder that belongs to one tree and is not in it. */
-function storeFor(root: string, given: string | undefined): string {
+function storeFor(disk: Disk, root: string, given: string | undefined): string {
   const wanted = resolve(given ?? join(dirname(root), `.${basename(root)}.writ`));
   mkdirSync(wanted, { recursive: true, mode: 0o700 });
   const store = realpathSync(wanted);
@@ -85,14 +94,31 @@ function storeFor(root: string, given: string | undefined): string {
     throw unusable(
       `${shown(store)} and the tree ${shown(root)} must not be inside each other; choose another \`store\``,
     );
-  const note = join(store, "tree");
-  try {
-    writeFileSync(note, root, { flag: "wx", mode: 0o600 });
-  } catch {
-    const owner = readFileSync(note, "utf8");
-    if (owner !== root) throw unusable(`${shown(store)} is of the tree ${shown(owner)}; choose another \`store\``);
-  }
+  const owner = ownerOf(disk, store, root);
+  if (owner !== root) throw unusable(`${shown(store)} is of the tree ${shown(owner)}; choose another \`store\``);
   return store;
+}
+
+/** The tree that the folder belongs to: this one, if it is a new one. */
+function ownerOf(disk: Disk, store: string, root: string): string {
+  const note = join(store, "tree");
+  if (!existsSync(note)) noteOwner(disk, note, root);
+  return readFileSync(note, "utf8");
+}
+
+/** What says so is there as a whole, or not at all. */
+function noteOwner(disk: Disk, note: string, root: string): void {
+  const place = `${note}.${randomBytes(6).toString("hex")}`;
+  const file = disk.openSync(place, "wx", 0o600);
+  try {
+    writeAll(disk, file, Buffer.from(root));
+    disk.linkSync(place, note);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  } finally {
+    disk.closeSync(file);
+    disk.unlinkSync(place);
+  }
 }
 
 function unusable(message: string): FaultError {
