@@ -63,3 +63,15 @@ describe("canonical JSON", () => {
     expect(() => canonical(value as Json)).toThrow("invariant broken");
   });
 });
+
+describe("what has no canonical text", () => {
+  it.each<[unknown, string]>([
+    [Number.NaN, "a JSON number is finite"],
+    [{ a: [Number.POSITIVE_INFINITY] }, "a JSON number is finite"],
+    [new Date(0), "JSON is made of plain objects"],
+    ["\ud800", "a JSON text has no lone surrogates"],
+    [{ "\udc00": 1 }, "a JSON text has no lone surrogates"],
+  ])("is a bug of whoever asks: %j", (value, why) => {
+    expect(() => canonical(value as Json)).toThrow(why);
+  });
+});

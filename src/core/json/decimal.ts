@@ -20,7 +20,7 @@ export function numberProblem(token: string): string | null {
 interface Decimal {
   /** Without zeros at either end. */
   readonly digits: string;
-  /** One text for one value. */
+  /** One text for one value, whichever side of zero it is on: reading a number does not change that. */
   readonly normal: string;
 }
 
@@ -31,7 +31,7 @@ function decimalOf(token: string): Decimal {
   const digits = withoutTrailingZeros(all);
   if (digits === "") return { digits, normal: "0" };
   const power = Number(exponent ?? 0) - fraction.length + (all.length - digits.length);
-  return { digits, normal: `${token.startsWith("-") ? "-" : ""}${digits}e${power}` };
+  return { digits, normal: `${digits}e${power}` };
 }
 
 /** By hand: the regular expression for it takes the square of the length. */
