@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +9,7 @@ import type { Filesystem } from "../../src/resources/filesystem.ts";
 import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
-import { actor, eventsOf, hang, promised, throws } from "./cast.ts";
+import { actor, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
 import { bot, places } from "./stage.ts";
 
 const one = (name: string, more: object = {}) => ({ steps: [{ step_id: "a", name, ...more }] });
@@ -163,6 +165,36 @@ describe.each(places)("a tool that changes files, on $name", ({ newStage }) => {
       fault: { message: "a device is no file" },
     });
     expect(edit.calls).toHaveLength(0);
+  });
+
+  it("has failed, on the record, if it leaves somebody at work; its files are put back when that one has ended", async () => {
+    const stage = newStage();
+    const tree = workingTree();
+    const shell = actor(
+      "shell",
+      async ({ context }) => {
+        const { root } = context.resource<Filesystem>("files");
+        const writer = spawn("sh", ["-c", "echo changed > notes.txt; echo begun; read word"], { cwd: String(root) });
+        left.keep(writer);
+        await once(writer.stdout, "data");
+        return { ok: true };
+      },
+      { effect: "writes", resources: { files: "raw" } },
+    );
+    const left = promised<ChildProcess>();
+    onTestFinished(async () => void (await left.promise).kill());
+    const look = actor("look", () => ({ seen: tree.text() }), { effect: "writes", resources: { files: "handle" } });
+    const engine = await stage.open({ tools: [shell.tool, look.tool], resources: { files: tree.open() } });
+    const run = await engine.submit(one("shell"), { principal: bot });
+    expect(await faultOf(run.result())).toMatchObject({ code: "RESOURCE_RESTLESS" });
+    expect((await eventsOf(run, "step.restoring"))[0]).toMatchObject({ fault: { code: "RESOURCE_RESTLESS" } });
+    expect(tree.text()).toBe("changed\n");
+    const writer = await left.promise;
+    const exit = once(writer, "exit");
+    writer.stdin?.end();
+    await exit;
+    const next = await engine.submit(one("look"), { principal: bot });
+    expect(await next.result()).toMatchObject({ steps: { a: { output: { seen: "as it was" } } } });
   });
 
   it("waits for the machine that its run is bound to", async () => {
