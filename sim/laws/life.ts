@@ -25,6 +25,7 @@ const afterTheEnd: readonly string[] = [
   "step.superseded",
   "step.settled",
   "notice.delivered",
+  "budget.alerted",
   "evidence.kept",
   "step.cancelled",
   "gate.contested",

@@ -1,5 +1,6 @@
-import type { Charged, Event } from "../../src/core/event.ts";
+import type { Event } from "../../src/core/event.ts";
 import type { RunId, StepId, Tenant } from "../../src/core/id.ts";
+import type { Charged } from "../../src/core/limits/charged.ts";
 import { stateTools } from "../../src/core/plan/plan-roster.ts";
 import { findStep, type Run, type Step } from "../../src/core/run.ts";
 import { bodyText } from "../body.ts";
@@ -9,11 +10,12 @@ import type { Scene } from "../scene.ts";
 
 /** A tally that is there for a limit, not to tell what was spent. */
 export function isOfLimit(tally: string): boolean {
-  return tally.startsWith("budget/") || tally.startsWith("rate/");
+  return tally.startsWith("budget/") || tally.startsWith("rate/") || tally.startsWith("alert/");
 }
 
 /** I19: nothing begins that a limit has no room for; what was reserved is settled to the same tally; what is in doubt keeps it. */
 export function judgeLimits({ scene, kept, before, event }: Fact): void {
+  if (event.type === "budget.alerted") judgeAlert(scene, kept.tenant, event);
   if (scene.limits === null || !("step_id" in event)) return;
   const step = findStep(before, event.step_id);
   if (step === undefined || step.spec.kind !== "operator" || step.cause?.by === "undo") return;
@@ -26,6 +28,20 @@ export function judgeLimits({ scene, kept, before, event }: Fact): void {
   if (wrong !== null) scene.violate(`I19: ${before.id} ${event.step_id} ${wrong}`);
 }
 
+/** That a budget is used up so far is told when it is, and once. */
+function judgeAlert(scene: Scene, tenant: Tenant, { tally, level, limit, used }: Alerted): void {
+  const told = alerted.get(scene) ?? new Set();
+  alerted.set(scene, told);
+  const name = JSON.stringify([tenant, tally, level, limit]);
+  if (told.has(name)) scene.violate(`I19: ${tally} was told to be past ${level} % twice`);
+  if (used * 100 < limit * level)
+    scene.violate(`I19: ${tally} was told to be past ${level} % with ${used} of ${limit}`);
+  told.add(name);
+}
+
+const alerted = new WeakMap<Scene, Set<string>>();
+
+type Alerted = Extract<Event, { type: "budget.alerted" }>;
 type Started = Extract<Event, { type: "step.started" }>;
 type About = Extract<Event, { readonly step_id: StepId }>;
 

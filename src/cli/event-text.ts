@@ -36,6 +36,8 @@ function runText(event: RunEvent): Line {
       return line`undone by ${event.by}${because(event.reason)}: ${undoneText(event.acts)}`;
     case "state.restored":
       return line`state is again what it was at version ${event.to}, restored by ${event.by}${because(event.reason)}`;
+    case "budget.alerted":
+      return line`${event.level} % of the ${event.unit} per ${event.per} are used up: ${event.used} of ${event.limit}`;
     case "notice.delivered":
       return line`notice ${event.notice_id} delivered`;
   }

@@ -18,6 +18,7 @@ import type { Policy } from "./guard.ts";
 import type { HaltFact } from "./halt.ts";
 import type { GateId, Instant, RunId, StepId } from "./id.ts";
 import type { Json, JsonObject } from "./json/json.ts";
+import type { Alert } from "./limits/alert.ts";
 import type { BoxVersion } from "./parking.ts";
 import type { Plan, PlanStep } from "./plan/plan.ts";
 import type { Principal } from "./principal.ts";
@@ -168,6 +169,7 @@ export type Command = { readonly now: Instant } & (
       readonly attempt: number;
       readonly restored: readonly RestoreReport[];
     }
+  | { readonly type: "alert"; readonly alert: Alert }
   | { readonly type: "deliver"; readonly notice_id: string }
   /** Someone sent what a step waits for. */
   | {

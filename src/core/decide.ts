@@ -3,7 +3,7 @@ import { report } from "./child.ts";
 import type { Command, Grant } from "./command.ts";
 import { end, uncompensated } from "./decide/end.ts";
 import { approve, expire, reject } from "./decide/gate.ts";
-import { accept, cancel, close, deliver, propose, restore, resume, tellUndone, wake } from "./decide/life.ts";
+import { accept, alert, cancel, close, deliver, propose, restore, resume, tellUndone, wake } from "./decide/life.ts";
 import { restored, restoring } from "./decide/restoring.ts";
 import { recover, resolve, settle, supersede } from "./decide/settle.ts";
 import { start } from "./decide/start.ts";
@@ -127,6 +127,8 @@ function rule(run: Run, command: Command, guards: readonly Guard[]): Ruling {
       return restored(run, command);
     case "restore":
       return restore(run, command);
+    case "alert":
+      return alert(run, command);
     case "deliver":
       return deliver(run, command);
     case "signal":

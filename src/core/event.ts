@@ -4,7 +4,9 @@ import type { Mode, World } from "./effect.ts";
 import type { Fault } from "./fault.ts";
 import type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./id.ts";
 import type { Json, JsonObject } from "./json/json.ts";
-import type { Estimate, Unit } from "./limits/budget.ts";
+import type { Alert } from "./limits/alert.ts";
+import type { Estimate } from "./limits/budget.ts";
+import type { Charged, Reserved } from "./limits/charged.ts";
 import type { Parking } from "./parking.ts";
 import type { LeanPlan, LeanStep } from "./plan/plan.ts";
 import type { Preview } from "./preview.ts";
@@ -71,6 +73,12 @@ export type RunEvent =
   | ({ readonly type: "run.taken" } & Omit<Takeover, "at" | "position">)
   /** Too many took it in turn, and nothing came of it: nothing starts until a person resumes it. */
   | { readonly type: "run.poisoned"; readonly notices: readonly Notice[] }
+  /** A budget that this run spends from is used up so far; `charges`: it is the first to say so. */
+  | ({
+      readonly type: "budget.alerted";
+      readonly charges: readonly Reserved[];
+      readonly notices: readonly Notice[];
+    } & Alert)
   | { readonly type: "notice.delivered"; readonly notice_id: string }
   /** State and files are again what they were before; what came after it is still told where it happened. */
   | ({ readonly type: "state.restored" } & GoneBack);
@@ -316,19 +324,6 @@ export interface Notice {
   readonly kin?: "report" | "cancel";
   readonly topic: string;
   readonly payload: Json;
-}
-
-export interface Charged {
-  readonly tally: string;
-  readonly amount: number;
-}
-
-/** A charge that only lands if the tally stays within its limit. */
-export interface Reserved extends Charged {
-  /** Null: it is recorded, whatever the limit says. */
-  readonly limit: number | null;
-  /** What it is settled in. Absent: a token of a rate, which is used up. */
-  readonly unit?: Unit;
 }
 
 /** What an outcome was made from, so that an equal call may be answered with it. */

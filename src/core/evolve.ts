@@ -55,6 +55,9 @@ function happened(run: MutableRun, event: Event): MutableRun {
     case "run.ended":
       noted(run, event.notices);
       return Object.assign(run, { ended: { status: event.status, at: event.at } });
+    case "budget.alerted":
+      noted(run, event.notices);
+      return run;
     case "run.undone":
     case "state.restored":
       return run;

@@ -10,6 +10,7 @@ export interface Poison {
 const standstill: ReadonlySet<EventType> = new Set<EventType>([
   "run.taken",
   "run.poisoned",
+  "budget.alerted",
   "notice.delivered",
   "gate.contested",
   "gate.escalated",

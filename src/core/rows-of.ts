@@ -60,6 +60,7 @@ function rowsOfEvent(event: Event, position: number, after: Run, puts: Put[]): v
     case "gate.escalated":
     case "run.ended":
     case "run.poisoned":
+    case "budget.alerted":
     case "cancel.requested":
       if (event.notices) puts.push(...noticePuts(event.notices, after.id, position));
       break;

@@ -1,4 +1,4 @@
-import type { Charged, Reserved } from "./event.ts";
+import type { Charged, Reserved } from "./limits/charged.ts";
 
 /** What someone has earned with a tool: calls that a person approved and that ended well, since the last that was refused or undone. */
 export interface TrustRecord {

@@ -233,7 +233,7 @@ export interface BudgetView {
   /** Null: it is for each call by itself. */
   readonly tally: string | null;
   readonly window: Window | null;
-  /** What will be used when the window ends, if it goes on as it has so far; null: it has no end. */
+  /** What will be used when the window ends, if it goes on as it has so far; null: it has no end, or has hardly begun. */
   readonly forecast: number | null;
   /** When nothing is left, at this pace; null: not before it counts anew. */
   readonly exhausted_at: Instant | null;

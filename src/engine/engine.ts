@@ -114,6 +114,7 @@ function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
     guards: [...standingGuards, ...(options.guards ?? [])],
     policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
     halts: new StoredHalts({ store, clock }),
+    alerted: new Set(),
     durability: options.durability ?? "power",
     limits,
     failpoint: options.failpoint ?? (() => {}),

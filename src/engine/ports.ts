@@ -33,6 +33,8 @@ export interface Ports {
   readonly guards: readonly Guard[];
   readonly policies: Policies;
   readonly halts: HaltBoard;
+  /** Alerts of budgets that are known to have been told. */
+  readonly alerted: Set<string>;
   readonly durability: Durability;
   readonly limits: Limits;
   readonly failpoint: Failpoints;

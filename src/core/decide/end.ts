@@ -1,10 +1,11 @@
 import { assert } from "../assert.ts";
 import type { Ask, Grant, StateFact } from "../command.ts";
 import { type Effect, type World, worst } from "../effect.ts";
-import type { Charged, Event, Exits, LedgerVersion } from "../event.ts";
+import type { Event, Exits, LedgerVersion } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant, StepId } from "../id.ts";
 import type { Json } from "../json/json.ts";
+import type { Charged } from "../limits/charged.ts";
 import { chargesFor } from "../limits/tally.ts";
 import { lean } from "../plan/plan.ts";
 import { surprise } from "../preview.ts";

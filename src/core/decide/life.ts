@@ -3,6 +3,8 @@ import type { Ask } from "../command.ts";
 import type { Event } from "../event.ts";
 import { fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
+import { type Alert, alertTally } from "../limits/alert.ts";
+import type { Reserved } from "../limits/charged.ts";
 import { lean } from "../plan/plan.ts";
 import type { Principal } from "../principal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";
@@ -90,6 +92,18 @@ export function wake(run: Run, { now: at }: Ask<"wake">): Ruling {
 
 function isHalted({ standing }: Step): boolean {
   return standing.state === "waiting" && standing.on.for === "halt";
+}
+
+/** No step has an exclamation mark in its id, so that no notice of one has this id. */
+export function alert(run: Run, { alert: said, now: at }: Ask<"alert">): Ruling {
+  const notice_id = `ntc_${run.id.slice("run_".length)}_!budget_${run.position + 1}`;
+  const notices = [{ notice_id, topic: "budget.alerted", payload: { run_id: run.id, at, ...said } }];
+  return { events: [{ type: "budget.alerted", at, ...said, charges: [told(said)], notices }] };
+}
+
+/** Refused by the store if somebody was told before. */
+function told(said: Alert): Reserved {
+  return { tally: alertTally(said), amount: 1, limit: 1 };
 }
 
 export function deliver(run: Run, { notice_id, now }: Ask<"deliver">): Ruling {

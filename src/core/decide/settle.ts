@@ -1,8 +1,9 @@
 import { assert } from "../assert.ts";
 import type { Ask, Found, Resolution } from "../command.ts";
-import type { Charged, Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
+import type { Event, InFlight, LedgerVersion, Settlement } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Instant } from "../id.ts";
+import type { Charged } from "../limits/charged.ts";
 import { lean, type PlanStep } from "../plan/plan.ts";
 import type { ToolFacts } from "../proposal.ts";
 import { NOTHING, type Ruling } from "../ruling.ts";

@@ -17,8 +17,8 @@ import {
   undoes,
 } from "../../testing/given/moves.ts";
 import { given, type Move, pass, type Told } from "../../testing/given.ts";
-import type { Charged } from "../event.ts";
 import type { Unit } from "../limits/budget.ts";
+import type { Charged } from "../limits/charged.ts";
 import type { Toll } from "../limits/toll.ts";
 import type { ToolFacts } from "../proposal.ts";
 

@@ -1,6 +1,6 @@
-import type { Charged, Reserved } from "../event.ts";
 import { type Fault, fault } from "../fault.ts";
 import type { Unit } from "../limits/budget.ts";
+import type { Charged, Reserved } from "../limits/charged.ts";
 import { amountOf } from "../limits/tally.ts";
 import { limitText, type Toll } from "../limits/toll.ts";
 import type { Run } from "../run.ts";

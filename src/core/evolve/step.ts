@@ -1,7 +1,8 @@
 import { assert, unreachable } from "../assert.ts";
-import type { Call, Charged, Event, Reserved, StepEvent } from "../event.ts";
+import type { Call, Event, StepEvent } from "../event.ts";
 import { fault, isForgiven } from "../fault.ts";
 import type { StepId } from "../id.ts";
+import type { Charged, Reserved } from "../limits/charged.ts";
 import { amountOf } from "../limits/tally.ts";
 import { placed, reopened, sunk, withStep } from "../place.ts";
 import { full } from "../plan/plan.ts";

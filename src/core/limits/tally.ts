@@ -1,9 +1,10 @@
-import type { Charged, Event, Reserved } from "../event.ts";
+import type { Event } from "../event.ts";
 import type { Instant } from "../id.ts";
 import type { Run } from "../run.ts";
 import type { Charge } from "../store.ts";
 import type { Cost } from "../tool.ts";
 import type { Unit } from "./budget.ts";
+import type { Charged, Reserved } from "./charged.ts";
 
 const told = ["usd_micros", "credits", "tokens_in", "tokens_out"] as const;
 

@@ -1,6 +1,7 @@
 import type { Instant } from "../id.ts";
 import { projectOf, type Run } from "../run.ts";
 import { type Span, type Window, windowAt } from "../time/window.ts";
+import { type Alert, levelsReached } from "./alert.ts";
 import type { Allowance, Budget, Estimate, LimitRule, Rate, Unit } from "./budget.ts";
 
 /** A limit, and where it is counted for someone at a moment. */
@@ -50,6 +51,14 @@ export function limitsOn({ budgets, rates, zone, rule }: Allowance, who: Payer, 
       return { of: "rate", limit, rule, unit: "calls", most: limit.calls, tally, window };
     }),
   ];
+}
+
+/** What there is to tell of a budget that has come to this. Of one that lets nothing pass there never is. */
+export function alertsOf({ of, tally, unit, limit, most, rule, window }: Counted, used: number): readonly Alert[] {
+  if (of !== "budget" || tally === null || most === 0) return [];
+  const { per, tool = null } = limit;
+  const about = { unit, per, tool, rule: rule?.id ?? null, limit: most, used, window_ends: window?.until ?? null };
+  return levelsReached(used, most).map((level) => ({ tally, level, ...about }));
 }
 
 /** What each limit that a call falls under asks of it. Of two on the same tally the tighter one stands. */

@@ -60,10 +60,26 @@ describe("a forecast", () => {
     [2000, 40],
     [3000, 20],
     [5000, 10],
-    [1000, 10], // It has only begun.
-    [900, 10], // A clock was put back.
+    [6000, 10], // A clock was put forward: more time cannot have made it less.
+    [1040, 1000],
+    [1039, null], // It has hardly begun.
+    [1000, null],
+    [900, null], // A clock was put back.
   ])("at %d of what has been used evenly is %d", (now, expected) => {
     expect(forecast(10, window, now as Instant)).toBe(expected);
+  });
+
+  it("of a month goes by how many days it has, and waits for an hour of them", () => {
+    const february = windowAt("month", Date.UTC(2025, 1, 7) as Instant, utc);
+    expect(forecast(10, february, Date.UTC(2025, 1, 15) as Instant)).toBe(20);
+    expect(forecast(10, february, (Date.UTC(2025, 1, 1, 1) - 1) as Instant)).toBeNull();
+    expect(forecast(1, february, Date.UTC(2025, 1, 1, 1) as Instant)).toBe(28 * 24);
+  });
+
+  it("of nothing is nothing, of what was given back is not less, and of too much is a number", () => {
+    const now = 2000 as Instant;
+    expect([forecast(0, window, now), forecast(-5, window, now)]).toEqual([0, 0]);
+    expect(forecast(Number.MAX_SAFE_INTEGER, window, now)).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
 
@@ -79,7 +95,8 @@ describe("the moment at which nothing is left", () => {
     [20, 2000, 2000], // It is used up.
     [25, 900, 900],
     [0, 2000, null],
-    [10, 1000, null], // It has only begun.
+    [19, 1039, null], // It has hardly begun.
+    [10, 1000, null],
   ])("of %d used of 20 at %d is %s", (used, now, expected) => {
     expect(exhaustedAt(used, 20, window, now as Instant)).toBe(expected);
   });

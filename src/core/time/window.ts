@@ -56,15 +56,25 @@ function around(at: Instant, ms: number): Omit<Window, "name"> {
   return { from: from as Instant, until: (from + ms) as Instant };
 }
 
-/** What will have been used at the end of a window, if it goes on as it has so far. */
-export function forecast(used: number, { from, until }: Window, now: Instant): number {
-  return now <= from ? used : Math.round((used * (until - from)) / (now - from));
+/** What will have been used at the end of a window, if it goes on as it has so far; null: it has hardly begun, and nobody can tell. */
+export function forecast(used: number, window: Window, now: Instant): number | null {
+  if (isEarly(window, now)) return null;
+  const { from, until } = window;
+  // Its end may be over by a clock that was set; what was used is used.
+  const share = Math.min(1, (now - from) / (until - from));
+  return Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(used / share)));
 }
 
-/** When a limit is used up, if it goes on as it has so far; null: not before it counts anew. */
-export function exhaustedAt(used: number, limit: number, { from, until }: Window, now: Instant): Instant | null {
+/** One call in the first moments of a month says nothing about the month. */
+function isEarly({ from, until }: Window, now: Instant): boolean {
+  return now - from < Math.min(HOUR_MS, (until - from) / 100);
+}
+
+/** When a limit is used up, if it goes on as it has so far; null: not before it counts anew, as far as anybody can tell. */
+export function exhaustedAt(used: number, limit: number, window: Window, now: Instant): Instant | null {
   if (used >= limit) return now;
-  if (used <= 0 || now <= from) return null;
+  if (used <= 0 || isEarly(window, now)) return null;
+  const { from, until } = window;
   const at = Math.ceil(from + (limit * (now - from)) / used);
   return at < until ? (at as Instant) : null;
 }

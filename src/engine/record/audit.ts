@@ -1,7 +1,8 @@
 import { type ClosureEvent, closurePuts } from "../../core/closure.ts";
-import type { Charged, Event } from "../../core/event.ts";
+import type { Event } from "../../core/event.ts";
 import { type HaltEvent, haltPuts } from "../../core/halt.ts";
 import type { Digest, RunId, Tenant } from "../../core/id.ts";
+import type { Charged } from "../../core/limits/charged.ts";
 import { type PolicyEvent, policyPuts } from "../../core/policy-journal.ts";
 import { rowsOfHistory, signalPuts } from "../../core/rows-of.ts";
 import { unbornRun } from "../../core/run.ts";

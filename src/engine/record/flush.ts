@@ -9,6 +9,7 @@ const hardTypes: ReadonlySet<string> = new Set<EventType>([
   "run.resumed",
   "run.undone",
   "state.restored",
+  "budget.alerted",
   "step.started", // It acts, or it uses up an approval.
   "step.doubted",
   "step.compensating",

@@ -1,5 +1,5 @@
-import type { Charged } from "../../core/event.ts";
 import type { Tenant } from "../../core/id.ts";
+import type { Charged } from "../../core/limits/charged.ts";
 import type { Store } from "../../core/store.ts";
 import type { AuditReport } from "../api.ts";
 import { talliesIn } from "../listing.ts";

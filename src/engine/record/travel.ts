@@ -18,7 +18,7 @@ export function travelsAlone({ events, checks }: Decision): boolean {
 
 /** A limit may refuse it. */
 function isPaidInAdvance(event: Event): boolean {
-  return event.type === "step.started" && event.charges !== undefined;
+  return event.type === "budget.alerted" || (event.type === "step.started" && event.charges !== undefined);
 }
 
 /** Its row has a version to be won or lost. */

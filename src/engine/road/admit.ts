@@ -15,6 +15,7 @@ import { downstreamKey } from "../digest.ts";
 import type { Ports } from "../ports.ts";
 import { Fenced, RowLost } from "../record/mailbox.ts";
 import { policyJournal } from "../rules/policies.ts";
+import { tellAlerts } from "./alert.ts";
 import { withFacts } from "./facts.ts";
 import { priced, withUsage, withUsed } from "./fare.ts";
 import { withPins, withPreview } from "./preview.ts";
@@ -64,13 +65,21 @@ export async function admit(way: Way, step: Step, loan: Loan): Promise<Decision>
       const start = startOf(way, step, proposal);
       proposal = start.proposal;
       const decision = await mailbox.ask(start);
-      if (decision.need === null) return decision;
+      if (decision.need === null) {
+        if (isUnpaid(decision)) await tellAlerts(way, proposal.tolls);
+        return decision;
+      }
       proposal = await supplied(way, step, proposal, decision.need, loan);
     } catch (error) {
       if (!(error instanceof RowLost)) throw error;
       proposal = await mended(way, step, proposal, error.landing);
     }
   }
+}
+
+/** Whoever spent the last of it may have died before anybody was told. */
+function isUnpaid({ events }: Decision): boolean {
+  return events.some((event) => event.type === "step.rejected" && event.rule === "budget");
 }
 
 /** Whether the call is looked at before it is known whether it may be made. */

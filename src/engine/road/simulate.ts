@@ -63,6 +63,7 @@ function rehearsing(real: Ports, tools: readonly Tool[], { held }: Noticed): Por
     tenants: real.tenants.rehearsing(),
     guards: [persuaded(real.guards, held)],
     halts: noBoard,
+    alerted: new Set(),
     onNotice: null,
     failpoint: () => {},
   };

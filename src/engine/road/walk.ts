@@ -16,6 +16,7 @@ import { downstreamKey } from "../digest.ts";
 import type { Ports } from "../ports.ts";
 import { Fenced, isStoreFault } from "../record/mailbox.ts";
 import { admit, admitAtOnce } from "./admit.ts";
+import { tellAlerts } from "./alert.ts";
 import { execute, type Work } from "./execute.ts";
 import type { Execution } from "./execution.ts";
 import { reuseTerms } from "./facts.ts";
@@ -76,6 +77,8 @@ async function call(way: Way, step: Step, grant: Grant, work: Workplace): Promis
   await end(way, step, grant, execution, desk);
   if (acts) ports.failpoint("end.after");
   if (borrowed !== null) await settleLoan(way, grant, borrowed);
+  const { tolls } = grant.proposal;
+  if (tolls.length > 0) await tellAlerts(way, tolls);
 }
 
 /** A call that was let start is not made after all: what was lent for it is as it was before anybody hears of that. */

@@ -1,5 +1,6 @@
 import { FaultError, fault } from "../../core/fault.ts";
 import type { RunId, Tenant } from "../../core/id.ts";
+import { levelsReached } from "../../core/limits/alert.ts";
 import type { Allowance } from "../../core/limits/budget.ts";
 import { type Counted, limitsOn, type Payer } from "../../core/limits/toll.ts";
 import { exhaustedAt, forecast } from "../../core/time/window.ts";
@@ -41,8 +42,6 @@ async function allowancesAt(
   return [...(allowance === null ? [] : [allowance]), ...(policies.of(place)?.limits ?? [])];
 }
 
-const LEVELS = [100, 90, 80] as const;
-
 async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted): Promise<BudgetView> {
   const { of, limit, rule, unit, most, tally, window } = counted;
   const used = tally === null ? 0 : await store.used(tenant, tally);
@@ -59,6 +58,6 @@ async function viewOf({ store, clock }: Ports, tenant: Tenant, counted: Counted)
     window,
     forecast: window === null ? null : forecast(used, window, clock.now()),
     exhausted_at: window === null ? null : exhaustedAt(used, most, window, clock.now()),
-    alert: tally === null ? null : (LEVELS.find((level) => used * 100 >= most * level) ?? null),
+    alert: tally === null ? null : (levelsReached(used, most).at(-1) ?? null),
   };
 }
