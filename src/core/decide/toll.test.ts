@@ -96,6 +96,29 @@ describe("starting a call that is paid for in advance", () => {
     expect(after.said("step.rejected")).toMatchObject({ rule: "budget", fault: { code: "BUDGET_EXCEEDED", detail } });
   });
 
+  it("is told what it would have taken, of what, and when that counts anew", () => {
+    const refusal = (asked: Toll) => begun(sendMail, [asked]).said("step.rejected").fault;
+    const spent = refusal(toll({ used: 61 }));
+    expect(spent.message).toMatch(/^do would take 40 from a .*, of which 61 are used; it was not run$/);
+    expect(spent.detail).toMatchObject({ window_ends: later(3_600_000) });
+    expect(refusal(toll({ amount: 101 })).message).toContain(", of which 0 are used; it was not run");
+    const each = refusal(toll({ amount: 101, tally: null, window: null }));
+    expect(each.message).not.toContain("are used");
+    expect(each.detail).toMatchObject({ window_ends: null });
+  });
+
+  it("says by which rule of a policy it waits or is refused", () => {
+    const rule = { id: "house/often", place: "p" } as never;
+    expect(begun(sendMail, [rate({ used: 2, rule })]).said("step.parked").on).toMatchObject({ rule: "house/often" });
+    const late = { deadline_at: later(5) };
+    const detail = { limit: 2, used: 2, asked: 1, tally: "often", window_ends: later(3_600_000) };
+    expect(begun(sendMail, [rate({ used: 2, rule })], late).said("step.rejected")).toMatchObject({
+      rule: "house/often",
+      fault: { code: "RATE_EXCEEDED", detail },
+    });
+    expect(begun(sendMail, [rate({ used: 2 })], late).said("step.rejected")).toMatchObject({ rule: "rate" });
+  });
+
   it("fits to the last one", () => {
     expect(begun(sendMail, [toll({ used: 60 }), rate({ used: 1 })]).types).toEqual(["step.started"]);
   });
