@@ -223,6 +223,29 @@ describe.each(places)("a call that does not end well, on $name", ({ newStage }) 
 });
 
 describe.each(places)("steps that are about state, on $name", ({ newStage }) => {
+  it.each(["", "00", "01", "1e0", "0x1", " 0", "-0", "+0", "0.0", "2"])(
+    "mean an entry of a list by its number, and none by /lines/%s",
+    async (key) => {
+      const lines = defineSlice({ name: "lines", shape: "list", entry: { type: "string" } });
+      const engine = await newStage().open({ tools: [], slices: [lines] });
+      const step = (step_id: string, kind: string, path: string, more: object = {}) => ({
+        step_id,
+        kind,
+        payload: { path, ...more },
+        on_failure: "skip",
+      });
+      const call = async (...steps: readonly object[]) =>
+        (await (await engine.submit({ steps }, { principal: bot, project })).result()).steps;
+      await call(step("a", "state_write", "/lines/-", { value: "one" }));
+      await call(step("a", "state_write", "/lines/-", { value: "two" }));
+      expect(await call(step("a", "state_read", "/lines/1"))).toMatchObject({ a: { output: "two" } });
+      expect(
+        await call(step("r", "state_read", `/lines/${key}`), step("w", "state_write", `/lines/${key}`, { value: "x" })),
+      ).toMatchObject({ r: { output: null }, w: { state: "failed_final", fault: { code: "STATE_INVALID" } } });
+      expect((await engine.state({ principal: bot, project })).slice(lines).all()).toEqual(["one", "two"]);
+    },
+  );
+
   const read = (step_id: string, path: string, depends_on: readonly string[]) => ({
     step_id,
     kind: "state_read",

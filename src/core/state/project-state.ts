@@ -121,7 +121,8 @@ function frozen(value: Json): Json {
   return Object.freeze(value);
 }
 
-function indexOf(key: string): number | null {
+/** Which entry of a list a key means; null: none, though it may look like a number. */
+export function indexOf(key: string): number | null {
   return /^(?:0|[1-9]\d{0,14})$/.test(key) ? Number(key) : null;
 }
 

@@ -16,17 +16,47 @@ export interface Sheet {
 }
 
 export function sliceDraft(sheet: Sheet, slice: Slice, place: string): ListDraft<Json> | MapDraft<Json> {
-  return slice.shape === "list" ? new ListOf(sheet, slice, place) : new MapOf(sheet, slice, place);
+  const page = new Page(sheet, slice, place);
+  return slice.shape === "list" ? new ListOf(page) : new MapOf(page);
 }
 
-/** An entry as it may be kept, or the refusal that fails the call. */
-function judged(sheet: Sheet, { name, entry, invariant }: Slice, key: string | number, value: Json): Json {
-  const parsed = entry.parse(value);
-  if (!parsed.ok)
-    throw sheet.refused(fault("STATE_INVALID", `${name}: entry ${key} does not fit: ${parsed.fault.message}`));
-  const broken = invariant === null ? null : invariantOf(invariant, parsed.value, key);
-  if (broken !== null) throw sheet.refused(fault("STATE_INVALID", `${name}: entry ${key} ${broken}`));
-  return parsed.value;
+/** The part of a sheet that one slice has. Handlers are given what is drawn on it, and never get hold of it. */
+class Page {
+  readonly slice: Slice;
+  readonly place: string;
+  readonly #sheet: Sheet;
+
+  constructor(sheet: Sheet, slice: Slice, place: string) {
+    this.#sheet = sheet;
+    this.slice = slice;
+    this.place = place;
+  }
+
+  read(pointer = this.place): void {
+    this.#sheet.read(this.slice, pointer);
+  }
+
+  entries(): Entries {
+    return this.#sheet.entries(this.slice);
+  }
+
+  change(change: Change): void {
+    this.#sheet.change(this.slice, change);
+  }
+
+  refused(message: string, code: "STATE_INVALID" | "STATE_FORBIDDEN" = "STATE_INVALID"): FaultError {
+    return this.#sheet.refused(fault(code, message));
+  }
+
+  /** An entry as it may be kept, or the refusal that fails the call. */
+  judged(key: string | number, value: Json): Json {
+    const { name, entry, invariant } = this.slice;
+    const parsed = entry.parse(value);
+    if (!parsed.ok) throw this.refused(`${name}: entry ${key} does not fit: ${parsed.fault.message}`);
+    const broken = invariant === null ? null : invariantOf(invariant, parsed.value, key);
+    if (broken !== null) throw this.refused(`${name}: entry ${key} ${broken}`);
+    return parsed.value;
+  }
 }
 
 /** An invariant that throws does not hold. */
@@ -39,22 +69,18 @@ function invariantOf(invariant: NonNullable<Slice["invariant"]>, entry: Json, ke
 }
 
 class ListOf implements ListDraft<Json> {
-  readonly #sheet: Sheet;
-  readonly #slice: Slice;
-  readonly #place: string;
+  readonly #page: Page;
 
-  constructor(sheet: Sheet, slice: Slice, place: string) {
-    this.#sheet = sheet;
-    this.#slice = slice;
-    this.#place = place;
+  constructor(page: Page) {
+    this.#page = page;
   }
 
   get #items() {
-    return (this.#sheet.entries(this.#slice) as Extract<Entries, { shape: "list" }>).items;
+    return (this.#page.entries() as Extract<Entries, { shape: "list" }>).items;
   }
 
   get size(): number {
-    this.#sheet.read(this.#slice, this.#place);
+    this.#page.read();
     return this.#items.length;
   }
 
@@ -62,7 +88,7 @@ class ListOf implements ListDraft<Json> {
     const items = this.#items;
     const has = Number.isInteger(index) && index >= 0 && index < items.length;
     // What is not there may come with an append.
-    this.#sheet.read(this.#slice, has ? pointerTo(this.#place, index) : this.#place);
+    this.#page.read(has ? pointerTo(this.#page.place, index) : this.#page.place);
     return has ? items.get(index) : undefined;
   }
 
@@ -72,7 +98,7 @@ class ListOf implements ListDraft<Json> {
   }
 
   all(): readonly Json[] {
-    this.#sheet.read(this.#slice, this.#place);
+    this.#page.read();
     return [...this.#items];
   }
 
@@ -81,47 +107,43 @@ class ListOf implements ListDraft<Json> {
   }
 
   append(entry: Json): void {
-    const value = judged(this.#sheet, this.#slice, this.#items.length, entry);
-    this.#sheet.change(this.#slice, { op: "append", path: this.#place, value });
+    const value = this.#page.judged(this.#items.length, entry);
+    this.#page.change({ op: "append", path: this.#page.place, value });
   }
 
   set(index: number, entry: Json): void {
     this.#assertNoLog();
     if (this.get(index) === undefined)
-      throw this.#sheet.refused(fault("STATE_INVALID", `${this.#slice.name} has no entry ${index}; append it`));
-    const value = judged(this.#sheet, this.#slice, index, entry);
-    this.#sheet.change(this.#slice, { op: "set", path: pointerTo(this.#place, index), value });
+      throw this.#page.refused(`${this.#page.slice.name} has no entry ${index}; append it`);
+    const value = this.#page.judged(index, entry);
+    this.#page.change({ op: "set", path: pointerTo(this.#page.place, index), value });
   }
 
   replace(entries: readonly Json[]): void {
     this.#assertNoLog();
-    const value = entries.map((entry, index) => judged(this.#sheet, this.#slice, index, entry));
-    this.#sheet.change(this.#slice, { op: "set", path: this.#place, value });
+    const value = entries.map((entry, index) => this.#page.judged(index, entry));
+    this.#page.change({ op: "set", path: this.#page.place, value });
   }
 
   #assertNoLog(): void {
-    if (this.#slice.policy !== "log") return;
-    throw this.#sheet.refused(fault("STATE_FORBIDDEN", `${this.#slice.name} is a log; it can only be appended to`));
+    if (this.#page.slice.policy !== "log") return;
+    throw this.#page.refused(`${this.#page.slice.name} is a log; it can only be appended to`, "STATE_FORBIDDEN");
   }
 }
 
 class MapOf implements MapDraft<Json> {
-  readonly #sheet: Sheet;
-  readonly #slice: Slice;
-  readonly #place: string;
+  readonly #page: Page;
 
-  constructor(sheet: Sheet, slice: Slice, place: string) {
-    this.#sheet = sheet;
-    this.#slice = slice;
-    this.#place = place;
+  constructor(page: Page) {
+    this.#page = page;
   }
 
   get #items() {
-    return (this.#sheet.entries(this.#slice) as Extract<Entries, { shape: "map" }>).items;
+    return (this.#page.entries() as Extract<Entries, { shape: "map" }>).items;
   }
 
   get size(): number {
-    this.#sheet.read(this.#slice, this.#place);
+    this.#page.read();
     return this.#items.size;
   }
 
@@ -130,15 +152,14 @@ class MapOf implements MapDraft<Json> {
   }
 
   get(key: string, path = ""): Json | undefined {
-    if (parsePointer(path) === null)
-      throw this.#sheet.refused(fault("STATE_INVALID", `${path} is no JSON pointer; it looks like /name`));
+    if (parsePointer(path) === null) throw this.#page.refused(`${path} is no JSON pointer; it looks like /name`);
     const entry = this.#items.get(key);
-    this.#sheet.read(this.#slice, `${pointerTo(this.#place, key)}${path}`);
+    this.#page.read(`${pointerTo(this.#page.place, key)}${path}`);
     return entry === undefined ? undefined : valueAt(entry, path);
   }
 
   all(): readonly (readonly [key: string, entry: Json])[] {
-    this.#sheet.read(this.#slice, this.#place);
+    this.#page.read();
     return sorted(this.#items);
   }
 
@@ -147,8 +168,8 @@ class MapOf implements MapDraft<Json> {
   }
 
   set(key: string, entry: Json): void {
-    const value = judged(this.#sheet, this.#slice, key, entry);
-    this.#sheet.change(this.#slice, { op: "set", path: pointerTo(this.#place, key), value });
+    const value = this.#page.judged(key, entry);
+    this.#page.change({ op: "set", path: pointerTo(this.#page.place, key), value });
   }
 
   setAt(key: string, path: string, value: Json): void {
@@ -156,22 +177,20 @@ class MapOf implements MapDraft<Json> {
     const entry = this.get(key);
     const isInside = (parsePointer(path)?.length ?? 0) > 0;
     const whole = isObject(entry) && isInside ? withValueAt(entry, path, value) : undefined;
-    if (whole === undefined)
-      throw this.#sheet.refused(fault("STATE_INVALID", `${this.#slice.name}: entry ${key} has no place ${path}`));
-    const kept = valueAt(judged(this.#sheet, this.#slice, key, whole), path);
-    if (kept === undefined)
-      throw this.#sheet.refused(fault("STATE_INVALID", `${this.#slice.name}: no entry has a place ${path}`));
-    this.#sheet.change(this.#slice, { op: "set", path: `${pointerTo(this.#place, key)}${path}`, value: kept });
+    if (whole === undefined) throw this.#page.refused(`${this.#page.slice.name}: entry ${key} has no place ${path}`);
+    const kept = valueAt(this.#page.judged(key, whole), path);
+    if (kept === undefined) throw this.#page.refused(`${this.#page.slice.name}: no entry has a place ${path}`);
+    this.#page.change({ op: "set", path: `${pointerTo(this.#page.place, key)}${path}`, value: kept });
   }
 
   delete(key: string): void {
-    if (this.has(key)) this.#sheet.change(this.#slice, { op: "remove", path: pointerTo(this.#place, key) });
+    if (this.has(key)) this.#page.change({ op: "remove", path: pointerTo(this.#page.place, key) });
   }
 
   replace(entries: Readonly<Record<string, Json>>): void {
     const value = Object.fromEntries(
-      Object.entries(entries).map(([key, entry]) => [key, judged(this.#sheet, this.#slice, key, entry)]),
+      Object.entries(entries).map(([key, entry]) => [key, this.#page.judged(key, entry)]),
     );
-    this.#sheet.change(this.#slice, { op: "set", path: this.#place, value });
+    this.#page.change({ op: "set", path: this.#page.place, value });
   }
 }

@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject } from "../../core/json/json.ts";
 import { parsePointer, pointerTo, valueAt } from "../../core/json/pointer.ts";
 import { stateTools } from "../../core/plan/plan-roster.ts";
 import type { Schema } from "../../core/schema.ts";
+import { indexOf } from "../../core/state/project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "../../core/state/slice.ts";
 import type { Tool, ToolContext } from "../../core/tool.ts";
 import { digestOfJson } from "../digest.ts";
@@ -134,7 +135,7 @@ function read(slices: readonly Slice[], path: string, context: ToolContext): Jso
       ? (found as ListDraft<Json>).all()
       : Object.fromEntries((found as MapDraft<Json>).all());
   if (slice.shape === "map") return (found as MapDraft<Json>).get(key, inside) ?? null;
-  const entry = (found as ListDraft<Json>).get(Number(key));
+  const entry = (found as ListDraft<Json>).get(indexOf(key) ?? -1);
   return entry === undefined ? null : (valueAt(entry, inside) ?? null);
 }
 
@@ -149,11 +150,12 @@ function write(
   }
   const { slice, key, inside } = placeIn(slices, String(path));
   const draft = context.slice(slice);
+  const index = key === null ? null : indexOf(key);
   if (slice.shape === "map" && key !== null) {
     if (inside === "") (draft as MapDraft<Json>).set(key, value);
     else (draft as MapDraft<Json>).setAt(key, inside, value);
   } else if (key === "-" && inside === "") (draft as ListDraft<Json>).append(value);
-  else if (key !== null && inside === "") (draft as ListDraft<Json>).set(Number(key), value);
+  else if (index !== null && inside === "") (draft as ListDraft<Json>).set(index, value);
   else throw refused(`${String(path)} is no entry; name one, or /slice/- for one more of a list`);
   return { path: String(path) };
 }
