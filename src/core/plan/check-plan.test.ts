@@ -201,6 +201,69 @@ describe("a plan", () => {
   });
 });
 
+describe("the order that declared state gives", () => {
+  const needs = (steps: readonly object[], tools?: readonly ReturnType<typeof stageTool>[]) =>
+    Object.fromEntries(
+      accepted({ steps }, tools && { tools: toolsNamed(tools) }).steps.map(({ step_id, depends_on }) => [
+        step_id,
+        depends_on,
+      ]),
+    );
+  const writes = (step_id: string, place: string, more: object = {}) => ({
+    ...{ step_id, name: "note", state_writes: [place] },
+    ...more,
+  });
+  const reads = (step_id: string, place: string) => ({ step_id, name: "ask", state_reads: [place] });
+
+  it("lets whoever reads a place wait for who writes it, and the next writer for both", () => {
+    const steps = [
+      writes("w", "/beds/north"),
+      reads("r", "/beds"),
+      reads("s", "/notes"),
+      writes("x", "/beds/north/free"),
+    ];
+    expect(needs(steps)).toEqual({ w: [], r: ["w"], s: [], x: ["r", "w"] });
+  });
+
+  it("is added to what the plan says, once, and never turns it around", () => {
+    const steps = [
+      writes("a", "/x", { depends_on: ["b"] }),
+      writes("b", "/x"),
+      writes("c", "/x", { depends_on: ["a"] }),
+    ];
+    expect(needs(steps)).toEqual({ a: ["b"], b: [], c: ["a"] });
+    const far = [
+      writes("a", "/x", { depends_on: ["c"] }),
+      writes("b", "/x"),
+      { step_id: "c", name: "ask", depends_on: ["b"] },
+    ];
+    expect(needs(far)).toEqual({ a: ["c", "b"], b: [], c: ["b"] });
+  });
+
+  it("comes from what tools declare, where a step says nothing", () => {
+    const tools = [
+      stageTool("look", { stateReads: ["/beds"] }),
+      stageTool("keep", { effect: "writes", stateWrites: ["/beds", "/notes"] }),
+    ];
+    const steps = [
+      { step_id: "w", name: "keep" },
+      { step_id: "r", name: "look" },
+      { step_id: "v", name: "keep", state_writes: ["/notes"] },
+      { step_id: "s", name: "look", state_reads: [] },
+    ];
+    expect(needs(steps, tools)).toEqual({ w: [], r: ["w"], v: ["w"], s: [] });
+  });
+
+  it("is none where nobody says anything", () => {
+    expect(
+      needs([
+        { step_id: "a", name: "note" },
+        { step_id: "b", name: "note" },
+      ]),
+    ).toEqual({ a: [], b: [] });
+  });
+});
+
 describe("what is accepted", () => {
   const words = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,5}$/);
   const payloads = fc.dictionary(fc.string(), fc.jsonValue());

@@ -314,6 +314,22 @@ describe("an assertion", () => {
 });
 
 describe("the places of state that a step names", () => {
+  it("are none of a step that calls no tool", () => {
+    const steps = [{ step_id: "w", kind: "wait", payload: { ms: 5 }, state_reads: ["/a"], state_writes: ["/b"] }];
+    expect(reasonsFor({ steps })).toEqual([
+      "/steps/0/state_reads: is for operators; wait calls no tool",
+      "/steps/0/state_writes: is for operators; wait calls no tool",
+    ]);
+  });
+
+  it("are those of its tool for writing, too", () => {
+    const tools = toolsNamed([stageTool("keep", { effect: "writes", stateReads: [], stateWrites: ["/beds"] })]);
+    const reasons = (state_writes: readonly string[]) =>
+      reasonsFor({ steps: [{ step_id: "a", name: "keep", state_writes }] }, { tools });
+    expect(reasons(["/beds/north"])).toEqual([]);
+    expect(reasons(["/notes"])).toEqual(["/steps/0/state_writes: /notes is not among what keep declares: /beds"]);
+  });
+
   const reading = (stateReads: readonly string[] | null) => toolsNamed([stageTool("look", { stateReads })]);
   const reasons = (state_reads: unknown, declared: readonly string[] | null) =>
     reasonsFor({ steps: [{ step_id: "a", name: "look", state_reads }] }, { tools: reading(declared) });
