@@ -8,6 +8,7 @@ import { expressionLimits } from "../src/core/expression.ts";
 import { faults } from "../src/core/fault.ts";
 import { valueLimits } from "../src/core/json/check-json.ts";
 import { planLimits } from "../src/core/plan/plan.ts";
+import { askingLimits } from "../src/engine/asking-limits.ts";
 import { failpoints } from "../src/engine/failpoint.ts";
 import { defaultLimits } from "../src/engine/ports.ts";
 import { fileLimits } from "../src/resources/file-limits.ts";
@@ -66,6 +67,13 @@ function limitsPage(): string {
     timeoutMs: "milliseconds a call may be given",
     waitMs: "milliseconds a step may wait",
     retries: "retries a step may ask for",
+  });
+  const asked = section(askingLimits, {
+    list: "entries of a list that are asked for at once, 50 if nobody says; `after` asks for the next",
+    reason: "characters of a reason",
+    haltReason: "characters of the reason of a halt, which has at least one",
+    halts: "halts that stand at once for a tenant, each over a run, or over all of it (`LIMIT_EXCEEDED`)",
+    amount: "of a cost or a limit, in its unit (`CONFIG_INVALID`, `TOOL_INVALID`, or `TOOL_FAILED`)",
   });
   const values = section(valueLimits, {
     bytes: "bytes of one input or output, as JSON",
@@ -137,6 +145,8 @@ function limitsPage(): string {
     schema,
     "## Of an engine\n\nSet with `createEngine({ limits })`. Unless said otherwise, beyond them a step fails with `LIMIT_EXCEEDED`.\n",
     engine,
+    "## Of what is asked\n\nBeyond them it is refused with `INVALID_INPUT`, unless said otherwise. They are the same everywhere.\n",
+    asked,
     "## Of files\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Unless said otherwise, beyond them a call is refused with `LIMIT_EXCEEDED`, which names the limit.\n",
     files,
   ].join("\n");

@@ -23,7 +23,7 @@ export const unhalted: HaltFact = { halt: null, closure: null, checks: [] };
 export const noHalts: HaltRow = { halts: [] };
 
 /** So many may stand at once: whoever begins anything looks at all of them. */
-const HALTS_MOST = 1000;
+export const HALTS_MOST = 1000;
 
 /** What becomes of the wish to halt or to go on; null: there is nothing to say; or why it cannot be. */
 export function decideHalt({ halts }: HaltRow, wish: HaltEvent): HaltEvent | Fault | null {

@@ -1,10 +1,9 @@
 import { FaultError, fault } from "../core/fault.ts";
 import { isWellFormed } from "../core/json/well-formed.ts";
-
-const MOST_CHARACTERS = 10_000;
+import { askingLimits } from "./asking-limits.ts";
 
 /** Why somebody decides as they do, as the record keeps it for good. */
 export function reasonOf({ reason = "" }: { readonly reason?: string }): string {
-  if (typeof reason === "string" && reason.length <= MOST_CHARACTERS && isWellFormed(reason)) return reason;
-  throw new FaultError(fault("INVALID_INPUT", `a reason is a text of at most ${MOST_CHARACTERS} characters`));
+  if (typeof reason === "string" && reason.length <= askingLimits.reason && isWellFormed(reason)) return reason;
+  throw new FaultError(fault("INVALID_INPUT", `a reason is a text of at most ${askingLimits.reason} characters`));
 }

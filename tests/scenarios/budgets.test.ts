@@ -300,6 +300,30 @@ describe.each(places)("a budget, on $name", ({ newStage }) => {
     ]);
   });
 
+  it("finds what was spent in a window when a clock goes back into it, and settles to the one it began in", async () => {
+    const stage = newStage();
+    const day = 86_400_000;
+    const answer = promised<string>();
+    const ask = actor("ask", [spends(100), () => answer.promise, spends(100)], {
+      effect: "reads",
+      cost: { usd_micros: 100 },
+      timeoutMs: 3_600_000,
+    });
+    const engine = await stage.open({ tools: [ask.tool], budgets: [daily(100)] });
+    await engine.call("ask", {}, { principal: bot });
+    stage.clock.advance(day);
+    const under = await engine.submit(one("ask"), { principal: bot });
+    await stage.pass(0);
+    stage.clock.advance(-day);
+    const late = await engine.submit(one("ask"), { principal: bot });
+    expect((await stage.rest(late)).steps.a).toMatchObject({ state: "rejected", fault: { code: "BUDGET_EXCEEDED" } });
+    answer.keep("done");
+    expect((await stage.rest(under)).status).toBe("completed");
+    expect(Object.values(await used(stage))).toEqual([100, 100]);
+    expect(ask.calls).toHaveLength(2);
+    await isSound(engine);
+  });
+
   it("is each user's own, each tenant's own and each run's own", async () => {
     const stage = newStage();
     const ask = actor("ask", spends(10), { effect: "reads", cost: { usd_micros: 10 } });

@@ -6,6 +6,7 @@ import type { Halt, HaltRow, Reach, RunRow } from "../../core/rows.ts";
 import type { Run } from "../../core/run.ts";
 import { type Entry, type Head, house } from "../../core/store.ts";
 import type { As } from "../api.ts";
+import { askingLimits } from "../asking-limits.ts";
 import { assertRun } from "../handle.ts";
 import type { Ports } from "../ports.ts";
 import { principalOf } from "../principal.ts";
@@ -35,8 +36,8 @@ export class HaltOffice implements Halts {
     const who = principalOf(options.principal);
     if (who.kind === "agent") throw forbidden(`agent ${who.id} cannot halt anything; a person or a service can`);
     const { reason } = options;
-    if (typeof reason !== "string" || reason.trim() === "" || reason.length > REASON_MOST) {
-      const message = `nothing was halted: a halt has a reason, of 1 to ${REASON_MOST} characters, for whoever has to lift it`;
+    if (typeof reason !== "string" || reason.trim() === "" || reason.length > askingLimits.haltReason) {
+      const message = `nothing was halted: a halt has a reason, of 1 to ${askingLimits.haltReason} characters, for whoever has to lift it`;
       throw new FaultError(fault("INVALID_INPUT", message));
     }
     const place = placeOf(who, options);
@@ -140,9 +141,6 @@ export class HaltOffice implements Halts {
     }
   }
 }
-
-/** What goes into a row is short. */
-const REASON_MOST = 1000;
 
 type Wish = Pick<HaltEvent, "type" | "reason" | "over"> & { readonly who: Principal };
 
