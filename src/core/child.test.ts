@@ -5,6 +5,7 @@ import { accepts, cancels, delivers, does, fails, starts } from "../testing/give
 import { given, type Told } from "../testing/given.ts";
 import { awaitedRun, endSignal } from "./child.ts";
 import type { Parent } from "./event.ts";
+import { fault } from "./fault.ts";
 import type { Instant, StepId } from "./id.ts";
 import type { BoxVersion } from "./parking.ts";
 import { resultOf } from "./result.ts";
@@ -19,7 +20,8 @@ describe("a run that a step asked for", () => {
   it("reports what its last steps answered when it has ended, and is due until someone has carried that", () => {
     const told = born(step("a"), step("b", { after: ["a"] }), step("c")).when(does("a"), does("b", 2), does("c", 3));
     const payload = { run_id: hire, status: "completed", outputs: { b: 2, c: 3 }, failed: [] };
-    expect(noticeOf(told)).toMatchObject({ kin: "report", payload });
+    const notice_id = `ntc_hire_!report_${told.run.position}`;
+    expect(noticeOf(told)).toEqual({ notice_id, topic: "run.ended", kin: "report", payload });
     expect(dueAt(told.run)).not.toBeNull();
     expect(dueAt(told.when(delivers(noticeOf(told)?.notice_id ?? "")).run)).toBeNull();
   });
@@ -43,6 +45,10 @@ describe("a run that a step asked for", () => {
     expect(noticeOf(told)?.payload).toMatchObject({
       status: "failed",
       failed: [{ step_id: "a", code: "POLICY_DENIED" }],
+    });
+    const refused = born(step("a")).when(starts("a", { flaw: fault("INVALID_INPUT", "no") }));
+    expect(noticeOf(refused)?.payload).toMatchObject({
+      failed: [{ step_id: "a", code: "INVALID_INPUT", message: "no" }],
     });
   });
 
@@ -116,7 +122,8 @@ describe("a step that asks for a run", () => {
   it("is not sure of what it asked for when it is cancelled, and takes it back in any case", () => {
     for (const run of [asked(), waits()]) {
       const { notices } = run.when(cancels).said("cancel.requested");
-      expect(notices).toMatchObject([{ kin: "cancel", payload: { step_id: "ask" } }]);
+      const notice_id = "ntc_hire_!cancel_0";
+      expect(notices).toEqual([{ notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id: "ask" } }]);
     }
     const sends = given(accepts(plan(step("send", { tool: sendMail })))).when(cancels);
     expect(sends.said("cancel.requested")).not.toHaveProperty("notices");

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { noon, plan, readPage, sendMail, step } from "../testing/given/cast.ts";
+import { ana, digestOf, keyOf, noon, plan, readPage, sendMail, step } from "../testing/given/cast.ts";
 import {
   accepts,
   answers,
+  approves,
   does,
   fails,
   goesUnheard,
@@ -66,7 +67,22 @@ describe("what was asked of tools and what they answered", () => {
     const absent = doubted.when(resolves("send", { as: "absent" }));
     expect(transcriptOf(absent.past)).toMatchObject([doubt]);
     const refused = given(accepts(plan(send))).when(starts("send", { flaw: fault("INVALID_INPUT", "no") }));
-    expect(transcriptOf(refused.past)).toMatchObject([{ came: { fault: { code: "INVALID_INPUT" } } }]);
+    expect(transcriptOf(refused.past)).toMatchObject([
+      { attempt: null, came: { of_it: "refusal", fault: { code: "INVALID_INPUT" } } },
+    ]);
+  });
+
+  it("says so where the record answered, and has what was approved in place of what was planned", () => {
+    const reused = { output: 1, reused: { run: "run_x", step: "s", at: 0, differs: null } } as never;
+    const known = given(accepts(plan(read))).when(starts("read", { reusable: reused }));
+    expect(transcriptOf(known.past)).toMatchObject([{ came: { of_it: "answer", reused: true } }]);
+    const call = { input: { to: "bob" }, digest: digestOf({ to: "bob" }), key: keyOf("b"), keyed_by: "input" } as const;
+    const edited = given(accepts(plan(send), { mode: "human_gated" })).when(
+      starts("send"),
+      approves("send", ana, { edit: { call } }),
+      does("send", 1),
+    );
+    expect(transcriptOf(edited.past)).toMatchObject([{ input: { to: "bob" }, came: answered(1) }]);
   });
 
   it("says nothing of a run that asked for nothing", () => {
