@@ -18,3 +18,11 @@ describe("an estimate", () => {
     expect(estimateProblems(given)).toHaveLength(count);
   });
 });
+
+describe("what is wrong with an estimate", () => {
+  it("is told in words", () => {
+    expect(estimateProblems(7)).toEqual([expect.stringMatching(/^cost must be an object with usd_micros, /)]);
+    expect(estimateProblems({ euros: 1 })).toEqual([expect.stringMatching(/^cost has no euros, only usd_micros, /)]);
+    expect(estimateProblems({ credits: -1 })).toEqual(["a cost of -1 credits is not a whole number from 0"]);
+  });
+});

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { cost, noon, plan, step } from "../../testing/given/cast.ts";
 import { accepts } from "../../testing/given/moves.ts";
 import { given } from "../../testing/given.ts";
+import type { Event } from "../event.ts";
 import type { Instant } from "../id.ts";
-import { amountOf, chargesFor, dateOf, tallyOf } from "./tally.ts";
+import { amountOf, chargesFor, chargesOf, dateOf, tallyOf } from "./tally.ts";
 
 const { run } = given(accepts(plan(step("a"))));
 const iso = (at: number) => new Date(at).toISOString();
@@ -63,5 +64,32 @@ describe("a cost", () => {
     expect(amountOf("usd_micros", spent)).toBe(1);
     expect(amountOf("credits", spent)).toBe(2);
     expect(amountOf("tokens", spent)).toBe(7);
+  });
+});
+
+describe("what events charge", () => {
+  it("is all that they say, in order, each within the limit that it names", () => {
+    const charged = (charges: readonly object[]) => ({ type: "step.failed", charges }) as unknown as Event;
+    const events = [
+      charged([{ tally: "a", amount: 1, limit: 5, unit: "calls" }]),
+      charged([{ tally: "b", amount: -2 }]),
+    ];
+    const silent = [
+      { type: "run.closed", at: noon },
+      { type: "step.failed", charges: undefined },
+    ] as unknown as readonly Event[];
+    expect(chargesOf([...silent, ...events])).toEqual([
+      { tally: "a", amount: 1, limit: 5 },
+      { tally: "b", amount: -2, limit: null },
+    ]);
+  });
+
+  it("is counted for the project of the run, too", () => {
+    const { run } = given(accepts(plan(step("a")), { project: "p/1" }));
+    expect(chargesFor(run, cost(5), noon)).toEqual([
+      { tally: "usd_micros/principal/2026-03-14/robin", amount: 5 },
+      { tally: "usd_micros/tenant/2026-03", amount: 5 },
+      { tally: "usd_micros/project/2026-03/p/1", amount: 5 },
+    ]);
   });
 });

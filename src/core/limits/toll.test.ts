@@ -129,3 +129,33 @@ describe("a limit", () => {
     );
   });
 });
+
+describe("a limit that a rule of a policy sets", () => {
+  const rule = { id: "house/small", place: "tenant/house/0", reason: "it is dear" };
+  const ruled = (more: object = {}) => ({ ...rule, ...more }) as NonNullable<Allowance["rule"]>;
+
+  it("is counted by itself, by where the rule stands", () => {
+    const [toll] = tollsOf(
+      [allowance({ budgets: [budget()], rule: ruled() })],
+      run,
+      { tool: "a", estimate: null },
+      noon,
+    );
+    expect(toll?.tally).toBe("budget/usd_micros@tenant/house/0/user-day/2026-03-14/robin");
+  });
+
+  it("is called by its rule, with the reason if there is one", () => {
+    const text = (more: object) => limitText({ of: "budget", limit: budget(), most: 100, rule: ruled(more) });
+    expect(text({})).toBe("budget of 100 usd_micros per user-day (policy house/small: it is dear)");
+    expect(text({ reason: null })).toBe("budget of 100 usd_micros per user-day (policy house/small)");
+  });
+
+  it("of a run, of each call and of a day are counted apart", () => {
+    const tolls = asks([budget({ per: "run" }), budget({ per: "call" }), budget()]);
+    expect(tolls.map(({ tally, window }) => [tally, window?.name ?? null])).toEqual([
+      ["budget/usd_micros/run/run_hire", null],
+      [null, null],
+      ["budget/usd_micros/user-day/2026-03-14/robin", "2026-03-14"],
+    ]);
+  });
+});

@@ -208,6 +208,18 @@ describe("a draft of a slice that was written otherwise before", () => {
     expect(draft.writes.meets("/notes/0")).toBe(true);
   });
 
+  it("says again what was said elsewhere, where that can still be kept", () => {
+    const said = { op: "append", path: "/notes", value: "x" } as const;
+    const draft = drafting();
+    draft.append(said);
+    expect(draft.patch.at(-1)).toEqual(said);
+    const older = new Draft(NO_STATE.set("notes", entriesFrom(["a"], "0")), { slices, session: "", writes: true });
+    older.append(said);
+    expect([older.patch, older.flaw]).toEqual([[], null]);
+    for (const path of ["", "/none"])
+      expect(() => draft.append({ ...said, path })).toThrow("what was said was said to a slice");
+  });
+
   it("brings a slice into being once", () => {
     const draft = drafting();
     appends(draft);
