@@ -13,7 +13,7 @@ export interface Invariant {
 }
 
 /** So many answers are given for one change: whoever changes more in one call has none, and is refused. */
-export const ANSWERS_MOST = 2000;
+const ANSWERS_MOST = 2000;
 
 /** Why state may not become what it would; null: it may. What the change does not touch is not asked again. */
 export function broken(invariants: readonly Invariant[], aftermath: Aftermath): Broken | null {

@@ -2,7 +2,7 @@ import type { Instant } from "../id.ts";
 import type { Unit } from "./budget.ts";
 
 /** Percents of a budget; somebody is told when each is used up. */
-export const alertLevels = [80, 90, 100] as const;
+const alertLevels = [80, 90, 100] as const;
 export type AlertLevel = (typeof alertLevels)[number];
 
 /** That so much of a budget is used up. */
