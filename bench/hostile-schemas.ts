@@ -74,6 +74,35 @@ const tooLarge = [
   [{ description: "x".repeat(300_000) }, 1],
 ] as const;
 
+/** As large as is let through: each part asks for more of whoever reads it than it takes to write. */
+const asLarge = [
+  [{ properties: properties(600, { type: "string", minLength: 1 }) }, {}],
+  [{ allOf: times(600, (index) => ({ properties: { [`a${index}`]: {} } })), unevaluatedProperties: false }, {}],
+  [{ $defs: properties(600, { type: "number" }), anyOf: times(60, (index) => ({ $ref: `#/$defs/p${index}` })) }, 1],
+  [chain(600), 1],
+  [{ enum: times(1900, String) }, "7"],
+  [{ oneOf: times(600, (index) => ({ const: index })) }, 7],
+  [nested(30, (inner) => ({ properties: { a: inner }, unevaluatedProperties: false })), {}],
+] as const;
+
+function chain(length: number): object {
+  const $defs = properties(length, {});
+  for (let at = 0; at < length; at += 1) $defs[`p${at}`] = at + 1 === length ? {} : { $ref: `#/$defs/p${at + 1}` };
+  return { $defs, $ref: "#/$defs/p599" };
+}
+
+/** Together they ask for more than each of them by itself. */
+const together = [
+  [
+    { patternProperties: Object.fromEntries(times(100, (index) => [`a*${index}$`, {}] as const)) },
+    Object.fromEntries(times(500, (index) => [`${"a".repeat(200)}${index}`, 1] as const)),
+  ],
+  [{ items: { allOf: times(500, () => ({ minLength: 1 })) } }, times(2000, () => "a")],
+  [{ items: { pattern: "\\s*\\s*x" } }, times(500, () => " ".repeat(120))],
+  [{ allOf: times(200, () => ({ uniqueItems: true })) }, times(500, (index) => ({ index }))],
+  [{ allOf: times(600, () => ({ const: times(3, String) })) }, times(3000, String)],
+] as const;
+
 const elsewhere = [
   [{ $ref: "file:///etc/passwd" }, 1],
   [{ $ref: "https://example.org/schema" }, 1],
@@ -173,6 +202,8 @@ const data = cases("data that is wrong everywhere", "misfit", [
 export const hostileSchemas: readonly HostileSchema[] = [
   ...cases("references without end", "refusal", endless),
   ...cases("more than anyone writes", "refusal", tooLarge),
+  ...cases("as much as is let through", "fit", asLarge),
+  ...cases("much of both", "refusal", together),
   ...cases("what is not in the schema", "refusal", elsewhere),
   ...patterns,
   ...texts,

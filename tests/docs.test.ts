@@ -96,8 +96,9 @@ function limitsPage(): string {
     patternLength: "characters of a pattern in it, which repeats nothing that varies",
     patternSteps:
       "steps through a text that is too long for a pattern to go back and forth in; beyond them the value is refused",
-    references: "references that are followed for a value; beyond them it is refused",
-    referencesEach: "further ones for each value inside it",
+    steps:
+      "steps that judging a value may take: one for each schema that is asked about a value, more for long texts, names and lists; beyond them it is refused",
+    stepsEach: "further ones for each value inside it",
   });
   const engine = section(defaultLimits, {
     concurrency: "handlers running at once in one process; more wait for their turn",

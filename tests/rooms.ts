@@ -36,7 +36,7 @@ export const rooms: readonly Room[] = [
     name: "schema",
     about: "the readers: JSON Schema and Standard Schema behind core's port",
     rooms: ["core", "expression"],
-    packages: ["@standard-schema/spec", "ajv", "ajv-formats"],
+    packages: ["@standard-schema/spec", "ajv-formats"],
     node: ["node:crypto"],
   },
   {

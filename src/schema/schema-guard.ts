@@ -6,11 +6,8 @@ import { type Reason, Reasons } from "../core/json/reasons.ts";
 import { mayExplode } from "./pattern-guard.ts";
 import { schemaLimits } from "./schema-limits.ts";
 
-/** The keyword put beside every reference, so that following references has an end. */
-export const fuelKeyword = "writ:fuel";
-
 export type Guarded =
-  | { readonly ok: true; readonly json: JsonObject; readonly compilable: JsonObject }
+  | { readonly ok: true; readonly json: JsonObject }
   | { readonly ok: false; readonly reasons: readonly Reason[] };
 
 /**
@@ -24,25 +21,21 @@ export function guarded(definition: unknown): Guarded {
   if (!isObject(value))
     return { ok: false, reasons: [{ path: "", message: "a JSON Schema is an object; use {} for anything" }] };
   const reasons = new Reasons();
-  // The dialect and the name of the whole are of no use here, and a name could collide with another schema's.
-  const { $schema: _, $id: __, ...rest } = value;
-  const compilable = fuelled(rest, "", reasons) as JsonObject;
-  return reasons.none ? { ok: true, json: value, compilable } : { ok: false, reasons: reasons.list };
+  // The name of the whole is of no use: nothing leads from one schema to another.
+  const { $id: _, ...rest } = value;
+  judgeMembers(rest, "", reasons);
+  return reasons.none ? { ok: true, json: value } : { ok: false, reasons: reasons.list };
 }
 
-/** A copy with fuel beside every reference; what must not be compiled is told to `reasons` on the way. */
-function fuelled(value: Json, path: string, reasons: Reasons): Json {
-  if (Array.isArray(value)) return value.map((item, index) => fuelled(item, pointerTo(path, index), reasons));
-  if (!isObject(value)) return value;
-  const copy: Record<string, Json> = {};
+/** What must not be read is told to `reasons`. */
+function judgeMembers(value: Json, path: string, reasons: Reasons): void {
+  if (typeof value !== "object" || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     const place = pointerTo(path, key);
-    const problem = problemWith(key, member);
+    const problem = isObject(value) ? problemWith(key, member as Json) : null;
     if (problem !== null) reasons.add(place, problem);
-    copy[key] = fuelled(member, place, reasons);
+    judgeMembers(member as Json, place, reasons);
   }
-  if (typeof value.$ref === "string" || typeof value.$dynamicRef === "string") copy[fuelKeyword] = true;
-  return copy;
 }
 
 function problemWith(key: string, member: Json): string | null {
@@ -59,7 +52,7 @@ function problemWith(key: string, member: Json): string | null {
       return "asynchronous schemas are not used; move what they wait for into `run`";
     case "const":
     case "enum":
-      // Fuel would be put into a value that is only compared.
+      // A reference could make a schema of it.
       return canonical(member).includes('"$ref":')
         ? "a literal value must not look like a reference; rename its $ref"
         : null;

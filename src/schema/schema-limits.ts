@@ -1,10 +1,10 @@
-/** A schema may come from a stranger: reading it and applying it must cost little. Two thousand values take some fifty milliseconds to read. */
+/** A schema may come from a stranger: reading it and applying it must cost little. */
 export const schemaLimits = {
   bytes: 256 * 1024,
   depth: 64,
   nodes: 2000,
   patternLength: 1000,
   patternSteps: 40_000,
-  references: 2500,
-  referencesEach: 20,
+  steps: 10_000,
+  stepsEach: 10,
 } as const;

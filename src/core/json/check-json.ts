@@ -15,7 +15,7 @@ export interface JsonLimits {
 }
 
 /** How large one input, one output, or whatever else a tool says may be. */
-export const valueLimits: JsonLimits = { bytes: 16 * 1024 * 1024, depth: 64, nodes: 1_000_000 };
+export const valueLimits: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 64, nodes: 100_000 };
 
 export type CheckedJson =
   | { readonly ok: true; readonly value: Json }

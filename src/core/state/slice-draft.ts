@@ -1,4 +1,5 @@
 import { type Fault, type FaultError, fault } from "../fault.ts";
+import { valueLimits } from "../json/check-json.ts";
 import { isObject, type Json } from "../json/json.ts";
 import { parsePointer, pointerTo, valueAt, withValueAt } from "../json/pointer.ts";
 import type { Change } from "./patch.ts";
@@ -66,6 +67,14 @@ function invariantOf(invariant: NonNullable<Slice["invariant"]>, entry: Json, ke
   } catch (error) {
     return `breaks its invariant: ${error instanceof Error ? error.message : "it threw"}`;
   }
+}
+
+/** More parts than any place has: what is no pointer leads nowhere, and no entry is so deep. */
+const NOWHERE = { length: Number.POSITIVE_INFINITY } as const;
+
+function wayOff(path: string): string {
+  if (parsePointer(path) === null) return `${path.slice(0, 100)} is no JSON pointer; it looks like /name`;
+  return `a place inside an entry has at most ${valueLimits.depth} parts`;
 }
 
 class ListOf implements ListDraft<Json> {
@@ -152,7 +161,8 @@ class MapOf implements MapDraft<Json> {
   }
 
   get(key: string, path = ""): Json | undefined {
-    if (parsePointer(path) === null) throw this.#page.refused(`${path} is no JSON pointer; it looks like /name`);
+    const { length } = parsePointer(path) ?? NOWHERE;
+    if (length > valueLimits.depth) throw this.#page.refused(wayOff(path));
     const entry = this.#items.get(key);
     this.#page.read(`${pointerTo(this.#page.place, key)}${path}`);
     return entry === undefined ? undefined : valueAt(entry, path);
@@ -175,9 +185,11 @@ class MapOf implements MapDraft<Json> {
   setAt(key: string, path: string, value: Json): void {
     // It is judged as a whole, so that all of it matters.
     const entry = this.get(key);
-    const isInside = (parsePointer(path)?.length ?? 0) > 0;
+    const { length } = parsePointer(path) ?? NOWHERE;
+    const isInside = length > 0 && length <= valueLimits.depth;
     const whole = isObject(entry) && isInside ? withValueAt(entry, path, value) : undefined;
-    if (whole === undefined) throw this.#page.refused(`${this.#page.slice.name}: entry ${key} has no place ${path}`);
+    if (whole === undefined)
+      throw this.#page.refused(`${this.#page.slice.name}: entry ${key} has no place ${path.slice(0, 100)}`);
     const kept = valueAt(this.#page.judged(key, whole), path);
     if (kept === undefined) throw this.#page.refused(`${this.#page.slice.name}: no entry has a place ${path}`);
     this.#page.change({ op: "set", path: `${pointerTo(this.#page.place, key)}${path}`, value: kept });
