@@ -3,7 +3,7 @@ import { pointerTo } from "../core/json/pointer.ts";
 import { type Reason, Reasons } from "../core/json/reasons.ts";
 
 /** Why a schema has no answer: it takes too many steps. */
-export class Endless extends Error {
+class Endless extends Error {
   override readonly name = "Endless";
 }
 
