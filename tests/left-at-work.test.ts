@@ -101,7 +101,8 @@ describe("a tree that a tool has left somebody at work in", () => {
     const { before, capture, child } = await begun(made, dead);
     await dead.dispose();
     await ended(child);
-    const looking = `setsid sh -c 'exec sleep 600' >/dev/null 2>&1 & echo $!`;
+    // It says who it is when it is in a group of its own.
+    const looking = "setsid sh -c 'echo $$; exec sleep 600 >/dev/null 2>&1' &";
     const person = Number(execFileSync("sh", ["-c", looking], { cwd: made.root, encoding: "utf8" }));
     onTestFinished(() => void process.kill(person, "SIGKILL"));
     await over(made).restore(capture as Capture);
