@@ -8,7 +8,7 @@ export interface Pause {
   goOn(): void;
 }
 
-type Method = "append" | "row" | "events" | "renew";
+type Method = "append" | "row" | "events" | "mark";
 
 /** A store of which single answers can be kept back. */
 export function pausing(real: Store): { readonly store: Store; pause<M extends Method>(at: M, is?: Is<M>): Pause } {
@@ -25,7 +25,7 @@ export function pausing(real: Store): { readonly store: Store; pause<M extends M
       return answer;
     };
   };
-  const store = { ...real, append: slow("append"), row: slow("row"), events: slow("events"), renew: slow("renew") };
+  const store = { ...real, append: slow("append"), row: slow("row"), events: slow("events"), mark: slow("mark") };
   return {
     store: store as Store,
     pause: (at, is = () => true) => {

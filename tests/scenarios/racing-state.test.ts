@@ -105,7 +105,7 @@ describe.each(places)("state that is read while others write it, on $name", ({ n
     const row = pause("row", (_tenant, table) => table === "setting");
     const back = engine.checkpoints.restore(at, { principal: ana });
     await row.reached;
-    for (let n = 0; n < 501; n += 1) await engine.state({ principal: ana, project: `other ${n}` });
+    await Promise.all(Array.from({ length: 501 }, (_, n) => engine.state({ principal: ana, project: `other ${n}` })));
     await call(engine, put("c"));
     row.goOn();
     expect(await back).toBe(4);

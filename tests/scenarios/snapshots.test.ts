@@ -150,8 +150,8 @@ describe.each(places)("a state of many versions, on $name", ({ newStage }) => {
 
   it("loses to retention only what is its own: what a fork began with is not dropped by the fork", async () => {
     const stage = newStage();
-    const engine = await sown(stage, 89);
-    const run = await engine.submit({ steps: [{ step_id: "a", name: "sow", payload: { n: 90 } }] }, at);
+    const engine = await sown(stage, 49);
+    const run = await engine.submit({ steps: [{ step_id: "a", name: "sow", payload: { n: 50 } }] }, at);
     await run.result();
     const forked = await engine.checkpoints.fork(
       { runId: run.run_id, stepId: "a", side: "before" },

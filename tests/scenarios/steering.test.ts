@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Mode } from "../../src/core/effect.ts";
 import { actor, eventsOf, faultOf, hang, promised, throws } from "./cast.ts";
+import { pausing } from "./pauses.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const reads = (name: string, deed: Parameters<typeof actor>[1] = () => ({ n: 7, list: ["a"] })) =>
@@ -141,6 +142,22 @@ describe.each(places)("cancelling, on $name", ({ newStage }) => {
     expect(slow.calls[0]?.context.signal.aborted).toBe(true);
     await stage.pass(60_000);
     expect(flaky.calls).toHaveLength(1);
+  });
+
+  it("stops an act that was let start and is not called yet: it was not done, and nobody asks whether it was", async () => {
+    const stage = newStage();
+    const { store, pause } = pausing(stage.store());
+    const send = actor("send", () => ({ id: 1 }));
+    const engine = await stage.open({ tools: [send.tool], store });
+    const mark = pause("mark");
+    const run = await engine.submit({ steps: [{ step_id: "send", name: "send" }] }, { principal: bot });
+    await mark.reached;
+    await run.cancel({ reason: "enough" });
+    mark.goOn();
+    const { status, steps } = await stage.rest(run);
+    expect([status, steps.send]).toMatchObject(["cancelled", { state: "failed_final", fault: { code: "CANCELLED" } }]);
+    expect(send.calls).toEqual([]);
+    expect(await engine.audit({ principal: bot })).toMatchObject({ broken: [] });
   });
 
   it("keeps what had succeeded", async () => {

@@ -54,7 +54,6 @@ export async function withPreview(way: Way, step: Step, proposal: Proposal, loan
   const resources = await ports.resources.digests(tool, loan.borrowed === null ? "in turn" : "in hand");
   const desk = handler === null || ports.slices.length === 0 ? null : await Desk.open(ports, run, step);
   try {
-    if (mailbox.run.cancel !== null) return { ...proposal, preview: null }; // Nobody will be asked.
     const told = handler === null ? null : await tried(way, step, { tool, handler, desk, at, proposal });
     const { version, reads } = desk === null ? NO_STATE : readBy(ports, run, desk);
     const preview = { ...foreseen(told, effect, desk), pins: { at, version, reads, resources } };
@@ -75,11 +74,12 @@ interface Trial {
 }
 
 /** As the attempt will be that the yes is for: the same chance, the same moment. Like it, it ends when the run is cancelled or lost. */
-async function tried(way: Way, step: Step, trial: Trial): Promise<Execution> {
+async function tried(way: Way, step: Step, trial: Trial): Promise<Execution | null> {
   const { ports, mailbox, claim } = way;
-  const { run } = mailbox;
   const { tool, handler, desk, at, proposal } = trial;
   if (!(await ports.leases.holds(claim))) throw new Fenced("the run was claimed again before a call was looked into");
+  const { run } = mailbox;
+  if (run.cancel !== null) return null; // Nobody will be asked.
   const running = execute(
     ports,
     {

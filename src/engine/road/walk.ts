@@ -123,6 +123,7 @@ function perform(way: Way, step: Step, grant: Grant, place: Workplace): Promise<
 function lastLook(way: Way, step: Step, grant: Grant): Promise<Execution | null> | null {
   const { ports, mailbox, claim } = way;
   const now = ports.clock.now();
+  if (isCancelled(mailbox.run, step)) return Promise.resolve(CANCELLED);
   if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(UNCALLED);
   if (!ports.leases.isProven(claim)) return lookAtLease(way, grant);
   if (isUndo(step)) return null;
@@ -166,6 +167,11 @@ function isFresh({ ports, mailbox }: Way, { recorded, started_at }: Grant, now: 
 
 const MOMENT_MS = 500;
 
+/** Somebody has cancelled the run since the call was let start. What was sent once is sent again to find out what became of it. */
+function isCancelled({ cancel }: Run, step: Step): boolean {
+  return cancel !== null && !isUndo(step) && !step.act?.doubt;
+}
+
 /** The store took so long that a call could no longer be told from one that never was, or outlives its promise. */
 function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): boolean {
   const until = findStep(run, step_id)?.act?.doubt?.doubt.exits.resend_until ?? null;
@@ -179,6 +185,8 @@ const UNCALLED = uncalled(
 const HALTED = uncalled(
   fault("CALL_NOT_MADE", "it was halted, or may have been, while the store let the call wait; it was not made"),
 );
+
+const CANCELLED = uncalled(fault("CANCELLED", "the run was cancelled before the call was made"));
 
 function uncalled(why: Fault): Execution {
   return { ending: { how: "not_done", fault: why }, cost: null, errands: [], notices: [], heartbeat: null };
