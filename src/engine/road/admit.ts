@@ -107,6 +107,8 @@ async function mended({ ports, mailbox }: Way, step: Step, proposal: Proposal, f
     ports.projects.doubt(mailbox.run.tenant, found.key);
     return { ...proposal, pins: null, seen: null };
   }
+  // Nobody has asked for that run yet: what is known of its end is for whoever has.
+  if (step.spec.kind === "run" && proposal.signal === null) return proposal;
   // The ledger said something else by the time it was asked, or what was trusted is trusted no more.
   return withFacts(ports, mailbox.run, step, proposal);
 }

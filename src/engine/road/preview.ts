@@ -18,6 +18,7 @@ import type { Version } from "../desk/projects.ts";
 import { digestOfJson } from "../digest.ts";
 import type { Ports } from "../ports.ts";
 import { Fenced } from "../record/mailbox.ts";
+import { isHaltedNow } from "../rules/halt-board.ts";
 import { execute } from "./execute.ts";
 import type { Execution } from "./execution.ts";
 import { timeFor } from "./time-limit.ts";
@@ -55,6 +56,7 @@ export async function withPreview(way: Way, step: Step, proposal: Proposal, loan
   const desk = handler === null || ports.slices.length === 0 ? null : await Desk.open(ports, run, step);
   try {
     const told = handler === null ? null : await tried(way, step, { tool, handler, desk, at, proposal });
+    if (told === "halted") return proposal; // Whoever asks with what is known now is told so.
     const { version, reads } = desk === null ? NO_STATE : readBy(ports, run, desk);
     const preview = { ...foreseen(told, effect, desk), pins: { at, version, reads, resources } };
     return { ...proposal, preview };
@@ -74,10 +76,11 @@ interface Trial {
 }
 
 /** As the attempt will be that the yes is for: the same chance, the same moment. Like it, it ends when the run is cancelled or lost. */
-async function tried(way: Way, step: Step, trial: Trial): Promise<Execution | null> {
+async function tried(way: Way, step: Step, trial: Trial): Promise<Execution | "halted" | null> {
   const { ports, mailbox, claim } = way;
   const { tool, handler, desk, at, proposal } = trial;
   if (!(await ports.leases.holds(claim))) throw new Fenced("the run was claimed again before a call was looked into");
+  if (await isHaltedNow(ports.halts, mailbox.run)) return "halted";
   const { run } = mailbox;
   if (run.cancel !== null) return null; // Nobody will be asked.
   const running = execute(

@@ -19,6 +19,13 @@ export interface HaltBoard {
 /** Where a run is. */
 type Place = Pick<Run, "tenant" | "project">;
 
+/** Whether somebody has halted a run, by a look that is not old. */
+export async function isHaltedNow(halts: HaltBoard, run: Run): Promise<boolean> {
+  const looking = halts.reading(run);
+  if (looking !== null) await looking;
+  return halts.of(run).halt !== null;
+}
+
 /** For a rehearsal, in which nothing happens that could be halted. */
 export const noBoard: HaltBoard = {
   reading: () => null,
