@@ -7,6 +7,7 @@ import { type Books, countsText, type Deed, MOST } from "./books.ts";
 import { tool } from "./cast.ts";
 import type { Limits } from "./limits.ts";
 import { Rng } from "./rng.ts";
+import type { Rules } from "./rules.ts";
 
 const counts = defineSlice({
   name: "counts",
@@ -35,8 +36,9 @@ export const clerks: readonly Tool[] = [
  * Another chance than the rest of a seed has, so that those without state play as they always did. Where calls are let through one a
  * minute, as many as state takes would never come to rest.
  */
-export function drawDesk(seed: number, limits: Limits | null): boolean {
-  return (limits === null || limits.rates.length === 0) && new Rng(seed ^ 40_972).chance(0.2);
+export function drawDesk(seed: number, limits: Limits | null, rules: Rules | null): boolean {
+  // Where people are asked, there should be something to show them.
+  return (limits === null || limits.rates.length === 0) && new Rng(seed ^ 40_972).chance(rules === null ? 0.2 : 0.4);
 }
 
 /** A step that reads or writes state. */

@@ -1,7 +1,9 @@
 import { FaultError, fault } from "../src/core/fault.ts";
+import type { Tenant } from "../src/core/id.ts";
 import type { Claim, Entry, Landing, Store } from "../src/core/store.ts";
 import type { Life } from "./life.ts";
 import type { Scene } from "./scene.ts";
+import { isHalts } from "./standstill.ts";
 
 type Fate =
   | "done"
@@ -29,18 +31,18 @@ export function faultyStore(scene: Scene, life: Life): Store {
       at(
         "append",
         () => wordsOf(entries),
-        () => append(scene, entries),
+        () => append(scene, entries, life.number),
         true,
       ),
     events: (...given) => at("events", given[1], () => store.events(...given)),
     journals: (...given) => at("journals", "", () => store.journals(...given)),
     head: (...given) => at("head", given[1], () => store.head(...given)),
     positions: (...given) => at("positions", "", () => store.positions(...given)),
-    row: (...given) => at("row", given[1], () => store.row(...given)),
+    row: (...given) => row(scene, life, at, ...given),
     list: (...given) => at("list", given[1].table, () => store.list(...given)),
     runs: (...given) => at("runs", "", () => store.runs(...given)),
     tallies: (...given) => at("tallies", "", () => store.tallies(...given)),
-    used: (...given) => at("used", given[1], () => store.used(...given)),
+    used: (...given) => at("used", given[1], () => used(scene, life, ...given)),
     claim: (...given) => at("claim", given[2], () => claimed(scene, life, () => one(store.claim(...given)), first)),
     claimDue: (...given) => at("claimDue", "", () => claimed(scene, life, () => store.claimDue(...given), same)),
     renew: (claims) => at("renew", "", () => renewed(scene, claims)),
@@ -170,7 +172,7 @@ function double<Value>(scene: Scene, { name, about, perform, resolve, reject }: 
   }
 }
 
-async function append(scene: Scene, entries: readonly Entry[]): Promise<readonly Landing[]> {
+async function append(scene: Scene, entries: readonly Entry[], writer: number): Promise<readonly Landing[]> {
   const { tables, record, counts, store, unsynced, rng } = scene;
   const before = entries.map(({ tenant, run }) => tables.position(tenant, run));
   const written = entries.map((entry) => unsynced.writes(scene, entry));
@@ -178,12 +180,31 @@ async function append(scene: Scene, entries: readonly Entry[]): Promise<readonly
   for (const [index, entry] of entries.entries()) {
     if (tables.position(entry.tenant, entry.run) === before[index]) continue;
     written[index]?.();
-    record.landed(entry);
+    record.landed(entry, writer);
     scene.blackout ||= entry.flush === "soft" && rng.chance(scene.rates.blackout);
   }
   const answers = await landing;
   for (const answer of answers) if (!answer.landed && answer.why === "epoch") counts.fenced += 1;
   return answers;
+}
+
+/** Whoever looks whether something is halted knows as much as the row said when it was read. */
+async function row(scene: Scene, life: Life, at: Reach, ...given: Parameters<Store["row"]>): ReturnType<Store["row"]> {
+  const [tenant, table, key] = given;
+  if (table !== "setting" || !isHalts(key)) return at("row", table, () => scene.store.row(...given));
+  let heard: (answered: number) => void = () => {};
+  const found = await at("row", table, () => {
+    heard = scene.standstill.look(life.number, tenant);
+    return scene.store.row(...given);
+  });
+  heard(scene.agenda.now());
+  return found;
+}
+
+async function used({ store, credit }: Scene, life: Life, tenant: Tenant, tally: string): Promise<number> {
+  const value = await store.used(tenant, tally);
+  credit.tell(life.number, tenant, tally, value);
+  return value;
 }
 
 async function claimed<Value>(

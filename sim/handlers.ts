@@ -7,6 +7,7 @@ import { cast, MUTE, SECRET } from "./cast.ts";
 import { clerks, tell, work } from "./desk.ts";
 import type { Life } from "./life.ts";
 import { EXPECTED_USD } from "./limits.ts";
+import { Rng } from "./rng.ts";
 import type { Scene } from "./scene.ts";
 import type { Dispatch } from "./world.ts";
 
@@ -80,12 +81,19 @@ function compute(scene: Scene, life: Life, tool: Tool, input: Json, context: Too
 }
 
 /** Works on state, and goes on with that when it is called. */
-function attend({ rng, shelf }: Scene, tool: Tool, context: ToolContext): () => void {
+function attend(scene: Scene, tool: Tool, context: ToolContext): () => void {
   if (!clerks.some(({ name }) => name === tool.name)) return () => {};
+  const { shelf } = scene;
+  const rng = chanceOf(scene, tool, context);
   const writes = tool.effect === "writes";
   const deeds: Deed[] = [...work(rng, context, rng.between(1, 3), writes)];
   shelf.works(context, deeds);
   return () => void deeds.push(...work(rng, context, rng.between(0, 3), writes));
+}
+
+/** Whoever shows first what it will do does the same when it does it; some do not. */
+function chanceOf({ rng, rules }: Scene, tool: Tool, { random }: ToolContext): Rng {
+  return rules?.asking.has(tool.name) && rng.chance(0.9) ? new Rng(Math.floor(random() * 2 ** 31)) : rng;
 }
 
 interface Wish {

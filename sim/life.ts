@@ -38,6 +38,7 @@ export class Life {
         tools: toolsFor(this.#scene, this),
         work: this.works,
         ...this.#scene.limits,
+        ...(this.#scene.rules !== null && { policies: this.#scene.rules.policies }),
         ...(swarm.desk && { slices }),
         tenants: Object.fromEntries(swarm.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
         limits: {

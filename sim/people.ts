@@ -1,11 +1,15 @@
 import { FaultError } from "../src/core/fault.ts";
 import type { EffectKey, GateId, RunId, StepId } from "../src/core/id.ts";
+import type { JsonObject } from "../src/core/json/json.ts";
 import { findStep, requesterOf, type Step } from "../src/core/run.ts";
 import type { Engine, PrincipalInput, ResolveOptions } from "../src/engine/api.ts";
 import { downstreamKey } from "../src/engine/digest.ts";
+import { isAsked } from "./ballots.ts";
 import { cast, MUTE } from "./cast.ts";
 import type { Company } from "./company.ts";
+import { clerks } from "./desk.ts";
 import type { Fact, Kept } from "./record.ts";
+import { board, FORBIDDEN } from "./rules.ts";
 import type { Scene } from "./scene.ts";
 
 /** What a person is told, and what is no surprise. */
@@ -54,6 +58,9 @@ export class People {
       case "gate.opened":
         if (event.duplicate_of !== null) counts.duplicatesHeld += 1;
         if (rng.chance(folk.intrudes)) this.#intrude(kept, event.gate_id);
+        if (this.#calm || !rng.chance(folk.vanishes)) this.#decide(kept, event.gate_id);
+        break;
+      case "gate.endorsed":
         if (this.#calm || !rng.chance(folk.vanishes)) this.#decide(kept, event.gate_id);
         break;
       case "gate.expired":
@@ -140,7 +147,8 @@ export class People {
     const { code } = error.fault;
     const unheard = code.startsWith("STORE_") || code === "ENGINE_CLOSED" || code === "TOOL_MISSING";
     if (this.#calm && (unheard || code === "NOT_POSSIBLE")) again();
-    if (!unheard && !ordinary.includes(code) && !forbidden)
+    const unasked = code === "AUTH_FORBIDDEN" && this.#scene.rules !== null;
+    if (!unheard && !ordinary.includes(code) && !forbidden && !unasked)
       this.#scene.violate(`a person was refused: ${error.message}`);
   }
 
@@ -148,15 +156,46 @@ export class People {
     const { rng, swarm, counts } = this.#scene;
     this.#plan("decide", gate, this.#pause(), () => {
       if (kept.run.gates.get(gate)?.status !== "open") return "decided already";
-      const principal = person(kept, this.#othersThan(kept, gate));
+      const principal = this.#voter(kept, gate);
+      const edit = this.#edit(kept, gate);
       const denies = rng.chance(this.#calm ? swarm.folk.denies / 2 : swarm.folk.denies);
       if (denies) counts.denials += 1;
       const again = () => this.#decide(kept, gate);
       const say = (no: boolean) => (engine: Engine) =>
-        no ? engine.reject(gate, { principal }) : engine.approve(gate, { principal });
+        no ? engine.reject(gate, { principal }) : engine.approve(gate, { principal, ...edit });
       if (rng.chance(swarm.folk.repeats)) this.#go(() => {}, say(rng.chance(0.3) ? !denies : denies));
       return this.#go(again, say(denies));
     });
+  }
+
+  /** Whoever comes by; in the end someone whose yes is asked for and was not given yet. */
+  #voter(kept: Kept, gate: GateId): PrincipalInput {
+    const { rng, rules, agenda } = this.#scene;
+    const { tenant, run, ballots } = kept;
+    const step = findStep(run, run.gates.get(gate)?.step_id as StepId);
+    const ballot = ballots.get(gate);
+    if (rules === null || step === undefined || ballot === undefined) return person(kept, this.#othersThan(kept, gate));
+    const asker = requesterOf(run, step);
+    const asking = step.cause?.by === "undo" ? null : (rules.asking.get(step.spec.name) ?? null);
+    const wanted = board.filter(({ id, roles }) => {
+      const fits = isAsked(asking, ballot.opened, asker, { by: id, roles, at: agenda.now() });
+      return fits && !ballot.casts.some(({ by }) => by === id);
+    });
+    const anyone = wanted.length === 0 || (!this.#calm && rng.chance(0.3));
+    const { id, roles } = rng.pick(anyone ? board.filter((each) => each.id !== asker) : wanted);
+    return { id, roles, kind: "person", tenant };
+  }
+
+  /** Yes, but otherwise: in other words, to someone else, or as nobody may put it. */
+  #edit({ run }: Kept, gate: GateId): { readonly input?: JsonObject } {
+    const { rng, rules } = this.#scene;
+    const held = run.gates.get(gate);
+    const tool = held && findStep(run, held.step_id)?.spec.name;
+    const known = [...cast, ...clerks].some(({ name }) => name === tool);
+    if (rules === null || held === undefined || !known || !rng.chance(rules.edits)) return {};
+    const input = held.call.input as JsonObject;
+    if (rng.chance(0.3)) return { input: { ...input, to: "r0" } };
+    return { input: { ...input, text: rng.pick([FORBIDDEN, "in other words"]) } };
   }
 
   /** Someone who did not ask for it. */

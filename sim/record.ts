@@ -6,19 +6,25 @@ import { rowsOf } from "../src/core/rows-of.ts";
 import { findStep, type Run, type Step, unbornRun } from "../src/core/run.ts";
 import type { Claim, Entry, Put, SealedEvent } from "../src/core/store.ts";
 import type { Tool, ToolContext } from "../src/core/tool.ts";
+import { Ballots } from "./ballots.ts";
 import { bodyText } from "./body.ts";
 import { SECRET } from "./cast.ts";
 import { judgeActs } from "./laws/acts.ts";
 import { judgeAnswer } from "./laws/answers.ts";
 import { judgeGates } from "./laws/gates.ts";
+import { judgeAct, judgeAsking, judgeHalts } from "./laws/halts.ts";
 import { judgeKin } from "./laws/kin.ts";
 import { judgeErrands, judgeLife, judgeWaking } from "./laws/life.ts";
 import { judgeLimits } from "./laws/limits.ts";
 import { judgeMoves } from "./laws/moves.ts";
 import { judgePoison } from "./laws/poison.ts";
+import { judgePreviews } from "./laws/previews.ts";
 import { judgeStarts } from "./laws/starts.ts";
 import { judgeState } from "./laws/state.ts";
+import { judgeTrust } from "./laws/trust.ts";
+import { judgeVotes } from "./laws/votes.ts";
 import type { Scene } from "./scene.ts";
+import { isHalts } from "./standstill.ts";
 import type { Dispatch } from "./world.ts";
 
 /** A run as its stored bytes tell it, and what the laws remember of it beside. */
@@ -40,6 +46,7 @@ export interface Kept {
   /** Gates that let someone through, with the step they did it for. */
   readonly consumed: Map<string, StepId>;
   readonly charges: Map<string, number>;
+  readonly ballots: Ballots;
 }
 
 /** What a handler says beside its answer. */
@@ -56,6 +63,8 @@ export interface Fact {
   readonly before: Run;
   readonly event: Event;
   readonly after: Run;
+  /** The worker that wrote it. */
+  readonly writer: number;
 }
 
 /** Who wants to know what has become true. */
@@ -100,9 +109,10 @@ export class RunRecord {
   }
 
   /** An entry has been written. */
-  landed(entry: Entry): void {
+  landed(entry: Entry, writer: number): void {
     const scene = this.#scene();
-    if (isBox(entry.run) || isOrder(entry.run)) {
+    if (isHalts(entry.run)) scene.standstill.landed(scene, entry);
+    if (isBox(entry.run) || isOrder(entry.run) || isHalts(entry.run)) {
       if (entry.expect.position === 0) this.#boxes.push(entry.tenant);
       if (isBox(entry.run)) scene.counts.boxes += 1;
       return;
@@ -114,7 +124,7 @@ export class RunRecord {
       }
       const before = kept.run;
       const events = entry.events.map((sealed) => read(scene, entry.tenant, sealed));
-      for (const event of events) this.#happened(scene, kept, event);
+      for (const event of events) this.#happened(scene, kept, event, writer);
       for (const event of events) judgeErrands(scene, event, kept.run);
       judgeWaking(scene, kept.run);
       this.#compareRows(scene, entry, rowsOf(before, events, kept.run));
@@ -159,17 +169,18 @@ export class RunRecord {
         ends: new Set(),
         consumed: new Map(),
         charges,
+        ballots: new Ballots(),
       };
       this.#kept.set(run, kept);
     }
     return kept;
   }
 
-  #happened(scene: Scene, kept: Kept, event: Event): void {
+  #happened(scene: Scene, kept: Kept, event: Event, writer: number): void {
     const before = kept.run;
     const after = evolve(before, event);
     kept.run = after;
-    const fact: Fact = { scene, kept, before, event, after };
+    const fact: Fact = { scene, kept, before, event, after, writer };
     judgeMoves(fact);
     judgeStarts(fact);
     judgeLife(fact);
@@ -177,7 +188,11 @@ export class RunRecord {
     judgePoison(fact);
     judgeKin(fact);
     judgeState(fact);
+    judgePreviews(fact);
     judgeGates(fact);
+    judgeVotes(fact);
+    judgeTrust(fact);
+    judgeHalts(fact);
     judgeActs(fact);
     for (const witness of this.#witnesses) witness(fact);
   }
@@ -233,10 +248,17 @@ export class RunRecord {
     const step = this.#called(tool, input, run_id, step_id);
     if (step === null) return;
     this.#inOrder(step, run_id);
+    judgeAsking(this.#scene(), kept.run, step, worker);
     // Of one who holds it no longer, and does not know that yet, nothing better can be asked.
     const holds = kept.holder === worker && this.#scene().agenda.now() < kept.until;
-    if (step.standing.state === "succeeded" && holds)
+    if (step.standing.state === "succeeded" && holds && !this.#isTrial(step))
       this.#scene().violate(`I2: ${run_id} ${step_id} has its answer on record, and ${tool.name} was asked again`);
+  }
+
+  /** What takes a yes is tried before anyone is asked for it, and put on record before it is called for good. */
+  #isTrial({ spec, standing }: Step): boolean {
+    const held = spec.gate !== "none" || this.#scene().rules?.asking.has(spec.name) === true;
+    return held && standing.state !== "running";
   }
 
   said({ run_id, step_id, attempt }: ToolContext, said: Said): void {
@@ -257,6 +279,7 @@ export class RunRecord {
     const step = this.#called(tool, input, run_id, step_id);
     if (step === null) return;
     this.#inOrder(step, run_id);
+    judgeAct(scene, (this.#kept.get(run_id) as Kept).run, step);
     const where = `${run_id} ${step_id}.${attempt} (${tool.name}, by ${worker})`;
     const { standing, act } = step;
     const begun = standing.state === "running" && standing.attempt === attempt && act !== null;

@@ -8,9 +8,11 @@ import { actNames, castNames } from "./cast.ts";
 import { Clients } from "./clients.ts";
 import { Company } from "./company.ts";
 import { type Counts, noCounts } from "./counts.ts";
-import { drawDesk } from "./desk.ts";
+import { Credit } from "./credit.ts";
+import { clerks, drawDesk } from "./desk.ts";
 import { isOnRecord } from "./laws/answers.ts";
 import { judgeCallers } from "./laws/callers.ts";
+import { judgeStandstill } from "./laws/halts.ts";
 import { judgeRest } from "./laws/rest.ts";
 import { judgeShelf } from "./laws/state.ts";
 import { drawLimits } from "./limits.ts";
@@ -18,10 +20,13 @@ import { People } from "./people.ts";
 import { Unsynced } from "./power.ts";
 import { RunRecord } from "./record.ts";
 import { Rng } from "./rng.ts";
+import { drawRules } from "./rules.ts";
 import type { Scene } from "./scene.ts";
 import { Shelf } from "./shelf.ts";
-import { CALM, drawSwarm } from "./swarm.ts";
+import { Standstill } from "./standstill.ts";
+import { CALM, drawSwarm, type Swarm } from "./swarm.ts";
 import { Trace } from "./trace.ts";
+import { Wardens } from "./wardens.ts";
 import { World } from "./world.ts";
 
 /** How one seed went. */
@@ -64,6 +69,7 @@ class Play {
   readonly #people: People;
   readonly #callers: Callers;
   readonly #archivists: Archivists;
+  readonly #wardens: Wardens;
   readonly #trace: Trace;
   #steps = 0;
   #calmAt = 0;
@@ -78,6 +84,7 @@ class Play {
     this.#clients = new Clients(this.#scene, this.#company);
     this.#callers = new Callers(this.#scene, this.#company);
     this.#archivists = new Archivists(this.#scene, this.#company);
+    this.#wardens = new Wardens(this.#scene, this.#company);
   }
 
   violate(law: string): void {
@@ -158,6 +165,7 @@ class Play {
     this.#company.calm();
     this.#people.calm();
     this.#callers.calm();
+    this.#wardens.calm();
   }
 
   /** A worker with an answer in hand may be looking at the world before it puts that on record, or waiting to. */
@@ -168,7 +176,7 @@ class Play {
   }
 
   #isAtRest(): boolean {
-    const everyone = [this.#clients, this.#people, this.#callers, this.#archivists];
+    const everyone = [this.#clients, this.#people, this.#callers, this.#archivists, this.#wardens];
     if (!this.#scene.agenda.quiet || !everyone.every(({ done }) => done) || this.#company.owed.length > 0) return false;
     for (const { run } of this.#scene.record.all()) {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
@@ -188,15 +196,24 @@ class Play {
 
   async #close(): Promise<void> {
     if (this.#violation === null) await judgeRest(this.#scene);
+    if (this.#violation === null) judgeStandstill(this.#scene);
     if (this.#violation === null) await judgeShelf(this.#scene);
     if (this.#violation === null) judgeCallers(this.#scene, this.#callers.heard);
   }
 }
 
+/** Where there are rules, somebody is asked, and trust is earned. */
+function underRules(tenant: Swarm["tenants"][number], index: number): Swarm["tenants"][number] {
+  return { ...tenant, trust: [], ...(index === 0 && { mode: "human_gated" }) };
+}
+
 function sceneOf(seed: number, violate: (law: string) => void): Scene {
   const rng = new Rng(seed);
   const limits = drawLimits(seed);
-  const swarm = drawSwarm(rng, castNames, actNames, drawDesk(seed, limits));
+  const clerkNames = clerks.map(({ name }) => name);
+  const rules = drawRules(seed, castNames, clerkNames);
+  const drawn = drawSwarm(rng, castNames, actNames, drawDesk(seed, limits, rules));
+  const swarm = rules === null ? drawn : { ...drawn, tenants: drawn.tenants.map(underRules) };
   const agenda = new Agenda(rng, swarm);
   const counts = noCounts();
   const tables = new Tables();
@@ -206,12 +223,15 @@ function sceneOf(seed: number, violate: (law: string) => void): Scene {
     rng,
     swarm,
     limits,
+    rules,
     agenda,
     tables,
     store: memoryStore({ clock: agenda, tables, leaseMs: swarm.leaseMs }),
     world: new World(agenda, rng, swarm.outage, counts, violate),
     record: new RunRecord(() => scene),
     shelf: new Shelf(),
+    standstill: new Standstill(),
+    credit: new Credit(),
     counts,
     rates: swarm.rates,
     unsynced: new Unsynced(),

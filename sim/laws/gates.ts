@@ -1,6 +1,7 @@
 import type { Event } from "../../src/core/event.ts";
 import type { Gate, Run, Step } from "../../src/core/run.ts";
 import type { Fact } from "../record.ts";
+import { wrongTrust } from "./trust.ts";
 
 type Started = Extract<Event, { type: "step.started" }>;
 
@@ -9,6 +10,8 @@ export function judgeGates(fact: Fact): void {
   const { event } = fact;
   switch (event.type) {
     case "gate.approved":
+    case "gate.amended":
+    case "gate.endorsed":
     case "gate.rejected":
       decided(fact, event);
       break;
@@ -18,7 +21,9 @@ export function judgeGates(fact: Fact): void {
   }
 }
 
-function decided({ scene, before }: Fact, event: Extract<Event, { type: "gate.approved" | "gate.rejected" }>): void {
+type Decided = Extract<Event, { type: "gate.approved" | "gate.amended" | "gate.endorsed" | "gate.rejected" }>;
+
+function decided({ scene, before }: Fact, event: Decided): void {
   const gate = before.gates.get(event.gate_id) as Gate;
   const { by, at } = event;
   if (gate.status !== "open") scene.violate(`I7: ${gate.gate_id} was decided though it is ${gate.status}`);
@@ -29,7 +34,8 @@ function decided({ scene, before }: Fact, event: Extract<Event, { type: "gate.ap
   if (at >= gate.expires_at) scene.violate(`I7: ${gate.gate_id} was decided after it expired`);
 }
 
-function passed({ scene, kept, before }: Fact, event: Started): void {
+function passed(whole: Fact, event: Started): void {
+  const { scene, kept, before } = whole;
   const step = before.steps.get(before.index.get(event.step_id) as number);
   const where = `${before.id} ${event.step_id}.${event.attempt}`;
   if (event.gate !== null) {
@@ -42,7 +48,9 @@ function passed({ scene, kept, before }: Fact, event: Started): void {
   }
   if (!needsPerson(fact(scene, before), before, step, event)) return;
   const wrong = wrongYes(before, step, event);
-  if (wrong !== null) scene.violate(`I7: ${where} was started ${wrong}`);
+  if (wrong === null) return;
+  const untrusted = step.spec.gate === "human_confirm" ? wrong : wrongTrust(whole, step);
+  if (untrusted !== null) scene.violate(`I7: ${where} was started ${wrong}, and ${untrusted}`);
 }
 
 const fact = (scene: Fact["scene"], { tenant }: Run) => scene.swarm.tenants.find(({ name }) => name === tenant);

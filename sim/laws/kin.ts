@@ -2,7 +2,7 @@ import { endSignal } from "../../src/core/child.ts";
 import type { Notice } from "../../src/core/event.ts";
 import type { RunId, StepId } from "../../src/core/id.ts";
 import { signalRequestKey } from "../../src/core/rows-of.ts";
-import type { Run } from "../../src/core/run.ts";
+import type { Run, Step } from "../../src/core/run.ts";
 import { childOf } from "../../src/engine/road/kin.ts";
 import type { Fact } from "../record.ts";
 import type { Scene } from "../scene.ts";
@@ -19,7 +19,7 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
     if (step?.spec.kind !== "run" || asking?.tenant !== after.tenant)
       scene.violate(`I16: ${event.run_id} was asked for by nobody`);
     const stands = asking?.cancel === null && asking.stopped === null;
-    if (step?.standing.state !== "ready" && stands && event.at > lastMoved(scene, asking, step_id))
+    if (!isReady(step?.standing) && stands && event.at > lastMoved(scene, asking, step_id))
       scene.violate(`I16: ${event.run_id} was asked for by a step that is ${step?.standing.state}`);
   }
   if (event.type === "notice.delivered") carried(scene, before, before.notices.get(event.notice_id));
@@ -34,6 +34,11 @@ export function judgeKin({ scene, kept, before, event, after }: Fact): void {
     scene.violate(
       `I16: ${before.id} ${event.step_id} was told that ${told.run_id} is ${told.status}, which it never was`,
     );
+}
+
+/** What was halted goes on from where it waited. */
+function isReady(standing: Step["standing"] | undefined): boolean {
+  return standing?.state === "ready" || (standing?.state === "waiting" && standing.on.for === "halt");
 }
 
 /** When a step last moved. What was asked for before that and arrived behind it, late, was asked for all the same. */

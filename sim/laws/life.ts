@@ -130,7 +130,7 @@ function paying({ scene, kept, before, event }: Fact): void {
 /** What a handler said beside its answer is on record with it. */
 function hearing({ scene, before, event }: Fact): void {
   if (event.type !== "step.succeeded" && event.type !== "step.failed") return;
-  if ("reused" in event) return;
+  if ("reused" in event || (event.type === "step.failed" && event.fault.code === "CALL_NOT_MADE")) return;
   const { step_id, attempt, cost } = event;
   const notices = "notices" in event ? event.notices : undefined;
   const { standing, spec } = before.steps.get(before.index.get(step_id) as number);

@@ -10,7 +10,12 @@ import type { Scene } from "../scene.ts";
 
 /** A tally that is there for a limit, not to tell what was spent. */
 export function isOfLimit(tally: string): boolean {
-  return tally.startsWith("budget/") || tally.startsWith("rate/") || tally.startsWith("alert/");
+  return tally.startsWith("budget/") || tally.startsWith("rate/") || tally.startsWith("alert/") || isTrust(tally);
+}
+
+/** What was earned, and how often that was lost: nobody's money. */
+function isTrust(tally: string): boolean {
+  return tally.startsWith("trust/") || tally.startsWith("trust-lost/");
 }
 
 /** I19: nothing begins that a limit has no room for; what was reserved is settled to the same tally; what is in doubt keeps it. */
@@ -46,7 +51,8 @@ type Started = Extract<Event, { type: "step.started" }>;
 type About = Extract<Event, { readonly step_id: StepId }>;
 
 /** What a start is charged is what the limits say, in the window in which it starts. */
-function wrongCharge({ limits }: Scene, run: Run, step: Step, { at, charges = [] }: Started): string | null {
+function wrongCharge({ limits }: Scene, run: Run, step: Step, { at, charges: all = [] }: Started): string | null {
+  const charges = all.filter(({ tally }) => !isTrust(tally));
   if (step.act?.doubt) return charges.length === 0 ? null : "was charged again for a call that was sent again";
   const time = new Date(at).toISOString();
   const named = (of: string, unit: string, per: string) => {
@@ -89,7 +95,9 @@ function wrongSettlement(scene: Scene, tenant: Tenant, run: Run, event: About): 
   const attempt = attemptOf(scene, tenant, run.id, event.step_id, run.position + 1);
   if (attempt === null) return null;
   const { reserved, charged, told } = attempt;
-  const stray = charged.find(({ tally }) => isOfLimit(tally) && !reserved.some((each) => each.tally === tally));
+  const stray = charged.find(
+    ({ tally }) => isOfLimit(tally) && !isTrust(tally) && !reserved.some((each) => each.tally === tally),
+  );
   if (stray !== undefined) return `was settled to ${stray.tally}, from which nothing was reserved`;
   for (const { tally } of reserved) {
     const sum = sumOf(reserved, tally) + sumOf(charged, tally);

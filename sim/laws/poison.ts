@@ -23,6 +23,8 @@ const further: readonly string[] = [
   "step.uncompensated",
   "gate.opened",
   "gate.approved",
+  "gate.endorsed",
+  "gate.amended",
   "gate.rejected",
   "gate.expired",
   "gate.closed",

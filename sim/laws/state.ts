@@ -28,7 +28,7 @@ export function judgeState(fact: Fact): void {
 type Ended = Extract<Event, { type: "step.succeeded" | "step.failed" }>;
 
 /** Where a run's state is, in the words of the design. */
-function keyOf({ id, project, origin, forked }: Run): string {
+export function keyOf({ id, project, origin, forked }: Run): string {
   if (forked !== null) return `run:${id}`;
   return project === null ? `run:${origin}` : `project:${project}`;
 }
@@ -80,7 +80,7 @@ function wrongRestore(scene: Scene, run: Run, to: number, last: Edition, books: 
   return same ? null : `did not go back to what was at version ${to}`;
 }
 
-function editionOf(scene: Scene, run: Run, version: number): Edition | null {
+export function editionOf(scene: Scene, run: Run, version: number): Edition | null {
   return version === 0 ? beginning(scene, run) : scene.shelf.version(run.tenant, keyOf(run), version);
 }
 
