@@ -41,7 +41,7 @@ export interface Outcome {
 }
 
 /** So many steps after the weather has cleared, whoever has not come to rest is stuck. */
-const REST_STEPS = 12_000;
+const REST_STEPS = 16_000;
 
 /** So many steps after everything has come to rest, an answer that is not on record was dropped. */
 const GRACE_STEPS = 300;

@@ -143,7 +143,9 @@ function attemptOf(scene: Scene, tenant: Tenant, run: RunId, step: StepId, upTo:
     if (!text.includes(`"${step}"`)) continue;
     const { step_id, charges = [], cost } = JSON.parse(text) as Told;
     if (step_id !== step) continue;
-    if (type === "step.started" && charges.length > 0) attempt = { reserved: charges, charged: [], told: 0 };
+    // What is sent again reserves nothing anew, though that it is trusted is asked once more.
+    if (type === "step.started" && charges.some(({ tally }) => !isTrust(tally)))
+      attempt = { reserved: charges, charged: [], told: 0 };
     else if (type === "step.started" || attempt === null) continue;
     else {
       attempt.charged.push(...charges);

@@ -121,11 +121,11 @@ function started(fact: Fact, event: Of<"step.started">): void {
   if (wrong !== null) scene.violate(`I23: ${where} was started ${wrong}`);
 }
 
-/** What writes nothing before it runs, and what is handed out again, takes the same yes. */
+/** What writes nothing before it runs, and what a stranger is handed, takes the same yes. Forks of one run share what was done. */
 function succeeded(fact: Fact, event: Of<"step.succeeded">): void {
   const { scene, before } = fact;
-  const own = event.reused?.run === before.id || event.reused?.run === before.forked?.run_id;
-  if (scene.rules === null || own) return;
+  const isShared = event.reused != null && scene.record.get(event.reused.run)?.run.origin === before.origin;
+  if (scene.rules === null || isShared) return;
   const step = stepOf(before, event);
   const wrong = step.cause?.by === "undo" ? null : wrongYes(fact, step);
   if (wrong !== null) scene.violate(`I23: ${before.id} ${event.step_id} (${step.spec.name}) came to its end ${wrong}`);

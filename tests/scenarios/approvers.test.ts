@@ -5,6 +5,7 @@ import type { Guard } from "../../src/core/guard.ts";
 import type { Engine, RunHandle } from "../../src/engine/api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { actor, eventsOf, faultOf } from "./cast.ts";
+import { pausing } from "./pauses.ts";
 import { ana, bot, places } from "./stage.ts";
 
 const minute = 60 * 1000;
@@ -125,6 +126,23 @@ describe.each(places)("a gate for several people, on $name", ({ newStage }) => {
 });
 
 describe.each(places)("an approval with another input, on $name", ({ newStage }) => {
+  it("is taken by whoever holds the run and has not heard yet that the gate is on record", async () => {
+    const stage = newStage();
+    const { store, pause } = pausing(stage.store());
+    const pay = pays();
+    const engine = await stage.open({ tools: [pay.tool], guards: [asking({ role: null })], store });
+    const opening = pause("append", ([{ events } = {}]) => events?.some(({ type }) => type === "gate.opened") === true);
+    const run = await engine.submit(one, { principal: bot });
+    await opening.reached;
+    const [gate] = await engine.gates({ principal: ana });
+    const approved = engine.approve(gate?.gate_id as string, { principal: ana, input: { cents: 20 } });
+    await engine.gates({ principal: ana });
+    opening.goOn();
+    await approved;
+    expect((await stage.rest(run)).status).toBe("completed");
+    expect(pay.calls).toMatchObject([{ input: { cents: 20 } }]);
+  });
+
   it("runs that input, judged anew, and the record tells both", async () => {
     const pay = pays();
     const engine = await newStage().open({ tools: [pay.tool], guards: [asking({ role: null })] });

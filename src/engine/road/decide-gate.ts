@@ -1,6 +1,6 @@
 import type { Edit } from "../../core/command.ts";
 import { FaultError, fault } from "../../core/fault.ts";
-import type { GateId } from "../../core/id.ts";
+import type { GateId, StepId } from "../../core/id.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import type { Json } from "../../core/json/json.ts";
 import { type Run, stepOf } from "../../core/run.ts";
@@ -17,7 +17,7 @@ import { callWith } from "./propose.ts";
 export async function approve(ports: Ports, holds: Holds, gateId: string, options: ApproveOptions): Promise<void> {
   const said = saidOf(options);
   const { principal } = said;
-  const { run_id, gate_id } = await gateRow(ports, principal.tenant, gateId as GateId);
+  const { run_id, gate_id, step_id } = await gateRow(ports, principal.tenant, gateId as GateId);
   const use_within_ms = ports.limits.useWithinMs;
   ports.failpoint("approve.before");
   await holds.command(principal.tenant, run_id, (in_flight, run) => ({
@@ -25,7 +25,7 @@ export async function approve(ports: Ports, holds: Holds, gateId: string, option
     now: ports.clock.now(),
     gate_id,
     ...said,
-    ...(options.input !== undefined && { edit: editOf(ports, run, gate_id, options.input) }),
+    ...(options.input !== undefined && { edit: editOf(ports, run, step_id, options.input) }),
     use_within_ms,
     in_flight,
   }));
@@ -53,12 +53,13 @@ function saidOf({ principal, digest, ...options }: RejectOptions) {
   return { principal: principalOf(principal), reason: reasonOf(options), ...(digest !== undefined && { digest }) };
 }
 
-/** The call as it would be made with another input. It is read by its tool, so that what is approved is what runs. */
-function editOf(ports: Ports, run: Run, gate_id: GateId, input: Json): Edit {
-  const gate = run.gates.get(gate_id);
-  if (gate === undefined) return { flaw: fault("GATE_NOT_FOUND", `no gate ${gate_id}; list the open ones`) };
+/**
+ * The call as it would be made with another input. It is read by its tool, so that what is approved is what runs. The gate may be so
+ * new that whoever holds the run has not heard yet that it is on record.
+ */
+function editOf(ports: Ports, run: Run, step_id: StepId, input: Json): Edit {
   const checked = checkJson(input, valueLimits);
-  if (checked.ok) return callWith(ports, run, stepOf(run, gate), checked.value);
+  if (checked.ok) return callWith(ports, run, stepOf(run, { step_id }), checked.value);
   const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
   return { flaw: fault("INVALID_INPUT", `the input cannot be used: ${reasons.join("; ")}`, { reasons }) };
 }
