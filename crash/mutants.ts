@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
       {
         file: "engine/road/walk.js",
         from: "let execution = await perform(way, step, grant, work);",
-        to: "let execution = await perform(way, step, grant, work);\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
+        to: "let execution = await perform(way, step, grant, work);\n    await ports.store.mark(way.claim, grant.step_id, grant.attempt);",
       },
     ],
     cell: opaqueAt("tool.sent"),
