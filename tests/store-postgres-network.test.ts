@@ -123,7 +123,9 @@ describe("a server that goes away and comes back", () => {
     await landed(store, {});
     const claim = await claimed(store, ana);
     const end = () =>
-      made.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'writ'");
+      made.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'writ' and datname = current_database()",
+      );
     await end();
     assert.equal((await store.head(acme, hire))?.position, 1);
     await end();
