@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bob, digestOf, keyOf, ledgerFact, plan, sendMail, step } from "../../testing/given/cast.ts";
+import { bob, digestOf, keyOf, ledgerFact, plan } from "../../testing/given/cast.ts";
+import { asked, demanding, held, send } from "../../testing/given/gated.ts";
 import {
   accepts,
   answers,
@@ -18,15 +19,6 @@ import type { Guard } from "../guard.ts";
 
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-const send = step("send", { tool: sendMail });
-const asked = given(accepts(plan(send, step("b", { after: ["send"] })), { mode: "human_gated" }));
-const held = asked.when(starts("send"));
-
-/** A policy that can change its mind. */
-const demanding = (demand: Demand | null): Guard => ({
-  id: "policy",
-  judge: () => (demand === null ? { kind: "allow" } : { kind: "hold", rule: "policy", reason: "rules", demand }),
-});
 
 describe("standing on an approval", () => {
   const approved = held.when(approves("send"));

@@ -13,6 +13,7 @@ import {
   step,
   wait,
 } from "../../testing/given/cast.ts";
+import { asked, demanding, held, send } from "../../testing/given/gated.ts";
 import {
   accepts,
   answers,
@@ -25,22 +26,11 @@ import {
   starts,
 } from "../../testing/given/moves.ts";
 import { given, type Move, pass } from "../../testing/given.ts";
-import type { Demand } from "../demand.ts";
 import { fault } from "../fault.ts";
-import type { Guard } from "../guard.ts";
 import type { GateId, StepId } from "../id.ts";
 
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-const send = step("send", { tool: sendMail });
-const asked = given(accepts(plan(send, step("b", { after: ["send"] })), { mode: "human_gated" }));
-const held = asked.when(starts("send"));
-
-/** A policy that can change its mind. */
-const demanding = (demand: Demand | null): Guard => ({
-  id: "policy",
-  judge: () => (demand === null ? { kind: "allow" } : { kind: "hold", rule: "policy", reason: "rules", demand }),
-});
 
 describe("opening a gate", () => {
   it("holds the exact call until a moment, and the step waits for it", () => {

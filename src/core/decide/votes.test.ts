@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ana, bob, digestOf, keyOf, later, ledgerFact, plan, robin, sendMail, step } from "../../testing/given/cast.ts";
+import { ana, bob, digestOf, keyOf, later, ledgerFact, plan, robin } from "../../testing/given/cast.ts";
+import { asked, demanding, held, send } from "../../testing/given/gated.ts";
 import { accepts, approves, expires, rejects, saysNotDone, starts } from "../../testing/given/moves.ts";
 import { given, pass } from "../../testing/given.ts";
 import type { Demand } from "../demand.ts";
@@ -9,15 +10,6 @@ import { nextWake } from "../run.ts";
 
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-const send = step("send", { tool: sendMail });
-const asked = given(accepts(plan(send, step("b", { after: ["send"] })), { mode: "human_gated" }));
-const held = asked.when(starts("send"));
-
-/** A policy that can change its mind. */
-const demanding = (demand: Demand | null): Guard => ({
-  id: "policy",
-  judge: () => (demand === null ? { kind: "allow" } : { kind: "hold", rule: "policy", reason: "rules", demand }),
-});
 
 describe("a gate for several", () => {
   const lea = { ...ana, id: "lea", roles: ["legal"] };
