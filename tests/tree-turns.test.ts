@@ -10,33 +10,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Access, Capture } from "../src/core/resource.ts";
 import { type Disk, realDisk } from "../src/resources/host/disk.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
-import type { HostFilesystemOptions } from "../src/resources/host/host-parts.ts";
+import type { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { Death } from "./dying-disk.ts";
 import { portrait } from "./fidelity/portrait.ts";
-import { quickPlace, refusal, type WorkingTree, workingTree } from "./working-tree.ts";
+import { openTrees } from "./open-trees.ts";
+import { refusal, type WorkingTree } from "./working-tree.ts";
 
-const opened: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of opened.splice(0).reverse()) await close();
-});
-
-function tree(files: Readonly<Record<string, string>> = {}): WorkingTree {
-  const made = workingTree({ "a.txt": "aaa", ...files }, quickPlace);
-  opened.push(async () => made.clear());
-  return made;
-}
-
-/** What one process has of a tree. */
-function over(made: WorkingTree, options: Partial<HostFilesystemOptions> = {}): HostFilesystem {
-  const resource = new HostFilesystem({ ...made, ...options });
-  opened.push(() => resource.dispose());
-  return resource;
-}
+const { tree, over } = openTrees();
 
 async function kept(resource: HostFilesystem, work: () => void, access: Access = "raw"): Promise<Capture> {
   const capture = await resource.capture("work", access);
