@@ -18,14 +18,15 @@ if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = memory
 
 export default defineConfig({
   test: {
-    globalSetup: "tests/postgres/setup.ts",
+    globalSetup: "tests/store/postgres/global-setup.ts",
     // One more than by default: who waits for a process, a server or a disk leaves a core to another.
     maxWorkers: availableParallelism(),
     projects: [
       {
         test: {
           name: "fast",
-          include: ["src/**/*.test.ts", "tests/*.test.ts", "tests/models/*.test.ts", "tests/scenarios/*.test.ts"],
+          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+          exclude: ["**/*.slow.test.ts"],
           // They leave nothing behind in their process; loading everything anew for each file takes longer than the tests.
           isolate: false,
           // Only what hangs takes that long, even on a machine that has other work to do.
@@ -37,7 +38,8 @@ export default defineConfig({
         test: {
           name: "postgres",
           // The same stories on the store that needs a server.
-          include: ["tests/scenarios/*.test.ts"],
+          include: ["tests/engine/*.test.ts"],
+          exclude: ["**/*.slow.test.ts"],
           env: { WRIT_PLACE: "postgres" },
           // One database for all files of a process, besides what the fast ones gain.
           isolate: false,
@@ -49,7 +51,7 @@ export default defineConfig({
       {
         test: {
           name: "slow",
-          include: ["tests/slow/**/*.test.ts"],
+          include: ["tests/**/*.slow.test.ts"],
           testTimeout: 240_000,
           hookTimeout: 240_000,
           // These spawn processes and wait for them; they start when the fast ones are done.

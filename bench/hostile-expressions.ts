@@ -1,13 +1,13 @@
-import type { Json } from "../src/core/json/json.ts";
+import type { Json } from "../src/core/values/json.ts";
 
-/** An expression that someone who means harm might write, and what it must come to. */
-export interface Hostile {
+/** An expression of an attacker, and its required result. */
+export interface HostileExpression {
   readonly about: string;
   readonly source: string;
-  readonly comesTo: "refusal" | "yes" | "no";
+  readonly expected: "refusal" | "yes" | "no";
 }
 
-/** What a rule may look at, made as bad as data can be. */
+/** The data of a rule, with extreme values. */
 export const hostileData: Readonly<Record<string, Json>> = {
   input: {
     amount: 12,
@@ -26,8 +26,8 @@ export const hostileData: Readonly<Record<string, Json>> = {
   principal: { id: "agent", roles: ["operator"] },
 };
 
-const refused = (about: string, sources: readonly string[]): readonly Hostile[] =>
-  sources.map((source) => ({ about, source, comesTo: "refusal" }));
+const refusedExpressions = (about: string, sources: readonly string[]): readonly HostileExpression[] =>
+  sources.map((source) => ({ about, source, expected: "refusal" }));
 
 const names = [
   ..."process globalThis global window self this super require module exports Function Object Array eval Reflect Proxy".split(
@@ -106,7 +106,7 @@ const syntax = [
   "[true]",
 ];
 
-const sums = [
+const functionCalls = [
   "1e308 * 10.0 > 1.0",
   "1 / 0 > 1",
   "0 / 0 == 0",
@@ -157,7 +157,7 @@ const sums = [
   "optional.of(1).hasValue()",
 ];
 
-const rounds = [
+const listMacros = [
   "input.list.all(x, input.list.all(y, input.list.all(z, x + y + z >= 0)))",
   "input.list.map(x, input.list.map(y, input.list.map(z, [x, y, z]))).size() > 0",
   "input.wide.all(x, x == 1)",
@@ -227,8 +227,8 @@ const patterns = [
   "'a', 'b'",
 ].map((pattern) => `input.short.matches(${pattern})`);
 
-/** Each takes minutes where a pattern is tried in every way there is. */
-const slow: readonly (readonly [string, "yes" | "no"])[] = [
+/** Each takes minutes in an engine that backtracks. */
+const slowPatterns: readonly (readonly [string, "yes" | "no"])[] = [
   ["(a+)+$", "no"],
   ["^(a+)+$", "no"],
   ["^(a*)*$", "no"],
@@ -250,7 +250,7 @@ const slow: readonly (readonly [string, "yes" | "no"])[] = [
   ["(a{0}){9999}!", "yes"],
 ];
 
-const long = [
+const longTexts = [
   "input.text.matches('b')",
   "input.text.matches('(a+)+$')",
   "input.long.matches('(a+)+$')",
@@ -262,29 +262,29 @@ const long = [
   "[input.text].all(x, [1,2,3,4,5,6,7,8,9].all(y, x.contains('b')))",
 ];
 
-const answered: readonly Hostile[] = [
-  { about: "a megabyte is searched once", source: `input.text.contains('${"a".repeat(1000)}b')`, comesTo: "refusal" },
-  { about: "a text is searched once", source: `input.long.contains('${"a".repeat(1000)}b')`, comesTo: "no" },
-  { about: "what almost repeats", source: `input.long.contains('${"a".repeat(500)}!')`, comesTo: "yes" },
-  { about: "many keys are looked up", source: "input.many.k9999 == 9999", comesTo: "yes" },
-  { about: "a key of the data is data", source: "input.own.constructor == 1", comesTo: "yes" },
-  { about: "a key of the data is data", source: "input.own.toString == 2 && input.own.length == 3", comesTo: "yes" },
-  { about: "a key of the data is data", source: "has(input.own.admin)", comesTo: "no" },
-  { about: "a key of the data is data", source: "input.own['__proto__'].admin", comesTo: "yes" },
-  { about: "nothing is inherited", source: "'toString' in input", comesTo: "no" },
-  { about: "nothing is inherited", source: "has(input.toString)", comesTo: "no" },
-  { about: "nothing is inherited", source: "'constructor' in input.list", comesTo: "no" },
-  { about: "a text is not evaluated", source: "'process.exit()' == 'x'", comesTo: "no" },
-  { about: "a text is not evaluated", source: "'{{input.to}}' == input.to", comesTo: "no" },
-  { about: "a name is what it is called here", source: "input.list.all(process, process >= 0)", comesTo: "yes" },
-  { about: "what is deep is compared", source: "input.nested == [input.nested]", comesTo: "no" },
-  { about: "half a character", source: "input.half.matches('^.$')", comesTo: "yes" },
-  { about: "an error counts, whatever follows", source: "input.missing == 1 || true", comesTo: "refusal" },
-  { about: "what decides is enough", source: "true || input.missing == 1", comesTo: "yes" },
-  { about: "a comment is none", source: "true // process.exit()", comesTo: "yes" },
+const answeredExpressions: readonly HostileExpression[] = [
+  { about: "a megabyte is searched once", source: `input.text.contains('${"a".repeat(1000)}b')`, expected: "refusal" },
+  { about: "a text is searched once", source: `input.long.contains('${"a".repeat(1000)}b')`, expected: "no" },
+  { about: "a text that almost repeats", source: `input.long.contains('${"a".repeat(500)}!')`, expected: "yes" },
+  { about: "a key among many is found", source: "input.many.k9999 == 9999", expected: "yes" },
+  { about: "a key of the data is data", source: "input.own.constructor == 1", expected: "yes" },
+  { about: "a key of the data is data", source: "input.own.toString == 2 && input.own.length == 3", expected: "yes" },
+  { about: "a key of the data is data", source: "has(input.own.admin)", expected: "no" },
+  { about: "a key of the data is data", source: "input.own['__proto__'].admin", expected: "yes" },
+  { about: "nothing is inherited", source: "'toString' in input", expected: "no" },
+  { about: "nothing is inherited", source: "has(input.toString)", expected: "no" },
+  { about: "nothing is inherited", source: "'constructor' in input.list", expected: "no" },
+  { about: "a text is not evaluated", source: "'process.exit()' == 'x'", expected: "no" },
+  { about: "a text is not evaluated", source: "'{{input.to}}' == input.to", expected: "no" },
+  { about: "a macro variable hides a global name", source: "input.list.all(process, process >= 0)", expected: "yes" },
+  { about: "deep values are compared", source: "input.nested == [input.nested]", expected: "no" },
+  { about: "half a character", source: "input.half.matches('^.$')", expected: "yes" },
+  { about: "an error decides before the right operand", source: "input.missing == 1 || true", expected: "refusal" },
+  { about: "the left operand decides", source: "true || input.missing == 1", expected: "yes" },
+  { about: "a comment is ignored", source: "true // process.exit()", expected: "yes" },
 ];
 
-const deep = [
+const deepExpressions = [
   `${"(".repeat(100_000)}true${")".repeat(100_000)}`,
   `${"(".repeat(1500)}true${")".repeat(1500)}`,
   `${"!".repeat(100_000)}true`,
@@ -303,48 +303,48 @@ const deep = [
   `${" ".repeat(4100)}true`,
 ];
 
-export const hostileExpressions: readonly Hostile[] = [
-  ...refused("a name that nobody declared", names),
-  ...refused(
-    "a call of a name that nobody declared",
+export const hostileExpressions: readonly HostileExpression[] = [
+  ...refusedExpressions("an undeclared name", names),
+  ...refusedExpressions(
+    "a call of an undeclared name",
     names.slice(0, 20).map((name) => `${name}.exit()`),
   ),
-  ...refused(
-    "what an object inherits",
+  ...refusedExpressions(
+    "an inherited member of an object",
     members.map((name) => `input.${name} == 1`),
   ),
-  ...refused(
-    "what an object inherits, by text",
+  ...refusedExpressions(
+    "an inherited member of an object, by text",
     members.map((name) => `input["${name}"] == 1`),
   ),
-  ...refused(
-    "what a text inherits",
+  ...refusedExpressions(
+    "an inherited member of a text",
     members.map((name) => `"".${name} == 1`),
   ),
-  ...refused(
-    "what a list inherits",
+  ...refusedExpressions(
+    "an inherited member of a list",
     members.map((name) => `input.list.${name} == 1`),
   ),
-  ...refused(
+  ...refusedExpressions(
     "a method of the host",
     methods.map((name) => `input.to.${name}(1) == 1`),
   ),
-  ...refused(
+  ...refusedExpressions(
     "a method of the host",
     methods.slice(0, 10).map((name) => `input.list.${name}(1) == 1`),
   ),
-  ...refused("another language", syntax),
-  ...refused("what cannot be computed", sums),
-  ...refused("a round that never ends", rounds),
-  ...refused("deeper or longer than anyone writes", deep),
-  ...refused("a pattern that is not read", patterns),
-  ...slow.map(
-    ([pattern, comesTo]): Hostile => ({
-      about: "a pattern that explodes elsewhere",
+  ...refusedExpressions("another language", syntax),
+  ...refusedExpressions("an operation that cannot be computed", functionCalls),
+  ...refusedExpressions("a loop that exceeds the step limit", listMacros),
+  ...refusedExpressions("an expression that is too deep or too long", deepExpressions),
+  ...refusedExpressions("an unsupported pattern", patterns),
+  ...slowPatterns.map(
+    ([pattern, expected]): HostileExpression => ({
+      about: "a pattern that is exponential with backtracking",
       source: `input.short.matches('${pattern}')`,
-      comesTo,
+      expected,
     }),
   ),
-  ...refused("more text than there is fuel for", long),
-  ...answered,
+  ...refusedExpressions("a text that exceeds the step limit", longTexts),
+  ...answeredExpressions,
 ];

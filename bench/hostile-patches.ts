@@ -1,8 +1,8 @@
-import { FaultError } from "../src/core/fault.ts";
-import type { Json } from "../src/core/json/json.ts";
 import { Draft } from "../src/core/state/draft.ts";
-import { NO_STATE, patched } from "../src/core/state/project-state.ts";
+import { applyPatch, EMPTY_STATE } from "../src/core/state/project-state.ts";
 import type { ListDraft, MapDraft } from "../src/core/state/slice.ts";
+import { FaultError } from "../src/core/values/fault.ts";
+import type { Json } from "../src/core/values/json.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 
 const notes = defineSlice({ name: "notes", shape: "map", entry: {} });
@@ -12,29 +12,29 @@ const lines = defineSlice({
   entry: {},
   reducers: {
     throws: () => {
-      throw new Error("a reducer of a stranger");
+      throw new Error("a reducer threw");
     },
   },
 });
 
-/** What a call's change of state is made with. */
-interface Pens {
+/** The writers that a hostile call receives. */
+interface SliceWriters {
   readonly map: MapDraft<Json>;
   readonly list: ListDraft<Json>;
   readonly dispatch: (event: string) => void;
 }
 
-/** A change of state by someone who means harm, and what must come of it. */
+/** A change of state by an attacker, and its required outcome. */
 export interface HostilePatch {
   readonly about: string;
-  readonly change: (pens: Pens) => void;
-  readonly comesTo: PatchEnd;
+  readonly change: (writers: SliceWriters) => void;
+  readonly expected: PatchOutcome;
 }
 
-type PatchEnd = "refusal" | "kept";
+type PatchOutcome = "refusal" | "kept";
 
-/** The state before: an entry of each kind. */
-const before = patched(NO_STATE, [
+/** The state before the change, with an entry of each kind. */
+const stateBefore = applyPatch(EMPTY_STATE, [
   {
     op: "init",
     path: "/notes",
@@ -44,8 +44,8 @@ const before = patched(NO_STATE, [
   { op: "init", path: "/lines", value: [{ n: 0 }], v: lines.version },
 ]);
 
-export function endOfPatch({ change }: HostilePatch): PatchEnd {
-  const draft = new Draft(before, { slices: [notes, lines], session: "", writes: true });
+export function runHostilePatch({ change }: HostilePatch): PatchOutcome {
+  const draft = new Draft(stateBefore, { slices: [notes, lines], session: "", writes: true });
   try {
     const dispatch = (event: string) => draft.dispatch(event, null);
     change({ map: draft.slice(notes) as MapDraft<Json>, list: draft.slice(lines) as ListDraft<Json>, dispatch });
@@ -53,12 +53,12 @@ export function endOfPatch({ change }: HostilePatch): PatchEnd {
     if (!(error instanceof FaultError)) throw error;
   }
   draft.close();
-  if (draft.flaw !== null) return "refusal";
-  patched(before, draft.patch);
+  if (draft.fault !== null) return "refusal";
+  applyPatch(stateBefore, draft.patch);
   return "kept";
 }
 
-function nest(depth: number): Json {
+function nestedArray(depth: number): Json {
   let value: Json = 1;
   for (let level = 0; level < depth; level += 1) value = [value];
   return value;
@@ -67,7 +67,7 @@ function nest(depth: number): Json {
 const cyclic: Record<string, unknown> = {};
 cyclic.self = cyclic;
 
-const places = [
+const hostilePaths = [
   "/__proto__/admin",
   "/constructor/prototype/admin",
   "/b/c",
@@ -86,8 +86,8 @@ const values: readonly (readonly [string, unknown])[] = [
   ["a function", () => 1],
   ["a symbol", Symbol("x")],
   ["a big integer", 1n],
-  ["no number", Number.NaN],
-  ["more than all numbers", Number.POSITIVE_INFINITY],
+  ["NaN", Number.NaN],
+  ["infinity", Number.POSITIVE_INFINITY],
   ["a date", new Date(0)],
   ["a map", new Map([[1, 2]])],
   [
@@ -96,44 +96,48 @@ const values: readonly (readonly [string, unknown])[] = [
       readonly admin = true;
     })(),
   ],
-  ["a ring", cyclic],
+  ["a cycle", cyclic],
   ["half a character", "\ud800"],
   ["a prototype", JSON.parse('{"__proto__": {"admin": true}}')],
-  ["a hundred levels", nest(100)],
-  ["ten thousand levels", nest(10_000)],
+  ["a hundred levels", nestedArray(100)],
+  ["ten thousand levels", nestedArray(10_000)],
 ];
 
-const refused = (about: string, change: HostilePatch["change"]): HostilePatch => ({
+const refusedPatch = (about: string, change: HostilePatch["change"]): HostilePatch => ({
   about,
   change,
-  comesTo: "refusal",
+  expected: "refusal",
 });
-const kept = (about: string, change: HostilePatch["change"]): HostilePatch => ({ about, change, comesTo: "kept" });
+const acceptedPatch = (about: string, change: HostilePatch["change"]): HostilePatch => ({
+  about,
+  change,
+  expected: "kept",
+});
 
 export const hostilePatches: readonly HostilePatch[] = [
-  ...places.map((path) => refused(`the place ${path.slice(0, 30)}`, ({ map }) => map.setAt("a", path, 1))),
-  ...places.map((path) =>
-    refused(`the place ${path.slice(0, 30)} of nothing`, ({ map }) => map.setAt("none", path, 1)),
+  ...hostilePaths.map((path) => refusedPatch(`the path ${path.slice(0, 30)}`, ({ map }) => map.setAt("a", path, 1))),
+  ...hostilePaths.map((path) =>
+    refusedPatch(`the path ${path.slice(0, 30)} of a missing entry`, ({ map }) => map.setAt("none", path, 1)),
   ),
-  ...values.map(([about, value]) => refused(`${about} as an entry`, ({ map }) => map.set("k", value as Json))),
+  ...values.map(([about, value]) => refusedPatch(`${about} as an entry`, ({ map }) => map.set("k", value as Json))),
   ...values.map(([about, value]) =>
-    refused(`${about} inside an entry`, ({ map }) => map.setAt("a", "/b", value as Json)),
+    refusedPatch(`${about} inside an entry`, ({ map }) => map.setAt("a", "/b", value as Json)),
   ),
-  ...values.map(([about, value]) => refused(`${about} at the end`, ({ list }) => list.append(value as Json))),
+  ...values.map(([about, value]) => refusedPatch(`${about} at the end`, ({ list }) => list.append(value as Json))),
   ...[-1, 0.5, 1, 1e21, Number.NaN, "0" as unknown as number].map((index) =>
-    refused(`the entry ${index} of a list`, ({ list }) => list.set(index, 1)),
+    refusedPatch(`the entry ${index} of a list`, ({ list }) => list.set(index, 1)),
   ),
-  refused("a reducer that throws", ({ dispatch }) => dispatch("throws")),
-  refused("an event that nobody knows", ({ dispatch }) => dispatch("toString")),
+  refusedPatch("a reducer that throws", ({ dispatch }) => dispatch("throws")),
+  refusedPatch("an unknown event", ({ dispatch }) => dispatch("toString")),
   ...["__proto__", "constructor", "toString", "a/b", "a.b", "~0~1", "", "\u0000", "x".repeat(100_000)].map((key) =>
-    kept(`the key ${JSON.stringify(key.slice(0, 20))}`, ({ map }) => map.set(key, { n: 1 })),
+    acceptedPatch(`the key ${JSON.stringify(key.slice(0, 20))}`, ({ map }) => map.set(key, { n: 1 })),
   ),
-  kept("a hundred changes in one call", ({ map }) => {
+  acceptedPatch("a hundred changes in one call", ({ map }) => {
     for (let at = 0; at < 100; at += 1) map.set(`k${at % 10}`, { at });
   }),
-  kept("an entry that is not there is taken away", ({ map }) => map.delete("toString")),
-  kept("a hundred kilobytes in one entry", ({ list }) => list.append({ text: "x".repeat(100_000) })),
-  kept("a place among many", ({ map }) => map.setAt("a", "/b", times(2000))),
+  acceptedPatch("a missing entry is deleted", ({ map }) => map.delete("toString")),
+  acceptedPatch("a hundred kilobytes in one entry", ({ list }) => list.append({ text: "x".repeat(100_000) })),
+  acceptedPatch("a large value inside an entry", ({ map }) => map.setAt("a", "/b", times(2000))),
 ];
 
 function times(length: number): readonly Json[] {

@@ -1,10 +1,10 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, platform, release, totalmem } from "node:os";
-import { connect } from "../src/store/sqlite/driver.ts";
+import { connectSqlite } from "../src/store/sqlite/sqlite-driver.ts";
 import { median } from "./samples.ts";
-import { withScratch } from "./scratch.ts";
+import { withScratchFile } from "./scratch-file.ts";
 
-/** What the figures depend on; nothing that says whose machine it is. */
+/** The properties of the machine that the results depend on, without its owner. */
 export interface Machine {
   readonly cpu: string;
   readonly cores: number;
@@ -12,11 +12,11 @@ export interface Machine {
   readonly os: string;
   readonly node: string;
   readonly sqlite: string;
-  /** What one write of a page and its way to the disk take: the floor under every durable step. */
+  /** The time of one write and sync of a page, the minimum of every durable step. */
   readonly sync_us: number;
 }
 
-export async function machine(): Promise<Machine> {
+export async function describeMachine(): Promise<Machine> {
   return {
     cpu: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
@@ -24,18 +24,18 @@ export async function machine(): Promise<Machine> {
     os: `${platform()} ${release().split("-")[0]}`,
     node: process.version,
     sqlite: sqliteVersion(),
-    sync_us: await withScratch(syncTime),
+    sync_us: await withScratchFile(measureSync),
   };
 }
 
 function sqliteVersion(): string {
-  const db = connect(":memory:");
+  const db = connectSqlite(":memory:");
   const { version } = db.prepare("select sqlite_version() as version").get() as { readonly version: string };
   db.close();
   return version;
 }
 
-function syncTime(path: string): number {
+function measureSync(path: string): number {
   const file = openSync(path, "w");
   const page = Buffer.alloc(4096);
   const times = Array.from({ length: 200 }, () => {

@@ -1,79 +1,80 @@
-import { type Arguments, readArguments, usage } from "./arguments.ts";
-import { machine } from "./machine.ts";
-import type { Measurement, Round } from "./measurement.ts";
-import { allMeasurements } from "./measurements.ts";
-import { writePage } from "./page.ts";
-import { lineUp } from "./peers/measurements.ts";
-import { peersAsJson, peersAsText } from "./peers/report.ts";
-import { postgresMeasurements } from "./postgres/measurements.ts";
-import { newPlace, type Place } from "./postgres/place.ts";
-import { asJson, asText, type Measured, type Report } from "./report.ts";
+import { type BenchArguments, benchUsage, parseBenchArguments } from "./bench-arguments.ts";
+import { type BenchReport, benchReportJson, benchReportText, type Measured } from "./bench-report.ts";
+import { describeMachine } from "./machine.ts";
+import type { Measurement, MeasurementRound } from "./measurement.ts";
+import { openPeerMeasurements } from "./peers/peer-measurements.ts";
+import { peersReportJson, peersReportText } from "./peers/peers-report.ts";
+import { type BenchServer, startBenchServer } from "./postgres/bench-server.ts";
+import { postgresMeasurements } from "./postgres/postgres-measurements.ts";
+import { writeResultsPart } from "./results-page.ts";
+import { sqliteMeasurements } from "./sqlite-measurements.ts";
 
-/** Rounds go around all measurements, so that a slow minute of the machine falls on every one of them. */
-async function measure(wanted: readonly Measurement[], rounds: number, details: boolean): Promise<Report> {
-  const found: Round[][] = wanted.map(() => []);
-  for (const { enough, round } of wanted) if (enough !== 1) await round("limit first"); // The compiler warms up.
+/** Each round measures every measurement once, so that a slow minute of the machine affects all of them. */
+async function measure(selected: readonly Measurement[], rounds: number, details: boolean): Promise<BenchReport> {
+  const found: MeasurementRound[][] = selected.map(() => []);
+  // Warms up the compiler.
+  for (const { maxRounds, round } of selected) if (maxRounds !== 1) await round("limit first");
   for (let count = 0; count < rounds; count += 1) {
-    for (const [at, { enough = rounds, round }] of wanted.entries()) {
-      if (count < enough) found[at]?.push(await round(count % 2 === 0 ? "limit first" : "engine first"));
+    for (const [at, { maxRounds = rounds, round }] of selected.entries()) {
+      if (count < maxRounds) found[at]?.push(await round(count % 2 === 0 ? "limit first" : "engine first"));
     }
   }
   const measured: Measured[] = [];
-  for (const [at, measurement] of wanted.entries()) {
-    const behind = details ? await behindOf(measurement) : {};
-    measured.push({ measurement, rounds: found[at] ?? [], ...behind });
+  for (const [at, measurement] of selected.entries()) {
+    const detailValues = details ? await measureDetails(measurement) : {};
+    measured.push({ measurement, rounds: found[at] ?? [], ...detailValues });
   }
-  return { machine: await machine(), date: new Date().toISOString().slice(0, 10), measured };
+  return { machine: await describeMachine(), date: new Date().toISOString().slice(0, 10), measured };
 }
 
-/** What lies behind a figure. */
-async function behindOf({ traffic, split }: Measurement): Promise<Pick<Measured, "traffic" | "split">> {
+/** Measures the details of a result. */
+async function measureDetails({ traffic, split }: Measurement): Promise<Pick<Measured, "traffic" | "split">> {
   return { ...(traffic && { traffic: await traffic() }), ...(split && { split: await split() }) };
 }
 
-async function measureOurs(
+async function measureStore(
   all: readonly Measurement[],
-  { json, only, store, rounds, write }: Arguments,
+  { json, only, store, rounds, write }: BenchArguments,
 ): Promise<void> {
-  const wanted = all.filter(({ id }) => only === null || only === id);
-  if (wanted.length === 0) throw new Error(`${only} is not measured on this store`);
-  const report = await measure(wanted, rounds, write || !json);
-  if (write) writePage(store === "postgres" ? "postgres" : "figures", asText(report));
-  console.log(json ? asJson(report) : asText(report));
+  const selected = all.filter(({ id }) => only === null || only === id);
+  if (selected.length === 0) throw new Error(`${only} is not measured on this store`);
+  const report = await measure(selected, rounds, write || !json);
+  if (write) writeResultsPart(store === "postgres" ? "postgres" : "figures", benchReportText(report));
+  console.log(json ? benchReportJson(report) : benchReportText(report));
 }
 
-/** On a server of our own, which is gone when all is measured. */
-async function measureOnPostgres(given: Arguments): Promise<void> {
-  const place = await newPlace();
+/** Measures on a temporary server. */
+async function measureOnPostgres(options: BenchArguments): Promise<void> {
+  const server = await startBenchServer();
   try {
-    await measureOurs(postgresMeasurements(place), given);
+    await measureStore(postgresMeasurements(server), options);
   } finally {
-    await place.close();
+    await server.close();
   }
 }
 
-async function measurePeers(folder: string, { json, rounds, write }: Arguments): Promise<void> {
-  const { measurements, absent, close } = await lineUp(folder);
+async function measurePeers(folder: string, { json, rounds, write }: BenchArguments): Promise<void> {
+  const { measurements, absent, close } = await openPeerMeasurements(folder);
   const report = await measure(measurements, rounds, false);
   await close();
-  if (write) writePage("peers", peersAsText(report, absent));
-  console.log(json ? peersAsJson(report, absent) : peersAsText(report, absent));
+  if (write) writeResultsPart("peers", peersReportText(report, absent));
+  console.log(json ? peersReportJson(report, absent) : peersReportText(report, absent));
 }
 
-const measurements = allMeasurements();
-/** For those who only want to know what there is. */
-const nowhere = {} as Place;
-const given = readArguments(
+const measurements = sqliteMeasurements();
+/** Stands in for a server where only the ids of the measurements are read. */
+const noServer = {} as BenchServer;
+const args = parseBenchArguments(
   process.argv.slice(2),
-  [...measurements, ...postgresMeasurements(nowhere)].map(({ id }) => id),
+  [...measurements, ...postgresMeasurements(noServer)].map(({ id }) => id),
 );
-if ("wrong" in given) {
-  console.error(`${given.wrong}\n${usage}`);
+if ("wrong" in args) {
+  console.error(`${args.wrong}\n${benchUsage}`);
   process.exitCode = 2;
-} else if (given.store === "postgres") {
-  await measureOnPostgres(given);
-} else if (given.peers === null) {
-  await measureOurs(measurements, given);
+} else if (args.store === "postgres") {
+  await measureOnPostgres(args);
+} else if (args.peers === null) {
+  await measureStore(measurements, args);
 } else {
-  await measurePeers(given.peers.from, given);
+  await measurePeers(args.peers.from, args);
 }

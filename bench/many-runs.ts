@@ -1,11 +1,11 @@
-import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
-import { collectGarbage } from "./timed.ts";
-import { openEngine, type Workload, work } from "./workload.ts";
+import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { collectGarbage } from "./measure-time.ts";
+import { openBenchEngine, runWorkload, type Workload } from "./workload.ts";
 
-/** A process that does runs, again and again, and says after each part of them what memory it holds. */
+/** Executes runs in parts, and prints the resident memory after each part. */
 const [file = "", runs = "0", parts = "0"] = process.argv.slice(2);
 
-const part: Workload = {
+const workloadPart: Workload = {
   effects: ["reads", "acts"],
   runs: Number(runs),
   steps: 2,
@@ -13,12 +13,12 @@ const part: Workload = {
   order: "chain",
   durability: "process",
 };
-const engine = await openEngine(sqlite(file), "process");
-const held: number[] = [];
-while (held.length < Number(parts)) {
-  await work(engine, part);
+const engine = await openBenchEngine(openSqlite(file), "process");
+const heldBytes: number[] = [];
+while (heldBytes.length < Number(parts)) {
+  await runWorkload(engine, workloadPart);
   collectGarbage();
-  held.push(process.memoryUsage.rss());
+  heldBytes.push(process.memoryUsage.rss());
 }
 await engine.close();
-console.log(JSON.stringify(held));
+console.log(JSON.stringify(heldBytes));

@@ -1,58 +1,65 @@
 import type { TimeSplit } from "./time-split.ts";
 
-/** One figure and how it is come by. */
+/** A measured value and its limit. */
 export interface Measurement {
   readonly id: string;
-  /** What is measured. */
+  /** The measured work. */
   readonly about: string;
-  /** What its limit is: the least that the same work could take. */
-  readonly beside: string;
+  /** The limit: the least that the same work can take. */
+  readonly limitAbout: string;
   readonly unit: string;
-  /** What the project wants of it; null where it only wants to know. */
-  readonly goal: Goal | null;
-  /** How many rounds are enough for a figure that hardly varies or takes long. One: it needs no warm-up either. */
-  readonly enough?: number;
+  /** The goal of the project; null: none. */
+  readonly goal: MeasurementGoal | null;
+  /** The number of rounds for a slow or stable value. One: no warm-up either. */
+  readonly maxRounds?: number;
   /** Measures once, the engine and the limit one right after the other. `order` changes from round to round. */
-  round(order: Order): Promise<Round>;
-  /** What was written per step, beside the limit's. */
-  readonly traffic?: () => Promise<{ readonly engine: Traffic; readonly limit: Traffic }>;
-  /** Where the engine's time goes. */
+  round(order: MeasurementOrder): Promise<MeasurementRound>;
+  /** Measures the writes per step of engine and limit. */
+  readonly traffic?: () => Promise<{ readonly engine: WriteTraffic; readonly limit: WriteTraffic }>;
+  /** Measures how the engine spends its time. */
   readonly split?: () => Promise<TimeSplit>;
 }
 
-export type Goal = { readonly of: "ratio" | "value" } & ({ readonly atLeast: number } | { readonly atMost: number });
+export type MeasurementGoal = { readonly of: "ratio" | "value" } & (
+  | { readonly atLeast: number }
+  | { readonly atMost: number }
+);
 
-export type Order = "limit first" | "engine first";
+export type MeasurementOrder = "limit first" | "engine first";
 
-export interface Round {
+export interface MeasurementRound {
   readonly value: number;
   readonly limit: number;
   readonly ratio: number;
 }
 
-export interface Traffic {
+export interface WriteTraffic {
   readonly rows: number;
   readonly transactions: number;
   readonly syncs: number;
-  /** In the file when it is closed. */
+  /** The size of the closed file. */
   readonly bytes: number;
 }
 
-/** Two times in milliseconds, taken in the order asked for. */
-export async function sideBySide(order: Order, { engine, limit }: Pair): Promise<Round> {
-  const early = order === "engine first" ? await engine() : null;
-  const least = await limit();
-  const value = early ?? (await engine());
-  return { value, limit: least, ratio: value / least };
+/** Measures engine and limit, in milliseconds and in the given order. */
+export async function measurePair(order: MeasurementOrder, { engine, limit }: MeasuredPair): Promise<MeasurementRound> {
+  const engineFirst = order === "engine first" ? await engine() : null;
+  const limitMs = await limit();
+  const value = engineFirst ?? (await engine());
+  return { value, limit: limitMs, ratio: value / limitMs };
 }
 
-/** What takes these times, and how often that is in a second. */
-export async function rateSideBySide(order: Order, count: number, pair: Pair): Promise<Round> {
-  const took = await sideBySide(order, pair);
+/** Measures engine and limit as rates per second. */
+export async function measureRates(
+  order: MeasurementOrder,
+  count: number,
+  pair: MeasuredPair,
+): Promise<MeasurementRound> {
+  const took = await measurePair(order, pair);
   return { value: (1000 * count) / took.value, limit: (1000 * count) / took.limit, ratio: 1 / took.ratio };
 }
 
-interface Pair {
+interface MeasuredPair {
   readonly engine: () => Promise<number>;
   readonly limit: () => Promise<number>;
 }

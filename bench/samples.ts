@@ -1,4 +1,4 @@
-/** What was measured in each round, in order. */
+/** Measured values. */
 export type Samples = readonly number[];
 
 export function median(samples: Samples): number {
@@ -8,8 +8,8 @@ export function median(samples: Samples): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
-/** Takes several samples, one after the other, and answers with the one in the middle. */
-export async function medianOf(count: number, take: () => Promise<number>): Promise<number> {
+/** Takes several sequential samples and returns their median. */
+export async function sampleMedian(count: number, take: () => Promise<number>): Promise<number> {
   const samples: number[] = [];
   for (let taken = 0; taken < count; taken += 1) samples.push(await take());
   return median(samples);

@@ -1,46 +1,40 @@
 import { type Profiler, Session } from "node:inspector/promises";
 
-/** Where a program spent its time, by what it was doing, in parts of the whole. */
+/** The shares of the activities of a program in its time. */
 export type TimeSplit = Readonly<Record<Activity, number>>;
 
 export const activities = ["parse", "hash", "decide", "SQL", "commit", "garbage", "idle", "other"] as const;
 
 type Activity = (typeof activities)[number];
 
-/** Watching takes time, too, and none of it is the program's. */
-type Doing = Activity | "watching";
+/** The profiler takes time too, which is not counted. */
+type ProfiledActivity = Activity | "watching";
 
-/** The first place on the stack that one of these names says what was being done. */
-const places: readonly Place[] = [
+/** The first match on the stack decides the activity. */
+const sourceActivities: readonly SourceActivity[] = [
   { path: /^node:inspector/, doing: "watching" },
-  { path: /\/src\/engine\/journal\.js$/, name: /^(?:revive|open|blobIn)$/, doing: "parse" },
-  { path: /\/src\/engine\/(?:journal|digest)\.js$/, doing: "hash" },
-  { path: /\/src\/core\/(?:canonical)\.js$/, doing: "hash" },
-  {
-    path: /\/src\/schema\/|\/node_modules\/(?:zod|ajv)|\/src\/core\/(?:check-|fields|plan-|template|reasons)/,
-    doing: "parse",
-  },
-  {
-    path: /\/src\/core\/(?:decide|evolve|place|vector|trie-map|rows-of|run|step|guard)|\/src\/policy\//,
-    doing: "decide",
-  },
+  { path: /\/src\/engine\/journal\/journal-codec\.js$/, name: /^(?:reviveEvent|open|blobNameIn)$/, doing: "parse" },
+  { path: /\/src\/engine\/(?:journal\/journal-codec|ports\/digest)\.js$/, doing: "hash" },
+  { path: /\/src\/core\/json\/canonical-json\.js$/, doing: "hash" },
+  { path: /\/src\/schema\/|\/node_modules\/(?:zod|ajv)|\/src\/core\/(?:json|plan)\//, doing: "parse" },
+  { path: /\/src\/core\/(?:decide|evolve|persistent|run|call)\/|\/src\/policy\//, doing: "decide" },
   { path: /\/src\/store\/sqlite\/group-commit\.js$/, doing: "commit" },
   { path: /\/src\/store\/(?:sqlite|postgres)\/|\/node_modules\/pg/, doing: "SQL" },
   { path: /\/src\/|\/bench\//, doing: "other" },
 ];
 
-interface Place {
+interface SourceActivity {
   readonly path: RegExp;
   /** Only functions of this name. */
   readonly name?: RegExp;
-  readonly doing: Doing;
+  readonly doing: ProfiledActivity;
 }
 
-/** What the engine of JavaScript does by itself. */
-const ownWork: Readonly<Record<string, Activity>> = { "(idle)": "idle", "(garbage collector)": "garbage" };
+/** Activities of the JavaScript runtime. */
+const runtimeActivities: Readonly<Record<string, Activity>> = { "(idle)": "idle", "(garbage collector)": "garbage" };
 
-/** Samples the stack while `work` runs and counts by the source file that was at work, drivers and built-ins by their caller. */
-export async function splitOf(work: () => Promise<void>): Promise<TimeSplit> {
+/** Samples the stack while `work` runs. Counts by source file; drivers and built-ins count for their caller. */
+export async function measureSplit(work: () => Promise<void>): Promise<TimeSplit> {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
@@ -49,11 +43,11 @@ export async function splitOf(work: () => Promise<void>): Promise<TimeSplit> {
   await work();
   const { profile } = await session.post("Profiler.stop");
   session.disconnect();
-  return parts(profile);
+  return sumSamples(profile);
 }
 
-function parts({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): TimeSplit {
-  const doing = doingIn(nodes);
+function sumSamples({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): TimeSplit {
+  const doing = activityByNode(nodes);
   const spent = Object.fromEntries(activities.map((name) => [name, 0])) as Record<Activity, number>;
   let whole = 0;
   for (const [at, id] of samples.entries()) {
@@ -67,18 +61,18 @@ function parts({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Time
   return spent;
 }
 
-/** Nodes come parents first, so that a child can inherit. */
-function doingIn(nodes: readonly Profiler.ProfileNode[]): ReadonlyMap<number, Doing> {
-  const found = new Map<number, Doing>();
+/** Parents come before children, so a child inherits the activity. */
+function activityByNode(nodes: readonly Profiler.ProfileNode[]): ReadonlyMap<number, ProfiledActivity> {
+  const found = new Map<number, ProfiledActivity>();
   for (const { id, callFrame, children = [] } of nodes) {
-    const doing = doingAt(callFrame) ?? found.get(id) ?? "other";
+    const doing = activityAt(callFrame) ?? found.get(id) ?? "other";
     found.set(id, doing);
     for (const child of children) found.set(child, doing);
   }
   return found;
 }
 
-function doingAt({ url, functionName }: Profiler.ProfileNode["callFrame"]): Doing | undefined {
-  const place = places.find(({ path, name }) => path.test(url) && (name?.test(functionName) ?? true));
-  return ownWork[functionName] ?? place?.doing;
+function activityAt({ url, functionName }: Profiler.ProfileNode["callFrame"]): ProfiledActivity | undefined {
+  const place = sourceActivities.find(({ path, name }) => path.test(url) && (name?.test(functionName) ?? true));
+  return runtimeActivities[functionName] ?? place?.doing;
 }

@@ -1,23 +1,23 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import type { Store } from "../src/core/store.ts";
+import type { Store } from "../src/core/store/store.ts";
 import { createEngine } from "../src/engine/engine.ts";
-import type { Failpoint } from "../src/engine/failpoint.ts";
+import type { Failpoint } from "../src/engine/ports/failpoint.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
-import { tenants } from "./plans.ts";
-import { Pen, recorded } from "./recorder.ts";
-import { FAINTS, type Order, READY, type Task } from "./task.ts";
-import { toolsOf } from "./tools.ts";
-import { Witness } from "./witness.ts";
+import { chaosTenants } from "./chaos-jobs.ts";
+import { newChaosTools } from "./chaos-tools.ts";
+import { EffectLog } from "./effect-log.ts";
+import { LineAppender, recordStore } from "./record-store.ts";
+import { WORKER_READY, WORKER_STOPS, type WorkerOrder, type WorkerTask } from "./worker-task.ts";
 
-const pauseMostMs = 60;
+const MAX_PAUSE_MS = 60;
 
 function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMostMs));
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
 }
 
-/** A server that is away when a worker starts comes back. */
-async function opened({ url, leaseMs }: Task): Promise<Store> {
+/** Opens the store, and repeats this while the server is down. */
+async function openStore({ url, leaseMs }: WorkerTask): Promise<Store> {
   for (;;) {
     try {
       return await postgres(url, { leaseMs, connections: 4, connectMs: 5_000, answerMs: 10_000 });
@@ -27,40 +27,40 @@ async function opened({ url, leaseMs }: Task): Promise<Store> {
   }
 }
 
-/** Does as it is told by whoever started it, and ends when they are gone: nobody would look at what it does. */
-function obeying(): (point: Failpoint) => void {
-  let order: Order | null = null;
-  const orders = createInterface({ input: process.stdin });
-  orders.on("line", (line) => {
-    order = JSON.parse(line) as Order;
+/** Executes orders from standard input. Exits when it closes, because the test process has ended. */
+function followOrders(): (point: Failpoint) => void {
+  let order: WorkerOrder | null = null;
+  const input = createInterface({ input: process.stdin });
+  input.on("line", (line) => {
+    order = JSON.parse(line) as WorkerOrder;
   });
-  orders.on("close", () => process.exit(3));
+  input.on("close", () => process.exit(3));
   return (point) => {
     if (order?.at !== point || order.until < Date.now()) return;
-    const told = order;
+    const current = order;
     order = null;
-    if (told.do === "die") process.kill(process.pid, "SIGKILL");
-    writeSync(1, FAINTS);
+    if (current.do === "die") process.kill(process.pid, "SIGKILL");
+    writeSync(1, WORKER_STOPS);
     process.kill(process.pid, "SIGSTOP");
   };
 }
 
-async function main(task: Task): Promise<void> {
+async function main(task: WorkerTask): Promise<void> {
   const { by } = task;
-  const failpoint = obeying();
+  const failpoint = followOrders();
   let close = async (): Promise<void> => {};
   process.once("SIGTERM", () => void close().then(() => process.exit(0)));
-  const witness = new Witness(task.world, by);
-  const store = recorded(await opened(task), new Pen(task.history), by);
+  const effectLog = new EffectLog(task.world, by);
+  const store = recordStore(await openStore(task), new LineAppender(task.history), by);
   const engine = await createEngine({
     store,
-    tools: toolsOf(witness, { pause, now: Date.now }),
-    tenants: Object.fromEntries(tenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
-    onNotice: async ({ notice_id }) => void witness.act("notice", notice_id, ""),
+    tools: newChaosTools(effectLog, { pause, now: Date.now }),
+    tenants: Object.fromEntries(chaosTenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
+    onNotice: async ({ notice_id }) => void effectLog.append("notice", notice_id, ""),
     failpoint,
   });
   close = () => engine.close();
-  writeSync(1, READY);
+  writeSync(1, WORKER_READY);
 }
 
-await main(JSON.parse(process.env.WRIT_CHAOS_TASK ?? "{}") as Task);
+await main(JSON.parse(process.env.WRIT_CHAOS_TASK ?? "{}") as WorkerTask);

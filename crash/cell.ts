@@ -1,36 +1,36 @@
-import type { Finding } from "./judge.ts";
-import type { Kill } from "./killer.ts";
-import type { Chance } from "./life.ts";
+import type { CrashFinding } from "./check-run.ts";
+import type { ChildReport } from "./child-task.ts";
+import type { KillPoint } from "./killer.ts";
 import type { ScenarioName } from "./scenarios.ts";
-import type { Report } from "./task.ts";
+import type { TimedKill } from "./wait-for-exit.ts";
 
-/** One place to die, or several, one after the other: each process but the last is killed. */
+/** A test case: scenarios, and points at which consecutive processes are killed. A last process runs to its end. */
 export interface Cell {
-  /** Whose stories are played on the one store. */
-  readonly cast: readonly ScenarioName[];
-  readonly kills: readonly (Kill | Chance)[];
-  /** With every kill the power goes, too. */
+  /** The scenarios that run on one store. */
+  readonly scenarioNames: readonly ScenarioName[];
+  readonly kills: readonly (KillPoint | TimedKill)[];
+  /** True: every kill also cuts the power. */
   readonly power?: boolean;
 }
 
-export interface Outcome {
+export interface CellOutcome {
   readonly cell: Cell;
-  /** How many of the kills struck; the others were never reached. */
+  /** The number of kills that happened; the points of the others were not reached. */
   readonly kills: number;
-  readonly findings: readonly Finding[];
-  /** Null where the last process had nothing to report. */
-  readonly report: Report | null;
-  /** How often the world saw each act of the first story, by step. */
+  readonly findings: readonly CrashFinding[];
+  /** Null: the last process failed or hung. */
+  readonly report: ChildReport | null;
+  /** By step: how often the act of the first scenario happened. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** A cell as it is asked for on the command line: `kill:opaque@tool.after#1`. */
-export function nameOf({ cast, kills, power = false }: Cell): string {
-  const places = kills.map(placeOf).join(",");
-  return `${power ? "power" : "kill"}:${cast.join("+")}${places === "" ? "" : `@${places}`}`;
+/** Returns the name of a cell as the command line takes it: `kill:opaque@tool.after#1`. */
+export function cellName({ scenarioNames, kills, power = false }: Cell): string {
+  const places = kills.map(killName).join(",");
+  return `${power ? "power" : "kill"}:${scenarioNames.join("+")}${places === "" ? "" : `@${places}`}`;
 }
 
-export function placeOf(kill: Kill | Chance): string {
+export function killName(kill: KillPoint | TimedKill): string {
   if ("point" in kill) return `${kill.point}#${kill.nth}${kill.fault === undefined ? "" : `!${kill.fault}`}`;
   return `${kill.early ? "start+" : ""}${kill.afterMs.toFixed(3)}ms`;
 }

@@ -1,38 +1,45 @@
-import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
-import { clockOf } from "./clock.ts";
-import { deadly, Killer } from "./killer.ts";
-import { type Disk, layUnder, reboot } from "./machine.ts";
-import { prove } from "./proof.ts";
-import { keepSynced, storeFile, worldFile } from "./store-files.ts";
-import { READY, type Report, type Task } from "./task.ts";
+import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { CHILD_READY, type ChildReport, type ChildTask } from "./child-task.ts";
+import { Killer, withKillPoints } from "./killer.ts";
+import { type DiskObserver, observeDisk, setBootId } from "./observe-disk.ts";
+import { proveRecovery } from "./prove-recovery.ts";
+import { scenarioClock } from "./scenario-clock.ts";
+import { saveSyncedCopy, storeFile, worldFile } from "./store-files.ts";
 
-/** Every statement that writes is a place to die; where the power may be cut, what is synced is kept. */
-function diskOf({ folder, power }: Task, { at }: Killer): Disk {
+/** Makes every writing statement a kill point; with `power`, saves a copy of the file after each sync. */
+function newDiskObserver({ folder, power }: ChildTask, { at }: Killer): DiskObserver {
   return {
     writing: () => at("sql"),
     written: (synced) => {
-      if (power && synced) keepSynced(folder);
+      if (power && synced) saveSyncedCopy(folder);
     },
   };
 }
 
-async function main(task: Task): Promise<void> {
-  const { folder, cast } = task;
+async function main(task: ChildTask): Promise<void> {
+  const { folder, scenarioNames } = task;
   const killer = new Killer(task.kill);
-  reboot(task.boot);
-  layUnder(diskOf(task, killer));
+  setBootId(task.boot);
+  observeDisk(newDiskObserver(task, killer));
   const file = storeFile(folder);
-  const clock = clockOf(worldFile(folder));
-  const open = () => sqlite(file, { clock });
-  const store = deadly(open(), killer);
-  process.stdout.write(READY);
-  let passed: Report["passed"] = [];
+  const clock = scenarioClock(worldFile(folder));
+  const open = () => openSqlite(file, { clock });
+  const store = withKillPoints(open(), killer);
+  process.stdout.write(CHILD_READY);
+  let passed: ChildReport["passed"] = [];
   const once = () => {
     passed = [...killer.passed];
     return open();
   };
-  const report = await prove({ cast, store, world: worldFile(folder), at: killer.at, file, open: once });
-  process.stdout.write(`${JSON.stringify({ ...report, passed } satisfies Report)}\n`);
+  const report = await proveRecovery({
+    scenarioNames,
+    store,
+    world: worldFile(folder),
+    at: killer.at,
+    file,
+    open: once,
+  });
+  process.stdout.write(`${JSON.stringify({ ...report, passed } satisfies ChildReport)}\n`);
 }
 
-await main(JSON.parse(process.env.WRIT_CRASH_TASK ?? "{}") as Task);
+await main(JSON.parse(process.env.WRIT_CRASH_TASK ?? "{}") as ChildTask);

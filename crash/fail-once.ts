@@ -1,36 +1,40 @@
-import type { Outcome } from "./cell.ts";
-import { inTurns } from "./in-turns.ts";
-import type { Finding } from "./judge.ts";
-import type { Kill } from "./killer.ts";
+import type { CellOutcome } from "./cell.ts";
+import type { CellRunner } from "./cell-runner.ts";
+import type { CrashFinding } from "./check-run.ts";
+import type { KillPoint } from "./killer.ts";
+import { mapConcurrently } from "./map-concurrently.ts";
+import { addFindings, type PartTotals } from "./part-totals.ts";
 import type { ScenarioName } from "./scenarios.ts";
-import type { Stage } from "./stage.ts";
-import { found, type Tally } from "./tally.ts";
 
-/** The store fails at one place, or one answer of it is lost, and the process lives on: it must all come to the same. */
+/** Makes the store fail at one point, or lose one answer, without a kill. The result must be the same as without it. */
 export async function failOnce(
-  stage: Stage,
+  runner: CellRunner,
   scenario: ScenarioName,
-  chosen: (place: Kill) => boolean,
-  tally: Tally,
+  isSelected: (point: KillPoint) => boolean,
+  totals: PartTotals,
 ): Promise<void> {
-  const calm = await stage.run({ cast: [scenario], kills: [] });
-  const places = (calm.report?.passed ?? []).filter(chosen).flatMap(faultsAt);
-  await inTurns(places, async (place) => {
-    const outcome = await stage.run({ cast: [scenario], kills: [place] });
-    tally.faults += 1;
-    const name = `fault:${scenario}@${place.point}#${place.nth}`;
-    found(tally, name, [...outcome.findings, ...otherStatus(calm, outcome, scenario)]);
+  const undisturbed = await runner.run({ scenarioNames: [scenario], kills: [] });
+  const points = (undisturbed.report?.passed ?? []).filter(isSelected).flatMap(faultsAtPoint);
+  await mapConcurrently(points, async (point) => {
+    const outcome = await runner.run({ scenarioNames: [scenario], kills: [point] });
+    totals.faults += 1;
+    const name = `fault:${scenario}@${point.point}#${point.nth}`;
+    addFindings(totals, name, [...outcome.findings, ...statusFindings(undisturbed, outcome, scenario)]);
   });
 }
 
-/** What was in hand when the store failed is recorded as it was, not doubted. */
-function otherStatus(calm: Outcome, { report }: Outcome, scenario: ScenarioName): readonly Finding[] {
-  const expected = calm.report?.rest.runs[scenario]?.result.status;
-  const status = report?.rest.runs[scenario]?.result.status;
+/** An outcome that was known when the store failed is recorded, not doubted. */
+function statusFindings(
+  undisturbed: CellOutcome,
+  { report }: CellOutcome,
+  scenario: ScenarioName,
+): readonly CrashFinding[] {
+  const expected = undisturbed.report?.recovered.runs[scenario]?.result.status;
+  const status = report?.recovered.runs[scenario]?.result.status;
   return status === expected ? [] : [{ kind: "untrue", what: `the run is ${status} instead of ${expected}` }];
 }
 
-function faultsAt(place: Kill): readonly Kill[] {
-  if (place.point === "append.landed") return [{ ...place, fault: "STORE_UNKNOWN" }];
-  return /^(append|mark|claim|blob|release)\.asked$/.test(place.point) ? [{ ...place, fault: "STORE_FAILED" }] : [];
+function faultsAtPoint(point: KillPoint): readonly KillPoint[] {
+  if (point.point === "append.landed") return [{ ...point, fault: "STORE_UNKNOWN" }];
+  return /^(append|mark|claim|blob|release)\.asked$/.test(point.point) ? [{ ...point, fault: "STORE_FAILED" }] : [];
 }

@@ -1,25 +1,25 @@
-import { type FaultCode, FaultError } from "../src/core/fault.ts";
-import type { Store } from "../src/core/store.ts";
+import type { Store } from "../src/core/store/store.ts";
+import { type FaultCode, FaultError } from "../src/core/values/fault.ts";
 
-/** Where to die: the nth time this point is passed. */
-export interface Kill {
+/** A kill at the nth time a point is passed. */
+export interface KillPoint {
   readonly point: string;
   readonly nth: number;
-  /** The process lives, and the store answers with this fault instead. */
+  /** If set, the store throws this fault instead, and the process lives. */
   readonly fault?: Extract<FaultCode, "STORE_FAILED" | "STORE_UNKNOWN">;
 }
 
-/** Kills its own process, for real, at one point of the road; or only notes which points it passes. */
+/** Kills its own process at one point, or only records the points that it passes. */
 export class Killer {
-  readonly #kill: Kill | null;
+  readonly #kill: KillPoint | null;
   readonly #counts = new Map<string, number>();
-  readonly #passed: Kill[] = [];
+  readonly #passed: KillPoint[] = [];
 
-  constructor(kill: Kill | null) {
+  constructor(kill: KillPoint | null) {
     this.#kill = kill;
   }
 
-  get passed(): readonly Kill[] {
+  get passed(): readonly KillPoint[] {
     return this.#passed;
   }
 
@@ -29,13 +29,13 @@ export class Killer {
     this.#passed.push({ point, nth });
     if (this.#kill?.point !== point || this.#kill.nth !== nth) return;
     const { fault } = this.#kill;
-    if (fault !== undefined) throw new FaultError({ code: fault, message: "the store is not itself" });
+    if (fault !== undefined) throw new FaultError({ code: fault, message: "the store failed as the test demands" });
     process.kill(process.pid, "SIGKILL");
   };
 }
 
-/** A store at whose writes the process can die: before they are made, and when they have landed but nobody was told. */
-export function deadly(store: Store, { at }: Killer): Store {
+/** Returns a store with kill points before each write and after it, before the caller is answered. */
+export function withKillPoints(store: Store, { at }: Killer): Store {
   const around =
     <Values extends readonly unknown[], Result>(name: string, work: (...values: Values) => Promise<Result>) =>
     async (...values: Values): Promise<Result> => {
@@ -52,6 +52,6 @@ export function deadly(store: Store, { at }: Killer): Store {
     claimDue: around("due", store.claimDue),
     putBlob: around("blob", store.putBlob),
     release: around("release", store.release),
-    lockWorker: around("lock", store.lockWorker),
+    registerWorker: around("register", store.registerWorker),
   };
 }

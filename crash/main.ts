@@ -1,39 +1,41 @@
 import { randomInt } from "node:crypto";
-import { readArguments } from "./arguments.ts";
-import { parts } from "./parts.ts";
-import { complaints, type Played, sumOf, tableOf } from "./report.ts";
-import { Stage } from "./stage.ts";
-import { emptyTally } from "./tally.ts";
-import type { PartName } from "./wanted.ts";
+import { CellRunner } from "./cell-runner.ts";
+import { parseCrashArguments } from "./crash-arguments.ts";
+import { crashFailures, crashTable, type PartResult, summarizeCrash } from "./crash-report.ts";
+import type { PartName } from "./part-selector.ts";
+import { newPartTotals } from "./part-totals.ts";
+import { proofParts } from "./proof-parts.ts";
 
-const args = readArguments(process.argv.slice(2), randomInt(2 ** 31));
+const args = parseCrashArguments(process.argv.slice(2), randomInt(2 ** 31));
 if ("wrong" in args) {
   console.error(args.wrong);
   process.exit(2);
 }
 const { json, kills, seed, only } = args;
-const stage = await Stage.raise();
+const runner = await CellRunner.create();
 process.once("SIGINT", () => {
-  stage.strike();
+  runner.close();
   process.exit(130);
 });
-const played: Played[] = [];
+const results: PartResult[] = [];
 try {
-  for (const [name, part] of Object.entries(parts)) {
+  for (const [name, part] of Object.entries(proofParts)) {
     if (only !== null && only.part !== name) continue;
-    const tally = emptyTally();
-    const begun = performance.now();
-    const say = (line: string) => console.error(line);
-    await part({ stage, wanted: only, kills, seed, tally, say });
-    for (const finding of tally.findings) console.error(`FOUND ${finding}`);
-    played.push({ part: name as PartName, tally, seconds: (performance.now() - begun) / 1000 });
+    const totals = newPartTotals();
+    const startedAt = performance.now();
+    const log = (line: string) => console.error(line);
+    await part({ runner, selector: only, kills, seed, totals, log });
+    for (const finding of totals.findings) console.error(`FOUND ${finding}`);
+    results.push({ part: name as PartName, totals, seconds: (performance.now() - startedAt) / 1000 });
   }
 } finally {
-  stage.strike();
+  runner.close();
 }
-const wrong = complaints(played, { kills, whole: only === null });
-for (const line of wrong) console.error(line);
+const failures = crashFailures(results, { kills, isComplete: only === null });
+for (const line of failures) console.error(line);
 console.log(
-  json ? JSON.stringify({ ...sumOf(played), seed, complaints: wrong }) : tableOf(played, seed, only === null),
+  json
+    ? JSON.stringify({ ...summarizeCrash(results), seed, complaints: failures })
+    : crashTable(results, seed, only === null),
 );
-process.exitCode = wrong.length === 0 ? 0 : 1;
+process.exitCode = failures.length === 0 ? 0 : 1;

@@ -1,33 +1,33 @@
 import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dist, root } from "./bundle.ts";
+import { compiledPackage, packageRoot } from "./bundle-programs.ts";
 import type { Cell } from "./cell.ts";
-import type { Finding } from "./judge.ts";
-import { type Patch, patched } from "./patch.ts";
+import type { CrashFinding } from "./check-run.ts";
 import type { ScenarioName } from "./scenarios.ts";
+import { applySourcePatches, type SourcePatch } from "./source-patch.ts";
 
-/** A bug that someone could write, planted into a copy of the built package. */
+/** A realistic bug that is planted in a copy of the built package. */
 export interface Mutant {
   readonly bug: string;
-  readonly patches: readonly Patch[];
-  /** Where the proof must find it, and as what. */
+  readonly patches: readonly SourcePatch[];
+  /** The cell that must find it, and the kind of the finding. */
   readonly cell: Cell;
-  readonly found: Finding["kind"];
+  readonly found: CrashFinding["kind"];
 }
 
-const opaqueAt = (point: string): Cell => ({ cast: ["opaque"], kills: [{ point, nth: 1 }] });
+const opaqueAt = (point: string): Cell => ({ scenarioNames: ["opaque"], kills: [{ point, nth: 1 }] });
 
 export const mutants: readonly Mutant[] = [
   {
     bug: "`started` is not appended before the tool is called, but together with its outcome",
     patches: [
       {
-        file: "engine/record/mailbox.js",
+        file: "engine/journal/run-mailbox.js",
         from: "    async #append(batch) {\n",
         to: `    async #append(batch) {
         if (batch.events.every((event) => event.type === "step.started")) {
             this.late = [...(this.late ?? []), batch];
-            return this.#landed(batch, this.#head);
+            return this.#landed(batch, this.#head, "hard");
         }
         if (this.late !== undefined) {
             const events = [...this.late.flatMap((kept) => kept.events), ...batch.events];
@@ -37,9 +37,9 @@ export const mutants: readonly Mutant[] = [
 `,
       },
       {
-        file: "engine/record/mailbox.js",
-        from: "puts: rowsOf(before, events, after),",
-        to: `puts: [...rowsOf(before, events, after)].filter((put, at, all) => all.every((other, place) =>
+        file: "engine/journal/run-mailbox.js",
+        from: "puts: eventRows(before, events, after),",
+        to: `puts: [...eventRows(before, events, after)].filter((put, at, all) => all.every((other, place) =>
                 place <= at || other.key !== put.key || other.table !== put.table))
                 .map((put) => (put.table === "ledger" ? { ...put, was: null } : put)),`,
       },
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "`started` is never appended",
-    patches: [{ file: "core/decide/start.js", from: "if (!grant.recorded)", to: "if (true)" }],
+    patches: [{ file: "core/decide/start-step.js", from: "if (!grant.recorded)", to: "if (true)" }],
     cell: opaqueAt("tool.after"),
     found: "stuck",
   },
@@ -63,14 +63,14 @@ export const mutants: readonly Mutant[] = [
     bug: "the send marker is written after the tool was called",
     patches: [
       {
-        file: "engine/road/walk.js",
+        file: "engine/call/acquire.js",
         from: "if (!(await ports.store.mark(claim, step_id, attempt)))",
         to: "if (false)",
       },
       {
-        file: "engine/road/walk.js",
-        from: "let execution = await perform(way, step, grant, work);",
-        to: "let execution = await perform(way, step, grant, work);\n    await ports.store.mark(way.claim, grant.step_id, grant.attempt);",
+        file: "engine/call/execute.js",
+        from: "let report = await handler.ended;",
+        to: "let report = await handler.ended;\n    await ports.store.mark(context.claim, grant.step_id, grant.attempt);",
       },
     ],
     cell: opaqueAt("tool.sent"),
@@ -78,29 +78,29 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "an act whose worker died is run again",
-    patches: [{ file: "core/decide/settle.js", from: `mark === "no"`, to: "true" }],
+    patches: [{ file: "core/decide/recover-run.js", from: `mark === "no"`, to: "true" }],
     cell: opaqueAt("tool.after"),
     found: "twice",
   },
   {
-    bug: "an act whose worker died is given up without asking anyone",
-    patches: [{ file: "core/evolve/step.js", from: `? { do: "settle" }`, to: `? { do: "ask" }` }],
-    cell: { cast: ["verifiable"], kills: [{ point: "tool.after", nth: 1 }] },
+    bug: "an act whose worker died is not verified",
+    patches: [{ file: "core/evolve/evolve-step.js", from: `? { do: "settle" }`, to: `? { do: "ask" }` }],
+    cell: { scenarioNames: ["verifiable"], kills: [{ point: "tool.after", nth: 1 }] },
     found: "stuck",
   },
   {
-    bug: "an act that throws counts as one that never happened",
-    patches: [{ file: "core/decide/end.js", from: `tool.errorsMean === "not_done"`, to: "true" }],
-    cell: { cast: ["asked"], kills: [] },
+    bug: "an act that throws counts as not done",
+    patches: [{ file: "core/decide/end-attempt.js", from: `tool.errorsMean === "not_done"`, to: "true" }],
+    cell: { scenarioNames: ["asked"], kills: [] },
     found: "untrue",
   },
   {
     bug: "a request that was accepted is accepted again",
     patches: [
       {
-        file: "core/rows-of.js",
-        from: "requestKey(event.principal.id, event.request.key), null, row",
-        to: `requestKey(event.principal.id, event.request.key), "any", row`,
+        file: "core/evolve/event-rows.js",
+        from: 'put("request", key, null, row',
+        to: 'put("request", key, "any", row',
       },
     ],
     cell: opaqueAt("end.after"),
@@ -110,100 +110,114 @@ export const mutants: readonly Mutant[] = [
     bug: "the key changes with the attempt",
     patches: [
       {
-        file: "engine/road/walk.js",
-        from: "downstreamKey(call.key, grant.generation);",
-        to: "downstreamKey(call.key, grant.generation + grant.attempt);",
+        file: "engine/call/execute.js",
+        from: "downstreamKey(call.key, grant.generation)",
+        to: "downstreamKey(call.key, grant.generation + grant.attempt)",
       },
     ],
-    cell: { cast: ["idempotent"], kills: [{ point: "tool.sent", nth: 1 }] },
+    cell: { scenarioNames: ["idempotent"], kills: [{ point: "tool.sent", nth: 1 }] },
     found: "twice",
   },
   {
-    bug: "a notice counts as delivered before it is",
+    bug: "a notice is recorded as delivered before its delivery",
     patches: [
       {
-        file: "engine/road/deliveries.js",
-        from: "if (!(await this.#isTaken(delivery.notice)))\n            return this.#tryLater(delivery);",
+        file: "engine/call/notice-delivery.js",
+        from: "if (!(await this.#isAccepted(delivery.notice)))\n            return this.#tryLater(delivery);",
         to: "",
       },
       {
-        file: "engine/road/deliveries.js",
-        from: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });`,
-        to: `await mailbox.ask({ type: "deliver", now: ports.clock.now(), notice_id });
+        file: "engine/call/notice-delivery.js",
+        from: `await mailbox.ask(() => ({ type: "deliver", now: ports.clock.now(), notice_id }));`,
+        to: `await mailbox.ask(() => ({ type: "deliver", now: ports.clock.now(), notice_id }));
             ports.failpoint("notice.after");
-            await this.#isTaken(delivery.notice);`,
+            await this.#isAccepted(delivery.notice);`,
       },
     ],
-    cell: { cast: ["notice"], kills: [{ point: "notice.after", nth: 1 }] },
+    cell: { scenarioNames: ["notice"], kills: [{ point: "notice.after", nth: 1 }] },
     found: "lost",
   },
   {
-    bug: "what the last worker left under way is not looked at",
-    patches: [{ file: "engine/watch/held-run.js", from: "if (found.length > 0 || taken !== null)", to: "if (false)" }],
+    bug: "open attempts of the previous worker are not recovered",
+    patches: [
+      {
+        file: "engine/worker/leased-run.js",
+        from: "if (found.length > 0 || taken !== null || rules !== null)",
+        to: "if (false)",
+      },
+    ],
     cell: opaqueAt("start.after"),
     found: "stuck",
   },
 ];
 
-const darkAt = (scenario: ScenarioName, point: string, nth = 1): Cell => ({
-  cast: [scenario],
+const powerCutAt = (scenario: ScenarioName, point: string, nth = 1): Cell => ({
+  scenarioNames: [scenario],
   kills: [{ point, nth }],
   power: true,
 });
 
-/** What shows only when the power goes with the process. */
-export const darkMutants: readonly Mutant[] = [
+/** Bugs that only a power cut shows. */
+export const powerCutMutants: readonly Mutant[] = [
   {
     bug: "a hard append is not synced",
     patches: [
       { file: "store/sqlite/group-commit.js", from: `flush === "hard" ? "full"`, to: `flush === "never" ? "full"` },
     ],
-    cell: darkAt("opaque", "tool.after"),
+    cell: powerCutAt("opaque", "tool.after"),
     found: "twice",
   },
   {
-    bug: "a marker that is not there proves something under another boot, too",
+    bug: "a missing marker counts as proof under another boot",
     patches: [{ file: "store/sqlite/leases.js", from: "startedUnder !== boot", to: "false" }],
-    cell: darkAt("opaque", "tool.after"),
+    cell: powerCutAt("opaque", "tool.after"),
     found: "twice",
   },
   {
-    bug: "a request is told to be accepted before that is synced",
+    bug: "a request is reported as accepted before it is synced",
     patches: [
       {
-        file: "engine/record/mailbox.js",
-        from: "rests || this.#epoch === null || events.some(isHard)",
-        to: "events.some(isHard)",
+        file: "engine/journal/run-mailbox.js",
+        from: "rests || this.#epoch === null || events.some(isHardEvent)",
+        to: "events.some(isHardEvent)",
       },
-      { file: "engine/record/flush.js", from: `"run.accepted",`, to: "" },
+      {
+        file: "core/event/event-traits.js",
+        from: `"run.accepted": { hard: "always"`,
+        to: `"run.accepted": { hard: "never"`,
+      },
     ],
-    cell: darkAt("reads", "told"),
+    cell: powerCutAt("reads", "told"),
     found: "lost",
   },
 ];
 
-/** The store of this one writes each statement for itself, so that what is half written is there. */
-export const halfWritten: readonly Patch[] = [
+/** Patches a store to write each statement in its own transaction, so that half an append can remain. */
+export const nonAtomicAppend: readonly SourcePatch[] = [
   { file: "store/sqlite/group-commit.js", from: "            begin.run();\n", to: "" },
   { file: "store/sqlite/group-commit.js", from: "            commit.run();\n", to: "" },
 ];
 
-/** The store of this one takes the late outcome of a worker whose run was claimed again. */
-export const unfenced: readonly Patch[] = [
-  { file: "core/judge.js", from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch", to: "false" },
-  { file: "store/sqlite/landing.js", from: "expect.epoch === null\n", to: "true\n" },
+/** Patches a store to accept the late outcome of a worker whose run was claimed again. */
+export const unfencedSqlite: readonly SourcePatch[] = [
+  {
+    file: "core/store/append-conditions.js",
+    from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch",
+    to: "false",
+  },
+  { file: "store/sqlite/entry-writer.js", from: "expect.epoch === null\n", to: "true\n" },
 ];
 
-/** A copy of the built package with a bug in it. */
-export function infected(folder: string, patches: readonly Patch[]): string {
+/** Copies the built package and applies the patches. */
+export function buildMutant(folder: string, patches: readonly SourcePatch[]): string {
   const home = mkdtempSync(join(folder, "mutant-"));
   const copy = join(home, "dist");
-  cpSync(dist, copy, { recursive: true });
-  cpSync(join(root, "package.json"), join(home, "package.json"));
-  symlinkSync(join(root, "node_modules"), join(home, "node_modules"));
+  cpSync(compiledPackage, copy, { recursive: true });
+  cpSync(join(packageRoot, "package.json"), join(home, "package.json"));
+  symlinkSync(join(packageRoot, "node_modules"), join(home, "node_modules"));
   for (const file of new Set(patches.map((patch) => patch.file))) {
     const path = join(copy, file);
-    writeFileSync(path, patched(file, readFileSync(path, "utf8"), patches));
+    writeFileSync(path, applySourcePatches(file, readFileSync(path, "utf8"), patches));
   }
   return copy;
 }

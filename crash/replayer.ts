@@ -1,82 +1,84 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sqlite } from "../src/store/sqlite/sqlite-store.ts";
-import { inTurns } from "./in-turns.ts";
-import type { Finding } from "./judge.ts";
-import { layUnder, reboot } from "./machine.ts";
-import { type Prefix, prefixesOf } from "./prefixes.ts";
-import { drive } from "./program.ts";
-import { prove } from "./proof.ts";
-import type { Replayed, ReplayTask } from "./replay.ts";
+import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { checkFolder, hasActInDoubt } from "./check-folder.ts";
+import type { CrashFinding } from "./check-run.ts";
+import type { ChildReport } from "./child-task.ts";
+import { mapConcurrently } from "./map-concurrently.ts";
+import { observeDisk, setBootId } from "./observe-disk.ts";
+import { proveRecovery } from "./prove-recovery.ts";
+import type { ReplayResult, ReplayTask } from "./replay-prefixes.ts";
+import { runUserProgram } from "./run-user-program.ts";
 import type { ScenarioName } from "./scenarios.ts";
 import { storeFile, worldFile } from "./store-files.ts";
-import { Tape } from "./tape.ts";
-import type { Report } from "./task.ts";
-import { isDoubted, verdictOn } from "./verdict.ts";
+import { type WritePrefix, writePrefixes } from "./write-prefixes.ts";
+import { WriteRecorder } from "./write-recorder.ts";
 
 const boot = "boot 1";
 
-/** Plays one life and takes it down; then starts the program anew from every state that the tape can leave. */
+/** Records one process, and then restarts the program from every state that a crash of it can leave. */
 async function main(task: ReplayTask): Promise<void> {
   const { folder, scenario } = task;
-  reboot(boot);
-  const tape = new Tape(folder);
-  layUnder(tape);
+  setBootId(boot);
+  const recorder = new WriteRecorder(folder);
+  observeDisk(recorder);
   const world = worldFile(folder);
-  await drive({ cast: [scenario], store: sqlite(storeFile(folder)), world, at: () => {} });
-  tape.stop();
-  const record = readFileSync(world);
-  const prefixes = [...prefixesOf(tape, record.length)].filter((_, index) => index % task.every === 0);
-  const outcomes = await inTurns(prefixes, (prefix) => restart(task, prefix, record.subarray(0, prefix.seen)));
-  const replayed: Replayed = {
-    writes: tape.turns.flatMap(({ writes }) => writes).length,
-    syncs: tape.turns.filter(({ synced }) => synced).length,
+  await runUserProgram({ scenarioNames: [scenario], store: openSqlite(storeFile(folder)), world, at: () => {} });
+  recorder.stop();
+  const worldBytes = readFileSync(world);
+  const prefixes = [...writePrefixes(recorder, worldBytes.length)].filter((_, index) => index % task.every === 0);
+  const outcomes = await mapConcurrently(prefixes, (prefix) =>
+    restartFrom(task, prefix, worldBytes.subarray(0, prefix.worldSize)),
+  );
+  const result: ReplayResult = {
+    writes: recorder.batches.flatMap(({ writes }) => writes).length,
+    syncs: recorder.batches.filter(({ synced }) => synced).length,
     prefixes: prefixes.length,
-    in_doubt: outcomes.filter(({ doubted }) => doubted).length,
+    in_doubt: outcomes.filter(({ isInDoubt }) => isInDoubt).length,
     findings: outcomes.filter(({ findings }) => findings.length > 0),
   };
-  process.stdout.write(`${JSON.stringify(replayed)}\n`, () => process.exit());
+  process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit());
 }
 
-/** What one more start makes of one state. */
-async function restart({ folder, scenario, kills, stuckMs }: ReplayTask, prefix: Prefix, record: Buffer) {
-  const home = join(folder, `prefix-${prefix.name.replaceAll(" ", "-")}`);
-  mkdirSync(home);
+/** Restarts the program from one state and checks the result. */
+async function restartFrom({ folder, scenario, kills, stuckMs }: ReplayTask, prefix: WritePrefix, worldBytes: Buffer) {
+  const prefixFolder = join(folder, `prefix-${prefix.name.replaceAll(" ", "-")}`);
+  mkdirSync(prefixFolder);
   const { db, wal } = prefix.files;
-  if (db !== null) writeFileSync(storeFile(home), db);
-  if (wal !== null) writeFileSync(`${storeFile(home)}-wal`, wal);
-  writeFileSync(worldFile(home), record);
-  const findings: Finding[] = [];
-  let report: Report | null = null;
+  if (db !== null) writeFileSync(storeFile(prefixFolder), db);
+  if (wal !== null) writeFileSync(`${storeFile(prefixFolder)}-wal`, wal);
+  writeFileSync(worldFile(prefixFolder), worldBytes);
+  const findings: CrashFinding[] = [];
+  let report: ChildReport | null = null;
   try {
-    report = await within(stuckMs, proven(home, scenario, prefix.power ? "boot 2" : boot));
+    report = await withTimeout(stuckMs, proveInFolder(prefixFolder, scenario, prefix.power ? "boot 2" : boot));
     if (report === null) findings.push({ kind: "stuck", what: "hangs after the restart" });
-    else findings.push(...verdictOn(home, [scenario], report, kills + 1));
+    else findings.push(...checkFolder(prefixFolder, [scenario], report, kills + 1));
   } catch (error) {
     findings.push({ kind: "untrue", what: `fails after the restart: ${error}` });
   }
-  rmSync(home, { recursive: true });
-  return { name: prefix.name, findings, doubted: isDoubted(report) };
+  rmSync(prefixFolder, { recursive: true });
+  return { name: prefix.name, findings, isInDoubt: hasActInDoubt(report) };
 }
 
-async function proven(home: string, scenario: ScenarioName, booted: string): Promise<Report> {
-  const file = storeFile(home);
+async function proveInFolder(prefixFolder: string, scenario: ScenarioName, bootId: string): Promise<ChildReport> {
+  const file = storeFile(prefixFolder);
   const open = () => {
-    reboot(booted);
-    return sqlite(file);
+    setBootId(bootId);
+    return openSqlite(file);
   };
-  const setting = { cast: [scenario], store: open(), world: worldFile(home), at: () => {}, file, open };
-  return { ...(await prove(setting)), passed: [] };
+  const setup = { scenarioNames: [scenario], store: open(), world: worldFile(prefixFolder), at: () => {}, file, open };
+  return { ...(await proveRecovery(setup)), passed: [] };
 }
 
-/** Null: it took too long. */
-async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | null> {
+/** Returns null if the work takes too long. */
+async function withTimeout<Result>(ms: number, work: Promise<Result>): Promise<Result | null> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((done) => {
-    timer = setTimeout(() => done(null), ms);
+  const timeout = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), ms);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

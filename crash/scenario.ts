@@ -1,130 +1,150 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "../src/core/json/json.ts";
 import type { Budget } from "../src/core/limits/budget.ts";
-import type { Resource } from "../src/core/resource.ts";
-import type { OpenGate, RunResult } from "../src/core/result.ts";
+import type { Resource } from "../src/core/ports/resource.ts";
+import type { OpenGate, RunResult } from "../src/core/run/run-result.ts";
 import type { Slice } from "../src/core/state/slice.ts";
-import type { Sighting, Tool } from "../src/core/tool.ts";
-import type { Engine } from "../src/engine/api.ts";
+import type { Sighting, Tool } from "../src/core/tool/tool.ts";
+import type { Json } from "../src/core/values/json.ts";
+import type { Engine } from "../src/engine/api/engine-api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
-import type { Witness } from "./witness.ts";
+import type { WorldLog } from "./world-log.ts";
 
-/** What the tools of a scenario reach for. */
-export interface World {
-  readonly witness: Witness;
-  /** The process may die here. */
+/** The environment of the tools of a scenario. */
+export interface ScenarioWorld {
+  readonly worldLog: WorldLog;
+  /** Marks a kill point. */
   at(point: string): void;
-  /** What a tool of this scenario is called where several are on one stage. */
+  /** Returns the name of a tool, prefixed so that several scenarios can share a store. */
   named(tool: string): string;
 }
 
 export interface Scenario {
   readonly about: string;
   readonly mode?: "auto_exec" | "human_gated";
-  tools(world: World): readonly Tool[];
+  tools(world: ScenarioWorld): readonly Tool[];
   readonly slices?: readonly Slice[];
-  /** What its tools change beside the journal, and beside what the world writes down there. */
+  /** The resources of its tools, beside the world log. */
   resources?(world: string): Readonly<Record<string, Resource>>;
-  /** Whose state it works on; its own, unless it is said. */
+  /** The project of its run; none by default. */
   readonly project?: string;
-  /** What its tools may be called for. */
-  budgets?(world: World): readonly Budget[];
+  /** The budgets of its tools. */
+  budgets?(world: ScenarioWorld): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];
-  /** What each step that acts does, and to whom: the facts that the witness counts. */
-  readonly acts: Readonly<Record<string, Fact>>;
-  /** Deeds that change nothing, and how often each may be seen beyond once per process. */
-  readonly asks?: readonly Fact[];
-  /** What other runs do that this one brings about: once each, neither more nor less. */
-  readonly elsewhere?: readonly Fact[];
-  /** How the run may end, once nobody has anything to do any more. */
-  readonly ends: readonly RunResult["status"][];
-  /** Nothing can stay in doubt: a verifier, a promise or a person settles it, and every act has happened once. */
-  readonly settles: boolean;
-  /** How many workers may lose it in turn before it is parked, if it is alone on its store; else as many as there are. */
+  /** By step that acts: its effect in the world. */
+  readonly acts: Readonly<Record<string, ExpectedEffect>>;
+  /** Calls that change nothing, and that may repeat once per killed process. */
+  readonly calls?: readonly ExpectedEffect[];
+  /** Effects of runs that this run causes; each must happen exactly once. */
+  readonly indirectEffects?: readonly ExpectedEffect[];
+  /** The allowed final statuses. */
+  readonly endStatuses: readonly RunResult["status"][];
+  /** True if a verifier, a promise or a person settles every doubt, so that every act happens once. */
+  readonly settlesAllDoubts: boolean;
+  /** The takeovers after which the run is parked, if it is alone on its store; unlimited by default. */
   readonly takeovers?: number;
-  /** How long a gate waits for its decision. */
+  /** The time limit of its gates. */
   readonly gateMs?: number;
-  /** What somebody does before the run is asked for. */
-  before?(opening: Omit<Rest, "result">): Promise<unknown>;
+  /** An action before the submission. */
+  before?(start: ScenarioStart): Promise<unknown>;
   decide?(gate: OpenGate): "approve" | "reject" | "leave";
-  /** What a person does about a run at rest. True: something was done, look again. */
-  person?(rest: Rest): Promise<boolean>;
+  /** The input with which a person approves a call instead of its own. */
+  readonly edit?: Json;
+  /** An action of a person on the run; returns true if the run has to be read again. */
+  person?(recovered: ScenarioRun): Promise<boolean>;
 }
 
-export interface Fact {
+export interface ExpectedEffect {
   readonly did: string;
   readonly to: string;
-  /** The world looks at the key: the same key twice is one effect. */
+  /** True: the world deduplicates by key. */
   readonly deduped?: boolean;
 }
 
-export interface Rest {
-  readonly engine: Engine;
+export interface ScenarioRun extends ScenarioStart {
   readonly result: RunResult;
-  readonly witness: Witness;
+  /** Submits the request of the run again, with `retryFailed`. */
+  retry(): Promise<unknown>;
 }
 
-export const ana = { id: "ana", kind: "person", tenant: "demo" } as const;
-export const agent = { id: "agent", kind: "agent", tenant: "demo" } as const;
+/** The environment of a scenario before its run is submitted. */
+export interface ScenarioStart {
+  readonly engine: Engine;
+  readonly worldLog: WorldLog;
+}
 
-/** A schema that costs nothing to load: the proof is about dying, not about parsing. */
-export function shape<Value>(fits: (value: Value) => boolean = () => true): StandardSchemaV1<Value, Value> {
+export const personAna = { id: "ana", kind: "person", tenant: "demo" } as const;
+export const agentPrincipal = { id: "agent", kind: "agent", tenant: "demo" } as const;
+
+/** Returns a trivial schema without the load time of a validator, which these tests do not need. */
+export function cheapSchema<Value>(isValid: (value: Value) => boolean = () => true): StandardSchemaV1<Value, Value> {
   const validate = (value: unknown) =>
-    fits(value as Value) ? { value: value as Value } : { issues: [{ message: "it does not fit" }] };
+    isValid(value as Value) ? { value: value as Value } : { issues: [{ message: "the value is invalid" }] };
   const json = () => ({ type: "object" });
   const standard = { version: 1, vendor: "crash", validate, jsonSchema: { input: json, output: json } } as const;
   return { "~standard": standard };
 }
 
-export interface Mail {
+export interface MailInput {
   readonly to: string;
   readonly body?: Json;
 }
 
-export interface Sent {
+export interface MailOutput {
   readonly sent: string;
 }
 
-/** Sends, and says so. The process may die before and after the mail is out. */
-export async function send({ witness, at }: World, { to }: Mail, key: string): Promise<Sent> {
+/** Sends a mail, with kill points before and after it. */
+export async function sendLoggedMail(
+  { worldLog, at }: ScenarioWorld,
+  { to }: MailInput,
+  key: string,
+): Promise<MailOutput> {
   at("tool.called");
-  await witness.act({ did: "send", to, key });
+  await worldLog.appendAsync({ did: "send", to, key });
   at("tool.sent");
   return { sent: to };
 }
 
-/** A tool that sends a mail, opaque unless told more. */
-export function mailer(world: World, more: Partial<Parameters<typeof defineTool>[0]> = {}): Tool {
+/** Returns a tool that sends a mail; without `more` it is not verifiable. */
+export function mailTool(world: ScenarioWorld, more: Partial<Parameters<typeof defineTool>[0]> = {}): Tool {
   return defineTool({
     name: "mail.send",
     effect: "acts",
-    input: shape<Mail>(),
-    output: shape<Sent>(),
-    run: (mail, { key }) => send(world, mail, key),
+    input: cheapSchema<MailInput>(),
+    output: cheapSchema<MailOutput>(),
+    run: (mail, { key }) => sendLoggedMail(world, mail, key),
     ...(more as object),
   });
 }
 
-/** Looks for the mail where mails arrive. */
-export function inbox({ witness, at }: World): (probe: { readonly input: unknown }) => Sighting {
+/** Returns a verifier that looks for the mail in the world log. */
+export function verifyMail({ worldLog, at }: ScenarioWorld): (probe: { readonly input: unknown }) => Sighting {
   return ({ input }) => {
     at("verify.asked");
-    const { to } = input as Mail;
-    return witness.count("send", to) > 0 ? { saw: "happened", output: { sent: to } } : { saw: "absent" };
+    const { to } = input as MailInput;
+    return worldLog.count("send", to) > 0 ? { saw: "happened", output: { sent: to } } : { saw: "absent" };
   };
 }
 
-/** A person who goes and looks, and then says truly whether it happened. */
-export async function looks({ engine, result, witness }: Rest, facts: Scenario["acts"]): Promise<boolean> {
+/** Resolves each act in doubt as a person who checks the world log. */
+export async function resolveByLooking(
+  { engine, result, worldLog }: ScenarioRun,
+  effects: Scenario["acts"],
+): Promise<boolean> {
   let done = false;
-  for (const [step_id, { did, to }] of Object.entries(facts)) {
+  for (const [step_id, { did, to }] of Object.entries(effects)) {
     if (result.steps[step_id]?.state !== "in_doubt") continue;
-    const said = witness.count(did, to) > 0 ? ({ as: "happened", output: { sent: to } } as const) : ABSENT;
-    await engine.resolve(result.run_id, step_id, { principal: ana, reason: "I looked", ...said });
-    witness.hears(`step.settled ${step_id}`);
+    const resolution =
+      worldLog.count(did, to) > 0 ? ({ as: "happened", output: { sent: to } } as const) : RESOLVE_ABSENT;
+    await engine.resolve(result.run_id, step_id, {
+      principal: personAna,
+      reason: "checked in the world log",
+      ...resolution,
+    });
+    worldLog.recordReport(`step.settled ${step_id}`);
     done = true;
   }
   return done;
 }
 
-const ABSENT = { as: "absent" } as const;
+const RESOLVE_ABSENT = { as: "absent" } as const;

@@ -1,9 +1,39 @@
-import { FaultError, notDone } from "../src/core/fault.ts";
-import type { ToolContext } from "../src/core/tool.ts";
-import { defineTool } from "../src/schema/define-tool.ts";
-import { cabinets, clerk, counter, filed, filer, goesBack, looksUp, tally } from "./desk-tools.ts";
-import { awaitsSchedule, cancels, letsGoOn, mends, setsSchedule, signals, undoes } from "./persons.ts";
-import { inbox, looks, type Mail, mailer, type Scenario, type Sent, send, shape, type World } from "./scenario.ts";
+import {
+  assertNotSentToAna,
+  cancelAsPerson,
+  releaseParkedRun,
+  resumeAfterLoss,
+  resumeAfterRepair,
+  retryAfterRepair,
+  setScheduleAsPerson,
+  signalAsPerson,
+  undoAsPerson,
+  verifyAsPerson,
+  waitForSchedule,
+} from "./person-actions.ts";
+import { cheapSchema, type MailOutput, mailTool, resolveByLooking, type Scenario, verifyMail } from "./scenario.ts";
+import {
+  askTool,
+  bookingTool,
+  errandTool,
+  failAfterSendTool,
+  failUntilRepairedTool,
+  largeInputTool,
+  notDoneOnceTool,
+  noticeTool,
+  verifyBooking,
+} from "./scenario-tools.ts";
+import {
+  countTool,
+  fileCountTool,
+  filedSlice,
+  fileTrees,
+  readCountTool,
+  restoreSecondStep,
+  tallySlice,
+  waitForMatchingState,
+} from "./state-and-file-tools.ts";
+import { repairAsPerson, treeWithoutCaptures, twoWritesTool } from "./tree-without-captures.ts";
 
 const toAna = { did: "send", to: "ana@example.org" } as const;
 const sendToAna = { step_id: "send", name: "mail.send", payload: { to: toAna.to } } as const;
@@ -14,19 +44,19 @@ const cancelled = { did: "cancel", to: "room 7" } as const;
 const pause = { step_id: "pause", kind: "wait", payload: { ms: 1 } } as const;
 
 const opaque: Scenario = {
-  about: "an act that nobody can look for",
-  tools: (world) => [mailer(world)],
+  about: "an act without a verifier",
+  tools: (world) => [mailTool(world)],
   steps: [sendToAna],
   acts: { send: toAna },
-  ends: ["completed", "partial"],
-  settles: false,
+  endStatuses: ["completed", "partial"],
+  settlesAllDoubts: false,
 };
 
-/** Two steps of one effect: they change nothing outside, and what was answered once is not asked again. */
-function quiet(effect: "pure" | "reads" | "writes", about: string): Scenario {
+/** Returns a scenario of two dependent calls that are not acts; a recorded answer is not requested again. */
+function nonActScenario(effect: "pure" | "reads" | "writes", about: string): Scenario {
   return {
     about,
-    tools: (world) => [asker(world, "page.ask", effect)],
+    tools: (world) => [askTool(world, "page.ask", effect)],
     steps: [
       { step_id: "ask", name: "page.ask", payload: { to: "the page" } },
       {
@@ -38,99 +68,108 @@ function quiet(effect: "pure" | "reads" | "writes", about: string): Scenario {
       },
     ],
     acts: {},
-    asks: ["the page", "more"].map((to) => ({ did: "page.ask", to })),
-    ends: ["completed"],
-    settles: true,
+    calls: ["the page", "more"].map((to) => ({ did: "page.ask", to })),
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
   };
 }
 
 export const scenarios = {
-  pure: quiet("pure", "steps that only compute, one on top of the other"),
-  reads: quiet("reads", "steps that ask, one on top of the other"),
-  writes: quiet("writes", "steps that make something of our own, one on top of the other"),
+  pure: nonActScenario("pure", "dependent steps of a pure tool"),
+  reads: nonActScenario("reads", "dependent steps of a tool that reads"),
+  writes: nonActScenario("writes", "dependent steps of a tool that writes"),
   opaque,
   verifiable: {
     ...opaque,
-    about: "an act that can be looked for",
-    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
-    ends: ["completed"],
-    settles: true,
+    about: "an act with a verifier",
+    tools: (world) => [mailTool(world, { verify: verifyMail(world), timeoutMs: 150, settleAfter: 30 })],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
   },
   idempotent: {
     ...opaque,
-    about: "an act whose world promises to recognise the key",
-    tools: (world) => [mailer(world, { idempotent: { forMs: 600_000 } })],
+    about: "an act of an idempotent tool",
+    tools: (world) => [mailTool(world, { idempotent: { forMs: 600_000 } })],
     acts: { send: { ...toAna, deduped: true } },
-    ends: ["completed"],
-    settles: true,
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
   },
-  gated: { ...opaque, about: "an act that a person lets go", mode: "human_gated" },
+  gated: { ...opaque, about: "an act that a person approves", mode: "human_gated" },
+  edited: {
+    ...opaque,
+    about: "an act that a person approves with another input",
+    mode: "human_gated",
+    acts: { send: { did: "send", to: "eva@example.org" } },
+    edit: { to: "eva@example.org" },
+    person: assertNotSentToAna,
+  },
   refused: {
     ...opaque,
-    about: "an act that a person refuses",
+    about: "an act that a person rejects",
     mode: "human_gated",
-    ends: ["failed"],
+    endStatuses: ["failed"],
     decide: () => "reject",
   },
   expired: {
     ...opaque,
-    about: "an act that nobody lets go in time",
+    about: "an act whose gate expires",
     mode: "human_gated",
     gateMs: 40,
-    ends: ["failed"],
+    endStatuses: ["failed"],
     decide: () => "leave",
   },
   cancelled: {
     ...opaque,
-    about: "an act behind a timer, in a run that a person cancels",
+    about: "an act after a wait, in a run that a person cancels",
     steps: [
       { step_id: "pause", kind: "wait", payload: { ms: 3_600_000 } },
       { ...sendToAna, depends_on: ["pause"] },
     ],
-    ends: ["cancelled"],
-    person: cancels,
+    endStatuses: ["cancelled"],
+    person: cancelAsPerson,
   },
   hesitant: {
     ...opaque,
-    about: "an act that says the first time that nothing happened",
-    tools: (world) => [mailer(world, { run: hesitant(world) })],
+    about: "an act that reports not done at its first attempt",
+    tools: (world) => [mailTool(world, { run: notDoneOnceTool(world) })],
   },
   mumbling: {
     ...opaque,
-    about: "an act whose answer does not fit: it happened, and nobody may build on it",
-    tools: (world) => [mailer(world, { output: shape<Sent>((value) => "receipt" in value) })],
-    ends: ["failed", "partial"],
+    about: "an act that happens, but whose output is invalid",
+    tools: (world) => [mailTool(world, { output: cheapSchema<MailOutput>((value) => "receipt" in value) })],
+    endStatuses: ["failed", "partial"],
   },
   asked: {
     ...opaque,
-    about: "an act that fails after it happened, and a person who looks",
-    tools: (world) => [mailer(world, { run: failing(world) })],
-    ends: ["completed"],
-    settles: true,
-    person: (rest) => looks(rest, { send: toAna }),
+    about: "an act that fails after its effect, and that a person resolves",
+    tools: (world) => [mailTool(world, { run: failAfterSendTool(world) })],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    person: (recovered) => resolveByLooking(recovered, { send: toAna }),
   },
   undone: {
-    about: "an act that a person undoes, and that can be looked for",
-    tools: (world) => [desk(world, { verify: bookings(world), timeoutMs: 150, settleAfter: 30 })],
+    about: "an act with a verifier that a person undoes",
+    tools: (world) => [bookingTool(world, { verify: verifyBooking(world), timeoutMs: 150, settleAfter: 30 })],
     steps: [roomSeven],
     acts: { book: booked, "undo.book.1": cancelled },
-    ends: ["failed", "partial"],
-    settles: true,
-    person: (rest) => undoes(rest, ["succeeded"]),
+    endStatuses: ["failed", "partial"],
+    settlesAllDoubts: true,
+    person: (recovered) => undoAsPerson(recovered, ["succeeded"]),
   },
   retracted: {
-    about: "an act that a person undoes even in doubt, since that does no harm",
-    tools: (world) => [desk(world, { safeIfAbsent: true })],
+    about: "an act that a person may undo while it is in doubt",
+    tools: (world) => [bookingTool(world, { safeIfAbsent: true })],
     steps: [roomSeven],
     acts: { book: booked, "undo.book.1": cancelled },
-    ends: ["failed", "partial"],
-    settles: false,
-    person: async (rest) =>
-      (await looks(rest, { "undo.book.1": cancelled })) || undoes(rest, ["succeeded", "in_doubt"]),
+    endStatuses: ["failed", "partial"],
+    settlesAllDoubts: false,
+    person: async (recovered) =>
+      (await resolveByLooking(recovered, { "undo.book.1": cancelled })) ||
+      undoAsPerson(recovered, ["succeeded", "in_doubt"]),
   },
   waiting: {
     ...opaque,
-    about: "an act behind a timer",
+    about: "an act after a wait",
     steps: [
       { step_id: "pause", kind: "wait", payload: { ms: 30 } },
       { ...sendToAna, depends_on: ["pause"] },
@@ -138,49 +177,49 @@ export const scenarios = {
   },
   signalled: {
     ...opaque,
-    about: "an act behind a wait for a signal",
+    about: "an act after a wait for a signal",
     steps: [
       { step_id: "paid", kind: "wait", payload: { signal: "paid" } },
       { ...sendToAna, depends_on: ["paid"] },
     ],
-    person: async (rest) => rest.result.steps.paid?.state === "waiting" && signals(rest, "paid"),
+    person: async (recovered) => recovered.result.steps.paid?.state === "waiting" && signalAsPerson(recovered, "paid"),
   },
   foreseen: {
     ...opaque,
-    about: "an act behind a wait for a signal that comes before anyone waits for it",
+    about: "an act after a wait for a signal that was sent before",
     steps: [
       { step_id: "paid", kind: "wait", payload: { signal: "paid in advance" } },
       { ...sendToAna, depends_on: ["paid"] },
     ],
-    before: async (opening) => void (await signals(opening, "paid in advance")),
+    before: async (opening) => void (await signalAsPerson(opening, "paid in advance")),
   },
   errand: {
     ...opaque,
-    about: "an act that another step leaves behind as an errand",
-    tools: (world) => [mailer(world), planner(world)],
+    about: "an act that is an errand of another step",
+    tools: (world) => [mailTool(world), errandTool(world)],
     steps: [{ step_id: "plan", name: "mail.plan", payload: { to: toAna.to } }],
     acts: { "plan.1": toAna },
   },
   notice: {
     ...opaque,
-    about: "an act that leaves a message for someone",
-    tools: (world) => [mailer(world, { run: announcing(world) })],
+    about: "an act that sends a notice",
+    tools: (world) => [mailTool(world, { run: noticeTool(world) })],
   },
   parallel: {
     ...opaque,
-    about: "many acts and reads at once",
-    tools: (world) => [mailer(world), asker(world, "model.ask", "reads")],
+    about: "parallel acts and reads",
+    tools: (world) => [mailTool(world), askTool(world, "model.ask", "reads")],
     steps: [
       ...[1, 2, 3].map((n) => ({ step_id: `send${n}`, name: "mail.send", payload: { to: `friend ${n}` } })),
       ...[1, 2].map((n) => ({ step_id: `ask${n}`, name: "model.ask", payload: { to: `model ${n}` } })),
     ],
     acts: Object.fromEntries([1, 2, 3].map((n) => [`send${n}`, { did: "send", to: `friend ${n}` }])),
-    asks: [1, 2].map((n) => ({ did: "model.ask", to: `model ${n}` })),
+    calls: [1, 2].map((n) => ({ did: "model.ask", to: `model ${n}` })),
   },
   counting: {
-    about: "steps that count in a state they share, each once",
-    tools: (world) => [counter(world)],
-    slices: [tally],
+    about: "steps that increment a count in shared state, each once",
+    tools: (world) => [countTool(world)],
+    slices: [tallySlice],
     steps: [
       { step_id: "one", name: "count", payload: {} },
       { step_id: "two", name: "count", payload: {}, depends_on: ["one"] },
@@ -188,48 +227,61 @@ export const scenarios = {
       { step_id: "is", kind: "assertion", payload: { step: "look", path: "", operator: "eq", value: 2 } },
     ],
     acts: {},
-    ends: ["completed"],
-    settles: true,
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
   },
   filing: {
-    about: "steps that count in two trees and in state, each once, until a person goes back",
-    tools: (world) => [filer(world), clerk()],
-    slices: [filed],
-    resources: cabinets,
+    about: "steps that increment a count in two trees and in state, until a person restores a checkpoint",
+    tools: (world) => [fileCountTool(world), readCountTool()],
+    slices: [filedSlice],
+    resources: fileTrees,
     project: "filing",
     steps: [
       { step_id: "one", name: "file", payload: {} },
-      { step_id: "two", name: "file", payload: { stumbles: true }, depends_on: ["one"] },
+      { step_id: "two", name: "file", payload: { failsFirst: true }, depends_on: ["one"] },
       { step_id: "is", kind: "assertion", payload: { step: "two", path: "", operator: "eq", value: 2 } },
     ],
     acts: {},
-    ends: ["completed"],
-    settles: true,
-    before: looksUp,
-    person: goesBack,
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    before: waitForMatchingState,
+    person: restoreSecondStep,
+  },
+  uncaptured: {
+    about: "a step that changes a file, whose captures are lost with its process, until a person repairs the file",
+    tools: (world) => [twoWritesTool(world)],
+    resources: treeWithoutCaptures,
+    steps: [
+      { step_id: "one", name: "rewrite", payload: {} },
+      { step_id: "is", kind: "assertion", payload: { step: "one", path: "", operator: "eq", value: "1" } },
+    ],
+    acts: {},
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    person: repairAsPerson,
   },
   metered: {
-    ...quiet("reads", "steps that ask, each paid for in advance"),
-    // An attempt that died keeps what it reserved: there is room for more deaths than chance deals out.
+    ...nonActScenario("reads", "steps of a tool that reads, under a budget on calls"),
+    // A killed attempt keeps its reservation, so the limit allows for many kills.
     budgets: ({ named }) => [{ unit: "calls", limit: 60, per: "run", tool: named("page.ask") }],
   },
   paid: {
     ...opaque,
-    about: "an act that is paid for in advance, with all there is",
-    tools: (world) => [mailer(world, { cost: { credits: 5 } })],
+    about: "an act that reserves its whole budget",
+    tools: (world) => [mailTool(world, { cost: { credits: 5 } })],
     budgets: ({ named }) => [{ unit: "credits", limit: 5, per: "tenant-month", tool: named("mail.send") }],
   },
   twice: {
     ...opaque,
-    about: "two steps that mean the same act",
-    tools: (world) => [mailer(world, { identity: ["to"] })],
+    about: "two steps with the same act",
+    tools: (world) => [mailTool(world, { identity: ["to"] })],
     steps: [sendToAna, { ...sendToAna, step_id: "again" }],
     acts: { send: toAna, again: toAna },
   },
   large: {
     ...opaque,
-    about: "an act on an input too large for the journal",
-    tools: (world) => [mailer(world), writer()],
+    about: "an act whose input is stored as a blob",
+    tools: (world) => [mailTool(world), largeInputTool()],
     steps: [
       { step_id: "write", name: "mail.write", payload: {} },
       { ...sendToAna, bindings: { "/body": { step: "write", path: "/text" } } },
@@ -237,157 +289,103 @@ export const scenarios = {
   },
   child: {
     ...opaque,
-    about: "an act in a run that another run asks for",
-    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
+    about: "an act in a child run",
+    tools: (world) => [mailTool(world, { verify: verifyMail(world), timeoutMs: 150, settleAfter: 30 })],
     steps: [
       { step_id: "ask", kind: "run", payload: { plan: { steps: [{ ...sendToAna, name: "child.mail.send" }] } } },
       { step_id: "more", kind: "run", payload: { plan: { steps: [pause] } }, depends_on: ["ask"] },
     ],
     acts: {},
-    elsewhere: [toAna],
-    ends: ["completed"],
-    settles: true,
+    indirectEffects: [toAna],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
   },
   scheduled: {
     ...opaque,
-    about: "an act that is for a certain time, whoever is there then",
-    tools: (world) => [mailer(world, { verify: inbox(world), timeoutMs: 150, settleAfter: 30 })],
+    about: "an act in a scheduled run",
+    tools: (world) => [mailTool(world, { verify: verifyMail(world), timeoutMs: 150, settleAfter: 30 })],
     steps: [pause],
     acts: {},
-    elsewhere: [toAna],
-    ends: ["completed"],
-    settles: true,
-    before: setsSchedule,
-    person: awaitsSchedule,
+    indirectEffects: [toAna],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    before: setScheduleAsPerson,
+    person: waitForSchedule,
   },
   poisonous: {
     ...opaque,
-    about: "a step that takes its process with it, until a person lets it go on",
-    tools: (world) => [asker(world, "page.ask", "reads")],
+    about: "a step that kills its workers until its run is parked and a person resumes it",
+    tools: (world) => [askTool(world, "page.ask", "reads")],
     steps: [{ step_id: "ask", name: "page.ask", payload: { to: "the page" } }],
     acts: {},
-    asks: [{ did: "page.ask", to: "the page" }],
-    ends: ["completed"],
-    settles: true,
+    calls: [{ did: "page.ask", to: "the page" }],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
     takeovers: 3,
-    person: letsGoOn,
+    person: releaseParkedRun,
   },
-  resumed: {
+  confirmed: {
     ...opaque,
-    about: "an act behind a step that fails until a person mends its cause",
-    tools: (world) => [mailer(world), broken(world)],
+    about: "an act that is confirmed when its run is resumed, before the next act relies on it",
+    tools: (world) => [
+      mailTool(world, { verify: verifyMail(world), confirm: "strict", timeoutMs: 150, settleAfter: 30 }),
+      failUntilRepairedTool(world),
+    ],
+    steps: [
+      sendToAna,
+      { step_id: "check", name: "mail.check", payload: {}, depends_on: ["send"] },
+      { step_id: "copy", name: "mail.send", payload: { to: "bob@example.org" }, depends_on: ["check"] },
+    ],
+    acts: { send: toAna, copy: { did: "send", to: "bob@example.org" } },
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    person: resumeAfterRepair,
+  },
+  vanished: {
+    ...opaque,
+    about: "an act that is gone when its run is resumed, so that no later act happens",
+    tools: (world) => [
+      mailTool(world),
+      bookingTool(world, { verify: verifyBooking(world), confirm: "strict", timeoutMs: 150, settleAfter: 30 }),
+      failUntilRepairedTool(world),
+    ],
+    steps: [
+      roomSeven,
+      { step_id: "check", name: "mail.check", payload: {}, depends_on: ["book"] },
+      { ...sendToAna, depends_on: ["check"] },
+    ],
+    acts: { book: booked, send: toAna },
+    endStatuses: ["partial"],
+    person: resumeAfterLoss,
+  },
+  verified: {
+    ...opaque,
+    about: "an act with a verifier that a person has verified after the run",
+    tools: (world) => [mailTool(world, { verify: verifyMail(world), timeoutMs: 150, settleAfter: 30 })],
+    endStatuses: ["completed"],
+    settlesAllDoubts: true,
+    person: verifyAsPerson,
+  },
+  retried: {
+    ...opaque,
+    about: "an act after a step that fails until its request is submitted again",
+    tools: (world) => [mailTool(world), failUntilRepairedTool(world)],
     steps: [
       { step_id: "check", name: "mail.check", payload: {} },
       { ...sendToAna, depends_on: ["check"] },
     ],
-    person: mends,
+    person: retryAfterRepair,
+  },
+  resumed: {
+    ...opaque,
+    about: "an act after a step that fails until a person removes the cause",
+    tools: (world) => [mailTool(world), failUntilRepairedTool(world)],
+    steps: [
+      { step_id: "check", name: "mail.check", payload: {} },
+      { ...sendToAna, depends_on: ["check"] },
+    ],
+    person: resumeAfterRepair,
   },
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;
-
-/** A tool that notes that it was asked, and answers with whom it was asked about. */
-function asker({ witness, at }: World, name: string, effect: "reads" | "pure" | "writes") {
-  return defineTool({
-    name,
-    effect,
-    input: shape<Mail>(),
-    output: shape<Sent>(),
-    run: async ({ to }) => {
-      at("tool.called");
-      await witness.act({ did: name, to });
-      at("tool.sent");
-      return { sent: to };
-    },
-  });
-}
-
-function hesitant(world: World) {
-  return async (mail: Mail, { key, attempt }: ToolContext) => {
-    if (attempt === 1) throw notDone("TEMPORARY_PROVIDER_ERROR", "the server hung up before it listened");
-    return send(world, mail, key);
-  };
-}
-
-function failing(world: World) {
-  return async (mail: Mail, { key }: ToolContext) => {
-    await send(world, mail, key);
-    throw new Error("the line went dead");
-  };
-}
-
-function announcing(world: World) {
-  return async (mail: Mail, { key, notice }: ToolContext) => {
-    notice("mail.sent", { to: mail.to });
-    return send(world, mail, key);
-  };
-}
-
-function planner({ at, named }: World) {
-  return defineTool({
-    name: "mail.plan",
-    effect: "reads",
-    input: shape<Mail>(),
-    output: shape<Sent>(),
-    run: async ({ to }, { errand }) => {
-      at("tool.called");
-      errand(named("mail.send"), { to });
-      return { sent: to };
-    },
-  });
-}
-
-function writer() {
-  return defineTool({
-    name: "mail.write",
-    effect: "reads",
-    input: shape<object>(),
-    output: shape<{ readonly text: string }>(),
-    run: () => ({ text: "x".repeat(100_000) }),
-  });
-}
-
-function broken({ witness }: World) {
-  return defineTool({
-    name: "mail.check",
-    effect: "reads",
-    input: shape<object>(),
-    output: shape<object>(),
-    run: () => {
-      if (witness.count("mend", "the server") > 0) return {};
-      throw new FaultError({ code: "TOOL_FAILED", message: "the server is not set up" });
-    },
-  });
-}
-
-/** Books rooms and cancels bookings. */
-function desk(world: World, more: object) {
-  const { witness, at } = world;
-  return defineTool({
-    name: "room.book",
-    effect: "acts",
-    input: shape<Mail>(),
-    output: shape<Sent>(),
-    run: async ({ to }) => {
-      at("tool.called");
-      await witness.act({ did: "book", to });
-      at("tool.sent");
-      return { sent: to };
-    },
-    compensate: async ({ input }) => {
-      at("tool.called");
-      await witness.act({ did: "cancel", to: input.to });
-      at("tool.sent");
-    },
-    ...more,
-  });
-}
-
-function bookings({ witness, at }: World) {
-  return ({ input }: { readonly input: unknown }) => {
-    at("verify.asked");
-    const { to } = input as Mail;
-    const stands = witness.count("book", to) > witness.count("cancel", to);
-    return stands ? { saw: "happened", output: { sent: to } } : { saw: "absent" };
-  };
-}

@@ -1,36 +1,38 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where a store lies in a folder, and beside it its log and what only helps while it is open. */
+/** Returns the path of the store in a folder. */
 export const storeFile = (folder: string): string => join(folder, "writ.db");
 
-/** Where the world of a folder is written down. */
+/** Returns the path of the world log in a folder. */
 export const worldFile = (folder: string): string => join(folder, "world.jsonl");
 
-/** What of a store can be on a disk. The rest (`-shm`, the worker's lock) is made anew by whoever opens it. */
-const durable = ["writ.db", "writ.db-wal"] as const;
+/** The durable files of a store. SQLite makes the others (`-shm`, the worker lock) again when it opens the store. */
+const durableFiles = ["writ.db", "writ.db-wal"] as const;
 
 const copyName = /^synced-(\d+)$/;
 
-/** Keeps a copy of the store as it is on the disk now. A copy that is cut short is none. */
-export function keepSynced(folder: string): void {
-  const last = lastCopy(folder);
+/** Saves a copy of the store as it is on the disk. The rename at the end makes an incomplete copy invisible. */
+export function saveSyncedCopy(folder: string): void {
+  const last = lastCopyNumber(folder);
   const copy = `synced-${last + 1}`;
   const part = join(folder, `${copy}.part`);
   mkdirSync(part, { recursive: true });
-  for (const name of durable) if (existsSync(join(folder, name))) copyFileSync(join(folder, name), join(part, name));
+  for (const name of durableFiles)
+    if (existsSync(join(folder, name))) copyFileSync(join(folder, name), join(part, name));
   renameSync(part, join(folder, copy));
   rmSync(join(folder, `synced-${last}`), { recursive: true, force: true });
 }
 
-/** Cuts the power: whatever was written after the last sync is gone, and what is kept in memory with it. */
+/** Simulates a power cut: resets the store to its last synced copy. The lock files of workers stay, without their locks. */
 export function cutPower(folder: string): void {
-  for (const name of readdirSync(folder)) if (name.startsWith("writ.db")) rmSync(join(folder, name));
-  const copy = join(folder, `synced-${lastCopy(folder)}`);
-  for (const name of durable) if (existsSync(join(copy, name))) copyFileSync(join(copy, name), join(folder, name));
+  for (const name of readdirSync(folder))
+    if (name.startsWith("writ.db") && name !== "writ.db-workers") rmSync(join(folder, name));
+  const copy = join(folder, `synced-${lastCopyNumber(folder)}`);
+  for (const name of durableFiles) if (existsSync(join(copy, name))) copyFileSync(join(copy, name), join(folder, name));
 }
 
-/** 0: nothing was ever synced. */
-function lastCopy(folder: string): number {
+/** Returns 0 if nothing was synced. */
+function lastCopyNumber(folder: string): number {
   return Math.max(0, ...readdirSync(folder).map((name) => Number(copyName.exec(name)?.[1] ?? 0)));
 }

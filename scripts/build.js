@@ -1,27 +1,23 @@
-// Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise), and puts the .sql files
-// beside the code that reads them, as well as what a thread begins with. Everything it says goes to stderr: stdout belongs to whoever runs next.
+// Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise). Prints to
+// stderr only, because stdout belongs to the next program.
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const src = join(root, "src");
 const dist = join(root, "dist");
 const modules = join(root, "dist-modules");
-const beside = ["bench", "sim", "crash", "chaos"].find((name) => process.argv.includes(`--${name}`));
+const program = ["bench", "sim", "crash", "chaos"].find((name) => process.argv.includes(`--${name}`));
 
-if (beside === undefined) {
+if (program === undefined) {
   compile("build", [dist, modules]);
-  for (const out of [dist, modules]) copyAssets(out);
-  nameDeclared(dist);
+  fixDeclarations(dist);
   await bundle();
 } else {
-  const out = join(root, `dist-${beside}`);
-  compile(beside, [out]);
-  copyAssets(join(out, "src"));
+  compile(program, [join(root, `dist-${program}`)]);
 }
 
 function compile(project, outs) {
@@ -32,14 +28,8 @@ function compile(project, outs) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-function copyAssets(out) {
-  for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
-    if (/\.(?:sql|js)$/.test(file)) cpSync(join(src, file), join(out, file));
-  }
-}
-
-/** The compiler rewrites `.ts` to `.js` in code but not in declarations, where it would point users to files we do not ship. */
-function nameDeclared(out) {
+/** Rewrites `.ts` to `.js` in declarations, which the compiler does only in code. */
+function fixDeclarations(out) {
   for (const file of readdirSync(out, { recursive: true, encoding: "utf8" })) {
     if (!file.endsWith(".d.ts")) continue;
     const path = join(out, file);
@@ -48,18 +38,18 @@ function nameDeclared(out) {
   }
 }
 
-/** What is shipped is a handful of files: reading four hundred takes a command longer than what it is asked for. */
+/** Bundles the package into a few files, because loading four hundred takes longer than a typical command. */
 async function bundle() {
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const input = { cli: join(modules, "cli", "main.js") };
-  for (const { default: door } of Object.values(exports)) {
-    if (door !== undefined) input[basename(door, ".js")] = join(modules, basename(door));
+  for (const { default: entry } of Object.values(exports)) {
+    if (entry !== undefined) input[basename(entry, ".js")] = join(modules, basename(entry));
   }
   await build({
     root,
     configFile: false,
     logLevel: "error",
-    plugins: [{ name: "assets", enforce: "pre", transform: (text, id) => assetsOf(text, relative(modules, id)) }],
+    plugins: [{ name: "URLs", enforce: "pre", transform: (text, id) => rewriteUrls(text, relative(modules, id)) }],
     build: {
       ssr: true,
       target: "node20",
@@ -72,10 +62,10 @@ async function bundle() {
   chmodSync(join(dist, "cli.js"), 0o755);
 }
 
-/** What a module finds beside itself is where it was before, seen from the one folder that all code is in now. */
-function assetsOf(text, file) {
+/** Rewrites relative URLs, because all code moves to one folder. */
+function rewriteUrls(text, file) {
   return text.replaceAll(/new URL\("(\.[^"]*)", import\.meta\.url\)/g, (_, path) => {
-    const seen = posix.join(posix.dirname(file), path);
-    return `new URL("${seen.startsWith(".") ? seen : `./${seen}`}", import.meta.url)`;
+    const moved = posix.join(posix.dirname(file), path);
+    return `new URL("${moved.startsWith(".") ? moved : `./${moved}`}", import.meta.url)`;
   });
 }

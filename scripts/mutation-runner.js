@@ -1,12 +1,12 @@
-// A test runner for Stryker that stays in its process: a mutant is a switch in code that is already loaded.
+// A test runner for Stryker that runs in its own process: a mutant is a switch in code that is already loaded.
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Modules, Notebook, testFiles } from "./mutation-tests.js";
+import { ModuleLoader, TestCollector, testFiles } from "./mutation-tests.js";
 
 const hitLimitReached = "Hit count limit reached";
 
-/** Where the instrumented code looks for its switch, and leaves word of what was reached. */
-const switchboard = () => {
+/** Returns the object in which the instrumented code reads its switch and records its coverage. */
+const strykerState = () => {
   globalThis.__stryker__ ??= {};
   return globalThis.__stryker__;
 };
@@ -14,89 +14,89 @@ const switchboard = () => {
 class InProcessRunner {
   #folder;
   #modules;
-  #notebook;
+  #collector;
 
   capabilities() {
     return { reloadEnvironment: true };
   }
 
   async init() {
-    // A mutant that lives must live again tomorrow, and one that dies need not be told by the smallest example.
+    // A fixed seed, so that a surviving mutant survives again; no shrinking of counterexamples.
     createRequire(import.meta.url)("fast-check").configureGlobal({ seed: 20, endOnFailure: true });
-    process.env.WRIT_MODEL_RUNS ??= "0.06"; // The models tell the same stories, but fewer: thousands of mutants listen.
+    process.env.WRIT_MODEL_RUNS ??= "0.06"; // Fewer random scenarios, because there are thousands of mutants.
     this.#folder = join(process.cwd(), "dist-mutate");
-    this.#notebook = await Notebook.open();
-    this.#modules = new Modules(this.#notebook.vitest);
+    this.#collector = await TestCollector.open();
+    this.#modules = new ModuleLoader(this.#collector.vitest);
   }
 
   async dryRun() {
-    const board = switchboard();
-    board.mutantCoverage = { static: {}, perTest: {} };
+    const state = strykerState();
+    state.mutantCoverage = { static: {}, perTest: {} };
     const tests = [];
-    for (const file of testFiles(this.#folder)) tests.push(...(await this.#tried(file)));
-    board.currentTestId = undefined;
-    return { status: "complete", tests, mutantCoverage: board.mutantCoverage };
+    for (const file of testFiles(this.#folder)) tests.push(...(await this.#runFile(file)));
+    state.currentTestId = undefined;
+    return { status: "complete", tests, mutantCoverage: state.mutantCoverage };
   }
 
-  /** Every test of a file, with what each reaches; what the file itself reaches is reached by all of them. */
-  async #tried(file) {
-    const board = switchboard();
-    board.currentTestId = undefined; // What this file is the first to load belongs to nobody.
-    this.#collected(file);
-    board.currentTestId = `${file} itself`;
-    const tests = this.#collected(file);
-    const shared = board.mutantCoverage.perTest[board.currentTestId] ?? {};
-    delete board.mutantCoverage.perTest[board.currentTestId];
+  /** Runs every test of a file and records its coverage; the coverage of the file itself counts for all its tests. */
+  async #runFile(file) {
+    const state = strykerState();
+    state.currentTestId = undefined; // The first load of a module counts for no test.
+    this.#collect(file);
+    state.currentTestId = `${file} itself`;
+    const tests = this.#collect(file);
+    const shared = state.mutantCoverage.perTest[state.currentTestId] ?? {};
+    delete state.mutantCoverage.perTest[state.currentTestId];
     const results = [];
     for (const { id, run } of tests) {
-      board.currentTestId = id;
+      state.currentTestId = id;
       const start = performance.now();
       const failure = await failureOf(run);
-      const reached = board.mutantCoverage.perTest[id] ?? {};
+      const reached = state.mutantCoverage.perTest[id] ?? {};
       for (const [mutant, hits] of Object.entries(shared)) reached[mutant] = (reached[mutant] ?? 0) + hits;
-      board.mutantCoverage.perTest[id] = reached;
-      const told = failure === null ? { status: "success" } : { status: "failed", failureMessage: failure };
-      results.push({ id, name: id, fileName: file, timeSpentMs: performance.now() - start, ...told });
+      state.mutantCoverage.perTest[id] = reached;
+      const outcome = failure === null ? { status: "success" } : { status: "failed", failureMessage: failure };
+      results.push({ id, name: id, fileName: file, timeSpentMs: performance.now() - start, ...outcome });
     }
     return results;
   }
 
-  #collected(file) {
+  #collect(file) {
     this.#modules.run(join(this.#folder, file));
-    return this.#notebook.take().map(({ name, run }) => ({ id: `${file}: ${name}`, run }));
+    return this.#collector.take().map(({ name, run }) => ({ id: `${file}: ${name}`, run }));
   }
 
   async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }) {
-    const board = switchboard();
+    const state = strykerState();
     const hitCount = hitLimit === undefined ? undefined : 0;
-    Object.assign(board, { hitCount, hitLimit, currentTestId: undefined, mutantCoverage: undefined });
-    board.activeMutant = activeMutant.id;
-    const reloads = mutantActivation === "static";
-    if (reloads) this.#modules.forget();
+    Object.assign(state, { hitCount, hitLimit, currentTestId: undefined, mutantCoverage: undefined });
+    state.activeMutant = activeMutant.id;
+    const isStatic = mutantActivation === "static";
+    if (isStatic) this.#modules.unload();
     try {
-      return await this.#judged(testFilter);
+      return await this.#runTests(testFilter);
     } finally {
-      board.activeMutant = undefined;
-      if (reloads) this.#modules.forget();
+      state.activeMutant = undefined;
+      if (isStatic) this.#modules.unload();
     }
   }
 
-  async #judged(testFilter) {
-    const wanted = testFilter && new Set(testFilter);
+  async #runTests(testFilter) {
+    const selected = testFilter && new Set(testFilter);
     let nrOfTests = 0;
     for (const file of testFiles(this.#folder)) {
-      if (wanted && !testFilter.some((id) => id.startsWith(`${file}: `))) continue;
+      if (selected && !testFilter.some((id) => id.startsWith(`${file}: `))) continue;
       let tests = [];
-      const broken = await failureOf(() => {
-        tests = this.#collected(file);
+      const loadFailure = await failureOf(() => {
+        tests = this.#collect(file);
       });
-      this.#notebook.take();
-      if (broken !== null) return verdict(broken, `${file}: it cannot even be read`, nrOfTests + 1);
+      this.#collector.take();
+      if (loadFailure !== null) return toMutantResult(loadFailure, `${file}: it cannot be loaded`, nrOfTests + 1);
       for (const { id, run } of tests) {
-        if (wanted && !wanted.has(id)) continue;
+        if (selected && !selected.has(id)) continue;
         nrOfTests += 1;
         const failure = await failureOf(run);
-        if (failure !== null) return verdict(failure, id, nrOfTests);
+        if (failure !== null) return toMutantResult(failure, id, nrOfTests);
       }
     }
     return { status: "survived", nrOfTests };
@@ -105,7 +105,7 @@ class InProcessRunner {
   async dispose() {}
 }
 
-function verdict(failure, id, nrOfTests) {
+function toMutantResult(failure, id, nrOfTests) {
   if (failure.includes(hitLimitReached)) return { status: "timeout", reason: failure };
   return { status: "killed", killedBy: [id], failureMessage: failure, nrOfTests };
 }

@@ -1,5 +1,5 @@
-// The tests of the law, as functions that can be called again and again in one process. Starting a test runner for every
-// mutant takes seconds; the tests that notice one take milliseconds.
+// The tests of src/core as functions that can be called repeatedly in one process. Starting a test runner for every
+// mutant takes seconds; the tests take milliseconds.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,10 +7,10 @@ import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { compileFunction } from "node:vm";
 
-const outside = createRequire(import.meta.url);
+const requireHere = createRequire(import.meta.url);
 
-/** The compiled modules below a folder, which can be forgotten and loaded again. */
-export class Modules {
+/** Loads the compiled modules of a folder, and can unload and load them again. */
+export class ModuleLoader {
   #loaded = new Map();
   #compiled = new Map();
   #vitest;
@@ -19,20 +19,20 @@ export class Modules {
     this.#vitest = vitest;
   }
 
-  forget() {
+  unload() {
     this.#loaded.clear();
   }
 
-  /** Runs a module's body, every time; what it requires is loaded once. */
+  /** Runs a module again at every call; its imports are loaded once. */
   run(path) {
     this.#body(path)({}, (name) => this.#require(name, path));
   }
 
   #require(name, from) {
     if (name === "vitest") return this.#vitest;
-    if (!name.startsWith(".")) return outside(name);
+    if (!name.startsWith(".")) return requireHere(name);
     const path = join(dirname(from), name);
-    // Put there before it runs, as Node does.
+    // Registered before it runs, as in Node, for cyclic imports.
     if (!this.#loaded.has(path)) {
       const exports = {};
       this.#loaded.set(path, exports);
@@ -42,28 +42,28 @@ export class Modules {
   }
 
   #body(path) {
-    const known = this.#compiled.get(path);
-    if (known !== undefined) return known;
+    const cached = this.#compiled.get(path);
+    if (cached !== undefined) return cached;
     const body = compileFunction(readFileSync(path, "utf8"), ["exports", "require"], { filename: path });
     this.#compiled.set(path, body);
     return body;
   }
 }
 
-/** `describe`, `it` and `expect`, as far as the tests of the law use them. */
-export class Notebook {
+/** The parts of `describe`, `it` and `expect` that the tests of src/core use. */
+export class TestCollector {
   #tests = [];
   #path = [];
   #expect;
 
   static async open() {
-    const beside = createRequire(outside.resolve("vitest/package.json"));
-    const load = (name) => import(pathToFileURL(beside.resolve(name)).href);
+    const requireFromVitest = createRequire(requireHere.resolve("vitest/package.json"));
+    const load = (name) => import(pathToFileURL(requireFromVitest.resolve(name)).href);
     const [chai, plugins] = [await load("chai"), await load("@vitest/expect")];
     for (const plugin of [plugins.JestExtend, plugins.JestChaiExpect, plugins.JestAsymmetricMatchers]) chai.use(plugin);
-    const notebook = new Notebook();
-    notebook.#expect = chai.expect;
-    return notebook;
+    const collector = new TestCollector();
+    collector.#expect = chai.expect;
+    return collector;
   }
 
   get vitest() {
@@ -79,26 +79,26 @@ export class Notebook {
     return { describe: Object.assign(describe, each(describe)), it: Object.assign(it, each(it)), expect: this.#expect };
   }
 
-  /** What a file has written down, each under a name of its own. */
+  /** Returns the collected tests with unique names. */
   take() {
     const tests = this.#tests;
-    const seen = new Map();
+    const counts = new Map();
     this.#tests = [];
     this.#path = [];
     return tests.map(({ name, run }) => {
-      const times = (seen.get(name) ?? 0) + 1;
-      seen.set(name, times);
+      const times = (counts.get(name) ?? 0) + 1;
+      counts.set(name, times);
       return { name: times === 1 ? name : `${name} (${times})`, run };
     });
   }
 }
 
-function each(write) {
+function each(register) {
   return {
     each: (rows) => (title, body) => {
       for (const row of rows) {
         const args = Array.isArray(row) ? row : [row];
-        write(titleOf(title, args), () => body(...args));
+        register(titleOf(title, args), () => body(...args));
       }
     },
   };
@@ -106,17 +106,17 @@ function each(write) {
 
 function titleOf(title, args) {
   const named = title.replaceAll(/\$(\w+)/g, (whole, field) => String(args[0]?.[field] ?? whole));
-  const wanted = (named.match(/%[sdijo]/g) ?? []).length;
-  return format(named.replaceAll("%#", "%%"), ...args.slice(0, wanted)).slice(0, 200);
+  const placeholders = (named.match(/%[sdijo]/g) ?? []).length;
+  return format(named.replaceAll("%#", "%%"), ...args.slice(0, placeholders)).slice(0, 200);
 }
 
-/** Only these are asked, where someone said so: who survives everything else has been asked by too many to wait for. */
-const asked = new RegExp(process.env.WRIT_MUTATE_BY ?? "");
+/** Restricts the tests to files that match WRIT_MUTATE_BY, for a mutant that takes too long with all of them. */
+const filePattern = new RegExp(process.env.WRIT_MUTATE_BY ?? "");
 
-/** Examples before properties: most mutants die of an example, and the first death is enough. */
+/** Sorts examples before properties: most mutants fail an example, and the first failure is enough. */
 export function testFiles(folder) {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const found = all.filter((name) => name.endsWith(".test.js") && asked.test(name));
-  const late = (name) => Number(/^tests|\b(?:decide|rows-of)\.test\.js$/.test(name));
-  return found.sort((left, right) => late(left) - late(right) || (left < right ? -1 : 1));
+  const found = all.filter((name) => name.endsWith(".test.js") && filePattern.test(name));
+  const isSlow = (name) => Number(/^tests|\b(?:decide|event-rows)\.test\.js$/.test(name));
+  return found.sort((left, right) => isSlow(left) - isSlow(right) || (left < right ? -1 : 1));
 }

@@ -1,88 +1,95 @@
-import { FaultError, fault } from "../src/core/fault.ts";
-import type { Tenant } from "../src/core/id.ts";
-import type { Claim, Entry, Landing, Store } from "../src/core/store.ts";
-import type { Life } from "./life.ts";
-import type { Scene } from "./scene.ts";
-import { isHalts } from "./standstill.ts";
+import type { AppendResult, Claim, Entry, Store } from "../src/core/store/store.ts";
+import { FaultError, fault } from "../src/core/values/fault.ts";
+import type { Tenant } from "../src/core/values/ids.ts";
+import { isHaltJournalName } from "./halt-model.ts";
+import type { SimContext } from "./sim-context.ts";
+import type { WorkerProcess } from "./worker-process.ts";
 
-type Fate =
+type CallFate =
   | "done"
   | "failed"
   | "lost"
   | "unknown"
   | "killed before"
   | "killed after"
-  | "sent late"
-  | "heard late"
+  | "request delayed"
+  | "answer delayed"
   | "doubled";
 
-/** Further than a lease lasts, often enough. */
-const LONGEST_DELAY_MS = 100_000;
+/** Often longer than a lease. */
+const MAX_DELAY_MS = 100_000;
 
-/** The one shared store as one worker reaches it: every call is an I/O that the scheduler answers, well or badly. */
-export function faultyStore(scene: Scene, life: Life): Store {
-  const { store, boot } = scene;
-  const at = reach(scene, life);
+/** Returns the shared store as one worker reaches it. The scheduler answers each call, with or without a fault. */
+export function faultyStore(sim: SimContext, worker: WorkerProcess): Store {
+  const { store, boot } = sim;
+  const callStore = storeCaller(sim, worker);
   return {
-    clock: scene.agenda,
+    clock: sim.scheduler,
     leaseMs: store.leaseMs,
     boot,
     append: (entries) =>
-      at(
+      callStore(
         "append",
-        () => wordsOf(entries),
-        () => append(scene, entries, life.number),
+        () => describeEntries(entries),
+        () => appendAndObserve(sim, entries, worker.number),
         true,
       ),
-    events: (...given) => at("events", given[1], () => store.events(...given)),
-    journals: (...given) => at("journals", "", () => store.journals(...given)),
-    head: (...given) => at("head", given[1], () => store.head(...given)),
-    positions: (...given) => at("positions", "", () => store.positions(...given)),
-    row: (...given) => row(scene, life, at, ...given),
-    list: (...given) => at("list", given[1].table, () => store.list(...given)),
-    runs: (...given) => at("runs", "", () => store.runs(...given)),
-    tallies: (...given) => at("tallies", "", () => store.tallies(...given)),
-    used: (...given) => at("used", given[1], () => used(scene, life, ...given)),
-    claim: (...given) => at("claim", given[2], () => claimed(scene, life, () => one(store.claim(...given)), first)),
-    claimDue: (...given) => at("claimDue", "", () => claimed(scene, life, () => store.claimDue(...given), same)),
-    renew: (claims) => at("renew", "", () => renewed(scene, claims)),
-    release: (claim) => at("release", claim.run, () => released(scene, life, claim)),
-    holdings: (...given) => at("holdings", "", () => store.holdings(...given)),
-    nextDue: () => at("nextDue", "", () => store.nextDue()),
-    predecessor: (claim) => at("predecessor", claim.run, () => store.predecessor(claim)),
-    mark: (claim, step, attempt) => at("mark", step, () => marked(scene, store.mark(claim, step, attempt))),
+    events: (...args) => callStore("events", args[1], () => store.events(...args)),
+    journals: (...args) => callStore("journals", "", () => store.journals(...args)),
+    head: (...args) => callStore("head", args[1], () => store.head(...args)),
+    positions: (...args) => callStore("positions", "", () => store.positions(...args)),
+    row: (...args) => readRow(sim, worker, callStore, ...args),
+    list: (...args) => callStore("list", args[1].table, () => store.list(...args)),
+    runs: (...args) => callStore("runs", "", () => store.runs(...args)),
+    tallies: (...args) => callStore("tallies", "", () => store.tallies(...args)),
+    used: (...args) => callStore("used", args[1], () => readTally(sim, worker, ...args)),
+    claim: (...args) =>
+      callStore("claim", args[2], () =>
+        claimAndObserve(sim, worker, () => toClaimList(store.claim(...args)), firstClaim),
+      ),
+    claimDue: (...args) =>
+      callStore("claimDue", "", () => claimAndObserve(sim, worker, () => store.claimDue(...args), allClaims)),
+    retireWorker: (...args) => callStore("retireWorker", "", () => store.retireWorker(...args)),
+    renew: (...args) => callStore("renew", "", () => renewAndObserve(sim, ...args)),
+    release: (claim) => callStore("release", claim.run, () => releaseAndObserve(sim, worker, claim)),
+    holdings: (...args) => callStore("holdings", "", () => store.holdings(...args)),
+    nextDue: () => callStore("nextDue", "", () => store.nextDue()),
+    predecessor: (claim) => callStore("predecessor", claim.run, () => store.predecessor(claim)),
+    mark: (claim, step, attempt) => callStore("mark", step, () => markAndCount(sim, store.mark(claim, step, attempt))),
     marked: (tenant, run, step, attempt, started) =>
-      at("marked", step, () => store.marked(tenant, run, step, attempt, started === scene.boot ? store.boot : "")),
-    putBlob: (...given) => at("putBlob", given[1], () => store.putBlob(...given)),
-    blob: (...given) => at("blob", given[1], () => store.blob(...given)),
-    erase: (...given) => at("erase", given[0].run, () => store.erase(...given)),
-    watch: (hint) => life.watch(hint),
-    lockWorker: async () => {},
+      callStore("marked", step, () => store.marked(tenant, run, step, attempt, started === sim.boot ? store.boot : "")),
+    wrongCopies: (...args) => callStore("wrongCopies", "", () => store.wrongCopies(...args)),
+    claims: (...args) => callStore("claims", "", () => store.claims(...args)),
+    putBlob: (...args) => callStore("putBlob", args[1], () => store.putBlob(...args)),
+    blob: (...args) => callStore("blob", args[1], () => store.blob(...args)),
+    erase: (...args) => callStore("erase", args[0].run, () => store.erase(...args)),
+    watch: (hint) => worker.watch(hint),
+    registerWorker: async () => {},
     close: async () => {},
   };
 }
 
-type Reach = <Value>(
+type StoreCaller = <Value>(
   name: string,
   about: string | (() => string),
   perform: () => Promise<Value>,
   appends?: boolean,
 ) => Promise<Value>;
 
-function reach(scene: Scene, life: Life): Reach {
+function storeCaller(sim: SimContext, worker: WorkerProcess): StoreCaller {
   return (name, about, perform, appends = false) =>
     new Promise((resolve, reject) => {
-      if (!life.alive) return;
-      const { powerCuts } = scene;
-      const posthumous = () => {
-        if (scene.powerCuts === powerCuts) void perform();
+      if (!worker.alive) return;
+      const { powerCuts } = sim;
+      const executeAfterDeath = () => {
+        if (sim.powerCuts === powerCuts) void perform();
       };
-      const call = { name, owner: life.number, about, posthumous, perform, resolve, reject };
-      scene.agenda.add({ ...call, happen: () => answer(scene, life, call, appends) });
+      const call = { name, owner: worker.number, about, executeAfterDeath, perform, resolve, reject };
+      sim.scheduler.add({ ...call, execute: () => answerCall(sim, worker, call, appends) });
     });
 }
 
-interface Call<Value> {
+interface StoreCall<Value> {
   readonly name: string;
   readonly owner: number;
   readonly about: string | (() => string);
@@ -91,19 +98,19 @@ interface Call<Value> {
   reject(error: unknown): void;
 }
 
-function drawFate({ rng, rates }: Scene, appends: boolean): Fate {
+function drawCallFate({ rng, rates }: SimContext, appends: boolean): CallFate {
   if (rng.chance(rates.failed)) return "failed";
   if (rng.chance(rates.lost)) return "lost";
   if (rng.chance(rates.unknown)) return "unknown";
   if (rng.chance(rates.killed)) return rng.chance(0.5) ? "killed before" : "killed after";
-  if (rng.chance(rates.delayed)) return rng.chance(0.5) ? "sent late" : "heard late";
+  if (rng.chance(rates.delayed)) return rng.chance(0.5) ? "request delayed" : "answer delayed";
   if (appends && rng.chance(rates.doubled)) return "doubled";
   return "done";
 }
 
-function answer<Value>(scene: Scene, life: Life, call: Call<Value>, appends: boolean): string {
-  const { counts } = scene;
-  const fate = drawFate(scene, appends);
+function answerCall<Value>(sim: SimContext, worker: WorkerProcess, call: StoreCall<Value>, appends: boolean): string {
+  const { counts } = sim;
+  const fate = drawCallFate(sim, appends);
   switch (fate) {
     case "failed":
       counts.failed += 1;
@@ -118,20 +125,20 @@ function answer<Value>(scene: Scene, life: Life, call: Call<Value>, appends: boo
       call.reject(new FaultError(fault("STORE_UNKNOWN", "the simulated store was not reached")));
       break;
     case "killed before":
-      life.die(fate);
+      worker.die(fate);
       break;
     case "killed after":
       void call.perform();
-      life.die(fate);
+      worker.die(fate);
       break;
-    case "sent late":
-    case "heard late":
+    case "request delayed":
+    case "answer delayed":
       counts.delayed += 1;
-      late(scene, call, fate);
+      delayCall(sim, call, fate);
       break;
     case "doubled":
       counts.doubled += 1;
-      double(scene, call);
+      duplicateCall(sim, call);
       break;
     default:
       void call.perform().then(call.resolve, call.reject);
@@ -139,111 +146,136 @@ function answer<Value>(scene: Scene, life: Life, call: Call<Value>, appends: boo
   return fate;
 }
 
-/** The call, or its answer, takes its time: sometimes longer than the lease. */
-function late<Value>({ rng, agenda }: Scene, call: Call<Value>, fate: "sent late" | "heard late"): void {
+/** Delays the call or its answer, sometimes for longer than the lease. */
+function delayCall<Value>(
+  { rng, scheduler }: SimContext,
+  call: StoreCall<Value>,
+  fate: "request delayed" | "answer delayed",
+): void {
   const { name, owner, about, perform, resolve, reject } = call;
-  const sent = fate === "heard late" ? perform() : null;
-  const happen = () => {
+  const sent = fate === "answer delayed" ? perform() : null;
+  const execute = () => {
     void (sent ?? perform()).then(resolve, reject);
-    return "at last";
+    return "delayed";
   };
-  agenda.addAt(agenda.now() + rng.between(50, rng.chance(0.5) ? 2000 : LONGEST_DELAY_MS), {
+  scheduler.addAt(scheduler.now() + rng.between(50, rng.chance(0.5) ? 2000 : MAX_DELAY_MS), {
     name,
     owner,
     about,
-    happen,
+    execute,
   });
 }
 
-/** The same entry arrives twice; the caller hears of one of them. */
-function double<Value>(scene: Scene, { name, about, perform, resolve, reject }: Call<Value>): void {
-  const { rng, agenda, powerCuts } = scene;
-  const once = perform();
+/** The same entry arrives twice; the caller receives one of the two answers. */
+function duplicateCall<Value>(sim: SimContext, { name, about, perform, resolve, reject }: StoreCall<Value>): void {
+  const { rng, scheduler, powerCuts } = sim;
+  const firstCopy = perform();
   if (rng.chance(0.5)) {
-    const happen = () => {
-      if (scene.powerCuts === powerCuts) void perform();
-      return "again";
+    const execute = () => {
+      if (sim.powerCuts === powerCuts) void perform();
+      return "duplicate";
     };
-    agenda.addAt(agenda.now() + rng.below(LONGEST_DELAY_MS), { name, owner: 0, about, happen });
-    void once.then(resolve, reject);
+    scheduler.addAt(scheduler.now() + rng.below(MAX_DELAY_MS), { name, owner: 0, about, execute });
+    void firstCopy.then(resolve, reject);
   } else {
-    const twice = perform();
-    void (rng.chance(0.5) ? once : twice).then(resolve, reject);
+    const secondCopy = perform();
+    void (rng.chance(0.5) ? firstCopy : secondCopy).then(resolve, reject);
   }
 }
 
-async function append(scene: Scene, entries: readonly Entry[], writer: number): Promise<readonly Landing[]> {
-  const { tables, record, counts, store, unsynced, rng } = scene;
+async function appendAndObserve(
+  sim: SimContext,
+  entries: readonly Entry[],
+  writer: number,
+): Promise<readonly AppendResult[]> {
+  const { tables, observer, counts, store, unsynced, rng } = sim;
   const before = entries.map(({ tenant, run }) => tables.position(tenant, run));
-  const written = entries.map((entry) => unsynced.writes(scene, entry));
+  const written = entries.map((entry) => unsynced.prepare(sim, entry));
   const landing = store.append(entries);
   for (const [index, entry] of entries.entries()) {
     if (tables.position(entry.tenant, entry.run) === before[index]) continue;
     written[index]?.();
-    record.landed(entry, writer);
-    scene.blackout ||= entry.flush === "soft" && rng.chance(scene.rates.blackout);
+    observer.observeEntry(entry, writer);
+    sim.powerCut ||= entry.flush === "soft" && rng.chance(sim.rates.powerCut);
   }
   const answers = await landing;
   for (const answer of answers) if (!answer.landed && answer.why === "epoch") counts.fenced += 1;
   return answers;
 }
 
-/** Whoever looks whether something is halted knows as much as the row said when it was read. */
-async function row(scene: Scene, life: Life, at: Reach, ...given: Parameters<Store["row"]>): ReturnType<Store["row"]> {
-  const [tenant, table, key] = given;
-  if (table !== "setting" || !isHalts(key)) return at("row", table, () => scene.store.row(...given));
-  let heard: (answered: number) => void = () => {};
-  const found = await at("row", table, () => {
-    heard = scene.standstill.look(life.number, tenant);
-    return scene.store.row(...given);
+/** Records which halts the worker can know: the row as of the read, from the time of the answer. */
+async function readRow(
+  sim: SimContext,
+  worker: WorkerProcess,
+  callStore: StoreCaller,
+  ...args: Parameters<Store["row"]>
+): ReturnType<Store["row"]> {
+  const [tenant, table, key] = args;
+  if (table !== "setting" || !isHaltJournalName(key)) return callStore("row", table, () => sim.store.row(...args));
+  let recordAnswer: (answered: number) => void = () => {};
+  const found = await callStore("row", table, () => {
+    recordAnswer = sim.haltModel.recordLookup(worker.number, tenant);
+    return sim.store.row(...args);
   });
-  heard(scene.agenda.now());
+  recordAnswer(sim.scheduler.now());
   return found;
 }
 
-async function used({ store, credit }: Scene, life: Life, tenant: Tenant, tally: string): Promise<number> {
+async function readTally(
+  { store, trustModel }: SimContext,
+  worker: WorkerProcess,
+  tenant: Tenant,
+  tally: string,
+): Promise<number> {
   const value = await store.used(tenant, tally);
-  credit.tell(life.number, tenant, tally, value);
+  trustModel.addRead(worker.number, tenant, tally, value);
   return value;
 }
 
-async function claimed<Value>(
-  { record }: Scene,
-  life: Life,
+async function claimAndObserve<Value>(
+  { observer }: SimContext,
+  worker: WorkerProcess,
   claim: () => Promise<readonly Claim[]>,
   answer: (claims: readonly Claim[]) => Value,
 ): Promise<Value> {
   const claims = await claim();
-  for (const each of claims) record.claimed(each, life.number);
+  for (const each of claims) observer.observeClaim(each, worker.number);
   return answer(claims);
 }
 
-const first = (claims: readonly Claim[]): Claim | null => claims[0] ?? null;
-const same = (claims: readonly Claim[]): readonly Claim[] => claims;
+const firstClaim = (claims: readonly Claim[]): Claim | null => claims[0] ?? null;
+const allClaims = (claims: readonly Claim[]): readonly Claim[] => claims;
 
-async function one(claim: Promise<Claim | null>): Promise<readonly Claim[]> {
+async function toClaimList(claim: Promise<Claim | null>): Promise<readonly Claim[]> {
   const taken = await claim;
   return taken === null ? [] : [taken];
 }
 
-async function renewed({ store, record }: Scene, claims: readonly Claim[]): Promise<readonly Claim[]> {
-  const lost = await store.renew(claims);
-  record.renewed(claims);
+async function renewAndObserve(
+  { store, observer }: SimContext,
+  ...[worker, claims]: Parameters<Store["renew"]>
+): Promise<readonly Claim[]> {
+  const lost = await store.renew(worker, claims);
+  observer.observeRenewal(claims);
   return lost;
 }
 
-async function released({ store, record }: Scene, { stopping }: Life, claim: Claim): Promise<void> {
+async function releaseAndObserve(
+  { store, observer }: SimContext,
+  { stopping }: WorkerProcess,
+  claim: Claim,
+): Promise<void> {
   await store.release(claim);
-  record.released(claim, stopping);
+  observer.observeRelease(claim, stopping);
 }
 
-async function marked({ counts }: Scene, mark: Promise<boolean>): Promise<boolean> {
+async function markAndCount({ counts }: SimContext, mark: Promise<boolean>): Promise<boolean> {
   const written = await mark;
   if (!written) counts.unmarked += 1;
   return written;
 }
 
-function wordsOf(entries: readonly Entry[]): string {
+function describeEntries(entries: readonly Entry[]): string {
   const words = entries.map(({ run, expect, events }) => {
     const what = events.map(({ type, body }) => `${type} ${/"step_id":"([^"]*)"/.exec(body)?.[1] ?? ""}`).join("+");
     return `${run}@${expect.position}/${expect.epoch ?? "-"} ${what}`;

@@ -1,80 +1,104 @@
 import { randomInt } from "node:crypto";
-import { type Arguments, readArguments } from "./arguments.ts";
-import { type Hunted, hunt } from "./planted/hunt.ts";
-import { planted } from "./planted/planted.ts";
-import { type Found, neverHappened, search } from "./search.ts";
-import { simulate } from "./simulation.ts";
+import { plantedBugs } from "./planted/planted-bugs.ts";
+import { type BugSearch, searchBugs } from "./planted/search-bugs.ts";
+import { findUnusedCounters, type SeedSearchResult, searchSeeds } from "./search-seeds.ts";
+import { parseSimArguments, type SimArguments } from "./sim-arguments.ts";
+import { simulate } from "./simulate.ts";
 
-/** Stacks are for reading, and nobody reads those of a million simulated faults. */
+/** Stack traces of simulated faults are never printed, and making them is slow. */
 Error.stackTraceLimit = 0;
 
-/** So far is a planted wrong looked for; less far from where it was found before. */
-const HUNT_STEPS = { search: 3_000_000, known: 600_000 };
+/** The steps after which a planted bug counts as not found; fewer with a known seed. */
+const MAX_SEARCH_STEPS = { search: 3_000_000, known: 600_000 };
 
-/** Of how many broken laws the last lines are told. */
-const SHOWN = 5;
+/** The number of violations that are printed with their last trace lines. */
+const MAX_SHOWN_VIOLATIONS = 5;
 
-const args = readArguments(process.argv.slice(2));
+const args = parseSimArguments(process.argv.slice(2));
 if ("wrong" in args) {
   console.error(args.wrong);
   process.exit(2);
 }
 const seed = args.seed ?? randomInt(2 ** 31);
-process.exitCode = await (args.steps === null ? playOne(seed, args) : playMany(seed, args.steps, args));
+process.exitCode = await (args.steps === null ? simulateOne(seed, args) : simulateMany(seed, args.steps, args));
 
-async function playOne(seed: number, { json, about }: Arguments): Promise<number> {
+async function simulateOne(seed: number, { json, about }: SimArguments): Promise<number> {
   Error.stackTraceLimit = 30;
   const { steps, violation, trace } = await simulate(seed, about);
   const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
-  if (json) say({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
+  if (json) printJson({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
   else console.log(`seed ${seed}: ${steps} steps, trace ${trace}, ${violations} violations`);
   return violations;
 }
 
-async function playMany(from: number, steps: number, { json, first, planted: asked }: Arguments): Promise<number> {
-  const begun = performance.now();
-  const found = await search({ from, steps, first });
-  const perSecond = Math.round((found.steps * 1000) / (performance.now() - begun));
-  const never = neverHappened(found);
-  report(found, never);
-  const hunted = await huntAll(from, asked, json ? () => {} : tellOne);
-  const escaped = hunted.filter((each) => each.found === null);
-  for (const { name } of escaped) console.error(`escaped: ${name}`);
+async function simulateMany(
+  from: number,
+  steps: number,
+  { json, first, planted: selection }: SimArguments,
+): Promise<number> {
+  const startedAt = performance.now();
+  const found = await searchSeeds({ from, steps, first });
+  const perSecond = Math.round((found.steps * 1000) / (performance.now() - startedAt));
+  const unusedCounters = findUnusedCounters(found);
+  printViolations(found, unusedCounters);
+  const searches = await searchPlantedBugs(from, selection, json ? () => {} : printBugSearch);
+  const missed = searches.filter((each) => each.found === null);
+  for (const { name } of missed) console.error(`not found: ${name}`);
   const sum = {
     steps: found.steps,
     seeds: found.seeds,
     violations: found.violations.length,
-    planted: hunted.length,
-    found: hunted.length - escaped.length,
+    planted: searches.length,
+    found: searches.length - missed.length,
   };
-  if (json) say({ ...sum, from, per_second: perSecond, first: firstOf(found), counts: found.counts, hunted });
-  else tell(sum, from, perSecond, found);
-  return sum.violations + never.length + escaped.length === 0 ? 0 : 1;
+  if (json)
+    printJson({
+      ...sum,
+      from,
+      per_second: perSecond,
+      first: firstViolation(found),
+      counts: found.counts,
+      hunted: searches,
+    });
+  else printSummary(sum, from, perSecond, found);
+  return sum.violations + unusedCounters.length + missed.length === 0 ? 0 : 1;
 }
 
-function huntAll(from: number, asked: string, tell: (one: Hunted) => void): Promise<readonly Hunted[]> {
-  const known = asked === "known";
-  const bugs = planted.filter(({ name }) => known || asked === "all" || name.includes(asked));
-  return hunt(bugs, { from, steps: known ? HUNT_STEPS.known : HUNT_STEPS.search, jobs: 2, known }, tell);
+function searchPlantedBugs(
+  from: number,
+  selection: string,
+  print: (one: BugSearch) => void,
+): Promise<readonly BugSearch[]> {
+  const known = selection === "known";
+  const bugs = plantedBugs.filter(({ name }) => known || selection === "all" || name.includes(selection));
+  return searchBugs(
+    bugs,
+    { from, steps: known ? MAX_SEARCH_STEPS.known : MAX_SEARCH_STEPS.search, jobs: 2, known },
+    print,
+  );
 }
 
-function say(answer: object): void {
+function printJson(answer: object): void {
   console.log(JSON.stringify(answer));
 }
 
-function firstOf({ violations: [first] }: Found): { readonly seed: number; readonly law: string } | null {
+function firstViolation({
+  violations: [first],
+}: SeedSearchResult): { readonly seed: number; readonly law: string } | null {
   return first?.violation == null ? null : { seed: first.seed, law: first.violation.law };
 }
 
-function report({ violations }: Found, never: readonly string[]): void {
-  for (const { seed, violation } of violations.slice(0, SHOWN))
+function printViolations({ violations }: SeedSearchResult, unusedCounters: readonly string[]): void {
+  for (const { seed, violation } of violations.slice(0, MAX_SHOWN_VIOLATIONS))
     console.error([...(violation?.lines ?? []), `seed ${seed}: ${violation?.law}`, ""].join("\n"));
-  for (const { seed, violation } of violations.slice(SHOWN)) console.error(`seed ${seed}: ${violation?.law}`);
-  if (never.length > 0) console.error(`never happened, so passing means nothing: ${never.join(", ")}`);
+  for (const { seed, violation } of violations.slice(MAX_SHOWN_VIOLATIONS))
+    console.error(`seed ${seed}: ${violation?.law}`);
+  if (unusedCounters.length > 0)
+    console.error(`these events never occurred, so the search proves nothing about them: ${unusedCounters.join(", ")}`);
 }
 
-interface Sum {
+interface Summary {
   readonly steps: number;
   readonly seeds: number;
   readonly violations: number;
@@ -82,7 +106,7 @@ interface Sum {
   readonly found: number;
 }
 
-function tell(sum: Sum, from: number, perSecond: number, { counts }: Found): void {
+function printSummary(sum: Summary, from: number, perSecond: number, { counts }: SeedSearchResult): void {
   console.log(
     `${sum.steps} steps over ${sum.seeds} seeds from ${from}: ${sum.violations} violations, ${perSecond} steps/s`,
   );
@@ -91,10 +115,10 @@ function tell(sum: Sum, from: number, perSecond: number, { counts }: Found): voi
       .map(([name, count]) => `${name} ${count}`)
       .join(", "),
   );
-  if (sum.planted > 0) console.log(`${sum.found} of ${sum.planted} planted wrongs found`);
+  if (sum.planted > 0) console.log(`${sum.found} of ${sum.planted} planted bugs found`);
 }
 
-function tellOne({ name, found, seeds, steps }: Hunted): void {
-  const how = found === null ? "ESCAPED" : `found by seed ${found.seed}`;
+function printBugSearch({ name, found, seeds, steps }: BugSearch): void {
+  const how = found === null ? "NOT FOUND" : `found by seed ${found.seed}`;
   console.log(`${how} after ${seeds} seeds, ${steps} steps: ${name}${found === null ? "" : ` (${found.law})`}`);
 }

@@ -1,4 +1,4 @@
-/** Chance with a seed (sfc32): the only source of it in a simulation, so that a seed tells the whole story. */
+/** A seeded random number generator (sfc32), the only random source of a simulation. */
 export class Rng {
   #a: number;
   #b: number;
@@ -37,7 +37,7 @@ export class Rng {
     return low + this.below(high - low + 1);
   }
 
-  /** Draws nothing where there is nothing to decide. */
+  /** Draws no number if the rate is 0. */
   chance(rate: number): boolean {
     return rate > 0 && this.float() < rate;
   }

@@ -1,41 +1,41 @@
-import type { Pending } from "./agenda.ts";
+import type { PendingAction } from "./virtual-scheduler.ts";
 
-const KEPT = 60;
+const MAX_LINES = 60;
 
-/** What goes on all the time is told only when it goes wrong. */
-const humdrum = new Set(["timer", "claimDue", "nextDue", "head", "positions", "renew", "hint"]);
-const asUsual = new Set(["done", "rang", "hinted"]);
+/** Frequent actions, which are traced only if their result is unusual. */
+const routineActions = new Set(["timer", "claimDue", "nextDue", "head", "positions", "renew", "hint"]);
+const routineResults = new Set(["done", "fired", "hinted"]);
 
-interface Line {
+interface TraceLine {
   readonly step: number;
   readonly at: number;
-  readonly pending: Pending;
+  readonly pending: PendingAction;
   readonly how: string;
 }
 
-/** What happened, in order: a running hash of all of it, and the last lines in words. */
+/** The trace of a simulation: a hash of all steps, and the last lines as text. */
 export class Trace {
-  readonly #last: Line[] = [];
+  readonly #last: TraceLine[] = [];
   readonly #about: string | null;
   #hash = 0x811c9dc5;
   #noted = 0;
 
-  /** Lines that contain this are told as they happen; null for none. */
+  /** Prints lines that contain `about` immediately; null: none. */
   constructor(about: string | null) {
     this.#about = about;
   }
 
-  note(step: number, at: number, pending: Pending, how: string): void {
+  note(step: number, at: number, pending: PendingAction, how: string): void {
     this.#mix(at);
     this.#mix(pending.owner);
     this.#mixText(pending.name);
     this.#mixText(how);
-    if (humdrum.has(pending.name) && asUsual.has(how)) return;
+    if (routineActions.has(pending.name) && routineResults.has(how)) return;
     const line = { step, at, pending, how };
-    this.#last[this.#noted % KEPT] = line;
+    this.#last[this.#noted % MAX_LINES] = line;
     this.#noted += 1;
     if (this.#about === null) return;
-    const text = inWords(line);
+    const text = formatTraceLine(line);
     if (text.includes(this.#about)) console.error(text);
   }
 
@@ -47,17 +47,17 @@ export class Trace {
     for (let index = 0; index < text.length; index += 1) this.#mix(text.charCodeAt(index));
   }
 
-  /** Any two runs that differ anywhere differ here. */
+  /** The hash of all steps, which differs if two simulations differ. */
   get hash(): string {
     return this.#hash.toString(16).padStart(8, "0");
   }
 
   lines(): readonly string[] {
-    return [...this.#last].sort((left, right) => left.step - right.step).map(inWords);
+    return [...this.#last].sort((left, right) => left.step - right.step).map(formatTraceLine);
   }
 }
 
-function inWords({ step, at, pending: { name, owner, about }, how }: Line): string {
+function formatTraceLine({ step, at, pending: { name, owner, about }, how }: TraceLine): string {
   const who = owner === 0 ? "  " : `w${owner}`;
   const what = typeof about === "string" ? about : about();
   return `${String(step).padStart(6)} ${String(at).padStart(7)} ms  ${who} ${name} ${what} → ${how}`;

@@ -1,18 +1,19 @@
 export type {
+  AbandonedCapture,
   Access,
   Capture,
-  Closing,
   KeptCaptures,
-  Left,
-  Moment,
   Resource,
   ResourceChange,
+  ResourceClosing,
+  ResourceDifference,
+  ResourceMoment,
   RestoreReport,
-} from "./core/resource.ts";
+} from "./core/ports/resource.ts";
 export { type FileLimits, fileLimits } from "./resources/file-limits.ts";
 export type {
   DeleteOptions,
-  Edit,
+  FileEdit,
   FileEntry,
   FileStat,
   Filesystem,
@@ -22,6 +23,6 @@ export type {
 } from "./resources/filesystem.ts";
 export type { Disk } from "./resources/host/disk.ts";
 export { HostFilesystem } from "./resources/host/host-filesystem.ts";
-export type { HostFilesystemOptions } from "./resources/host/host-parts.ts";
-export { MemoryFilesystem, type MemoryFilesystemOptions } from "./resources/memory-filesystem.ts";
+export type { HostFilesystemOptions } from "./resources/host/host-tree.ts";
+export { MemoryFilesystem, type MemoryFilesystemOptions } from "./resources/memory/memory-filesystem.ts";
 export { protectedNames } from "./resources/tree-path.ts";

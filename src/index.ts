@@ -1,16 +1,225 @@
-export type { Demand, Escalation, Vote } from "./core/demand.ts";
-export { expandVisibility, type Fault, type FaultCode, FaultError, faults, notDone } from "./core/fault.ts";
-export type { Guard, Verdict } from "./core/guard.ts";
-export type { Budget, Estimate, Rate } from "./core/limits/budget.ts";
-export type { Pins, Preview } from "./core/preview.ts";
-export { attenuated, type Capability } from "./core/principal.ts";
-export type { Access, Capture, Closing, Resource, ResourceChange, RestoreReport } from "./core/resource.ts";
-export type { Blocked, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/result.ts";
-export type { ListDraft, ListView, MapDraft, MapView, Slice } from "./core/state/slice.ts";
-export type { Store } from "./core/store.ts";
-export type { Probe, Sighting, Tool, ToolContext } from "./core/tool.ts";
-export type { Engine, EngineOptions, RunHandle } from "./engine/api.ts";
-export type { SubmitOptions } from "./engine/asking.ts";
+export type { Demand, Escalation, Vote } from "./core/approval/approval-demand.ts";
+export { attenuate, type Capability, type Principal } from "./core/approval/principal.ts";
+export type { PinFact, Preview, PreviewPins } from "./core/approval/result-preview.ts";
+export type { TrustRecord } from "./core/approval/trust-record.ts";
+export type { Basis, Objection } from "./core/approval/verdict-basis.ts";
+export type { CallLimit, CountedLimit } from "./core/call/counted-limits.ts";
+export type { Admission, Guard, Policy, ToolCondition, Verdict, VersionedGuard } from "./core/call/guard.ts";
+export type { LedgerFact, Proposal, ReusableOutcome, SignalFact, ToolFacts } from "./core/call/proposal.ts";
+export type { Receipt } from "./core/call/receipt.ts";
+export type {
+  Call,
+  Confirmation,
+  DoubtExits,
+  DuplicateAct,
+  EndStatus,
+  Event,
+  GateEvent,
+  LedgerVersion,
+  Notice,
+  ParentStep,
+  ReuseSource,
+  RunEvent,
+  Settlement,
+  StepCause,
+  StepEvent,
+  StepsInFlight,
+  ToolPin,
+} from "./core/event/event.ts";
+export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
+export type { Provenance } from "./core/event/provenance.ts";
+export type { Restoration, RunRestored } from "./core/event/restoration.ts";
+export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
+export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
+export type { Takeover } from "./core/event/takeover.ts";
+export type { UndoneAct } from "./core/event/undone-act.ts";
+export type { ActVerification, VerifiedAct } from "./core/event/verified-act.ts";
+export type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "./core/limits/budget.ts";
+export type { AlertLevel, BudgetAlert } from "./core/limits/budget-alert.ts";
+export type { LimitedCharge, TallyCharge } from "./core/limits/tally-charge.ts";
+export type { StepIndex } from "./core/persistent/step-index.ts";
+export type { TrieMap } from "./core/persistent/trie-map.ts";
+export type { Vector } from "./core/persistent/vector.ts";
+export type { Wakeup, WakeupHeap } from "./core/persistent/wakeup-heap.ts";
+export type { Condition, LeanPlan, LeanStep, Plan, PlanBinding, PlanStep } from "./core/plan/plan.ts";
+export {
+  type AnyPlannedOutput,
+  buildPlan as plan,
+  type OutputReference,
+  type PlanBuilder,
+  type PlannedInput,
+  type PlannedJson,
+  type PlannedOutput,
+  type PlannedStep,
+  type PlannedStepOptions,
+  type PlannedValue,
+} from "./core/plan/plan-builder.ts";
+export type { ConditionInput, PlanBindingInput, PlanInput, PlanStepInput } from "./core/plan/plan-input.ts";
+export type { StepKind } from "./core/plan/step-kinds.ts";
+export type { Clock, RandomSource, Stopwatch, Timers } from "./core/ports/clock.ts";
+export type { Expression, ExpressionResult } from "./core/ports/expression.ts";
+export type {
+  AbandonedCapture,
+  Access,
+  Capture,
+  HandlesOf,
+  KeptCaptures,
+  Resource,
+  ResourceChange,
+  ResourceClosing,
+  ResourceDifference,
+  ResourceHandles,
+  ResourceMoment,
+  RestoreReport,
+} from "./core/ports/resource.ts";
+export type { Parsed, Schema } from "./core/ports/schema.ts";
+export type { Parked } from "./core/run/parked.ts";
+export type { Gate, RestoredRun, Run, RunSpending } from "./core/run/run.ts";
+export type { BlockedStep, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
+export type { Act, NextDoubtAction, Reservation, Step, StepPace, StepStanding } from "./core/run/step.ts";
+export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
+export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
+export type { RetentionCounts, RetentionRecord } from "./core/settings/retention.ts";
+export type { Patch, PatchOperation } from "./core/state/patch.ts";
+export type { PolicyState, StateScope, StateValue } from "./core/state/policy-state.ts";
+export type { Entries, ProjectState } from "./core/state/project-state.ts";
+export type {
+  DraftOf,
+  ListDraft,
+  ListView,
+  MapDraft,
+  MapView,
+  Reducer,
+  Slice,
+  SliceFold,
+  SliceOf,
+  SlicePolicy,
+  SliceShape,
+  ViewOf,
+} from "./core/state/slice.ts";
+export type { SnapshotPointer } from "./core/state/snapshot-bundle.ts";
+export type { StateAfterPatch } from "./core/state/state-after-patch.ts";
+export type { ForkOrigin, RejectedCall, StateChange, StateRestore } from "./core/state/state-change.ts";
+export type { StateDifference, TouchedEntries } from "./core/state/state-difference.ts";
+export type {
+  AppendResult,
+  Charge,
+  Check,
+  Claim,
+  ClaimTerms,
+  Entry,
+  Erasure,
+  Head,
+  Put,
+  Query,
+  RowName,
+  RunClaims,
+  RunLease,
+  SealedEvent,
+  Store,
+  StoreCopies,
+  StoreCopy,
+  StoredEvent,
+  StoredJournal,
+  StoredRow,
+  Tally,
+} from "./core/store/store.ts";
+export type {
+  GateRow,
+  Halt,
+  HaltScope,
+  LedgerRow,
+  LedgerState,
+  ProjectLock,
+  RunRow,
+  ScheduleRow,
+  SignalRow,
+  StatePoint,
+  Table,
+} from "./core/store/tables.ts";
+export type { TimeWindow } from "./core/time/time-window.ts";
+export type { TimeZone } from "./core/time/time-zone.ts";
+export type {
+  CachePolicy,
+  CompletedAct,
+  Cost,
+  IdentityField,
+  InputOf,
+  OutputOf,
+  Precondition,
+  Probe,
+  Sighting,
+  Tool,
+  ToolContext,
+  ToolOf,
+} from "./core/tool/tool.ts";
+export type { Effect, Mode, WorldOutcome } from "./core/values/effect.ts";
+export {
+  expandVisibility,
+  type Fault,
+  type FaultCategory,
+  type FaultCode,
+  FaultError,
+  faults,
+  type NotDoneError,
+  notDone,
+} from "./core/values/fault.ts";
+export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./core/values/ids.ts";
+export type { Json, JsonObject } from "./core/values/json.ts";
+export type { TextForm } from "./core/values/text-form.ts";
+export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
+export type {
+  ApproveOptions,
+  AuditReport,
+  BudgetView,
+  Checkpoints,
+  CostReport,
+  Engine,
+  EngineOptions,
+  ForkOptions,
+  GateView,
+  PageOptions,
+  PlanReport,
+  RecordedEvent,
+  RejectOptions,
+  ResolveOptions,
+  RunHandle,
+  RunProgress,
+  ServeOptions,
+  SignalOptions,
+  SignalReception,
+  SimulatedGate,
+  SimulatedStep,
+  Simulation,
+  SpendingReport,
+  UnreadableGate,
+  WorkerView,
+} from "./engine/api/engine-api.ts";
+export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
+export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
+export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
+export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
+export type { ProjectApi, ProjectVersion } from "./engine/api/project-api.ts";
+export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
+export type { RetentionReport } from "./engine/api/retention-api.ts";
+export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
+export type {
+  CheckpointDiff,
+  CheckpointRef,
+  CheckpointRestore,
+  CheckpointView,
+  RecordedSlice,
+  SliceSnapshot,
+  SnapshotOptions,
+  StateSelector,
+  StateSnapshot,
+  StateVersionSelector,
+  StateView,
+} from "./engine/api/state-api.ts";
+export type { TenantSettings } from "./engine/api/tenant-settings.ts";
 export { createEngine } from "./engine/engine.ts";
-export { defineSlice, type SliceDefinition } from "./schema/define-slice.ts";
-export { defineTool, type ToolDefinition } from "./schema/define-tool.ts";
+export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";
+export type { NewId } from "./engine/ports/system-ports.ts";
+export { defineSlice, type FoldDefinition, type SliceDefinition } from "./schema/define-slice.ts";
+export { type DoneOf, defineTool, type ProbeOf, type SightingOf, type ToolDefinition } from "./schema/define-tool.ts";
+export type { SchemaDefinition, SchemaInput, SchemaOutput } from "./schema/schema-from.ts";

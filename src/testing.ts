@@ -1,4 +1,37 @@
-export { type FakeClock, fakeClock } from "./testing/clock.ts";
-export { given, type Move, pass, type Told } from "./testing/given.ts";
-export { type OpenStore, type StoreCheck, storeContract } from "./testing/store-contract.ts";
-export { type ManualTimers, manualTimers } from "./testing/timers.ts";
+export type { ReuseTerms } from "./core/call/proposal.ts";
+export type {
+  ActSighting,
+  CallEdit,
+  Command,
+  FollowUpStep,
+  Grant,
+  HandlerResult,
+  InheritedStep,
+  RecoveryFinding,
+  Resolution,
+  StateFact,
+  TakeoverClaim,
+  WorkerRules,
+} from "./core/decide/command.ts";
+export type { Decision } from "./core/decide/decide.ts";
+export type { MissingFact } from "./core/decide/partial-decision.ts";
+export type { EventType } from "./core/event/event.ts";
+export type { HaltFact } from "./core/settings/halt.ts";
+export type { CrashTestCall } from "./testing/crashtest/call-process.ts";
+export type { CrashVerdict, CrashWindow, RecordedOutcome } from "./testing/crashtest/crash-window.ts";
+export { type CrashTestOptions, runCrashTest } from "./testing/crashtest/run-crash-test.ts";
+export {
+  type CrashTestCallOptions,
+  type CrashTestReport,
+  runCrashTestCall,
+} from "./testing/crashtest/run-crash-test-call.ts";
+export type { CrashWindowResult } from "./testing/crashtest/run-crash-window.ts";
+export { type FakeClock, fakeClock } from "./testing/fake-clock.ts";
+export { type CommandFrom, type GivenAction, type GivenRun, given, pass, type RowMap } from "./testing/given/given.ts";
+export { type ManualTimers, manualTimers } from "./testing/manual-timers.ts";
+export {
+  type EvictWorker,
+  type OpenStore,
+  type StoreCheck,
+  storeContract,
+} from "./testing/store-contract/store-contract.ts";

@@ -1,12 +1,12 @@
-export { type SeenFile, seenFile, type WrittenFile } from "./verifiers/file.ts";
 export { type MaildirOptions, maildir } from "./verifiers/maildir.ts";
 export {
+  type FoundMail,
   type MailSearch,
   type MailSearchOptions,
   type MailSighting,
   messageIdFor,
-  type SeenByMessageId,
-  type SeenMail,
+  type SeenByMessageIdOptions,
   seenByMessageId,
-} from "./verifiers/message-id.ts";
-export type { Seen } from "./verifiers/seen.ts";
+} from "./verifiers/seen-by-message-id.ts";
+export { type SeenFileOptions, seenFile, type WrittenFile } from "./verifiers/seen-file.ts";
+export type { VerifierResult } from "./verifiers/verifier-result.ts";

@@ -1,12 +1,12 @@
-import { answer } from "../workload.ts";
-import { type Absent, type Contestant, type Peer, stepsPerRun } from "./contestant.ts";
-import { packagesIn } from "./packages.ts";
+import { stepAnswer } from "../workload.ts";
+import { type Peer, type PeerAbsence, type PeerEngine, stepsPerRun } from "./peer.ts";
+import { findPeerPackages } from "./peer-packages.ts";
 
 const library = "@langchain/langgraph";
-const saver = "@langchain/langgraph-checkpoint-sqlite";
+const saverLibrary = "@langchain/langgraph-checkpoint-sqlite";
 
-/** As far as it is used here. */
-interface Library {
+/** The used part of the library. */
+interface LangGraphLibrary {
   readonly StateGraph: new (state: unknown) => Graph;
   readonly Annotation: (() => unknown) & { Root(channels: Readonly<Record<string, unknown>>): unknown };
   readonly START: string;
@@ -30,23 +30,23 @@ export const langgraph: Peer = {
   id: "peer.langgraph.sqlite",
   about: "LangGraph JS, a graph of ten nodes, SQLite checkpointer, durability `sync`, write-ahead log not synced",
   durability: "process",
-  enter,
+  open: openLangGraph,
 };
 
-async function enter(folder: string, file: string): Promise<Contestant | Absent> {
-  const packages = packagesIn(folder, [library, saver]);
-  if (packages === null) return { absent: `not installed: ${library}, ${saver}` };
-  const { StateGraph, Annotation, START, END } = (await packages.load(library)) as Library;
-  const { SqliteSaver } = (await packages.load(saver)) as Saver;
+async function openLangGraph(folder: string, file: string): Promise<PeerEngine | PeerAbsence> {
+  const packages = findPeerPackages(folder, [library, saverLibrary]);
+  if (packages === null) return { absent: `not installed: ${library}, ${saverLibrary}` };
+  const { StateGraph, Annotation, START, END } = (await packages.load(library)) as LangGraphLibrary;
+  const { SqliteSaver } = (await packages.load(saverLibrary)) as Saver;
   const checkpointer = SqliteSaver.fromConnString(file);
   const nodes = Array.from({ length: stepsPerRun }, (_, at) => `step-${at}`);
   let graph = new StateGraph(Annotation.Root({ last: Annotation() }));
-  for (const [at, node] of nodes.entries()) graph = graph.addNode(node, async () => ({ last: answer(at) }));
+  for (const [at, node] of nodes.entries()) graph = graph.addNode(node, async () => ({ last: stepAnswer(at) }));
   for (const [at, node] of nodes.entries()) graph = graph.addEdge(nodes[at - 1] ?? START, node);
   const compiled = graph.addEdge(nodes.at(-1) ?? START, END).compile({ checkpointer });
   let runs = 0;
   return {
-    versions: [library, saver].map(packages.version),
+    versions: [library, saverLibrary].map(packages.version),
     run: async () => {
       runs += 1;
       await compiled.invoke({ last: null }, { configurable: { thread_id: `run-${runs}` }, durability: "sync" });

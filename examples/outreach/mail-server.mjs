@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 
-/** Starts the server. `onMail` is told of each delivered mail before the sender gets its answer, and may delay that answer. */
+/** Starts the server. Calls `onMail` for each delivered mail before it answers the sender. */
 export async function startMailServer(maildir, onMail) {
   for (const folder of ["new", "cur", "tmp"]) mkdirSync(join(maildir, folder), { recursive: true });
   let count = 0;
@@ -24,12 +24,12 @@ export async function startMailServer(maildir, onMail) {
       });
     },
   });
-  server.on("error", () => {}); // A sender that dies in the middle is part of the show.
+  server.on("error", () => {}); // The demo kills the sender in the middle.
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { port: server.server.address().port, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** What lies in the mailbox: one line per mail. */
+/** The mails in the mailbox, one line each. */
 export function mailsIn(maildir) {
   return readdirSync(join(maildir, "new")).map((name) => {
     const text = readFileSync(join(maildir, "new", name), "utf8");

@@ -10,58 +10,66 @@ import { sqlite } from "writ/sqlite";
 import { mailsIn, startMailServer } from "./mail-server.mjs";
 
 const { values: flags } = parseArgs({ options: { yes: { type: "boolean" }, json: { type: "boolean" } } });
-const attended = process.stdin.isTTY && process.stdout.isTTY && !flags.yes;
-const say = flags.json ? () => {} : (line = "") => console.log(line);
+const isInteractive = process.stdin.isTTY && process.stdout.isTTY && !flags.yes;
+const print = flags.json ? () => {} : (line = "") => console.log(line);
 const ana = { id: "ana", kind: "person", tenant: "demo" };
 
-const home = mkdtempSync(join(tmpdir(), "writ-demo-"));
-const store = join(home, "writ.db");
-const mailbox = join(home, "mailbox");
+const folder = mkdtempSync(join(tmpdir(), "writ-demo-"));
+const store = join(folder, "writ.db");
+const mailbox = join(folder, "mailbox");
 let kills = 0;
-const seen = new Map(); // How far each run has been shown.
-const opened = new Set(); // The gates that have been shown.
-let victim = null; // The worker that dies when its mail has been delivered and not yet been answered.
+const lastPositions = new Map(); // The last position shown of each run.
+const shownGates = new Set(); // The gates that have been shown.
+let workerToKill = null; // The worker to kill after its mail is delivered and before it is answered.
 const smtp = await startMailServer(mailbox, async () => {
-  if (victim === null) return;
-  const dying = victim;
-  victim = null;
+  if (workerToKill === null) return;
+  const worker = workerToKill;
+  workerToKill = null;
   kills += 1;
-  say("  ✂ the mail is in the mailbox, its sender does not know yet: kill -9");
-  dying.kill("SIGKILL");
+  print("  ✂ the mail is in the mailbox, the worker has no answer yet: kill -9");
+  worker.kill("SIGKILL");
 });
 
-say("Six steps: summarize, align, draft, review, apply (a person looks), send (a person approves).\n");
+print("Six steps: summarize, align, draft, review, apply (a person confirms), send (a person approves).\n");
 const first = await work({ professor: "Ada" }, { killInFlight: true });
-say(first === null ? "\nThe worker is dead. A new one takes up the run from the record:\n" : "");
+print(first === null ? "\nThe worker is dead. A new worker continues the run from the record:\n" : "");
 const result = first ?? (await work({ professor: "Ada" }));
-say(
+print(
   `\n${result.status}: the send is ${result.steps.send.state}, and the mailbox holds ${mailsIn(mailbox).length} mail.`,
 );
 
-say("\nThe same request once more:");
+print("\nThe same request again:");
 await work({ professor: "Ada" });
-say(`  still ${mailsIn(mailbox).length} mail.`);
+print(`  still ${mailsIn(mailbox).length} mail.`);
 
-say("\nAnother professor, and a step that fails late:");
+print("\nAnother professor, and a step that fails at the end:");
 const broken = await work({ professor: "Bo", failApply: true });
-const kept = broken.outcomes.map(({ type, status }) => `${type} (${status})`).join(", ");
-say(
-  `  ${broken.status}: ${broken.failed.map(({ step_id, fault }) => `${step_id} failed with ${fault.code}`).join(", ")}; kept: ${kept}.`,
+const outcomes = broken.outcomes.map(({ type, status }) => `${type} (${status})`).join(", ");
+print(
+  `  ${broken.status}: ${broken.failed.map(({ step_id, fault }) => `${step_id} failed with ${fault.code}`).join(", ")}; kept: ${outcomes}.`,
 );
 
 await smtp.close();
 const mails = mailsIn(mailbox).length;
 if (flags.json) console.log(JSON.stringify({ status: result.status, mails, kills }));
-say(
+print(
   `\nThe record is in ${store}. Look at it:\n  npx writ runs --store ${store} --tenant demo\n  npx writ audit --store ${store} --tenant demo`,
 );
 process.exitCode = result.status === "completed" && mails === 1 ? 0 : 1;
 
-/** Runs a worker until the run has ended or the worker was killed (null); decides its gates from this process. */
+/** Runs a worker until the run ends, or until the worker is killed (null). Decides the gates from this process. */
 async function work(settings, { killInFlight = false } = {}) {
   const child = fork(
     new URL("./worker.mjs", import.meta.url),
-    [JSON.stringify({ store, port: smtp.port, mailbox, after: seen.get(settings.professor) ?? 0, ...settings })],
+    [
+      JSON.stringify({
+        store,
+        port: smtp.port,
+        mailbox,
+        after: lastPositions.get(settings.professor) ?? 0,
+        ...settings,
+      }),
+    ],
     {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     },
@@ -69,15 +77,15 @@ async function work(settings, { killInFlight = false } = {}) {
   let last = null;
   let deciding = Promise.resolve();
   child.on("message", (message) => {
-    if (message.kind === "submitted" && message.attached) say("  attached to the run that is already there");
+    if (message.kind === "submitted" && message.attached) print("  attached to the existing run");
     if (message.kind === "event") {
-      seen.set(settings.professor, message.position);
+      lastPositions.set(settings.professor, message.position);
       show(message.event);
     }
-    if (message.kind === "rest") {
+    if (message.kind === "result") {
       last = message.result;
-      if (killInFlight && last.gates.some((gate) => gate.step_id === "send")) victim = child;
-      deciding = deciding.then(() => shown(last.gates)).then(() => decide(last.gates));
+      if (killInFlight && last.gates.some((gate) => gate.step_id === "send")) workerToKill = child;
+      deciding = deciding.then(() => waitUntilShown(last.gates)).then(() => decide(last.gates));
     }
   });
   const signal = await new Promise((resolve) => child.on("exit", (_code, by) => resolve(by)));
@@ -85,38 +93,38 @@ async function work(settings, { killInFlight = false } = {}) {
   return signal === "SIGKILL" ? null : last;
 }
 
-/** The events of a gate come by their own way; the question waits until they have been seen. */
-async function shown(gates) {
-  while (gates.some((gate) => !opened.has(gate.gate_id))) await new Promise((resolve) => setTimeout(resolve, 10));
+/** Waits until the events of the gates have been shown. */
+async function waitUntilShown(gates) {
+  while (gates.some((gate) => !shownGates.has(gate.gate_id))) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 function show(event) {
-  if (event.type === "gate.opened") opened.add(event.gate_id);
+  if (event.type === "gate.opened") shownGates.add(event.gate_id);
   const step = (event.step_id ?? "").padEnd(10);
-  if (event.type === "step.started") say(`  ▸ ${step} started, on the record first`);
-  if (event.type === "step.succeeded") say(`  ✓ ${step} ${event.reused ? "answered from the record" : "succeeded"}`);
-  if (event.type === "step.failed") say(`  ✗ ${step} ${event.fault.message}`);
-  if (event.type === "step.doubted") say(`  ? ${step} in doubt: ${event.fault.message}`);
-  if (event.type === "step.settled") say(`  ✓ ${step} settled: ${event.settled.as}, ${event.reason}`);
-  if (event.type === "gate.opened") say(`  ⏸ ${step} waits for a person: ${event.reason}`);
+  if (event.type === "step.started") print(`  ▸ ${step} start recorded`);
+  if (event.type === "step.succeeded") print(`  ✓ ${step} ${event.reused ? "answered from the record" : "succeeded"}`);
+  if (event.type === "step.failed") print(`  ✗ ${step} ${event.fault.message}`);
+  if (event.type === "step.doubted") print(`  ? ${step} in doubt: ${event.fault.message}`);
+  if (event.type === "step.settled") print(`  ✓ ${step} settled: ${event.settled.as}, ${event.reason}`);
+  if (event.type === "gate.opened") print(`  ⏸ ${step} waits for a person: ${event.reason}`);
 }
 
 /** A second process on the same file, as `writ approve` would be. */
 async function decide(gates) {
   if (gates.length === 0) return;
-  const desk = await createEngine({ store: sqlite(store), tools: [], work: false });
+  const engine = await createEngine({ store: sqlite(store), tools: [], work: false });
   for (const gate of gates) {
-    say(`\n  ${gate.tool} ${JSON.stringify(gate.input)}`);
-    if (await agreed(`  Let it happen, exactly so? [y/n] `))
-      await desk.approve(gate.gate_id, { principal: ana, reason: "read it" });
-    else await desk.reject(gate.gate_id, { principal: ana, reason: "not like this" });
+    print(`\n  ${gate.tool} ${JSON.stringify(gate.input)}`);
+    if (await askForApproval(`  Approve this call? [y/n] `))
+      await engine.approve(gate.gate_id, { principal: ana, reason: "read it" });
+    else await engine.reject(gate.gate_id, { principal: ana, reason: "not as it is" });
   }
-  await desk.close();
+  await engine.close();
 }
 
-async function agreed(question) {
-  if (!attended) {
-    say(`${question}y (nobody is asked: unattended)`);
+async function askForApproval(question) {
+  if (!isInteractive) {
+    print(`${question}y (unattended: approved automatically)`);
     return true;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

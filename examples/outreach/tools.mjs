@@ -1,4 +1,4 @@
-// The six tools of the outreach flow. The "model" is a script: what matters here is what happens to its answers.
+// The six tools of the outreach flow. The "model" is a script.
 import { createTransport } from "nodemailer";
 import { defineTool } from "writ";
 import { maildir, messageIdFor, seenByMessageId } from "writ/verifiers";
@@ -7,7 +7,7 @@ import { z } from "zod";
 const DOMAIN = "outreach.example.org";
 const Text = z.object({ text: z.string() });
 
-/** A step that asks the scripted model, and says what it cost. */
+/** A tool that asks the scripted model and reports its cost. */
 function model(name, input, answer) {
   return defineTool({
     name,
@@ -37,7 +37,7 @@ export function outreachTools({ port, mailbox, failApply = false }) {
     settleAfter: 200,
     input: z.object({ to: z.email(), subject: z.string(), body: z.string() }),
     output: z.object({ message_id: z.string() }),
-    // The key becomes the Message-ID, so that anyone can look later whether the mail went out.
+    // The key becomes the Message-ID, so the verifier can find the mail later.
     run: async ({ to, subject, body }, { key }) => {
       const transport = createTransport({ host: "127.0.0.1", port, secure: false, ignoreTLS: true });
       const messageId = messageIdFor(key, DOMAIN);
@@ -77,7 +77,7 @@ export function outreachTools({ port, mailbox, failApply = false }) {
   ];
 }
 
-/** Summarise, align, draft, review: reusable. Apply: a person looks first. Send: a person approves, never cached, once. */
+/** Summarise, align, draft, review: reusable. Apply: a person confirms first. Send: a person approves; never cached. */
 export function outreachPlan(professor) {
   return {
     plan_id: "plan-outreach",

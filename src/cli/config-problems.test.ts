@@ -4,14 +4,14 @@ import { configProblems } from "./config-problems.ts";
 
 const tool = defineTool({ name: "note", effect: "pure", input: {}, output: {}, run: () => null });
 
-describe("a config", () => {
+describe("configProblems", () => {
   it.each([
     [{}],
     [{ tools: [tool], store: "writ.db", strictPlans: true, durability: "every", onNotice: async () => {} }],
     [{ principal: { id: "bot", kind: "service", tenant: "acme", roles: ["mail"] }, guards: [] }],
     [{ tenants: { acme: { mode: "auto_exec", trust: ["note"] } }, limits: { concurrency: 4 } }],
     [{ store: { append: () => {} }, tools: undefined }],
-  ])("may be %j", (config) => {
+  ])("accepts %j", (config) => {
     expect(configProblems(config)).toEqual([]);
   });
 
@@ -40,11 +40,11 @@ describe("a config", () => {
     [{ strictPlans: "yes" }, /true or false/],
     [{ guards: {} }, /list of guards/],
     [{ onNotice: "mail" }, /a function/],
-  ])("may not be %j", (config, problem) => {
+  ])("refuses %j", (config, problem) => {
     expect(configProblems(config)).toEqual([expect.stringMatching(problem)]);
   });
 
-  it("is told everything that is wrong with it at once", () => {
+  it("reports every problem at once", () => {
     expect(configProblems({ tools: 1, store: 2, limits: 3 })).toHaveLength(3);
   });
 });

@@ -1,37 +1,37 @@
-import { effects, modes } from "../core/effect.ts";
-import { nearest } from "../core/json/nearest.ts";
+import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
-import { defaultLimits } from "../engine/ports.ts";
+import { effects, modes } from "../core/values/effect.ts";
+import { defaultLimits } from "../engine/api/engine-limits.ts";
 import { allowanceProblems } from "../engine/rules/allowance-problems.ts";
 
-/** What each field of a config must be, in words; null when it is. */
+/** For each field of a config, a function that returns what the value must be, or null if it is valid. */
 const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   store: (value) =>
-    when(
+    unless(
       isText(value) || has(value, "append") || has(value, "then"),
       `a path like "writ.db", a Postgres URL, or a store`,
     ),
   tools: toolsProblem,
   slices: (value) =>
-    when(
+    unless(
       Array.isArray(value) && value.every((slice) => has(slice?.entry, "parse")),
       "a list of slices made with defineSlice",
     ),
-  resources: (value) => when(isPlainObject(value), "an object with a resource by each name"),
+  resources: (value) => unless(isPlainObject(value), "an object with a resource by each name"),
   principal: principalProblem,
   tenants: tenantsProblem,
   budgets: (value) => first(allowanceProblems({ budgets: value }, "")),
   rates: (value) => first(allowanceProblems({ rates: value }, "")),
   zone: (value) => first(allowanceProblems({ zone: value }, "")),
-  policies: (value) => when(Array.isArray(value), "a list of policies, as JSON"),
-  guards: (value) => when(Array.isArray(value), "a list of guards"),
-  strictPlans: (value) => when(typeof value === "boolean", "true or false"),
-  durability: (value) => when(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),
+  policies: (value) => unless(Array.isArray(value), "a list of policies, as JSON"),
+  guards: (value) => unless(Array.isArray(value), "a list of guards"),
+  strictPlans: (value) => unless(typeof value === "boolean", "true or false"),
+  durability: (value) => unless(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),
   limits: limitsProblem,
-  onNotice: (value) => when(typeof value === "function", "a function"),
+  onNotice: (value) => unless(typeof value === "function", "a function"),
 };
 
-/** Everything that is wrong with what a config exports. */
+/** Returns all problems of the default export of a config. */
 export function configProblems(exported: unknown): readonly string[] {
   if (!isPlainObject(exported))
     return ["it has no default export that is an object; write export default { tools: [...] }"];
@@ -56,14 +56,14 @@ function isTool(value: unknown): boolean {
 function principalProblem(value: unknown): string | null {
   const wanted = `{ id, kind: "agent" | "person" | "service", tenant }`;
   if (!isPlainObject(value) || !isText(value.id) || !isText(value.tenant)) return wanted;
-  return when(isOneOf(value.kind, ["agent", "person", "service"]), wanted);
+  return unless(isOneOf(value.kind, ["agent", "person", "service"]), wanted);
 }
 
 function tenantsProblem(value: unknown): string | null {
   if (!isPlainObject(value)) return "an object with the settings of each tenant";
   for (const [tenant, settings] of Object.entries(value)) {
     if (!isPlainObject(settings)) return `an object with the settings of each tenant; ${tenant} has none`;
-    const { mode, trust, budgets: _budgets, rates: _rates, zone: _zone, ...others } = settings;
+    const { mode, admin: _admin, trust, budgets: _budgets, rates: _rates, zone: _zone, ...others } = settings;
     const [other] = Object.keys(others);
     if (other !== undefined) return `valid: ${unknownField(`${tenant}.`, other, tenantFields)}`;
     const limited = first(allowanceProblems(settings, `${tenant}.`));
@@ -75,7 +75,7 @@ function tenantsProblem(value: unknown): string | null {
   return null;
 }
 
-const tenantFields = ["mode", "trust", "budgets", "rates", "zone"];
+const tenantFields = ["mode", "admin", "trust", "budgets", "rates", "zone"];
 
 function first([problem]: readonly string[]): string | null {
   return problem === undefined ? null : `valid: ${problem}`;
@@ -91,11 +91,11 @@ function limitsProblem(value: unknown): string | null {
 }
 
 function unknownField(where: string, name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
+  const meant = nearestName(name, known);
   return `${where}${name} is not a field; ${meant === null ? `there are ${known.join(", ")}` : `did you mean ${meant}?`}`;
 }
 
-const when = (holds: boolean, wanted: string): string | null => (holds ? null : wanted);
+const unless = (holds: boolean, wanted: string): string | null => (holds ? null : wanted);
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 const isOneOf = (value: unknown, words: readonly unknown[]): boolean => words.includes(value);
 const has = (value: unknown, method: string): boolean =>

@@ -2,18 +2,19 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json/json.ts";
-import type { Store } from "../core/store.ts";
-import type { Tool } from "../core/tool.ts";
-import type { EngineOptions, PrincipalInput } from "../engine/api.ts";
+import type { Store } from "../core/store/store.ts";
+import type { Tool } from "../core/tool/tool.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import type { Json } from "../core/values/json.ts";
+import type { EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
 import { configProblems } from "./config-problems.ts";
-import { faultIn } from "./foreign-fault.ts";
+import { faultFromError } from "./fault-from-error.ts";
 import { storeAddress } from "./store-address.ts";
 
-export const configName = "writ.config.mjs";
+/** The names under which a config is found, in this order. */
+export const configNames = ["writ.config.mjs", "writ.config.ts"] as const;
 
-/** What `writ.config.mjs` exports by default: what `createEngine` takes, with the store as a path if you like. */
+/** The default export of `writ.config.mjs`: options of `createEngine`, where the store may also be a path. */
 interface Config
   extends Pick<
     EngineOptions,
@@ -30,10 +31,10 @@ interface Config
     | "limits"
     | "onNotice"
   > {
-  /** A path, from where the config is; a Postgres URL; or an open store, or the promise of one. */
+  /** A path relative to the config, a Postgres URL, or an open store or a promise of one. */
   readonly store?: string | Store | Promise<Store>;
   readonly tools?: readonly Tool[];
-  /** Who proposes what `writ run` runs. */
+  /** The principal that `writ run` submits plans as. */
   readonly principal?: PrincipalInput;
 }
 
@@ -41,15 +42,15 @@ export interface LoadedConfig extends Config {
   readonly path: string;
 }
 
-/** Loads and checks a config, or throws CONFIG_INVALID with everything that is wrong with it. */
+/** Loads and checks a config, or throws CONFIG_INVALID with all problems. */
 export async function loadConfig(path: string): Promise<LoadedConfig> {
   if (!existsSync(path)) {
-    throw unusable(`there is no ${path}; create one with "writ init", or give its path with --config`);
+    throw configInvalid(`there is no ${path}; create one with "writ init", or give its path with --config`);
   }
   const exported = await importFile(path);
   const problems = configProblems(exported);
   if (problems.length > 0) {
-    throw unusable(`${path} cannot be used: ${problems.join("; ")}`, { problems });
+    throw configInvalid(`${path} cannot be used: ${problems.join("; ")}`, { problems });
   }
   const config = exported as Config;
   return typeof config.store === "string"
@@ -62,25 +63,31 @@ async function importFile(path: string): Promise<unknown> {
     const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
     return module.default;
   } catch (thrown) {
-    // A tool that contradicts itself or a store that cannot be opened says best itself what is wrong.
-    const own = faultIn(thrown);
+    // The fault of a tool definition or of a store is more precise than CONFIG_INVALID.
+    const own = faultFromError(thrown);
     if (own !== null) throw new FaultError({ ...own, message: `${path}: ${own.message}` }, { cause: thrown });
-    throw unusable(`${path} cannot be loaded: ${whatFailed(thrown, path)}; mend it and try again`, undefined, thrown);
+    throw configInvalid(
+      `${path} cannot be loaded: ${loadErrorText(thrown, path)}; fix it and try again`,
+      undefined,
+      thrown,
+    );
   }
 }
 
-function whatFailed(thrown: unknown, path: string): string {
+function loadErrorText(thrown: unknown, path: string): string {
   if (!(thrown instanceof Error)) return String(thrown);
-  return thrown instanceof SyntaxError ? `${thrown.message}${lineOf(path)}` : thrown.message;
+  if ("code" in thrown && thrown.code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(path))
+    return `Node ${process.versions.node} does not load TypeScript; use Node 22.18 or later, or set NODE_OPTIONS="--import tsx" with tsx installed`;
+  return thrown instanceof SyntaxError ? `${thrown.message}${syntaxErrorLine(path)}` : thrown.message;
 }
 
-/** Where a file stops being JavaScript. The error of an import does not say; Node's own check does. */
-function lineOf(path: string): string {
+/** Returns the line of a syntax error. The error of an import does not contain it, but `node --check` prints it. */
+function syntaxErrorLine(path: string): string {
   const { stderr } = spawnSync(process.execPath, ["--check", path], { encoding: "utf8" });
   const where = /^[^\n]*:(\d+)\n/.exec(stderr);
   return where === null ? "" : ` (line ${where[1]})`;
 }
 
-export function unusable(message: string, detail?: Json, cause?: unknown): FaultError {
+export function configInvalid(message: string, detail?: Json, cause?: unknown): FaultError {
   return new FaultError(fault("CONFIG_INVALID", message, detail), { cause });
 }

@@ -1,12 +1,16 @@
-import type { CrashRow } from "./crash-scene.ts";
-import { type Line, line, tableLines } from "./line.ts";
-import type { Paint } from "./terminal.ts";
+import type { CrashWindowResult } from "../testing/crashtest/run-crash-window.ts";
+import { line, type TextLine, tableLines } from "./text-line.ts";
+import type { TextStyle } from "./text-style.ts";
 
-/** The command line that does something to one store. */
-type Telling = (store: string) => (...words: readonly string[]) => string;
+/** Returns a function that makes command lines for one store. */
+type CommandLineFor = (store: string) => (...words: readonly string[]) => string;
 
-/** What became of an act in every window, and what to make of it. */
-export function crashLines(rows: readonly CrashRow[], tell: Telling, { green, red }: Paint): readonly Line[] {
+/** Returns the table of a crash test, and below it the summary or the windows with a contradiction. */
+export function crashTableLines(
+  rows: readonly CrashWindowResult[],
+  commandLineFor: CommandLineFor,
+  { green, red }: TextStyle,
+): readonly TextLine[] {
   const heads = [line`killed at`, line`effects`, line`record`, line`verdict`];
   const cells = rows.map(({ window, effects, record, verdict, note }) => [
     line`${window}`,
@@ -15,32 +19,32 @@ export function crashLines(rows: readonly CrashRow[], tell: Telling, { green, re
     line`${verdict}`.painted(verdict === "ok" ? green : red),
     ...(note === null ? [] : [line`${note}`]),
   ]);
-  const bad = rows.flatMap((row) => lookLines(row, tell));
+  const bad = rows.flatMap((row) => inspectLines(row, commandLineFor));
   return [...tableLines([heads, ...cells], "  "), ...(bad.length === 0 ? [summary(rows)] : bad)];
 }
 
-/** What is still to come may contradict the record, so it is not called proven. */
-function summary(rows: readonly CrashRow[]): Line {
+/** A later effect may contradict the record, so nothing is proven before all windows are settled. */
+function summary(rows: readonly CrashWindowResult[]): TextLine {
   const early = rows.filter(({ settled }) => !settled).map(({ window }) => window);
   return early.length === 0
-    ? line`nothing was done twice, and the record is true wherever it was killed`
-    : line`nothing was done twice so far, but ${early.join(", ")} had not come to rest; give more --patience`;
+    ? line`no effect happened twice, and the record is true in every window`
+    : line`no effect has happened twice so far, but ${early.join(", ")} had not come to rest; increase --patience`;
 }
 
-/** What a bad line says, and where to look. */
-function lookLines(row: CrashRow, tell: Telling): readonly Line[] {
+/** Describes the contradiction of a window and how to inspect it. */
+function inspectLines(row: CrashWindowResult, commandLineFor: CommandLineFor): readonly TextLine[] {
   const { window, verdict, effects, record, run_id, store } = row;
   if (store === null) return [];
-  const seen = effects === 0 ? "did not see it" : effects === 1 ? "saw it once" : `saw it ${effects} times`;
+  const count = effects === 0 ? "no effect" : effects === 1 ? "one effect" : `${effects} effects`;
   return [
-    line`${verdict} at ${window}: the record says ${record}, the world ${seen}${excuse(row)}`,
-    line`  look at it:  ${tell(store)("events", run_id)}`,
+    line`${verdict} at ${window}: the record says ${record}, the outside world has ${count}${otherCause(row)}`,
+    line`  inspect it:  ${commandLineFor(store)("events", run_id)}`,
   ];
 }
 
-/** How the same numbers come about though the tool is honest. */
-function excuse({ window, effects, record }: CrashRow): string {
-  if (window === "none") return "; nothing was killed here, so make sure that --count counts each act once";
-  const known = effects === 0 && record === "succeeded";
-  return known ? "; if the world takes equal calls for one, put {unique} into --input" : "";
+/** Returns a cause that is not a fault of the tool, where one is likely. */
+function otherCause({ window, effects, record }: CrashWindowResult): string {
+  if (window === "none") return "; no process was killed here, so make sure that --count counts each act once";
+  const isMissing = effects === 0 && record === "succeeded";
+  return isMissing ? "; if the receiver treats equal calls as one act, put {unique} into --input" : "";
 }

@@ -1,116 +1,129 @@
-import type { Event, GateEvent, RunEvent, Settlement, StepEvent, UndoneAct } from "../core/event.ts";
-import type { Fault } from "../core/fault.ts";
-import type { Parking } from "../core/parking.ts";
-import { glance, type Line, line } from "./line.ts";
-import { timeText } from "./result-text.ts";
-import type { Paint } from "./terminal.ts";
+import type { Event, GateEvent, RunEvent, Settlement, StepEvent } from "../core/event/event.ts";
+import type { Parking } from "../core/event/parking.ts";
+import type { UndoneAct } from "../core/event/undone-act.ts";
+import type { VerifiedAct } from "../core/event/verified-act.ts";
+import { utcText } from "../core/time/utc-text.ts";
+import type { Fault } from "../core/values/fault.ts";
+import { line, shortValue, type TextLine } from "./text-line.ts";
+import type { TextStyle } from "./text-style.ts";
+import { timeText } from "./time-text.ts";
 
-/** An event as one line: what it is about, and what happened. */
-export function eventLine(event: Event, paint: Paint): Line {
-  if ("gate_id" in event) return line`${about("gate", paint)} ${gateText(event)}`;
-  if ("step_id" in event) return line`${about(event.step_id, paint)} ${stepText(event)}`;
-  return line`${about("run", paint)} ${runText(event)}`;
+/** Returns an event as one line: its subject, and what happened. */
+export function eventLine(event: Event, style: TextStyle): TextLine {
+  if ("gate_id" in event) return line`${eventSubject("gate", style)} ${gateText(event)}`;
+  if ("step_id" in event) return line`${eventSubject(event.step_id, style)} ${stepText(event, style)}`;
+  return line`${eventSubject("run", style)} ${runText(event)}`;
 }
 
-function about(what: string, { bold }: Paint): Line {
+function eventSubject(what: string, { bold }: TextStyle): TextLine {
   return line`${what}`.painted(bold);
 }
 
-function runText(event: RunEvent): Line {
+function runText(event: RunEvent): TextLine {
   switch (event.type) {
     case "run.accepted":
       return line`${event.run_id} accepted from ${event.principal.kind} ${event.principal.id}, ${event.mode}`;
+    case "run.refused":
+      return line`refused: ${faultText(event.fault)}`;
     case "run.closed":
-      return line`takes no more steps`;
+      return line`accepts no more steps`;
     case "cancel.requested":
-      return line`cancelled by ${event.by}${because(event.reason)}`;
+      return line`cancelled by ${event.by}${reasonSuffix(event.reason)}`;
+    case "run.restored":
+      return line`restored from a backup${event.backup_at === null ? "" : ` of ${utcText(event.backup_at)}`} by ${event.by}${reasonSuffix(event.reason)}`;
     case "run.resumed":
-      return line`resumed by ${event.by}${because(event.reason)}`;
+      return line`resumed by ${event.by}${reasonSuffix(event.reason)}`;
     case "run.taken":
-      return line`taken by ${event.by} from ${event.from}, which never let it go; under way: ${event.steps.join(", ")}`;
+      return line`taken over by ${event.by} from ${event.from}, which did not release it; running: ${event.steps.join(", ")}`;
+    case "run.rules_adopted":
+      return line`continued by ${event.by} under other rules: ${event.to.slice(0, 12)}, before ${event.from?.slice(0, 12) ?? "unknown"}`;
+    case "run.parked":
+      return line`parked: its rules are pinned, and no live worker has them (found ${event.to.slice(0, 12)})`;
     case "run.poisoned":
-      return line`parked: its workers were lost one after the other, and nothing came of it`;
+      return line`parked: several workers in a row lost it, and it made no progress`;
     case "run.ended":
-      return line`${event.status}`;
+      return line`${event.as ?? event.status}`;
     case "run.undone":
-      return line`undone by ${event.by}${because(event.reason)}: ${undoneText(event.acts)}`;
+      return line`undone by ${event.by}${reasonSuffix(event.reason)}: ${undoneText(event.acts)}`;
+    case "run.verified":
+      return line`verified${event.by === null ? "" : ` for ${event.by}`}${reasonSuffix(event.reason)}: ${verifiedText(event.acts)}`;
     case "state.restored":
-      return line`state is again what it was at version ${event.to}, restored by ${event.by}${because(event.reason)}`;
+      return line`state restored to version ${event.to} by ${event.by}${reasonSuffix(event.reason)}`;
     case "budget.alerted":
-      return line`${event.level} % of the ${event.unit} per ${event.per} are used up: ${event.used} of ${event.limit}`;
+      return line`${event.level} % of the ${event.unit} per ${event.per} is used: ${event.used} of ${event.limit}`;
     case "notice.delivered":
       return line`notice ${event.notice_id} delivered`;
   }
 }
 
-function stepText(event: StepEvent): Line {
+function stepText(event: StepEvent, style: TextStyle): TextLine {
   switch (event.type) {
     case "step.proposed":
       return line`proposed: ${event.step.name}`;
     case "step.started":
-      return line`started${again(event.attempt)}`;
+      return line`started${attemptSuffix(event.attempt)}`;
     case "step.succeeded":
-      return line`succeeded${event.reused === undefined ? "" : ` (recorded by ${event.reused.run})`}: ${glance(event.output)}`;
+      return line`succeeded${event.reused === undefined ? "" : ` (recorded by ${event.reused.run})`}: ${shortValue(event.output)}`;
     case "step.failed":
-      return line`failed${event.retry_at === null ? "" : `, again at ${timeText(event.retry_at)}`}: ${faultText(event.fault)}`;
+      return line`failed${event.retry_at === null ? "" : `, retried at ${timeText(event.retry_at, style)}`}: ${faultText(event.fault)}`;
     case "step.cancelled":
       return line`cancelled`;
     case "step.doubted":
       return line`in doubt: ${faultText(event.fault)}`;
     case "step.probed":
-      return line`looked for: ${event.saw}, ${event.why}`;
+      return line`verified: ${event.saw}, ${event.why}`;
     case "step.settled":
-      return line`settled by ${event.by}: ${settledText(event.settled)}${because(event.reason)}`;
+      return line`settled by ${event.by}: ${settlementText(event.settled)}${reasonSuffix(event.reason)}`;
     case "step.restoring":
-      return line`failed, and what it changed is put back: ${faultText(event.fault)}`;
+      return line`failed, its changes are being reverted: ${faultText(event.fault)}`;
     case "step.restored":
-      return line`put back`;
+      return line`changes reverted`;
     case "step.readied":
       return line`ready: ${event.why}`;
     case "step.rejected":
       return line`rejected: ${faultText(event.fault)}`;
     case "step.parked":
-      return line`waits for ${parkedText(event.on)}`;
+      return line`waits for ${parkedText(event.on, style)}`;
     case "step.compensating":
-      return line`being undone for ${event.by}${because(event.reason)}`;
+      return line`being undone by ${event.by}${reasonSuffix(event.reason)}`;
     case "step.compensated":
       return line`undone${event.confirmed ? " and confirmed" : ", unconfirmed"}`;
     case "step.uncompensated":
       return line`could not be undone: ${faultText(event.fault)}`;
     case "step.superseded":
-      return line`done again by ${event.by.run}, ${event.by.step}`;
+      return line`replaced by ${event.by.run}, ${event.by.step}`;
     case "evidence.kept":
-      return line`answered too late: ${glance(event.evidence)}`;
+      return line`answered too late: ${shortValue(event.evidence)}`;
   }
 }
 
-function gateText(event: GateEvent): Line {
+function gateText(event: GateEvent): TextLine {
   switch (event.type) {
     case "gate.opened":
       return line`${event.gate_id} holds ${event.step_id}: ${event.reason}`;
     case "gate.approved":
-      return line`${event.gate_id} approved by ${event.by.id}${because(event.reason)}`;
+      return line`${event.gate_id} approved by ${event.by.id}${reasonSuffix(event.reason)}`;
     case "gate.endorsed":
-      return line`${event.gate_id}: ${event.by.id} says yes, and more have to${because(event.reason)}`;
+      return line`${event.gate_id}: approved by ${event.by.id}, more approvals needed${reasonSuffix(event.reason)}`;
     case "gate.amended":
-      return line`${event.gate_id}: ${event.by.id} says yes to another input${because(event.reason)}: ${glance(event.call.input)}`;
+      return line`${event.gate_id}: approved by ${event.by.id} with another input${reasonSuffix(event.reason)}: ${shortValue(event.call.input)}`;
     case "gate.escalated":
-      return line`${event.gate_id} is for others, too, by now`;
+      return line`${event.gate_id} escalated to more approvers`;
     case "gate.rejected":
-      return line`${event.gate_id} rejected by ${event.by.id}${because(event.reason)}`;
+      return line`${event.gate_id} rejected by ${event.by.id}${reasonSuffix(event.reason)}`;
     case "gate.expired":
       return line`${event.gate_id} expired`;
     case "gate.closed":
-      return line`${event.gate_id} closed${because(event.reason)}`;
+      return line`${event.gate_id} closed${reasonSuffix(event.reason)}`;
     case "gate.contested":
       return line`${event.gate_id} not decided: ${faultText(event.fault)}`;
   }
 }
 
-function settledText(settled: Settlement): Line {
+function settlementText(settled: Settlement): TextLine {
   switch (settled.as) {
     case "happened":
-      return line`it happened: ${glance(settled.output)}`;
+      return line`it happened: ${shortValue(settled.output)}`;
     case "not_done":
     case "absent":
       return line`it did not happen`;
@@ -121,32 +134,35 @@ function settledText(settled: Settlement): Line {
   }
 }
 
-function parkedText(on: Parking): Line {
+function parkedText(on: Parking, style: TextStyle): TextLine {
   switch (on.for) {
     case "time":
-      return line`its time, ${timeText(on.until)}`;
+      return line`a time, ${timeText(on.until, style)}`;
     case "key":
       return line`the same act in ${on.owner}`;
     case "signal":
-      return line`the signal ${on.box.key}${on.until === null ? line`` : line`, until ${timeText(on.until)}`}`;
+      return line`the signal ${on.box.key}${on.until === null ? line`` : line`, until ${timeText(on.until, style)}`}`;
     case "rate":
-      return line`its turn, ${timeText(on.until)}: ${on.tally} is used up`;
+      return line`the rate limit, ${timeText(on.until, style)}: ${on.tally} is used up`;
     case "halt":
-      return line`word that it may go on: ${on.halt.by} halted ${on.halt.over}${because(on.halt.reason)}`;
+      return line`the end of a halt: ${on.halt.by} halted ${on.halt.over}${reasonSuffix(on.halt.reason)}`;
     case "tool":
       return line`its tool: ${faultText(on.fault)}`;
   }
 }
 
 function undoneText(acts: readonly UndoneAct[]): string {
-  return acts.length === 0
-    ? "it has done nothing"
-    : acts.map(({ step_id, undone }) => `${step_id} ${undone}`).join(", ");
+  return acts.length === 0 ? "no acts" : acts.map(({ step_id, undone }) => `${step_id} ${undone}`).join(", ");
 }
 
-function faultText({ code, message }: Fault): Line {
+function verifiedText(acts: readonly VerifiedAct[]): string {
+  const texts = acts.map(({ step_id, found, why }) => `${step_id} ${found.replace("_", " ")}${why ? ` (${why})` : ""}`);
+  return texts.length === 0 ? "no acts" : texts.join(", ");
+}
+
+function faultText({ code, message }: Fault): TextLine {
   return line`${code}: ${message}`;
 }
 
-const because = (reason: string): Line => (reason === "" ? line`` : line` (${reason})`);
-const again = (attempt: number): Line => (attempt === 1 ? line`` : line`, attempt ${attempt}`);
+const reasonSuffix = (reason: string): TextLine => (reason === "" ? line`` : line` (${reason})`);
+const attemptSuffix = (attempt: number): TextLine => (attempt === 1 ? line`` : line`, attempt ${attempt}`);

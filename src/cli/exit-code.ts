@@ -1,12 +1,12 @@
-import type { EndStatus } from "../core/event.ts";
-import { type FaultCode, faults } from "../core/fault.ts";
+import type { EndStatus } from "../core/event/event.ts";
+import { type FaultCategory, type FaultCode, faults } from "../core/values/fault.ts";
 
-/** What the program can exit with. Scripts rely on these numbers; they never change their meaning. */
+/** The exit codes of the program. Scripts rely on these numbers, so their meaning never changes. */
 export const exitCodes = {
   0: "done; a run that was executed is completed",
   1: "a bug in this program",
   2: "invalid input: arguments, plan, config, or not possible in this state",
-  3: "partial or waiting: someone or some time can still move the run",
+  3: "partial or waiting: a person or a timer can still move the run",
   4: "failed, refused or cancelled",
   5: "not found: no such run, gate or step",
   6: "a problem with the store",
@@ -14,8 +14,8 @@ export const exitCodes = {
 
 export type ExitCode = keyof typeof exitCodes;
 
-/** How a run that was waited for ended. */
-export function exitOfStatus(status: EndStatus): ExitCode {
+/** Returns the exit code of a command that waited for a run. */
+export function exitCodeOfStatus(status: EndStatus): ExitCode {
   switch (status) {
     case "completed":
       return 0;
@@ -27,6 +27,18 @@ export function exitOfStatus(status: EndStatus): ExitCode {
   }
 }
 
-export function exitOfFault(code: FaultCode): ExitCode {
-  return faults[code].exit;
+const categoryExitCodes: Readonly<Record<FaultCategory, ExitCode>> = {
+  invalid_input: 2,
+  conflict: 2,
+  waiting: 3,
+  refused: 4,
+  failed: 4,
+  unavailable: 4,
+  in_doubt: 4,
+  not_found: 5,
+  storage: 6,
+};
+
+export function exitCodeOfFault(code: FaultCode): ExitCode {
+  return categoryExitCodes[faults[code].category];
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { FaultError, fault } from "../core/fault.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
 import type { ExitCode } from "./exit-code.ts";
-import type { Host } from "./host.ts";
+import type { ProgramHost } from "./program-host.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The options that every command takes. */
@@ -10,51 +10,56 @@ export interface GlobalOptions {
   readonly store?: string;
   readonly as?: string;
   readonly tenant?: string;
+  readonly role?: readonly string[];
 }
 
-export type Work<Options> = (args: readonly string[], options: Options & GlobalOptions) => Promise<ExitCode>;
+export type CommandAction<Options> = (args: readonly string[], options: Options & GlobalOptions) => Promise<ExitCode>;
 
-/** One call of the program: where it reads and writes, and what it will exit with. */
+/** One call of the program: its host, its terminal and its exit code. */
 export class Invocation {
-  readonly host: Host;
+  readonly host: ProgramHost;
   readonly terminal: Terminal;
   exit: ExitCode = 0;
 
-  constructor(host: Host, terminal: Terminal) {
+  constructor(host: ProgramHost, terminal: Terminal) {
     this.host = host;
     this.terminal = terminal;
   }
 
-  /** Makes a command's work its action; what the work answers is what the program exits with. */
-  does<Options = object>(command: Command, work: Work<Options>): Command {
+  /** Gives a command its action, whose result becomes the exit code of the program. */
+  withAction<Options = object>(command: Command, action: CommandAction<Options>): Command {
     return command.action(async () => {
-      this.exit = await work(command.processedArgs, command.optsWithGlobals<Options & GlobalOptions>());
+      this.exit = await action(command.processedArgs, command.optsWithGlobals<Options & GlobalOptions>());
     });
   }
 }
 
-/** The end of every help text: how it is used, literally. */
-export function example(...lines: readonly string[]): string {
+/** Adds the value of an option that may be repeated. */
+export function addValue(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** Returns the example at the end of a help text. */
+export function helpExample(...lines: readonly string[]): string {
   return `\nExample:\n${lines.map((text) => `  $ ${text}`).join("\n")}`;
 }
 
-/** For options that count something. */
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
   throw new InvalidArgumentError("It must be a whole number.");
 }
 
-export function integer(text: string): number {
-  return text.startsWith("-") ? -wholeNumber(text.slice(1)) : wholeNumber(text);
+export function parseInteger(text: string): number {
+  return text.startsWith("-") ? -parseWholeNumber(text.slice(1)) : parseWholeNumber(text);
 }
 
-export function positiveNumber(text: string): number {
-  const value = wholeNumber(text);
+export function parsePositiveNumber(text: string): number {
+  const value = parseWholeNumber(text);
   if (value > 0) return value;
   throw new InvalidArgumentError("It must be at least 1.");
 }
 
-export function invalid(message: string): FaultError {
+export function invalidInput(message: string): FaultError {
   return new FaultError(fault("INVALID_INPUT", message));
 }

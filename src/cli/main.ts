@@ -1,36 +1,36 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
-import { processHost } from "./host.ts";
-import { neutral } from "./neutral-text.ts";
-import { runProgram } from "./program.ts";
+import { escapeControls } from "./escape-controls.ts";
+import { runCommandLine } from "./program.ts";
+import { processHost } from "./program-host.ts";
 
-// Whoever reads may stop reading, as head does. That is not an error of ours.
+// A reader of stdout may stop early, as head does. That is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   throw error;
 });
 
-// A tool runs in this process and may end it, or leave an error behind that nobody catches. Neither may pass for an answer.
-let answered = false;
+// A tool runs in this process and may end it, or leave an uncaught error. Neither may look like a normal answer.
+let isFinished = false;
 const debug = process.argv.includes("--debug");
 process.on("exit", (code) => {
-  if (answered) return;
+  if (isFinished) return;
   if (code === 0) process.exitCode = 1;
   writeSync(
     2,
-    "INTERNAL: a tool or the config ended the process before the command had answered; cancel the run that does so\n",
+    "INTERNAL: a tool or the config ended the process before the command had finished; cancel the run that calls the tool\n",
   );
 });
-for (const stray of ["uncaughtException", "unhandledRejection"] as const) {
-  process.on(stray, (error: unknown) => {
+for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+  process.on(event, (error: unknown) => {
     const text = error instanceof Error ? ((debug ? error.stack : error.message) ?? error.message) : String(error);
-    writeSync(2, `INTERNAL: a tool or the config left an error that nobody caught: ${neutral(text)}\n`);
+    writeSync(2, `INTERNAL: a tool or the config left an uncaught error: ${escapeControls(text)}\n`);
     process.exit(1);
   });
 }
 
-const exit = await runProgram(processHost());
-answered = true;
+const exit = await runCommandLine(processHost());
+isFinished = true;
 
-// A config may leave connections and timers behind; they must not keep a command that has answered from ending.
+// A config may leave connections and timers open; they must not keep a finished command from exiting.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exit)));

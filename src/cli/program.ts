@@ -1,51 +1,64 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { approveCommand } from "./commands/approve.ts";
+import { auditCommand } from "./commands/audit.ts";
+import { backupCommand } from "./commands/backup.ts";
 import { budgetCommand } from "./commands/budget.ts";
+import { cancelCommand } from "./commands/cancel.ts";
 import { checkCommand } from "./commands/check.ts";
+import { checkpointCommand } from "./commands/checkpoint.ts";
+import { costCommand } from "./commands/cost.ts";
 import { crashtestCommand } from "./commands/crashtest.ts";
-import { crashtestVictimCommand } from "./commands/crashtest-victim.ts";
-import { approveCommand, rejectCommand } from "./commands/decide.ts";
+import { crashtestCallCommand } from "./commands/crashtest-call.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { eventsCommand } from "./commands/events.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { gatesCommand } from "./commands/gates.ts";
-import { goCommand, haltCommand, haltsCommand } from "./commands/halt.ts";
+import { haltCommand } from "./commands/halt.ts";
+import { haltsCommand } from "./commands/halts.ts";
 import { initCommand } from "./commands/init.ts";
-import { cancelCommand, resumeCommand } from "./commands/life.ts";
-import { eventsCommand, runsCommand, showCommand } from "./commands/look.ts";
+import { liftCommand } from "./commands/lift.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { policyCommand } from "./commands/policy.ts";
 import { projectCommand } from "./commands/project.ts";
-import { auditCommand, costCommand, retainCommand } from "./commands/record.ts";
+import { rejectCommand } from "./commands/reject.ts";
 import { resolveCommand } from "./commands/resolve.ts";
+import { restoreCommand } from "./commands/restore.ts";
+import { resumeCommand } from "./commands/resume.ts";
+import { retainCommand } from "./commands/retain.ts";
 import { runCommand } from "./commands/run.ts";
-import { scheduleCommand, schedulesCommand } from "./commands/schedule.ts";
+import { runsCommand } from "./commands/runs.ts";
+import { scheduleCommand } from "./commands/schedule.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
+import { showCommand } from "./commands/show.ts";
 import { signalCommand } from "./commands/signal.ts";
 import { simulateCommand } from "./commands/simulate.ts";
 import { stateCommand } from "./commands/state.ts";
 import { toolsCommand } from "./commands/tools.ts";
 import { undoCommand } from "./commands/undo.ts";
+import { verifyCommand } from "./commands/verify.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
-import { type ExitCode, exitCodes, exitOfFault } from "./exit-code.ts";
-import { faultIn } from "./foreign-fault.ts";
-import type { Host } from "./host.ts";
-import { example, Invocation } from "./invocation.ts";
+import { type ExitCode, exitCodeOfFault, exitCodes } from "./exit-code.ts";
+import { faultFromError } from "./fault-from-error.ts";
+import { addValue, helpExample, Invocation } from "./invocation.ts";
+import type { ProgramHost } from "./program-host.ts";
 import { Terminal } from "./terminal.ts";
 
-/** Runs one command line and answers what to exit with. Never throws: whatever happens is told in the asked form. */
-export async function runProgram(host: Host): Promise<ExitCode> {
-  // Looked for before parsing, because a command line that cannot be parsed must be answered in the asked form too.
-  const terminal = new Terminal(host, isAsked(host, "--json"));
+/** Runs one command line and returns its exit code. Never throws: every error is printed, as text or as JSON. */
+export async function runCommandLine(host: ProgramHost): Promise<ExitCode> {
+  // Read before parsing, because an error of the parser must also be printed as JSON if --json is given.
+  const terminal = new Terminal(host, hasFlag(host, "--json"));
   const invocation = new Invocation(host, terminal);
   try {
-    await programOf(invocation).parseAsync([...host.args], { from: "user" });
+    await createProgram(invocation).parseAsync([...host.args], { from: "user" });
     return invocation.exit;
   } catch (error) {
-    return told(terminal, error, isAsked(host, "--debug"));
+    return reportError(terminal, error, hasFlag(host, "--debug"));
   }
 }
 
-function isAsked({ args }: Host, flag: string): boolean {
+function hasFlag({ args }: ProgramHost, flag: string): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes(flag);
 }
@@ -64,8 +77,9 @@ const commands = [
   resumeCommand,
   cancelCommand,
   undoCommand,
+  verifyCommand,
   haltCommand,
-  goCommand,
+  liftCommand,
   haltsCommand,
   signalCommand,
   scheduleCommand,
@@ -75,6 +89,7 @@ const commands = [
   checkCommand,
   policyCommand,
   projectCommand,
+  checkpointCommand,
   simulateCommand,
   toolsCommand,
   crashtestCommand,
@@ -82,35 +97,41 @@ const commands = [
   costCommand,
   budgetCommand,
   retainCommand,
+  backupCommand,
+  restoreCommand,
   migrateCommand,
   initCommand,
   demoCommand,
 ];
 
-export function programOf(invocation: Invocation): Command {
+export function createProgram(invocation: Invocation): Command {
   const { host, terminal } = invocation;
   const program = new Command("writ")
-    .description("Run what agents propose: once, on the record, with a person at the gate.")
+    .description("Runs what AI agents propose: each act once, on the record, with a person at the gate.")
     .usage("<command> [options]")
     .version(version())
-    .option("--json", "answer with one JSON document on stdout")
-    .option("--config <path>", "the config (default: writ.config.mjs here)")
-    .option("--store <path>", "the store, or its Postgres URL (default: what the config says, else writ.db)")
-    .option("--as <id>", "who you are (default: your user name); run acts as the config's principal")
-    .option("--tenant <tenant>", "the tenant (default: the one of the config's principal, else default)")
-    .option("--debug", "show where an error came from")
+    .option("--json", "print one JSON document on stdout")
+    .option("--config <path>", "config file (default: writ.config.mjs or writ.config.ts in this directory)")
+    .option("--store <path>", "path of the store, or a Postgres URL (default: the config's store, else writ.db)")
+    .option("--as <id>", "your id (default: your user name); run submits as the config's principal")
+    .option("--role <name>", "a role of yours; may be repeated", addValue)
+    .option("--tenant <tenant>", "tenant (default: the tenant of the config's principal, else default)")
+    .option("--debug", "also print the stack of an error")
     .configureHelp({ showGlobalOptions: true, helpWidth: 100 })
-    .addHelpText("after", `${exitText()}\n${example("writ init", "writ run plan.json", "writ approve gate_01k2…")}`)
+    .addHelpText(
+      "after",
+      `${exitCodesHelp()}\n${helpExample("writ init", "writ run plan.json", "writ approve gate_01k2…")}`,
+    )
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.usage(text),
+      writeOut: (text) => terminal.printHelp(text),
       writeErr: (text) => void (terminal.json || host.stderr.write(text)),
-      // Told with every other fault, in one form.
+      // `reportError` prints it like every other fault.
       outputError: () => {},
     })
     .helpCommand(false);
   for (const command of commands) program.addCommand(command(invocation).copyInheritedSettings(program));
-  program.addCommand(crashtestVictimCommand(invocation).copyInheritedSettings(program), { hidden: true });
+  program.addCommand(crashtestCallCommand(invocation).copyInheritedSettings(program), { hidden: true });
   return program;
 }
 
@@ -119,32 +140,32 @@ function version(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-function exitText(): string {
+function exitCodesHelp(): string {
   const lines = Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`);
   return `\nExit codes:\n${lines.join("\n")}`;
 }
 
-function told(terminal: Terminal, error: unknown, debug: boolean): ExitCode {
-  if (error instanceof CommanderError) return toldUsage(terminal, error);
-  if (debug) terminal.trace(error);
-  const fault = faultIn(error);
+function reportError(terminal: Terminal, error: unknown, debug: boolean): ExitCode {
+  if (error instanceof CommanderError) return reportUsageError(terminal, error);
+  if (debug) terminal.printStack(error);
+  const fault = faultFromError(error);
   if (fault !== null) {
-    terminal.fault(fault);
-    return exitOfFault(fault.code);
+    terminal.printFault(fault);
+    return exitCodeOfFault(fault.code);
   }
   const what = error instanceof Error ? error.message : String(error);
-  terminal.fault({
+  terminal.printFault({
     code: "INTERNAL",
-    message: `this is a bug: ${what}; run it again with --debug and report what it says`,
+    message: `this is a bug: ${what}; run it again with --debug and report the output`,
   });
   return 1;
 }
 
-/** Help that was asked for is an answer; everything else that commander objects to is invalid input. */
-function toldUsage(terminal: Terminal, { code, exitCode, message }: CommanderError): ExitCode {
+/** A request for help is not an error; every other error of commander is invalid input. */
+function reportUsageError(terminal: Terminal, { code, exitCode, message }: CommanderError): ExitCode {
   if (exitCode === 0) return 0;
   const isEmpty = code === "commander.help";
   const what = isEmpty ? "no command was given" : message.replace(/^error: /, "").replaceAll("\n", " ");
-  terminal.fault({ code: "INVALID_INPUT", message: `${what}; see: writ --help` });
+  terminal.printFault({ code: "INVALID_INPUT", message: `${what}; see: writ --help` });
   return 2;
 }

@@ -1,95 +1,93 @@
-import picocolors from "picocolors";
-import type { Fault, FaultCode } from "../core/fault.ts";
-import { isObject, type Json } from "../core/json/json.ts";
-import type { Reason } from "../core/json/reasons.ts";
-import type { Host } from "./host.ts";
-import { type Line, line } from "./line.ts";
-import { neutral } from "./neutral-text.ts";
+import type { Reason } from "../core/json/reason-list.ts";
+import type { Fault, FaultCode } from "../core/values/fault.ts";
+import { isJsonObject, type Json } from "../core/values/json.ts";
+import { escapeControls } from "./escape-controls.ts";
+import type { ProgramHost } from "./program-host.ts";
+import { line, type TextLine } from "./text-line.ts";
+import { type TextStyle, textStyle } from "./text-style.ts";
 
-export type Paint = ReturnType<typeof picocolors.createColors>;
-
-/** Where answers go: lines for people, or one JSON document for programs. */
+/** The output of the program: lines for people, or one JSON document for programs. */
 export class Terminal {
   readonly json: boolean;
-  readonly paint: Paint;
-  readonly #host: Host;
+  readonly style: TextStyle;
+  readonly #host: ProgramHost;
   readonly #write: (text: string) => void;
 
-  constructor(host: Host, json: boolean) {
+  constructor(host: ProgramHost, json: boolean) {
     this.json = json;
-    this.paint = picocolors.createColors(hasColours(host));
+    this.style = textStyle({ colors: supportsColors(host), zone: host.zone });
     this.#host = host;
     const { stdout, stderr } = host;
     const write = stdout.write.bind(stdout) as (text: string) => boolean;
     this.#write = (text) => void write(text);
-    // A tool may print. In a document that programs read, its words would be noise, so they go where people look.
+    // A tool may print to stdout. With --json that would break the document, so the output of tools goes to stderr.
     if (json) stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
   }
 
-  /** Someone is looking, and can be kept waiting. */
-  get isWatched(): boolean {
+  /** True if a person reads the output, so that the command may wait. */
+  get isInteractive(): boolean {
     return !this.json && this.#host.stdout.isTTY === true;
   }
 
   get canAsk(): boolean {
-    return this.isWatched && this.#host.stdin.isTTY === true;
+    return this.isInteractive && this.#host.stdin.isTTY === true;
   }
 
-  /** The answer to the command, in the form that was asked for. */
-  answer(document: unknown, lines: () => readonly Line[]): void {
-    if (this.json) this.document(document);
-    else this.say(...lines());
+  /** Prints the result of the command, as JSON or as text. */
+  printResult(document: unknown, lines: () => readonly TextLine[]): void {
+    if (this.json) this.printJson(document);
+    else this.print(...lines());
   }
 
-  /** For programs: escaped like everything else, which in JSON changes nothing. */
-  document(value: unknown): void {
-    this.#write(`${neutral(JSON.stringify(value))}\n`);
+  /** Prints one JSON document. Control characters are escaped, which does not change its value. */
+  printJson(value: unknown): void {
+    this.#write(`${escapeControls(JSON.stringify(value))}\n`);
   }
 
-  say(...lines: readonly Line[]): void {
+  print(...lines: readonly TextLine[]): void {
     if (!this.json) for (const { text } of lines) this.#write(`${text}\n`);
   }
 
-  /** What is worth knowing on the way; not part of the answer. */
-  note(...lines: readonly Line[]): void {
+  /** Prints progress on stderr; it is not part of the result. */
+  note(...lines: readonly TextLine[]): void {
     if (!this.json) for (const { text } of lines) this.#host.stderr.write(`${text}\n`);
   }
 
-  /** Help: our own words, already laid out, and text whatever form was asked for. */
-  usage(text: string): void {
+  /** Prints help, always as text. */
+  printHelp(text: string): void {
     this.#write(text);
   }
 
-  /** What went wrong: for programs on stdout like every answer, for people beside it. */
-  fault(fault: ShownFault): void {
-    if (this.json) this.document({ fault });
-    else this.note(...faultLines(fault, this.paint));
+  /** Prints a fault: as JSON on stdout, or as text on stderr. */
+  printFault(fault: ShownFault): void {
+    if (this.json) this.printJson({ fault });
+    else this.note(...faultLines(fault, this.style));
   }
 
-  /** Only with --debug: where it happened. */
-  trace(error: unknown): void {
+  /** Prints the stack of an error and of its causes, for --debug. */
+  printStack(error: unknown): void {
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    for (const text of stack.split("\n")) this.#host.stderr.write(`${neutral(text)}\n`);
-    if (error instanceof Error && error.cause !== undefined) this.trace(error.cause);
+    for (const text of stack.split("\n")) this.#host.stderr.write(`${escapeControls(text)}\n`);
+    if (error instanceof Error && error.cause !== undefined) this.printStack(error.cause);
   }
 }
 
-function hasColours({ env, stdout, stderr }: Host): boolean {
+function supportsColors({ env, stdout, stderr }: ProgramHost): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** A fault, or the admission that something happened that should not be possible. */
+/** A fault, or INTERNAL for a bug of the program. */
 export type ShownFault = Omit<Fault, "code"> & { readonly code: FaultCode | "INTERNAL" };
 
-/** A message that lists several reasons becomes a heading with a line for each. */
-function faultLines({ code, message, detail }: ShownFault, { red }: Paint): readonly Line[] {
-  const listed = reasonsIn(detail).map(({ path, message: why }) => `${path || "/"}: ${why}`);
+/** Returns the message of a fault, with a line for each reason if there are several. */
+function faultLines({ code, message, detail }: ShownFault, { red }: TextStyle): readonly TextLine[] {
+  const listed = reasonsFromDetail(detail).map(({ path, message: why }) => `${path || "/"}: ${why}`);
   const start = listed.length > 1 ? message.indexOf(listed.join("; ")) : -1;
   const heading = start < 0 ? message : message.slice(0, start).trimEnd();
   return [line`${line`${code}`.painted(red)}: ${heading}`, ...(start < 0 ? [] : listed.map((text) => line`  ${text}`))];
 }
 
-function reasonsIn(detail: Json | undefined): readonly Reason[] {
-  const reasons = isObject(detail) ? detail.reasons : undefined;
+function reasonsFromDetail(detail: Json | undefined): readonly Reason[] {
+  const reasons = isJsonObject(detail) ? detail.reasons : undefined;
   return Array.isArray(reasons) ? (reasons as unknown as readonly Reason[]) : [];
 }

@@ -1,14 +1,17 @@
-import { modes } from "../core/effect.ts";
-import { FaultError, fault } from "../core/fault.ts";
-import { nearest } from "../core/json/nearest.ts";
+import type { VersionedGuard } from "../core/call/guard.ts";
+import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
 import type { Slice } from "../core/state/slice.ts";
-import { isQueue, queueRule } from "../core/turns.ts";
-import type { EngineOptions } from "./api.ts";
-import { defaultLimits, type Ports } from "./ports.ts";
+import { isQueueName, queueNameRule } from "../core/store/fair-queue.ts";
+import { modes } from "../core/values/effect.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import { isName } from "../core/values/is-name.ts";
+import type { EngineOptions } from "./api/engine-api.ts";
+import { defaultLimits } from "./api/engine-limits.ts";
 import { allowanceProblems } from "./rules/allowance-problems.ts";
+import type { WorkerPorts } from "./worker/worker-ports.ts";
 
-const known = [
+const knownOptions = [
   ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice".split(
     " ",
   ),
@@ -16,11 +19,11 @@ const known = [
 ];
 const durabilities = ["every", "power", "process"];
 
-/** Refuses settings that would silently mean something else than they say. Every reason at once. */
-export function assertOptions(options: EngineOptions & Pick<Ports, "store">): void {
+/** Checks the engine options, including unknown names. Throws CONFIG_INVALID with all reasons. */
+export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "store">): void {
   const {
     store,
-    tools,
+    tools = [],
     slices = [],
     resources = {},
     durability = "power",
@@ -32,36 +35,56 @@ export function assertOptions(options: EngineOptions & Pick<Ports, "store">): vo
     seed = "",
   } = options;
   const reasons = [
-    ...unknown(options, known, "option"),
-    ...unless(typeof store?.append === "function", 'store is missing; pass one, such as sqlite("writ.db")'),
-    ...unless(Array.isArray(tools), "tools must be a list of tools made by defineTool"),
+    ...unknownFieldProblems(options, knownOptions, "option"),
+    ...storeProblems(store),
+    ...toolProblems(tools),
     ...sliceProblems(slices),
-    ...unless(
+    ...problemUnless(
       isPlainObject(resources) && Object.values(resources).every(isResource),
       "resources must be an object of resources by name, such as { files: new HostFilesystem({ root }) }",
     ),
-    ...unless(haveNamesOfTheirOwn(resources), "two resources have one name; give each its own, with the option name"),
-    ...unless(typeof seed === "string" && seed.length <= 200, "seed must be a text of at most 200 characters"),
-    ...unless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
-    ...unless(
-      Array.isArray(guards) && guards.every((guard) => typeof guard?.judge === "function"),
-      "guards must be a list of { id, judge }",
+    ...problemUnless(
+      haveUniqueNames(resources),
+      "two resources have the same name; give each its own with the option name",
+    ),
+    ...problemUnless(typeof seed === "string" && seed.length <= 200, "seed must be a text of at most 200 characters"),
+    ...problemUnless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
+    ...problemUnless(
+      Array.isArray(guards) && guards.every(isVersionedGuard),
+      "guards must be a list of { id, version, judge }; change the version whenever a guard judges differently",
     ),
     ...allowanceProblems(options, ""),
-    ...unless(Array.isArray(policies), "policies must be a list of policies, as JSON"),
+    ...problemUnless(Array.isArray(policies), "policies must be a list of policies, as JSON"),
     ...tenantProblems(tenants),
     ...limitProblems(limits),
-    ...termProblems(worker),
+    ...workerProblems(worker),
   ];
   if (reasons.length > 0)
     throw new FaultError(fault("CONFIG_INVALID", `the engine was not opened: ${reasons.join("; ")}`, { reasons }));
+}
+
+function storeProblems(store: unknown): readonly string[] {
+  if (typeof (store as { readonly append?: unknown } | null | undefined)?.append === "function") return [];
+  if (store === undefined || store === null) return ['store is missing; pass one, such as sqlite("writ.db")'];
+  const found = typeof store === "string" ? `the text ${JSON.stringify(store)}` : `of type ${typeof store}`;
+  return [`store is ${found}, not a store; pass one, such as sqlite("writ.db")`];
+}
+
+function toolProblems(tools: unknown): readonly string[] {
+  if (!Array.isArray(tools)) return ["tools must be a list of tools made by defineTool"];
+  const wrong = tools.flatMap((tool, index) => (typeof tool?.input?.parse === "function" ? [] : [index + 1]));
+  return wrong.map((number) => `tools must be made by defineTool; number ${number} is not`);
+}
+
+function isVersionedGuard(guard: Partial<VersionedGuard> | null | undefined): boolean {
+  return typeof guard?.judge === "function" && isName(guard.id) && isName(guard.version);
 }
 
 function isResource(resource: unknown): boolean {
   return typeof (resource as { readonly capture?: unknown } | null)?.capture === "function";
 }
 
-function haveNamesOfTheirOwn(resources: unknown): boolean {
+function haveUniqueNames(resources: unknown): boolean {
   const names = Object.values(resources ?? {}).map(
     (resource) => (resource as { readonly name?: unknown } | null)?.name,
   );
@@ -73,20 +96,28 @@ function sliceProblems(slices: unknown): readonly string[] {
     return ["slices must be a list of slices made by defineSlice"];
   const names = slices.map(({ name }: Slice) => name);
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
-  return unless(twice.length === 0, `two slices are called ${twice.join(", ")}; give each its own name`);
+  return problemUnless(twice.length === 0, `two slices have the name ${twice.join(", ")}; give each its own name`);
 }
 
-/** A mode that nobody knows must not pass for one that forbids nothing, nor a text for a list of tools. */
 function tenantProblems(tenants: unknown): readonly string[] {
   if (!isPlainObject(tenants)) return ["tenants must be an object of settings by tenant"];
   return Object.entries(tenants).flatMap(([tenant, settings]) => {
     if (!isPlainObject(settings)) return [`tenant ${tenant} must have an object of settings`];
-    const { mode, trust = [] } = settings;
+    const { mode, admin, trust = [], rules = "adopt" } = settings;
     return [
-      ...unknown(settings, ["mode", "trust", "budgets", "rates", "zone"], `setting of tenant ${tenant}`),
+      ...unknownFieldProblems(
+        settings,
+        ["mode", "admin", "trust", "rules", "budgets", "rates", "zone"],
+        `setting of tenant ${tenant}`,
+      ),
       ...allowanceProblems(settings, `tenant ${tenant}: `),
-      ...unless(mode === undefined || modes.includes(mode as never), `mode of ${tenant} must be ${modes.join(", ")}`),
-      ...unless(
+      ...problemUnless(
+        mode === undefined || modes.includes(mode as never),
+        `mode of ${tenant} must be ${modes.join(", ")}`,
+      ),
+      ...problemUnless(admin === undefined || isName(admin), `admin of ${tenant} must be the name of a role`),
+      ...problemUnless(rules === "adopt" || rules === "pinned", `rules of ${tenant} must be adopt or pinned`),
+      ...problemUnless(
         Array.isArray(trust) && trust.every((tool) => typeof tool === "string"),
         `trust of ${tenant} must be a list of tool names`,
       ),
@@ -94,21 +125,24 @@ function tenantProblems(tenants: unknown): readonly string[] {
   });
 }
 
-/** A queue that nobody fills would be served for ever, and a limit of none would never end. */
-function termProblems(terms: unknown): readonly string[] {
+function workerProblems(terms: unknown): readonly string[] {
   if (!isPlainObject(terms)) return ["worker must be an object with queues, perQueue or perTenant"];
   const { queues = [], perQueue = {}, perTenant = 1 } = terms;
   const isLimit = (most: unknown) => Number.isSafeInteger(most) && Number(most) >= 1;
-  const areNamed = Array.isArray(queues) && (terms.queues === undefined || queues.length > 0) && queues.every(isQueue);
+  const areNamed =
+    Array.isArray(queues) && (terms.queues === undefined || queues.length > 0) && queues.every(isQueueName);
   const areLimits =
-    isPlainObject(perQueue) && Object.entries(perQueue).every(([queue, most]) => isQueue(queue) && isLimit(most));
+    isPlainObject(perQueue) && Object.entries(perQueue).every(([queue, most]) => isQueueName(queue) && isLimit(most));
   return [
-    ...unknown(terms, ["queues", "perQueue", "perTenant"], "setting of worker"),
-    ...unless(areNamed, `queues of worker must be a list of names, each ${queueRule}`),
-    ...unless(areLimits, "perQueue of worker must give each queue how many of its runs are held at once, 1 or more"),
-    ...unless(
+    ...unknownFieldProblems(terms, ["queues", "perQueue", "perTenant"], "setting of worker"),
+    ...problemUnless(areNamed, `queues of worker must be a list of names, each ${queueNameRule}`),
+    ...problemUnless(
+      areLimits,
+      "perQueue of worker must be an object of queue names and numbers from 1: the runs of the queue that are leased at once",
+    ),
+    ...problemUnless(
       isLimit(perTenant),
-      "perTenant of worker must be how many runs of one tenant are held at once, 1 or more",
+      "perTenant of worker must be a number from 1: how many runs of one tenant are leased at once",
     ),
   ];
 }
@@ -119,20 +153,20 @@ function limitProblems(limits: object): readonly string[] {
     ([name, value]) => names.includes(name) && !(Number.isSafeInteger(value) && (value as number) >= 1),
   );
   return [
-    ...unknown(limits, names, "limit"),
+    ...unknownFieldProblems(limits, names, "limit"),
     ...wrong.map(([name]) => `the limit ${name} must be a whole number from 1`),
   ];
 }
 
-function unknown(given: object, names: readonly string[], what: string): readonly string[] {
+function unknownFieldProblems(given: object, names: readonly string[], what: string): readonly string[] {
   return Object.keys(given)
     .filter((name) => !names.includes(name))
     .map((name) => {
-      const meant = nearest(name, names);
+      const meant = nearestName(name, names);
       return meant === null ? `there is no ${what} ${name}` : `there is no ${what} ${name}; did you mean ${meant}?`;
     });
 }
 
-function unless(right: boolean, problem: string): readonly string[] {
+function problemUnless(right: boolean, problem: string): readonly string[] {
   return right ? [] : [problem];
 }

@@ -1,162 +1,138 @@
-import { assert } from "../core/assert.ts";
-import type { Resolution } from "../core/command.ts";
-import { FaultError, fault } from "../core/fault.ts";
-import type { GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../core/id.ts";
-import { checkJson, valueLimits } from "../core/json/check-json.ts";
-import type { Json, JsonObject } from "../core/json/json.ts";
-import { noticeNeed } from "../core/need.ts";
+import type { Principal } from "../core/approval/principal.ts";
 import { checkPlan } from "../core/plan/check-plan.ts";
-import { signalKey } from "../core/plan/plan.ts";
-import type { Principal } from "../core/principal.ts";
-import type { GateRow, RunRow } from "../core/rows.ts";
-import { findStep, type Step } from "../core/run.ts";
-import { SliceFolds } from "../core/state/slice-fold.ts";
+import type { Plan } from "../core/plan/plan.ts";
+import { findStep } from "../core/run/run.ts";
+import type { StepResult } from "../core/run/run-result.ts";
+import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
+import { assert } from "../core/values/assert.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
+import type { Json, JsonObject } from "../core/values/json.ts";
 import { cel } from "../expression/cel.ts";
-import { standingGuards } from "../policy/guards.ts";
+import {
+  assertRunExists,
+  listGates,
+  listRuns,
+  listWorkers,
+  loadGateRow,
+  loadGateViews,
+  reportCost,
+  reportSpending,
+} from "./admin/admin-reports.ts";
+import { approveGate, rejectGate } from "./admin/approve-gate.ts";
+import { auditRun, auditTenant } from "./admin/audit/audit-journals.ts";
+import { adoptBackup } from "./admin/backup/adopt-backup.ts";
+import { listBackups } from "./admin/backup/list-backups.ts";
+import { makeBackup } from "./admin/backup/make-backup.ts";
+import { reportBudgets } from "./admin/budget-report.ts";
+import { forkRun } from "./admin/fork-run.ts";
+import { HaltAdmin } from "./admin/halt-admin.ts";
+import { PolicyAdmin } from "./admin/policy-admin.ts";
+import { ProjectAdmin } from "./admin/project-admin.ts";
+import { readResolution } from "./admin/read-resolution.ts";
+import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
+import { simulatePlan } from "./admin/simulate-plan.ts";
+import { StateCheckpoints } from "./admin/state-checkpoints.ts";
+import { undoRun } from "./admin/undo-run.ts";
+import { VerbJudge } from "./admin/verb-judge.ts";
+import { verifyRun } from "./admin/verify-run.ts";
 import type {
   ApproveOptions,
-  As,
   AuditReport,
   CallResult,
   Checkpoints,
   Engine,
   EngineOptions,
   GateView,
-  Page,
   PlanReport,
-  Reasoned,
-  Reception,
+  PrincipalOptions,
+  ReasonOptions,
   RejectOptions,
   ResolveOptions,
   RunHandle,
+  ServeOptions,
   SignalOptions,
+  SignalReception,
   SubmitOptions,
-} from "./api.ts";
-import { standingOf } from "./desk/capture-standing.ts";
-import { StateCheckpoints } from "./desk/checkpoints.ts";
-import { ProjectOffice } from "./desk/project-office.ts";
-import { Projects } from "./desk/projects.ts";
-import { Resources } from "./desk/resources.ts";
-import type { StateView } from "./desk/state-api.ts";
-import { stateLoad, toolsOfState } from "./desk/state-tools.ts";
-import { stateOf } from "./desk/state-view.ts";
-import { assertOptions } from "./engine-options.ts";
-import { assertRun, Handle } from "./handle.ts";
-import { costOf, gateRow, gateViews, spentOver, workersOf } from "./office.ts";
-import { pageOf } from "./page.ts";
-import { defaultLimits, type Ports } from "./ports.ts";
-import { familyOf } from "./post/family.ts";
-import { StandingOrders } from "./post/schedules.ts";
-import { send } from "./post/signals.ts";
-import { assertName, isName, principalOf } from "./principal.ts";
-import { reasonOf } from "./reason.ts";
-import { auditRun, auditTenant } from "./record/audit.ts";
-import { load } from "./record/load.ts";
-import { retain } from "./record/retain.ts";
-import { approve, reject } from "./road/decide-gate.ts";
-import { fork } from "./road/fork.ts";
-import { redacted, storable } from "./road/keep.ts";
-import { simulate } from "./road/simulate.ts";
-import { readPlan, submit } from "./road/submit.ts";
-import { readOptions } from "./road/submit-options.ts";
-import { Toolbox } from "./road/toolbox.ts";
-import { undoRun } from "./road/undo.ts";
-import { StoredHalts } from "./rules/halt-board.ts";
-import { HaltOffice } from "./rules/halt-office.ts";
-import { Policies, readPolicies } from "./rules/policies.ts";
-import { PolicyOffice } from "./rules/policy-office.ts";
-import { budgetsOf } from "./rules/purse.ts";
-import { trustRecord } from "./rules/trust.ts";
-import { systemDice, systemIds, systemStopwatch, systemTimers } from "./system.ts";
-import { DueRuns } from "./watch/due.ts";
-import { Holds } from "./watch/holds.ts";
-import { Leases } from "./watch/leases.ts";
-import { Tenants } from "./watch/tenants.ts";
+} from "./api/engine-api.ts";
+import { assertName, readPrincipal } from "./api/read-principal.ts";
+import { readReason } from "./api/read-reason.ts";
+import { readSubmitOptions } from "./api/read-submit-options.ts";
+import type { StateView } from "./api/state-api.ts";
+import { assertEngineOptions } from "./engine-options.ts";
+import { makePorts } from "./engine-ports.ts";
+import { judgedEngine } from "./judged-engine.ts";
+import { makeChildRuns } from "./messages/child-runs.ts";
+import { readSignal } from "./messages/read-signal.ts";
+import { refuseCall, refusePlan } from "./messages/refuse-run.ts";
+import { retryFailedRun } from "./messages/retry-failed-run.ts";
+import { ScheduleRunner } from "./messages/schedule-runner.ts";
+import { sendSignal } from "./messages/send-signal.ts";
+import { readPlan, submitRun } from "./messages/submit-run.ts";
+import { EngineRunHandle } from "./run-handle.ts";
+import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
+import { viewState } from "./state/state-view.ts";
+import { DueRuns } from "./worker/due-runs.ts";
+import { LeasedRuns } from "./worker/leased-runs.ts";
+import type { WorkerPorts } from "./worker/worker-ports.ts";
 
-/** Opens an engine on a store. It takes up the runs that are due, unless it is told not to work. */
+/**
+ * Opens an engine on a store. It claims and executes due runs, unless `work` is false. An engine that is given
+ * no list of tools executes nothing by default: another process has the tools of its runs.
+ */
 export async function createEngine(given: EngineOptions): Promise<Engine> {
   const options = { ...given, store: await given.store };
-  assertOptions(options);
-  const ports = portsOf(options);
-  const works = options.work ?? true;
-  if (works) await ports.store.lockWorker();
-  if (works) await ports.resources.settle();
+  assertEngineOptions(options);
+  const ports = makePorts(options);
+  const works = options.work ?? options.tools !== undefined;
+  if (works) await ports.leases.register();
+  if (works) await ports.resources.settleAll();
   const engine = new WritEngine(ports, works, options.strictPlans ?? false);
   await engine.start();
-  return engine;
-}
-
-function portsOf(options: EngineOptions & Pick<Ports, "store">): Ports {
-  const { store, timers = systemTimers, dice = systemDice, newId = systemIds, clock = store.clock } = options;
-  const worker = newId("wrk", clock.now()) as WorkerId;
-  const toolbox = new Toolbox([...options.tools, ...toolsOfState(options.slices ?? [])], cel);
-  const onNotice = options.onNotice ?? null;
-  const limits = { ...defaultLimits, ...options.limits };
-  const terms = { ...options.worker, offers: [...(onNotice === null ? [] : [noticeNeed]), ...toolbox.needs()] };
-  return {
-    store,
-    clock,
-    timers,
-    dice,
-    seed: options.seed ?? "",
-    newId,
-    worker,
-    leases: new Leases(store, worker, options.stopwatch ?? systemStopwatch, terms),
-    toolbox,
-    tenants: new Tenants(options.tenants ?? {}, options),
-    slices: options.slices ?? [],
-    projects: new Projects(store, {
-      folds: new SliceFolds(options.slices ?? []),
-      every: limits.snapshotVersions,
-      recent: limits.checkpoints,
-    }),
-    resources: new Resources(options.resources ?? {}, (capture) => standingOf(store, capture)),
-    guards: [...standingGuards, ...(options.guards ?? [])],
-    policies: new Policies(readPolicies(options.policies ?? [], cel), { store, clock }, cel),
-    halts: new StoredHalts({ store, clock }),
-    alerted: new Set(),
-    durability: options.durability ?? "power",
-    limits,
-    failpoint: options.failpoint ?? (() => {}),
-    onNotice,
-  };
+  return judgedEngine(engine, new VerbJudge(ports, () => engine.assertOpen()));
 }
 
 class WritEngine implements Engine {
-  readonly #ports: Ports;
-  readonly #holds: Holds;
+  readonly #ports: WorkerPorts;
+  readonly #leasedRuns: LeasedRuns;
   readonly #due: DueRuns;
   readonly #strict: boolean;
-  readonly schedules: StandingOrders;
-  readonly policies: PolicyOffice;
-  readonly halts: HaltOffice;
+  readonly #closed = new AbortController();
+  #closing: Promise<void> | null = null;
+  readonly schedules: ScheduleRunner;
+  readonly policies: PolicyAdmin;
+  readonly halts: HaltAdmin;
   readonly checkpoints: Checkpoints;
-  readonly projects: ProjectOffice;
+  readonly projects: ProjectAdmin;
 
-  constructor(ports: Ports, works: boolean, strict: boolean) {
+  constructor(ports: WorkerPorts, works: boolean, strict: boolean) {
     this.#ports = ports;
-    this.#holds = new Holds(ports, works);
-    this.#holds.join(familyOf(ports, this.#holds, strict));
-    this.policies = new PolicyOffice(ports, cel);
-    this.halts = new HaltOffice(ports, this.#holds);
-    this.schedules = new StandingOrders(ports, this.#holds, strict);
-    const kept = new StateCheckpoints(ports, this.#holds);
+    this.#leasedRuns = new LeasedRuns(ports, works);
+    this.#leasedRuns.useChildRuns(makeChildRuns(ports, this.#leasedRuns, strict));
+    this.policies = new PolicyAdmin(ports, cel);
+    this.halts = new HaltAdmin(ports, this.#leasedRuns);
+    this.schedules = new ScheduleRunner(ports, this.#leasedRuns, strict);
+    const checkpoints = new StateCheckpoints(ports, this.#leasedRuns);
     this.checkpoints = {
-      list: (options) => kept.list(options),
-      restore: (at, options) => kept.restore(at, options),
-      diff: (from, to, options) => kept.diff(from, to, options),
-      load: (snapshot, options) => this.call(stateLoad, { snapshot: snapshot as unknown as Json }, options),
+      list: (options) => checkpoints.list(options),
+      restore: (at, options) => checkpoints.restore(at, options),
+      diff: (from, to, options) => checkpoints.diff(from, to, options),
+      load: (snapshot, options) => this.call(STATE_LOAD_TOOL, { snapshot: snapshot as unknown as Json }, options),
       fork: async (at, options) => {
-        const principal = principalOf(options.principal);
-        return this.#handle(principal, await fork(ports, this.#holds, at, { ...options, principal }));
+        const principal = readPrincipal(options.principal);
+        return this.#handle(principal, await forkRun(ports, this.#leasedRuns, at, { ...options, principal }));
       },
     };
-    this.projects = new ProjectOffice(ports, {
+    this.projects = new ProjectAdmin(ports, {
       state: (options) => this.state(options),
       load: (snapshot, options) => this.checkpoints.load(snapshot, options),
     });
-    this.#due = new DueRuns(ports, this.#holds, this.schedules);
+    this.#due = new DueRuns(ports, this.#leasedRuns, this.schedules);
     this.#strict = strict;
+  }
+
+  assertOpen(): void {
+    this.#leasedRuns.assertOpen();
   }
 
   async start(): Promise<void> {
@@ -164,25 +140,53 @@ class WritEngine implements Engine {
   }
 
   async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
-    const principal = principalOf(given.principal);
-    const options = readOptions(given);
-    const checked = readPlan(this.#ports, plan, options.context, this.#strict);
-    return this.#handle(principal, await submit(this.#ports, this.#holds, checked, principal, options));
+    const principal = readPrincipal(given.principal);
+    const options = readSubmitOptions(given);
+    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context: options.context, strict: this.#strict });
+    if (!checked.ok) {
+      const refused = await refusePlan(this.#ports, this.#leasedRuns, plan, checked, { principal, options });
+      throw new FaultError(refused.fault);
+    }
+    return this.#submitChecked(checked.plan, principal, options);
   }
 
-  async call(tool: string, input: Json, options: SubmitOptions): Promise<CallResult> {
-    const handle = await this.submit({ steps: [{ step_id: "call", name: tool, payload: input }] }, options);
+  async #submitChecked(plan: Plan, principal: Principal, options: SubmitOptions): Promise<RunHandle> {
+    const submitted = await submitRun(this.#ports, this.#leasedRuns, plan, principal, options);
+    if (submitted.attached && options.retryFailed)
+      await retryFailedRun(this.#ports, this.#leasedRuns, principal, submitted.id);
+    return this.#handle(principal, submitted);
+  }
+
+  async call<Called extends Tool>(
+    tool: Called | string,
+    input: InputOf<Called> | Json,
+    options: SubmitOptions,
+  ): Promise<CallResult<OutputOf<Called>>> {
+    const name = typeof tool === "string" ? tool : tool?.name;
+    const handle = await this.#callHandle(name, input, options);
     const result = await handle.result();
     const step = result.steps.call;
     if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${handle.run_id} has no call`));
-    // It was no failure of the call: whoever made it shows more and makes it again.
-    if ("fault" in step && step.fault.code === "VISIBILITY_WANTED") throw new FaultError(step.fault);
-    return { run_id: handle.run_id, step, result };
+    // The tool needs to see more: this is thrown, because the caller can widen the view and call again.
+    if (step.fault?.code === "VISIBILITY_WANTED") throw new FaultError(step.fault);
+    return { run_id: handle.run_id, step: step as StepResult<OutputOf<Called>>, result };
   }
 
-  async run(runId: string, options: As): Promise<RunHandle> {
-    const principal = principalOf(options.principal);
-    await assertRun(this.#ports, principal, runId as RunId);
+  /** Submits a call as a run of one step. A refused call is a run, too. */
+  async #callHandle(name: unknown, input: unknown, given: SubmitOptions): Promise<RunHandle> {
+    const principal = readPrincipal(given.principal);
+    const options = readSubmitOptions(given);
+    const plan = { steps: [{ step_id: "call", name, payload: input }] };
+    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context: options.context, strict: this.#strict });
+    if (checked.ok) return this.#submitChecked(checked.plan, principal, options);
+    const refused = await refuseCall(this.#ports, this.#leasedRuns, { name, input }, checked, { principal, options });
+    if (refused.run_id === null) throw new FaultError(refused.fault);
+    return this.#handle(principal, { id: refused.run_id, attached: false });
+  }
+
+  async run(runId: string, options: PrincipalOptions): Promise<RunHandle> {
+    const principal = readPrincipal(options.principal);
+    await assertRunExists(this.#ports, principal.tenant, runId as RunId);
     return this.#handle(principal, { id: runId as RunId, attached: true });
   }
 
@@ -194,107 +198,55 @@ class WritEngine implements Engine {
   }
 
   async simulate(plan: unknown, given: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
-    const principal = principalOf(given.principal);
-    const options = readOptions(given);
+    const options = readSubmitOptions(given);
     const checked = readPlan(this.#ports, plan, options.context, this.#strict);
     const { project, session } = options;
     const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
-    return simulate(this.#ports, checked, principal, options, async (tool, input) => {
+    return simulatePlan(this.#ports, checked, readPrincipal(given.principal), options, async (tool, input) => {
       const { step } = await this.call(tool, input, { principal: given.principal, ...scope });
       if (step.state === "succeeded") return step.output;
-      throw new FaultError("fault" in step ? step.fault : fault("NOT_POSSIBLE", `${tool} is ${step.state}`));
+      throw new FaultError(step.fault ?? fault("NOT_POSSIBLE", `${tool} is ${step.state}`));
     });
   }
 
   state(options: Parameters<Engine["state"]>[0]): Promise<StateView> {
-    return stateOf(this.#ports, principalOf(options.principal), options);
+    return viewState(this.#ports, readPrincipal(options.principal), options);
   }
 
-  async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<Reception> {
-    const { tenant, id: by } = principalOf(principal);
-    const wrong = [
-      ...(isName(key) && signalKey.test(key) ? [] : ["its key"]),
-      ...(id === undefined || isName(id) ? [] : ["its id"]),
-    ];
-    if (wrong.length > 0) {
-      const message = `the signal was not sent: ${wrong.join(" and ")} must be 1 to 200 printable characters, and no key begins with run:`;
-      throw new FaultError(fault("INVALID_INPUT", message));
-    }
-    const checked = checkJson(payload, valueLimits);
-    if (!checked.ok) {
-      const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
-      throw new FaultError(fault("INVALID_INPUT", `the signal was not sent: ${reasons.join("; ")}`, { reasons }));
-    }
-    return send(this.#ports, this.#holds, tenant, { key, payload: checked.value, by, id: id ?? null });
+  async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<SignalReception> {
+    const { tenant, id: by } = readPrincipal(principal);
+    const read = readSignal(key, payload, id);
+    return sendSignal(this.#ports, this.#leasedRuns, tenant, { key, payload: read, by, id: id ?? null });
   }
 
   approve(gateId: string, options: ApproveOptions): Promise<void> {
-    return approve(this.#ports, this.#holds, gateId, options);
+    return approveGate(this.#ports, this.#leasedRuns, gateId, options);
   }
 
   reject(gateId: string, options: RejectOptions): Promise<void> {
-    return reject(this.#ports, this.#holds, gateId, options);
+    return rejectGate(this.#ports, this.#leasedRuns, gateId, options);
   }
 
   async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
     assertName(stepId, "the step");
-    const principal = principalOf(options.principal);
+    const principal = readPrincipal(options.principal);
     const run_id = runId as RunId;
     const step_id = stepId as StepId;
-    const reason = reasonOf(options);
-    const verdict = await this.#resolution(principal.tenant, run_id, step_id, options);
-    await this.#holds.command(principal.tenant, run_id, (in_flight, run) => ({
-      type: "resolve",
-      now: this.#now(),
-      step_id,
-      principal,
-      verdict,
-      // Of the one that is there now, though the run may have moved on when this is decided.
-      attempt: options.attempt ?? findStep(run, step_id)?.act?.attempt ?? null,
-      reason,
-      in_flight,
-    }));
+    const reason = readReason(options);
+    const verdict = await readResolution(this.#ports, principal.tenant, run_id, step_id, options);
+    let attempt = options.attempt ?? null;
+    await this.#leasedRuns.command(principal.tenant, run_id, (in_flight, run) => {
+      // The attempt that the person sees. If the command is decided again, the run may have a later one.
+      attempt ??= findStep(run, step_id)?.act?.attempt ?? null;
+      return { type: "resolve", now: this.#now(), step_id, principal, verdict, attempt, reason, in_flight };
+    });
   }
 
-  /** What a person says happened must fit the tool's output schema, or dependents could not build on it. */
-  async #resolution(tenant: Tenant, run: RunId, step_id: StepId, options: ResolveOptions): Promise<Resolution> {
-    if (options.as === "absent" || options.as === "give_up" || options.as === "verify") return { as: options.as };
-    if (options.as !== "happened" && options.as !== "undo")
-      throw new FaultError(
-        fault("INVALID_INPUT", `${step_id} is settled as happened, absent, undo, give_up or verify; say one of them`),
-      );
-    const loaded = (await load(this.#ports.store, tenant, run)).run;
-    const step = findStep(loaded, step_id);
-    const name = step?.spec.name ?? "";
-    if (options.as === "undo") {
-      const record = await trustRecord(this.#ports, tenant, name, loaded.principal.id);
-      return { as: "undo", tool: this.#ports.toolbox.facts(name), record };
-    }
-    if (step?.cause?.by === "undo") return { as: "happened", output: storable(options.output), flaw: null };
-    if (step === undefined || step.act === null) {
-      const flaw = fault("NOT_POSSIBLE", `${step_id} was never started, so there is nothing to say about how it ended`);
-      return { as: "happened", output: null, flaw };
-    }
-    return this.#happened(step, options.output);
-  }
-
-  #happened({ spec }: Step, given: Json): Resolution {
-    const tool = this.#ports.toolbox.get(spec.name);
-    if (tool === undefined) {
-      const message = `${spec.name} is not registered here, so what ${spec.step_id} answered cannot be checked; register it`;
-      throw new FaultError(fault("TOOL_MISSING", message));
-    }
-    const parsed = tool.output.parse(given);
-    if (parsed.ok) return { as: "happened", output: redacted(parsed.value, tool), flaw: null };
-    const message = `the output given for ${spec.step_id} does not fit ${spec.name}: ${parsed.fault.message}; give what the tool would have answered`;
-    return { as: "happened", output: null, flaw: { ...parsed.fault, message } };
-  }
-
-  async resume(runId: string, options: Reasoned): Promise<RunHandle> {
-    const principal = principalOf(options.principal);
+  async resume(runId: string, options: ReasonOptions): Promise<RunHandle> {
+    const principal = readPrincipal(options.principal);
     const run_id = runId as RunId;
-    const reason = reasonOf(options);
-    await this.#holds.command(principal.tenant, run_id, () => ({
+    const reason = readReason(options);
+    await this.#leasedRuns.command(principal.tenant, run_id, () => ({
       type: "resume",
       now: this.#now(),
       principal,
@@ -303,81 +255,97 @@ class WritEngine implements Engine {
     return this.#handle(principal, { id: run_id, attached: true });
   }
 
-  undo(runId: string, options: Reasoned): ReturnType<Engine["undo"]> {
-    return undoRun(this.#ports, this.#holds, runId as RunId, options, {
+  undo(runId: string, options: ReasonOptions): ReturnType<Engine["undo"]> {
+    return undoRun(this.#ports, this.#leasedRuns, runId as RunId, options, {
       resolve: (run, step, how) => this.resolve(run, step, how),
       run: () => this.run(runId, options),
     });
   }
 
-  async runs({ principal, status, ...page }: As & Page & { readonly status?: string }): Promise<readonly RunRow[]> {
-    const { tenant } = principalOf(principal);
-    if (status !== undefined) assertName(status, "status");
-    const where = status === undefined ? {} : { where: { field: "status", equals: status } };
-    const rows = await this.#ports.store.list(tenant, {
-      table: "run",
-      order: "newest",
-      ...pageOf(page),
-      ...where,
-    });
-    return rows.map(({ row }) => JSON.parse(row) as RunRow);
+  verify(runId: string, options: ReasonOptions): ReturnType<Engine["verify"]> {
+    return verifyRun(this.#ports, this.#leasedRuns, runId as RunId, options);
   }
 
-  async gates({ principal, ...page }: As & Page): ReturnType<Engine["gates"]> {
-    const { tenant } = principalOf(principal);
-    const where = { field: "status", equals: "open" };
-    const rows = await this.#ports.store.list(tenant, {
-      table: "gate",
-      order: "oldest",
-      ...pageOf(page),
-      where,
-    });
-    return gateViews(
-      this.#ports,
-      tenant,
-      rows.map(({ row }) => JSON.parse(row) as GateRow),
-    );
+  async runs(options: Parameters<Engine["runs"]>[0]): ReturnType<Engine["runs"]> {
+    return listRuns(this.#ports, readPrincipal(options.principal), options);
   }
 
-  async gate(gateId: string, { principal }: As): Promise<GateView> {
-    const { tenant } = principalOf(principal);
-    const [view] = await gateViews(this.#ports, tenant, [await this.#gate(tenant, gateId)]);
-    assert(view !== undefined, "a gate that is there is listed");
+  async gates(options: Parameters<Engine["gates"]>[0]): ReturnType<Engine["gates"]> {
+    return listGates(this.#ports, readPrincipal(options.principal), options);
+  }
+
+  async gate(gateId: string, { principal }: PrincipalOptions): Promise<GateView> {
+    const { tenant } = readPrincipal(principal);
+    const [view] = await loadGateViews(this.#ports, tenant, [await loadGateRow(this.#ports, tenant, gateId as GateId)]);
+    assert(view !== undefined, "an existing gate has a view");
     if ("fault" in view) throw new FaultError(view.fault);
     return view;
   }
 
-  async workers({ principal }: As): ReturnType<Engine["workers"]> {
-    return workersOf(this.#ports.store, principalOf(principal).tenant);
+  async workers({ principal }: PrincipalOptions): ReturnType<Engine["workers"]> {
+    return listWorkers(this.#ports.store, readPrincipal(principal).tenant);
   }
 
-  cost(runId: string, { principal }: As): ReturnType<Engine["cost"]> {
-    return costOf(this.#ports, principalOf(principal).tenant, runId as RunId);
+  cost(runId: string, { principal }: PrincipalOptions): ReturnType<Engine["cost"]> {
+    return reportCost(this.#ports, readPrincipal(principal).tenant, runId as RunId);
   }
 
   async spent({ principal, period, by, project }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
-    return spentOver(this.#ports, principalOf(principal).tenant, period, { by, project });
+    return reportSpending(this.#ports, readPrincipal(principal).tenant, period, { by, project });
   }
 
   async budgets(options: Parameters<Engine["budgets"]>[0]): ReturnType<Engine["budgets"]> {
-    return budgetsOf(this.#ports, principalOf(options.principal).tenant, options);
+    return reportBudgets(this.#ports, readPrincipal(options.principal).tenant, options);
   }
 
-  async audit({ principal, runId }: As & { readonly runId?: string }): Promise<AuditReport> {
-    const who = principalOf(principal);
+  async audit({ principal, runId }: PrincipalOptions & { readonly runId?: string }): Promise<AuditReport> {
+    const who = readPrincipal(principal);
     if (runId === undefined) return auditTenant(this.#ports.store, who.tenant);
-    await assertRun(this.#ports, who, runId as RunId);
+    await assertRunExists(this.#ports, who.tenant, runId as RunId);
     return auditRun(this.#ports.store, who.tenant, runId as RunId);
   }
 
-  retain({ principal, endedBefore }: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {
-    return retain(this.#ports, principalOf(principal).tenant, endedBefore as Instant);
+  async retain(options: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {
+    const principal = readPrincipal(options.principal);
+    return runRetention(this.#ports, principal, options.endedBefore as Instant, readReason(options));
   }
 
-  async close(): Promise<void> {
+  async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {
+    return listRetentions(this.#ports, readPrincipal(principal).tenant);
+  }
+
+  backup(file: string, options: ReasonOptions): ReturnType<Engine["backup"]> {
+    return makeBackup(this.#ports, file, options);
+  }
+
+  async backups({ principal }: PrincipalOptions): ReturnType<Engine["backups"]> {
+    return listBackups(this.#ports, readPrincipal(principal).tenant);
+  }
+
+  adoptBackup(options: Parameters<Engine["adoptBackup"]>[0]): ReturnType<Engine["adoptBackup"]> {
+    return adoptBackup(this.#ports, this.schedules, options);
+  }
+
+  async serve({ signal }: ServeOptions = {}): Promise<void> {
+    this.assertOpen();
+    if (!this.#leasedRuns.works) throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false cannot serve"));
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+      throw new FaultError(fault("INVALID_INPUT", "signal must be an AbortSignal"));
+    const stop = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    await this.#ports.keepAlive(untilAborted(stop).then(() => this.close()));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#closed.abort();
     await this.#due.stop();
-    await this.#holds.drain();
+    await this.#leasedRuns.drain();
     this.#due.end();
+    await this.#ports.leases.retire();
     await this.#ports.store.close();
   }
 
@@ -385,11 +353,14 @@ class WritEngine implements Engine {
     return this.#ports.clock.now();
   }
 
-  #gate(tenant: Tenant, gateId: string): Promise<GateRow> {
-    return gateRow(this.#ports, tenant, gateId as GateId);
-  }
-
   #handle(principal: Principal, run: { readonly id: RunId; readonly attached: boolean }): RunHandle {
-    return new Handle(this.#ports, this.#holds, principal, run);
+    return new EngineRunHandle(this.#ports, this.#leasedRuns, principal, run);
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

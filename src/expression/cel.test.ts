@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Expression } from "../core/expression.ts";
-import type { Json } from "../core/json/json.ts";
+import type { Expression } from "../core/ports/expression.ts";
+import type { Json } from "../core/values/json.ts";
 import { cel } from "./cel.ts";
 
 const data = {
@@ -67,82 +67,82 @@ describe("an expression", () => {
   });
 
   it.each([
-    ["input.amount", "what it says is neither true nor false"],
-    ["absent == 1", "nothing is known of absent"],
+    ["input.amount", "its value is neither true nor false"],
+    ["absent == 1", "absent has no value"],
     ["input.cc == 1", 'there is no "cc" in an object'],
     ["input.list[9] == 1", "there is no 9 in a list"],
     ["input.amount.x == 1", 'a number has no "x"'],
     ["input.deep.a[0].b.c == 1", 'null has no "c"'],
     ["has(input.amount.x)", 'a number has no "x"'],
-    ["input.amount && true", "what is before && is a number, not true or false"],
-    ["flag && input.to", "what is after && is a string, not true or false"],
-    ["input.to || true", "what is before || is a string, not true or false"],
-    ["!flag || input.to", "what is after || is a string, not true or false"],
-    ["!input.list", "what is after ! is a list, not true or false"],
-    ["-input.to == 1", "what is after - is a string, not a number"],
-    ["input.to ? true : false", "what is before ? is a string, not true or false"],
+    ["input.amount && true", "the left side of && is a number, not true or false"],
+    ["flag && input.to", "the right side of && is a string, not true or false"],
+    ["input.to || true", "the left side of || is a string, not true or false"],
+    ["!flag || input.to", "the right side of || is a string, not true or false"],
+    ["!input.list", "the operand of ! is a list, not true or false"],
+    ["-input.to == 1", "the operand of - is a string, not a number"],
+    ["input.to ? true : false", "the condition of ? is a string, not true or false"],
     ["input.to < 1", "a string and a number have no order"],
     ["null < null", "null and null have no order"],
-    ["1 + 'a' == 1", "what is after + is a string, not a number"],
-    ["'a' + 1 == 1", "what is before + is a string, not a list"],
-    ["[1] + 1 == 1", "what is after + is a number, not a list"],
-    ["'a' - 1 == 1", "what is before - is a string, not a number"],
-    ["1 - 'a' == 1", "what is after - is a string, not a number"],
-    ["'a' * 1 == 1", "what is before * is a string, not a number"],
-    ["1 * 'a' == 1", "what is after * is a string, not a number"],
-    ["'a' / 1 == 1", "what is before / is a string, not a number"],
-    ["1 / 'a' == 1", "what is after / is a string, not a number"],
-    ["'a' % 1 == 1", "what is before % is a string, not a number"],
-    ["1 % 'a' == 1", "what is after % is a string, not a number"],
-    ["1 / 0 == 1", "what it computes is no number"],
+    ["1 + 'a' == 1", "the right side of + is a string, not a number"],
+    ["'a' + 1 == 1", "the left side of + is a string, not a list"],
+    ["[1] + 1 == 1", "the right side of + is a number, not a list"],
+    ["'a' - 1 == 1", "the left side of - is a string, not a number"],
+    ["1 - 'a' == 1", "the right side of - is a string, not a number"],
+    ["'a' * 1 == 1", "the left side of * is a string, not a number"],
+    ["1 * 'a' == 1", "the right side of * is a string, not a number"],
+    ["'a' / 1 == 1", "the left side of / is a string, not a number"],
+    ["1 / 'a' == 1", "the right side of / is a string, not a number"],
+    ["'a' % 1 == 1", "the left side of % is a string, not a number"],
+    ["1 % 'a' == 1", "the right side of % is a string, not a number"],
+    ["1 / 0 == 1", "the result is not a finite number"],
     ["1 in 2", "a number has no 1"],
     ["input.count.contains('a')", "the text is a number, not a text"],
-    ["input.to.contains(1)", "what is looked for is a number, not a text"],
+    ["input.to.contains(1)", "the search text is a number, not a text"],
     ["input.count.lowerAscii() == ''", "lowerAscii: the text is a number, not a text"],
-    ["input.count.matches('a')", "what is matched is a number, not a text"],
+    ["input.count.matches('a')", "the value before matches is a number, not a text"],
     ["size(1) == 1", "a number has no size"],
-    ["input.to.exists(x, true)", "what exists goes through is a string, not a list"],
-    ["input.list.all(x, x)", "what all asks is a number, not true or false"],
-    ["input.list.exists(x, x)", "what exists asks is a number, not true or false"],
-    ["input.list.exists_one(x, x)", "what exists_one asks is a number, not true or false"],
-    ["input.list.filter(x, x) == []", "what filter asks is a number, not true or false"],
-  ])("has no answer: %s", (source, why) => {
+    ["input.to.exists(x, true)", "the value before exists is a string, not a list"],
+    ["input.list.all(x, x)", "the condition of all is a number, not true or false"],
+    ["input.list.exists(x, x)", "the condition of exists is a number, not true or false"],
+    ["input.list.exists_one(x, x)", "the condition of exists_one is a number, not true or false"],
+    ["input.list.filter(x, x) == []", "the condition of filter is a number, not true or false"],
+  ])("cannot be evaluated: %s", (source, why) => {
     expect(holds(source)).toBe(why);
   });
 
   it.each([
-    ["process", "there is no process here; there is input, flag, absent"],
+    ["process", "process is not defined; the variables are input, flag, absent"],
     ["input.to.repeat(9) == ''", "there is no function repeat"],
-    ["size() == 1", "size is given too much or too little"],
-    ["input.to.contains() == 1", "contains is given too much or too little"],
-    ["has(input)", "has asks for a field, as in has(input.to)"],
-    ["input.list.all(flag, flag)", "flag means something already; call the item otherwise"],
-    ["input.list.all(x, input.list.all(x, true))", "x means something already; call the item otherwise"],
-    ["input.list.map(x, true, x) == []", "map is given a name and what is asked of it, as in list.map(x, x > 0)"],
-    ["input.to.matches(input.to)", "matches is given a pattern as it is, in quotes"],
-    ["input.to.matches('a', 'b')", "matches is given a pattern as it is, in quotes"],
-    ["input.to.matches('(')", "its pattern has a ( that is never closed"],
-    ["9007199254740993 == 1", "it has a value that JSON cannot say; whole numbers end at 2^53"],
-    ["b'a' == b'a'", "it has a value that JSON cannot say; whole numbers end at 2^53"],
+    ["size() == 1", "size has the wrong number of arguments"],
+    ["input.to.contains() == 1", "contains has the wrong number of arguments"],
+    ["has(input)", "has needs a field, as in has(input.to)"],
+    ["input.list.all(flag, flag)", "flag is already defined; use another name for the item"],
+    ["input.list.all(x, input.list.all(x, true))", "x is already defined; use another name for the item"],
+    ["input.list.map(x, true, x) == []", "map needs a name and an expression, as in list.map(x, x > 0)"],
+    ["input.to.matches(input.to)", "matches needs a literal pattern in quotes"],
+    ["input.to.matches('a', 'b')", "matches needs a literal pattern in quotes"],
+    ["input.to.matches('(')", "its pattern has an unmatched ("],
+    ["9007199254740993 == 1", "it has a literal that JSON cannot represent; whole numbers end at 2^53"],
+    ["b'a' == b'a'", "it has a literal that JSON cannot represent; whole numbers end at 2^53"],
     ["{} == {}", "{…} is not in the language"],
     ["flag &&", "Unexpected token: EOF"],
     ["flag ".padEnd(4097), "it is longer than 4096 characters"],
-  ])("cannot be read: %s", (source, why) => {
+  ])("cannot be parsed: %s", (source, why) => {
     expect(cel.read(source, ["input", "flag", "absent"])).toEqual({ wrong: why });
   });
 
-  it("is read once and says what it was made from", () => {
+  it("is parsed once and has its source", () => {
     const expression = read("flag");
     expect(expression.source).toBe("flag");
     expect(expression.test({ flag: true })).toEqual({ holds: true, spent: 0 });
     expect(expression.test({ flag: false })).toEqual({ holds: false, spent: 0 });
   });
 
-  it("sees an item only within its round", () => {
-    expect(cel.read("input.list.all(x, true) && x == 1", ["input"])).toMatchObject({ wrong: /there is no x here/ });
+  it("can use an item only inside its macro", () => {
+    expect(cel.read("input.list.all(x, true) && x == 1", ["input"])).toMatchObject({ wrong: /x is not defined/ });
   });
 
-  it("has no answer when what it is asked about fails, and does not throw", () => {
+  it("returns an error and does not throw if the data throws", () => {
     const trap = new Proxy(
       {},
       {
@@ -154,7 +154,7 @@ describe("an expression", () => {
     expect(holds("input.to == ''", { input: trap })).toBe("gotcha");
   });
 
-  it("costs what it looks at", () => {
+  it("costs steps for the data it reads", () => {
     const spent = (source: string) => read(source).test(data).spent;
     expect(spent("input.count == 3")).toBe(3);
     expect(spent("input.list.all(x, x > 0)")).toBe(1 + 3 * 2);

@@ -1,11 +1,16 @@
 import { Environment } from "@marcbachmann/cel-js";
-import { type Answer, type Expression, expressionLimits, type Language } from "../core/expression.ts";
-import type { Json } from "../core/json/json.ts";
-import { compile } from "./compile.ts";
-import { Meter } from "./meter.ts";
-import { type Part, Scope } from "./scope.ts";
+import {
+  type Expression,
+  type ExpressionLanguage,
+  type ExpressionResult,
+  expressionLimits,
+} from "../core/ports/expression.ts";
+import type { Json } from "../core/values/json.ts";
+import { compileExpression } from "./compile-expression.ts";
+import { FuelMeter } from "./fuel-meter.ts";
+import { type Evaluator, Scope } from "./scope.ts";
 
-/** Only its parser is used: it bounds neither the time that an answer takes nor what a pattern does. */
+/** Only the parser of the library is used: its evaluator limits neither time nor patterns. */
 const parser = new Environment({
   unlistedVariablesAreDyn: true,
   limits: {
@@ -17,41 +22,41 @@ const parser = new Environment({
   },
 });
 
-/** A part of the Common Expression Language: what can be answered from JSON in a time that is known beforehand. */
-export const cel: Language = {
-  read(source, variables) {
+/** A subset of the Common Expression Language that is evaluated on JSON within a step limit. */
+export const cel: ExpressionLanguage = {
+  read(source, variables, fields = {}) {
     if (source.length > expressionLimits.length)
       return { wrong: `it is longer than ${expressionLimits.length} characters` };
     try {
-      return new CelExpression(source, compile(parser.parse(source).ast, new Scope(variables)));
+      return new CelExpression(source, compileExpression(parser.parse(source).ast, new Scope(variables, fields)));
     } catch (error) {
-      return { wrong: complaint(error) };
+      return { wrong: errorText(error) };
     }
   },
 };
 
 class CelExpression implements Expression {
   readonly source: string;
-  readonly #part: Part;
+  readonly #evaluate: Evaluator;
 
-  constructor(source: string, part: Part) {
+  constructor(source: string, evaluate: Evaluator) {
     this.source = source;
-    this.#part = part;
+    this.#evaluate = evaluate;
   }
 
-  test(data: Readonly<Record<string, Json>>): Answer {
-    const meter = new Meter(expressionLimits.fuel);
+  test(data: Readonly<Record<string, Json>>): ExpressionResult {
+    const meter = new FuelMeter(expressionLimits.fuel);
     try {
-      const value = this.#part({ data, items: [], meter });
+      const value = this.#evaluate({ data, items: [], meter });
       if (typeof value === "boolean") return { holds: value, spent: meter.spent };
-      return { wrong: "what it says is neither true nor false", spent: meter.spent };
+      return { wrong: "its value is neither true nor false", spent: meter.spent };
     } catch (error) {
-      return { wrong: complaint(error), spent: meter.spent };
+      return { wrong: errorText(error), spent: meter.spent };
     }
   }
 }
 
-/** Of the parser's complaints the first line: the rest draws the place. */
-function complaint(error: unknown): string {
-  return error instanceof Error ? (error.message.split("\n")[0] as string) : "it cannot be read";
+/** Returns the first line of a message of the parser: the other lines show the position. */
+function errorText(error: unknown): string {
+  return error instanceof Error ? (error.message.split("\n")[0] as string) : "it cannot be parsed";
 }

@@ -1,44 +1,54 @@
-import type { Json } from "../core/json/json.ts";
-import { type Meter, Unanswerable } from "./meter.ts";
+import type { VariableFields } from "../core/ports/expression.ts";
+import type { Json } from "../core/values/json.ts";
+import { EvaluationError, type FuelMeter } from "./fuel-meter.ts";
 
-/** One part of an expression, ready to be asked. */
-export type Part = (asked: Asked) => Json;
+/** A compiled part of an expression. */
+export type Evaluator = (context: EvaluationContext) => Json;
 
-/** What is asked about: the data, the items that rounds over lists are at, and what answering may still cost. */
-export interface Asked {
+/** The data, the current items of list macros, and the remaining fuel of one evaluation. */
+export interface EvaluationContext {
   readonly data: Readonly<Record<string, Json>>;
   readonly items: Json[];
-  readonly meter: Meter;
+  readonly meter: FuelMeter;
 }
 
-/** Which names mean something here: a variable of the data, or the item that a round is at. */
+/** The names that an expression may use: variables of the data and items of enclosing list macros. */
 export class Scope {
   readonly #variables: readonly string[];
+  readonly #fields: VariableFields;
   readonly #items: readonly string[];
 
-  constructor(variables: readonly string[], items: readonly string[] = []) {
+  constructor(variables: readonly string[], fields: VariableFields, items: readonly string[] = []) {
     this.#variables = variables;
+    this.#fields = fields;
     this.#items = items;
   }
 
-  /** How many rounds there are around. */
+  /** The number of enclosing list macros. */
   get depth(): number {
     return this.#items.length;
   }
 
-  within(item: string): Scope {
+  withItem(item: string): Scope {
     if (this.#variables.includes(item) || this.#items.includes(item))
-      throw new Unanswerable(`${item} means something already; call the item otherwise`);
-    return new Scope(this.#variables, [...this.#items, item]);
+      throw new EvaluationError(`${item} is already defined; use another name for the item`);
+    return new Scope(this.#variables, this.#fields, [...this.#items, item]);
   }
 
-  part(name: string): Part {
-    const at = this.#items.indexOf(name);
-    if (at >= 0) return ({ items }) => items[at] as Json;
+  /** Throws if the variable cannot have the field. */
+  assertField(variable: string, field: string): void {
+    const known = Object.hasOwn(this.#fields, variable) ? (this.#fields[variable] as readonly string[]) : null;
+    if (known !== null && !known.includes(field))
+      throw new EvaluationError(`${variable} has no field ${field}; its fields are ${known.join(", ")}`);
+  }
+
+  compileName(name: string): Evaluator {
+    const index = this.#items.indexOf(name);
+    if (index >= 0) return ({ items }) => items[index] as Json;
     if (!this.#variables.includes(name))
-      throw new Unanswerable(`there is no ${name} here; there is ${this.#variables.join(", ")}`);
+      throw new EvaluationError(`${name} is not defined; the variables are ${this.#variables.join(", ")}`);
     return ({ data }) => {
-      if (!Object.hasOwn(data, name)) throw new Unanswerable(`nothing is known of ${name}`);
+      if (!Object.hasOwn(data, name)) throw new EvaluationError(`${name} has no value`);
       return data[name] as Json;
     };
   }

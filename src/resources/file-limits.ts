@@ -1,6 +1,6 @@
-import { FaultError, fault } from "../core/fault.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
 
-/** Everything about files that can grow. Beyond one of these a call is refused with LIMIT_EXCEEDED, which names it. */
+/** The limits of the file handles. A call that exceeds one fails with LIMIT_EXCEEDED, which names the limit. */
 export const fileLimits = {
   fileBytes: 33_554_432,
   streamBytes: 1_073_741_824,
@@ -12,15 +12,18 @@ export const fileLimits = {
   grepMatches: 1_000,
   grepBytes: 1_073_741_824,
   treeEntries: 1_000_000,
-  /** Calls that can be gone back to, and what is kept for them. Beyond these nothing is refused: the oldest are forgotten. */
+  /**
+   * How many captures are kept for restores, and their total size. Beyond these limits the oldest captures are dropped;
+   * no call is refused.
+   */
   keptCaptures: 100,
   keptBytes: 268_435_456,
 };
 
 export type FileLimits = Readonly<typeof fileLimits>;
 
-export function within(limits: FileLimits, limit: keyof FileLimits, found: number, what: string): void {
+export function assertWithinLimit(limits: FileLimits, limit: keyof FileLimits, found: number, what: string): void {
   if (found <= limits[limit]) return;
-  const message = `${what} is beyond ${limit}, which is ${limits[limit]}; raise the limit or ask for less`;
+  const message = `${what} exceeds ${limit} (${limits[limit]}); raise the limit or request less`;
   throw new FaultError(fault("LIMIT_EXCEEDED", message, { limit, most: limits[limit], found }));
 }

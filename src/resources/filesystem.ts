@@ -1,35 +1,44 @@
 /**
- * Files as a tool sees them: below one root, by relative paths with forward slashes, never through a link. Everything that
- * goes wrong is a fault; every limit has a name (`file-limits.ts`). What was written is kept or undone by the call as a whole.
+ * The files that a tool can use: below one root, by relative paths with forward slashes. Links are never followed.
+ * Every failure is a fault, and every limit has a name (`file-limits.ts`). The changes of a call are kept or undone
+ * together.
  */
 export interface Filesystem {
-  /** Where a program could be pointed at; null where there is no such place, or the tool may only use this handle. */
+  /**
+   * The path of the root for programs that the tool starts. Null for a tree in memory, and for a tool that may only use
+   * this handle.
+   */
   readonly root: string | null;
 
-  /** What is at a path, a link itself and not where it leads; null: nothing. */
+  /** Returns what exists at a path, or null. A link is not followed. */
   stat(path: string): Promise<FileStat | null>;
-  /** The entries of a directory, by name. The root is "". */
+  /** Returns the entries of a directory, sorted by name. The root is "". */
   list(path: string): Promise<readonly FileEntry[]>;
-  /** Paths of files: `*` and `?` within a name, `**` across names, `{a,b}` for either. Sorted. */
+  /**
+   * Returns the sorted paths of the files that match: `*` and `?` within a name, `**` across names, `{a,b}` for either.
+   */
   glob(pattern: string): Promise<readonly string[]>;
-  /** The lines that contain a text. Not a regular expression: one that a model wrote could run for ever. */
+  /**
+   * Returns the lines that contain a text. It takes no regular expression, because one that a model wrote could run
+   * forever.
+   */
   grep(text: string, options?: GrepOptions): Promise<readonly GrepMatch[]>;
 
   read(path: string): Promise<Uint8Array>;
-  /** As UTF-8; anything else is refused. */
+  /** Reads UTF-8 text. Rejects any other encoding. */
   readText(path: string): Promise<string>;
-  /** Piece by piece, for files of any size. */
+  /** Reads in pieces, for files of any size. */
   readStream(path: string): AsyncIterable<Uint8Array>;
 
-  /** Makes the directories above, too. */
+  /** Writes a file, and creates missing parent directories. */
   write(path: string, content: string | Uint8Array, options?: WriteOptions): Promise<void>;
   append(path: string, content: string | Uint8Array): Promise<void>;
   writeStream(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
-  /** Replaces a text that is there exactly once, or every occurrence; answers how many. */
-  edit(path: string, edit: Edit): Promise<number>;
-  /** With the directories above it. Harmless if it is there. */
+  /** Replaces a text that occurs exactly once, or every occurrence. Returns the number of replacements. */
+  edit(path: string, edit: FileEdit): Promise<number>;
+  /** Creates a directory with its missing parents. Does nothing if it exists. */
   mkdir(path: string): Promise<void>;
-  /** A file, a link or an empty directory; with `recursive` a whole one. */
+  /** Deletes a file, a link or an empty directory; with `recursive` also a directory with its contents. */
   delete(path: string, options?: DeleteOptions): Promise<void>;
 }
 
@@ -55,22 +64,22 @@ export interface DeleteOptions {
   readonly recursive?: boolean;
 }
 
-export interface Edit {
+export interface FileEdit {
   readonly find: string;
   readonly replace: string;
-  /** Default: once, and it is refused if the text is there more often. */
+  /** Default: once. It fails if the text occurs more than once. */
   readonly times?: "once" | "all";
 }
 
 export interface GrepOptions {
-  /** Only in files whose path fits. */
+  /** Search only files whose path matches this pattern. */
   readonly glob?: string;
   readonly ignoreCase?: boolean;
 }
 
 export interface GrepMatch {
   readonly path: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly text: string;
 }

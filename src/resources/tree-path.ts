@@ -1,11 +1,13 @@
-import { FaultError, fault } from "../core/fault.ts";
-import { type FileLimits, within } from "./file-limits.ts";
-import { nameFrom, osPath } from "./host/name-bytes.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import { assertWithinLimit, type FileLimits } from "./file-limits.ts";
+import { decodeFileName, encodeFilePath } from "./file-name-bytes.ts";
 
-/** The names from the root down to something. Empty: the root itself. */
+/** The names from the root to an entry. Empty for the root itself. */
 export type TreePath = readonly string[];
 
-/** Names that run or steer other programs: no tool writes them unless it is told that it may. */
+/**
+ * Names of files and folders that run or configure other programs. Tools may not write them unless `protect` allows it.
+ */
 export const protectedNames: readonly string[] = [
   ..."bash_login bash_logout bash_profile bashrc envrc gitconfig gitmodules inputrc login mailrc netrc npmrc".split(
     " ",
@@ -16,60 +18,66 @@ export const protectedNames: readonly string[] = [
   ..."mcp.json ssh gnupg aws kube docker writ".split(" "),
 ].map((name) => `.${name}`);
 
-/** Reads a path as a tool gives it. Whatever could mean something else to another reader is refused. */
+/** Parses a path that a tool passes. Refuses every path that another program or system could read differently. */
 export function treePath(path: string, limits: FileLimits): TreePath {
-  if (typeof path !== "string") throw forbidden(String(path), "a path is a text");
+  if (typeof path !== "string") throw forbiddenPathFault(String(path), "a path must be a string");
   if (path === "") return [];
   const segments = path.split("/");
-  within(limits, "pathSegments", segments.length, `the depth of ${shown(path)}`);
+  assertWithinLimit(limits, "pathSegments", segments.length, `the depth of ${printablePath(path)}`);
   for (const segment of segments) {
     const problem = segmentProblem(segment);
-    if (problem !== null) throw forbidden(path, problem);
-    within(limits, "segmentBytes", Buffer.byteLength(segment), `a name in ${shown(path)}`);
+    if (problem !== null) throw forbiddenPathFault(path, problem);
+    assertWithinLimit(limits, "segmentBytes", Buffer.byteLength(segment), `a name in ${printablePath(path)}`);
   }
   return segments;
 }
 
-/** Why no path of a tool may have such a segment. */
+/** Returns why a path may not contain this segment, or null if it may. */
 function segmentProblem(segment: string): string | null {
-  if (segment === "") return "a path is relative, and has one slash between two names";
-  if (segment === "." || segment === "..") return "a path goes down only";
-  if (segment.includes("\0")) return "it has a zero byte";
-  if (!isOwnName(segment)) return "it stands for another name, which is to be said as it is";
-  if (segment.includes("\\")) return "a backslash leads elsewhere on other systems";
+  if (segment === "") return "a path must be relative, with one slash between two names";
+  if (segment === "." || segment === "..") return "a path may not contain `.` or `..`";
+  if (segment.includes("\0")) return "it contains a zero byte";
+  if (!isCanonicalName(segment)) return "it escapes bytes that are valid UTF-8; write the name as text";
+  if (segment.includes("\\")) return "a backslash is a separator on other systems";
   if (/^[A-Za-z]:/.test(segment)) return "it names a drive";
-  if (/[. ]$/.test(segment)) return "a name that ends in a dot or a space is another name on other systems";
-  if (/%(?:2e|2f|5c|00)/i.test(segment)) return "it is encoded";
+  if (/[. ]$/.test(segment)) return "other systems drop a dot or a space at the end of a name";
+  if (/%(?:2e|2f|5c|00)/i.test(segment)) return "it contains a percent-encoded character";
   return null;
 }
 
-/** Bytes that are no text may stand in a name; those that are would be a second way to say it. */
-function isOwnName(segment: string): boolean {
-  const asked = osPath(segment);
-  return typeof asked === "string" || nameFrom(asked) === segment;
+/** Only bytes that are not UTF-8 may be escaped. Otherwise one name would have two spellings. */
+function isCanonicalName(segment: string): boolean {
+  const encoded = encodeFilePath(segment);
+  return typeof encoded === "string" || decodeFileName(encoded) === segment;
 }
 
 const foldedNames = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** Refuses what only its owner should write, however it is spelled. */
-export function mayWrite(path: TreePath, names: readonly string[]): void {
-  const folded = foldedNames.get(names) ?? new Set(names.map(fold));
+/** Throws if the path contains a protected name, in any spelling. */
+export function assertWritable(path: TreePath, names: readonly string[]): void {
+  const folded = foldedNames.get(names) ?? new Set(names.map(foldName));
   foldedNames.set(names, folded);
-  const found = path.find((segment) => folded.has(fold(segment)) || (folded.has(".git") && /^git~\d+$/i.test(segment)));
-  if (found !== undefined) throw forbidden(path.join("/"), `${shown(found)} is protected; see the option \`protect\``);
+  const found = path.find(
+    (segment) => folded.has(foldName(segment)) || (folded.has(".git") && /^git~\d+$/i.test(segment)),
+  );
+  if (found !== undefined)
+    throw forbiddenPathFault(path.join("/"), `${printablePath(found)} is a protected name (option \`protect\`)`);
 }
 
-/** One spelling for all that some file system takes for the same name: case, composition, look-alikes, ignorable characters. */
-function fold(name: string): string {
+/**
+ * Maps all spellings that some file system treats as the same name to one: case, composition, look-alikes and ignorable
+ * characters.
+ */
+function foldName(name: string): string {
   const visible = name.normalize("NFKC").replaceAll(/[\p{Cf}\p{Mn}]/gu, "");
   return visible.toLowerCase().replace(/[. ]+$/, "");
 }
 
-export function forbidden(path: string, why: string): FaultError {
-  return new FaultError(fault("PATH_FORBIDDEN", `${shown(path)} is not touched: ${why}`, { path }));
+export function forbiddenPathFault(path: string, why: string): FaultError {
+  return new FaultError(fault("PATH_FORBIDDEN", `${printablePath(path)} is not allowed: ${why}`, { path }));
 }
 
-/** A name as a message may show it. */
-export function shown(path: string): string {
+/** Quotes a path for a message and shortens a long one. */
+export function printablePath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -1,109 +1,181 @@
-import type { Effect } from "../core/effect.ts";
-import { FaultError, fault } from "../core/fault.ts";
-import type { Json } from "../core/json/json.ts";
-import { pointerTo } from "../core/json/pointer.ts";
-import type { Estimate } from "../core/limits/budget.ts";
-import type { Access } from "../core/resource.ts";
-import type { Schema } from "../core/schema.ts";
-import type { CachePolicy, Done, Probe, Sighting, Tool, ToolContext } from "../core/tool.ts";
-import { type Accepted, type SchemaDefinition, schemaFrom, type Yielded } from "./schema-from.ts";
-import { problemsWith } from "./tool-problems.ts";
+import { pointerTo } from "../core/json/json-pointer.ts";
+import type { CostEstimate } from "../core/limits/budget.ts";
+import type { Access } from "../core/ports/resource.ts";
+import type { Schema } from "../core/ports/schema.ts";
+import type {
+  CachePolicy,
+  CompletedAct,
+  IdentityField,
+  Probe,
+  Sighting,
+  Tool,
+  ToolContext,
+  ToolOf,
+} from "../core/tool/tool.ts";
+import { toolDefaults } from "../core/tool/tool-defaults.ts";
+import type { Effect } from "../core/values/effect.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import type { Json } from "../core/values/json.ts";
+import type { TextForm } from "../core/values/text-form.ts";
+import { type SchemaDefinition, type SchemaInput, type SchemaOutput, schemaFrom } from "./schema-from.ts";
+import { defaultTimeoutMs, findToolProblems } from "./tool-problems.ts";
 
-/** A tool as its author writes it. What it does to the world must be said; the rest has safe defaults. */
-export interface ToolDefinition<Input extends SchemaDefinition, Output extends SchemaDefinition> {
+/** The definition of a tool. The effect is required; optional fields have safe defaults. */
+export interface ToolDefinition<
+  Input extends SchemaDefinition,
+  Output extends SchemaDefinition,
+  Result extends Returned<Output> = Returned<Output>,
+  Previewed extends Returned<Output> = Returned<Output>,
+  Found extends Returned<Output> = Returned<Output>,
+> {
   readonly name: string;
-  /** A run keeps the version it was accepted with. */
+  /** A run uses the version that it was accepted with. */
   readonly version?: string;
   readonly effect: Effect;
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly risk?: Tool["risk"];
-  /** Only who has one of these roles may call it. Default: anyone. */
+  /** The principal must have one of these roles. Default: no role is needed. */
   readonly roles?: readonly string[];
-  /** Conditions that have to hold of every call, as a policy would say them. */
+  /** Conditions that every call must satisfy, in the expression language of policies. */
   readonly preconditions?: Tool["preconditions"];
   readonly input: Input;
   readonly output: Output;
-  /** The fields of the input, by name or JSON pointer, that make two calls the same act. */
-  readonly identity?: readonly string[];
+  /**
+   * The fields of the input, by name or JSON pointer, that make two calls the same act. With `normalize`, texts that
+   * differ only in form are the same; without it, they are compared byte for byte.
+   */
+  readonly identity?: readonly (string | { readonly field: string; readonly normalize: TextForm })[];
+  /**
+   * The milliseconds after which a call is aborted: `TOOL_TIMEOUT`, and an act is in doubt. Default: 30,000 (30 s), or
+   * 600,000 (10 min) for a tool that asks a model. A step can set another (`timeout_ms`).
+   */
   readonly timeoutMs?: number;
-  /** How long the handler may go without `context.heartbeat()` before it is taken for lost, as after its timeout. */
+  /**
+   * `model`: the tool asks a language model. Its default timeout is 10 minutes, and a timeout is not retried, because
+   * each attempt is paid for.
+   */
+  readonly asks?: "model";
+  /**
+   * The longest time between two `context.heartbeat()` calls. After it, the call counts as lost, as after its timeout.
+   */
   readonly heartbeatMs?: number;
+  /**
+   * The total number of attempts of a call after a fault that `retry` covers. Default: the number in the fault table
+   * (`docs/errors.md`), or 4 after an error that `retry: "any"` covers. A step can set another (`retries`).
+   */
   readonly tries?: number;
+  /**
+   * The failures after which a call is tried again. `named`, the default: only the temporary faults of the fault table,
+   * such as `RATE_LIMIT`. `any`: also every other error that the handler throws (`TOOL_FAILED`). An act needs
+   * `errorsMean: "not_done"` for it.
+   */
+  readonly retry?: Tool["retry"];
   readonly cache?: CachePolicy;
   readonly cacheTtlMs?: number;
   /**
-   * What a call spends, as far as it is known before: reserved where a budget counts it, and what it has cost unless the
-   * handler says otherwise. `{}`: nothing.
+   * The estimated cost of a call. It is reserved in the budgets that count it, and charged unless the handler reports
+   * the actual cost. `{}`: no cost.
    */
-  readonly cost?: Estimate | ((input: Yielded<Input>) => Estimate);
+  readonly cost?: CostEstimate | ((input: SchemaOutput<Input>) => CostEstimate);
   /**
-   * The resources of the engine that it changes, by name. handle: only through what `context.resource` gives it. raw: also past
-   * it, as anything does that starts a process.
+   * The resources of the engine that the tool changes, by name. `handle`: only through `context.resource`. `raw`: also
+   * directly, like a tool that starts a process.
    */
   readonly resources?: Readonly<Record<string, Access>>;
   /**
-   * The places of the project's state that it reads and writes: slices by name, or JSON pointers such as `/beds/north`. Steps of a plan that
-   * are in each other's way then wait for each other; going anywhere else fails the call. What is written may be read.
+   * The state of the project that the tool reads and writes: names of slices, or JSON pointers such as `/beds/north`.
+   * Steps of a plan that conflict wait for each other. Access to any other state fails the call. Written state may also
+   * be read.
    */
   readonly stateReads?: readonly string[];
   readonly stateWrites?: readonly string[];
   /** The fields of the output, by name or JSON pointer, that are stored only as digests. */
   readonly redact?: readonly string[];
 
-  /** Acts: how long after its timeout an act can still arrive. */
+  /** Acts: how long after its timeout the act can still take effect, in milliseconds. */
   readonly settleAfter?: number;
-  /** Acts: what happens when a recorded act is no longer found in the world. */
+  /**
+   * Acts: the reaction if `verify` does not find a recorded act before its result is reused, or before a step of its
+   * resumed or restarted run relies on it. `strict` refuses the step, `gate` holds it, `warn` records it. Default: none.
+   */
   readonly confirm?: Tool["confirm"];
-  /** Acts: how long the outside world recognises the key and does nothing twice. */
+  /** Acts: how long the receiver recognises the key and does not repeat the act. */
   readonly idempotent?: { readonly forMs: number };
-  /** Acts: what an error says about the world. */
+  /** Acts: whether an error means that the act did not happen. */
   readonly errorsMean?: Tool["errorsMean"];
-  /** Acts: what happens when another run has already done the same. */
+  /** Acts: the reaction if another run has already done the same act. */
   readonly onDuplicate?: Tool["onDuplicate"];
-  /** Acts: undoing what never happened does no harm. */
+  /** Acts: true if compensating an act that never happened does no harm. */
   readonly safeIfAbsent?: boolean;
 
-  run(input: Yielded<Input>, context: ToolContext): Promise<Accepted<Output>> | Accepted<Output>;
-  /** Acts: what it would answer, told without acting. It may look at state, and at nothing else that could change. */
+  run(input: SchemaOutput<Input>, context: ToolContext): Promise<Result> | Result;
+  /**
+   * Acts: returns the output that the act would have, without acting. It may read state and nothing else that can
+   * change.
+   */
   preview?(
-    input: Yielded<Input>,
+    input: SchemaOutput<Input>,
     context: Pick<ToolContext, "slice" | "signal" | "now">,
-  ): Promise<Accepted<Output>> | Accepted<Output>;
-  /** Acts: asks the world whether it happened. */
-  verify?(probe: ProbeOf<Input, Output>): Promise<SightingOf<Output>> | SightingOf<Output>;
-  /** Acts: undoes it. */
+  ): Promise<Previewed> | Previewed;
+  /** Acts: checks in the outside world whether the act happened. */
+  verify?(probe: ProbeOf<Input, Output>): Promise<SightingOf<Found>> | SightingOf<Found>;
+  /** Acts: undoes the act. */
   compensate?(done: DoneOf<Input, Output>, context: ToolContext): unknown;
 }
 
-type ProbeOf<Input, Output> = Omit<Probe, "input" | "output"> & {
-  readonly input: Yielded<Input>;
-  readonly output: Yielded<Output> | null;
+/**
+ * The values that a handler may return: those that the output schema accepts. They are read-only, because literals keep
+ * their types only in a constant type parameter. The primitives have the same purpose for an output that is no object.
+ */
+type Returned<Output> = Immutable<SchemaInput<Output>> & (string | number | boolean | object | null | undefined);
+
+type Immutable<Type> = AnyJson extends Type
+  ? Type
+  : Type extends object
+    ? { readonly [Key in keyof Type]: Immutable<Type[Key]> }
+    : Type;
+
+/** Mutable, so that it fits every recursive type of JSON. Such a type is not mapped, because that would not end. */
+type AnyJson = null | boolean | number | string | AnyJson[] | { [key: string]: AnyJson };
+
+export type ProbeOf<Input, Output> = Omit<Probe, "input" | "output"> & {
+  readonly input: SchemaOutput<Input>;
+  readonly output: SchemaOutput<Output> | null;
 };
 
-type SightingOf<Output> =
-  | { readonly saw: "happened"; readonly output: Accepted<Output>; readonly differs?: string }
+export type SightingOf<Found> =
+  | { readonly saw: "happened"; readonly output: Found; readonly differs?: string }
   | Exclude<Sighting, { readonly saw: "happened" }>;
 
-type DoneOf<Input, Output> = Omit<Done, "input" | "output"> & {
-  readonly input: Yielded<Input>;
-  readonly output: Yielded<Output> | null;
+export type DoneOf<Input, Output> = Omit<CompletedAct, "input" | "output"> & {
+  readonly input: SchemaOutput<Input>;
+  readonly output: SchemaOutput<Output> | null;
 };
 
-const timeoutMsDefault = 30_000;
-const settleAfterDefault = 60_000;
-
-/** Makes a tool of its definition, or throws TOOL_INVALID with everything that contradicts itself. */
-export function defineTool<const Input extends SchemaDefinition, const Output extends SchemaDefinition>(
-  definition: ToolDefinition<Input, Output>,
-): Tool {
+/** Makes a tool from its definition, or throws TOOL_INVALID with all problems. */
+export function defineTool<
+  const Input extends SchemaDefinition,
+  const Output extends SchemaDefinition,
+  const Result extends Returned<Output>,
+  const Previewed extends Returned<Output>,
+  const Found extends Returned<Output>,
+>(
+  definition: ToolDefinition<Input, Output, Result, Previewed, Found>,
+): ToolOf<SchemaInput<Input>, SchemaOutput<Output>> {
   const input = schemaOf(definition, "input");
   const output = schemaOf(definition, "output");
-  const problems = problemsWith(definition, { input: input.json, output: output.json });
+  const problems = findToolProblems(definition, { input: input.json, output: output.json });
   if (problems.length > 0) {
     throw new FaultError(fault("TOOL_INVALID", `${definition.name}: ${problems.join("; ")}`, { problems }));
   }
-  return Object.freeze({ ...settings(definition), ...forActs(definition), ...handlers(definition), input, output });
+  return Object.freeze({
+    ...commonSettings(definition),
+    ...actSettings(definition),
+    ...handlers(definition),
+    input,
+    output,
+  });
 }
 
 type Definition = ToolDefinition<SchemaDefinition, SchemaDefinition>;
@@ -117,7 +189,7 @@ function schemaOf(definition: Definition, side: "input" | "output"): Schema {
   }
 }
 
-function settings(definition: Definition) {
+function commonSettings(definition: Definition) {
   const { name, effect } = definition;
   return {
     name,
@@ -128,17 +200,19 @@ function settings(definition: Definition) {
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     roles: definition.roles ?? [],
     preconditions: definition.preconditions ?? [],
-    identity: definition.identity?.map(asPointer) ?? null,
-    timeoutMs: definition.timeoutMs ?? timeoutMsDefault,
+    identity: definition.identity?.map(toIdentityField) ?? null,
+    timeoutMs: definition.timeoutMs ?? defaultTimeoutMs(definition.asks),
+    asks: definition.asks ?? null,
     heartbeatMs: definition.heartbeatMs ?? null,
     tries: definition.tries ?? null,
+    retry: definition.retry ?? "named",
     cache: definition.cache ?? "never",
     cacheTtlMs: definition.cacheTtlMs ?? null,
     cost: costOf(definition),
     resources: definition.resources ?? {},
-    stateReads: definition.stateReads?.map(asPointer) ?? null,
-    stateWrites: definition.stateWrites?.map(asPointer) ?? null,
-    redact: (definition.redact ?? []).map(asPointer),
+    stateReads: definition.stateReads?.map(toPointer) ?? null,
+    stateWrites: definition.stateWrites?.map(toPointer) ?? null,
+    redact: (definition.redact ?? []).map(toPointer),
   } as const;
 }
 
@@ -148,9 +222,9 @@ function costOf(definition: Definition): Tool["cost"] {
   return typeof cost === "function" ? (input) => cost.call(definition, input) : () => cost;
 }
 
-function forActs(definition: Definition) {
+function actSettings(definition: Definition) {
   return {
-    settleAfterMs: definition.settleAfter ?? settleAfterDefault,
+    settleAfterMs: definition.settleAfter ?? toolDefaults.settleAfter,
     confirm: definition.confirm ?? "none",
     idempotentForMs: definition.idempotent?.forMs ?? null,
     errorsMean: definition.errorsMean ?? "unknown",
@@ -159,11 +233,11 @@ function forActs(definition: Definition) {
   } as const;
 }
 
-/** Called on the definition, so that `this` is what its author expects; nothing is thrown past a promise. */
+/** Makes handlers that are called on the definition, for `this`, and that reject instead of throwing. */
 function handlers(definition: Definition) {
   const { verify, compensate, preview } = definition;
   return {
-    // Not async: the promise of whoever answers with one would be waited for by a second.
+    // Not async, because that would wrap the promise of the handler in a second one.
     run: (input: Json, context: ToolContext): Promise<unknown> => {
       try {
         return Promise.resolve(definition.run(input, context));
@@ -176,16 +250,22 @@ function handlers(definition: Definition) {
         ? null
         : async (input: Json, context: Pick<ToolContext, "slice" | "signal" | "now">): Promise<unknown> =>
             preview.call(definition, input, context),
-    // What a verifier returns is judged where it is used: its output must fit the schema.
+    // The caller checks the result of a verifier: its output must match the schema.
     verify: verify === undefined ? null : async (probe: Probe) => (await verify.call(definition, probe)) as Sighting,
     compensate:
       compensate === undefined
         ? null
-        : async (done: Done, context: ToolContext): Promise<unknown> => compensate.call(definition, done, context),
+        : async (done: CompletedAct, context: ToolContext): Promise<unknown> =>
+            compensate.call(definition, done, context),
   };
 }
 
-/** `draftId` and `/draftId` are the same field. */
-function asPointer(field: string): string {
+function toIdentityField(given: NonNullable<Definition["identity"]>[number]): IdentityField {
+  if (typeof given === "string") return { pointer: toPointer(given), normalize: null };
+  return { pointer: toPointer(given.field), normalize: given.normalize };
+}
+
+/** Converts a field name to a JSON pointer: `draftId` and `/draftId` are the same field. */
+function toPointer(field: string): string {
   return field.startsWith("/") ? field : pointerTo("", field);
 }

@@ -1,45 +1,59 @@
-import type { Digest } from "../core/id.ts";
-import type { Json, JsonObject } from "../core/json/json.ts";
-import type { Parsed, Schema } from "../core/schema.ts";
-import { schemaHash } from "./digest.ts";
-import { asJson, listed, misfit, refuse, unusable, wordsOf } from "./parsed.ts";
-import { guarded } from "./schema-guard.ts";
-import { schemaLimits } from "./schema-limits.ts";
-import { SchemaReader } from "./schema-reader.ts";
-import { type Judge, Trial } from "./trial.ts";
+import type { Parsed, Schema } from "../core/ports/schema.ts";
+import type { Digest } from "../core/values/ids.ts";
+import type { Json } from "../core/values/json.ts";
+import {
+  invalidValue,
+  issuesText,
+  messageOf,
+  parseStorableJson,
+  throwUnusableSchema,
+  unusableSchemaFault,
+} from "./parse-result.ts";
+import { schemaHash } from "./schema-hash.ts";
+import { inspectSchema } from "./validator/inspect-schema.ts";
+import { MeteredValidation, type Validator } from "./validator/metered-validation.ts";
+import { SchemaCompiler } from "./validator/schema-compiler.ts";
+import type { SchemaDocument } from "./validator/schema-document.ts";
+import { schemaLimits } from "./validator/schema-limits.ts";
 
-/** A raw JSON Schema (draft 2020-12), possibly a stranger's. */
+/** Makes a schema from a JSON Schema, which may be untrusted: draft 2020-12, or draft-07 if its `$schema` says so. */
 export function jsonSchema(definition: unknown): Schema {
-  const guard = guarded(definition);
-  if (!guard.ok) return refuse(`the JSON Schema is refused: ${listed(guard.reasons)}`);
-  const { json } = guard;
-  const judge = read(json);
-  return { hash: schemaHash(json) as Digest, json, parse: (value) => parse(judge, value) };
+  const inspected = inspectSchema(definition);
+  if (!inspected.ok) return throwUnusableSchema(`the JSON Schema is refused: ${issuesText(inspected.reasons)}`);
+  const { document } = inspected;
+  const json = document.root;
+  const validate = compileSchema(document);
+  return { hash: schemaHash(json) as Digest, json, parse: (value) => validateValue(validate, value) };
 }
 
-function read(schema: JsonObject): Judge {
+function compileSchema(document: SchemaDocument): Validator {
   try {
-    return new SchemaReader(schema).read(schema);
+    return new SchemaCompiler(document).compileRoot();
   } catch (thrown) {
-    return refuse(`the JSON Schema cannot be compiled (${wordsOf(thrown)}); write it as draft 2020-12`);
+    return throwUnusableSchema(
+      `the JSON Schema cannot be compiled (${messageOf(thrown)}); write it as draft 2020-12, or as draft-07 with its $schema`,
+    );
   }
 }
 
-function parse(judge: Judge, value: unknown): Parsed {
-  const read = asJson(value);
+function validateValue(validate: Validator, value: unknown): Parsed {
+  const read = parseStorableJson(value);
   if (!read.ok) return read;
-  const trial = new Trial(schemaLimits.steps + schemaLimits.stepsEach * countOf(read.value));
+  const validation = new MeteredValidation(schemaLimits.steps + schemaLimits.stepsEach * countValues(read.value));
   try {
-    return judge(read.value, trial) ? read : misfit(trial.reasons);
+    return validate(read.value, validation) ? read : invalidValue(validation.reasons);
   } catch (thrown) {
-    return { ok: false, fault: unusable(`the JSON Schema cannot be applied (${wordsOf(thrown)}); simplify it`) };
+    return {
+      ok: false,
+      fault: unusableSchemaFault(`the JSON Schema cannot be applied (${messageOf(thrown)}); simplify it`),
+    };
   }
 }
 
-/** Of values, the containers counted too. */
-function countOf(value: Json): number {
+/** Counts the value and all values inside it. */
+function countValues(value: Json): number {
   let count = 1;
   if (typeof value === "object" && value !== null)
-    for (const inner of Object.values(value)) count += countOf(inner as Json);
+    for (const inner of Object.values(value)) count += countValues(inner as Json);
   return count;
 }

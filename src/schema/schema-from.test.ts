@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { FaultError } from "../core/fault.ts";
+import type { FaultError } from "../core/values/fault.ts";
 import { schemaFrom } from "./schema-from.ts";
 
 function refusal(definition: unknown): string {
@@ -14,7 +14,7 @@ function refusal(definition: unknown): string {
   return "accepted";
 }
 
-/** A schema of a small library that answers what it is told to. */
+/** A Standard Schema with this validate function. */
 function standard(validate: (value: unknown) => unknown, more: object = {}): StandardSchemaV1 {
   const jsonSchema = { input: () => ({ type: "object" }), output: () => ({}) };
   return { "~standard": { version: 1, vendor: "tiny", validate, jsonSchema, ...more } } as StandardSchemaV1;
@@ -27,7 +27,7 @@ describe("a Standard Schema", () => {
     z.object({ to: z.string(), copies: z.number().int().default(1), note: z.string().optional() }),
   );
 
-  it("yields the canonical form of what it accepts", () => {
+  it("returns the canonical form of accepted values", () => {
     expect(mail.parse({ to: "ana", extra: true })).toEqual({ ok: true, value: { to: "ana", copies: 1 } });
     expect(mail.parse({ to: "ana", copies: 2, note: undefined })).toEqual({
       ok: true,
@@ -35,7 +35,7 @@ describe("a Standard Schema", () => {
     });
   });
 
-  it("answers with every issue and its place", () => {
+  it("returns all issues with their paths", () => {
     const parsed = mail.parse({ to: 1, copies: 1.5 });
     expect(parsed).toMatchObject({
       ok: false,
@@ -49,11 +49,11 @@ describe("a Standard Schema", () => {
     expect(!parsed.ok && parsed.fault.message).toMatch(/; and 2 more$/);
   });
 
-  it("says what a model is shown", () => {
+  it("has a JSON Schema for models", () => {
     expect(mail.json).toMatchObject({ type: "object", properties: { to: { type: "string" } }, required: ["to"] });
   });
 
-  it("has the same hash as long as it says the same", () => {
+  it("has the same hash as an equal schema", () => {
     const again = schemaFrom(
       z.object({ to: z.string(), copies: z.number().int().default(1), note: z.string().optional() }),
     );
@@ -63,13 +63,13 @@ describe("a Standard Schema", () => {
     expect(mail.hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("reads paths that are given as objects, and issues without a path", () => {
+  it("supports paths with objects, and issues without a path", () => {
     const issues = [{ message: "bad", path: [{ key: "a/b" }, 0] }, { message: "worse" }];
     const parsed = schemaFrom(standard(() => ({ issues }))).parse({});
     expect(!parsed.ok && parsed.fault.message).toBe("/a~1b/0: bad; worse");
   });
 
-  it("may be a function that carries the standard", () => {
+  it("may be a function with the ~standard property", () => {
     const callable = Object.assign(
       () => 1,
       standard((value) => ({ value })),
@@ -84,7 +84,7 @@ describe("a Standard Schema", () => {
     expect(schemaFrom(definition).parse(value)).toEqual({ ok: true, value: expected });
   });
 
-  it("parses what it yields to itself", () => {
+  it("parses its own output to the same value", () => {
     fc.assert(
       fc.property(fc.record({ to: fc.string(), copies: fc.integer() }), (value) => {
         const parsed = mail.parse(value);
@@ -96,17 +96,17 @@ describe("a Standard Schema", () => {
 
 describe("a Standard Schema is unusable", () => {
   it.each([
-    ["does not accept what it yields", z.string().transform(Number), "5"],
-    ["changes what it yields again", z.string().transform((text) => `${text}!`), "5"],
+    ["rejects its own output", z.string().transform(Number), "5"],
+    ["changes its own output", z.string().transform((text) => `${text}!`), "5"],
   ])("if it %s", (_, definition, value) => {
     const parsed = schemaFrom(definition).parse(value);
     expect(parsed).toMatchObject({ ok: false, fault: { code: "SCHEMA_UNUSABLE" } });
     expect(!parsed.ok && parsed.fault.message).toContain("in `run` instead");
   });
 
-  it("if it answers asynchronously, even when that fails later", () => {
+  it("if it is asynchronous, also if it rejects later", () => {
     const slow = schemaFrom(z.object({ a: z.string().refine(async () => true) })).parse({ a: "x" });
-    expect(!slow.ok && slow.fault.message).toContain("asynchronously");
+    expect(!slow.ok && slow.fault.message).toContain("is asynchronous");
     const failing = schemaFrom(standard(() => Promise.reject(new Error("later")))).parse(1);
     expect(!failing.ok && failing.fault.code).toBe("SCHEMA_UNUSABLE");
   });
@@ -123,24 +123,24 @@ describe("a Standard Schema is unusable", () => {
     expect(!parsed.ok && parsed.fault.message).toContain("the schema failed (broken)");
   });
 
-  it.each([[new Date(0)], [new Map()], [() => 1], [1n], [Number.NaN], [undefined]])("if it yields %s", (value) => {
+  it.each([[new Date(0)], [new Map()], [() => 1], [1n], [Number.NaN], [undefined]])("if it returns %s", (value) => {
     expect(yields(value)).toMatchObject({ ok: false, fault: { code: "SCHEMA_UNUSABLE" } });
   });
 
-  it("if it cannot say its JSON Schema, and the message says what to do", () => {
+  it("if it has no JSON Schema, and the message names the fix", () => {
     expect(refusal(standard(() => ({}), { jsonSchema: undefined }))).toContain(
       "give a JSON Schema instead, or wrap it",
     );
     expect(refusal(z.object({ at: z.date() }))).toContain("a text for a date");
     const odd = { input: () => ({ type: () => 1 }), output: () => ({}) };
-    expect(refusal(standard(() => ({}), { jsonSchema: odd }))).toContain("the JSON Schema that tiny gives is unusable");
+    expect(refusal(standard(() => ({}), { jsonSchema: odd }))).toContain("the JSON Schema of tiny is unusable");
   });
 
   it.each([[null], ["object"], [undefined], [() => 1]])("if it is %s", (definition) => {
     expect(refusal(definition)).toContain("SCHEMA_UNUSABLE: a schema is a zod schema");
   });
 
-  it("but what is too large says so with its own code", () => {
+  it("but a value that is too large has its own code", () => {
     let deep: unknown = 1;
     for (let level = 0; level < 100; level += 1) deep = [deep];
     expect(yields(deep)).toMatchObject({ ok: false, fault: { code: "LIMIT_EXCEEDED" } });

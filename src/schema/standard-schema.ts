@@ -1,60 +1,72 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type Json, sameJson } from "../core/json/json.ts";
-import { pointerTo } from "../core/json/pointer.ts";
-import { Reasons } from "../core/json/reasons.ts";
-import type { Parsed, Schema } from "../core/schema.ts";
-import { schemaHash } from "./digest.ts";
-import { asJson, misfit, refuse, unusable, wordsOf } from "./parsed.ts";
+import { pointerTo } from "../core/json/json-pointer.ts";
+import { ReasonList } from "../core/json/reason-list.ts";
+import type { Parsed, Schema } from "../core/ports/schema.ts";
+import { type Json, sameJson } from "../core/values/json.ts";
+import {
+  invalidValue,
+  messageOf,
+  parseStorableJson,
+  throwUnusableSchema,
+  unusableSchemaFault,
+} from "./parse-result.ts";
+import { schemaHash } from "./schema-hash.ts";
 
 type Standard = StandardSchemaV1["~standard"] & Partial<StandardJSONSchemaV1["~standard"]>;
 
-/** A schema of zod, ArkType or any other library that speaks Standard Schema. */
+/** Makes a schema from one of zod, ArkType or any other library that implements Standard Schema. */
 export function standardSchema(definition: StandardSchemaV1): Schema {
   const standard: Standard = definition["~standard"];
-  const json = jsonOf(standard);
-  return { hash: schemaHash(json), json, parse: (value) => parse(standard, value) };
+  const json = jsonSchemaOf(standard);
+  return { hash: schemaHash(json), json, parse: (value) => parseTwice(standard, value) };
 }
 
-function jsonOf(standard: Standard): Json {
+function jsonSchemaOf(standard: Standard): Json {
   const { vendor, jsonSchema } = standard;
   if (jsonSchema === undefined) {
-    return refuse(
-      `a schema of ${vendor} does not say its JSON Schema; give a JSON Schema instead, or wrap it ` +
+    return throwUnusableSchema(
+      `a schema of ${vendor} has no JSON Schema; give a JSON Schema instead, or wrap it ` +
         "(valibot: toStandardJsonSchema of @valibot/to-json-schema)",
     );
   }
   try {
-    const read = asJson(jsonSchema.input({ target: "draft-2020-12" }));
-    return read.ok ? read.value : refuse(`the JSON Schema that ${vendor} gives is unusable: ${read.fault.message}`);
+    const read = parseStorableJson(jsonSchema.input({ target: "draft-2020-12" }));
+    return read.ok
+      ? read.value
+      : throwUnusableSchema(`the JSON Schema of ${vendor} is unusable: ${read.fault.message}`);
   } catch (thrown) {
-    return refuse(
-      `a schema of ${vendor} cannot be written as JSON Schema (${wordsOf(thrown)}); ` +
-        "use types that JSON can carry, such as a text for a date",
+    return throwUnusableSchema(
+      `a schema of ${vendor} cannot be written as JSON Schema (${messageOf(thrown)}); ` +
+        "use types that JSON can represent, such as a text for a date",
     );
   }
 }
 
-/** Parses, and makes sure that the result parses to itself: it is hashed and approved, and a resumed run parses it again. */
-function parse(standard: Standard, value: unknown): Parsed {
-  const read = validated(standard, value);
+/**
+ * Parses a value and checks that the result parses to itself: it is hashed and approved, and a resumed run parses it
+ * again.
+ */
+function parseTwice(standard: Standard, value: unknown): Parsed {
+  const read = validateOnce(standard, value);
   if (!read.ok || sameJson(value as Json, read.value)) return read;
-  const again = validated(standard, read.value);
+  const again = validateOnce(standard, read.value);
   if (again.ok && sameJson(again.value, read.value)) return read;
   return {
     ok: false,
-    fault: unusable(
-      "the schema does not accept what it yields, or changes it again; transform the value in `run` instead",
-    ),
+    fault: unusableSchemaFault("the schema rejects or changes its own output; transform the value in `run` instead"),
   };
 }
 
-function validated(standard: Standard, value: unknown): Parsed {
+function validateOnce(standard: Standard, value: unknown): Parsed {
   try {
     const result = standard.validate(value);
-    if (isPromise(result)) return asynchronous(result);
-    return result.issues === undefined ? asJson(result.value) : misfit(reasonsOf(result.issues));
+    if (isPromise(result)) return asynchronousResult(result);
+    return result.issues === undefined ? parseStorableJson(result.value) : invalidValue(reasonsOf(result.issues));
   } catch (thrown) {
-    return { ok: false, fault: unusable(`the schema failed (${wordsOf(thrown)}); it must answer for every value`) };
+    return {
+      ok: false,
+      fault: unusableSchemaFault(`the schema failed (${messageOf(thrown)}); it must not throw`),
+    };
   }
 }
 
@@ -62,14 +74,17 @@ function isPromise(result: object): result is PromiseLike<unknown> {
   return "then" in result;
 }
 
-function asynchronous(result: PromiseLike<unknown>): Parsed {
-  // Nobody waits for it, so nobody may be surprised by its rejection.
+function asynchronousResult(result: PromiseLike<unknown>): Parsed {
+  // The promise is not awaited, so its rejection must not end the process as unhandled.
   result.then(undefined, () => undefined);
-  return { ok: false, fault: unusable("the schema answers asynchronously; move what it waits for into `run`") };
+  return {
+    ok: false,
+    fault: unusableSchemaFault("the schema is asynchronous; move its asynchronous part into `run`"),
+  };
 }
 
-function reasonsOf(issues: readonly StandardSchemaV1.Issue[]): Reasons["list"] {
-  const reasons = new Reasons();
+function reasonsOf(issues: readonly StandardSchemaV1.Issue[]): ReasonList["list"] {
+  const reasons = new ReasonList();
   for (const { path = [], message } of issues) {
     const keys = path.map((part) => (typeof part === "object" ? part.key : part));
     reasons.add(keys.map(String).reduce(pointerTo, ""), message);

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Instant } from "../core/id.ts";
+import type { Instant } from "../core/values/ids.ts";
 import { type MaildirOptions, maildir } from "./maildir.ts";
 
 const id = "<writ.1@example.org>";
@@ -29,12 +29,12 @@ function mailbox(files: Readonly<Record<string, string>> = {}): string {
 const look = (path: string, options?: MaildirOptions) => maildir(path, options)(id, asked);
 
 describe("a Maildir", () => {
-  it.each(["new/1700.a", "cur/1700.a:2,S"])("shows a mail in %s by its Message-ID", async (name) => {
+  it.each(["new/1700.a", "cur/1700.a:2,S"])("finds a mail in %s by its Message-ID", async (name) => {
     const path = mailbox({ [name]: ours, "new/1699.b": another });
     expect(await look(path)).toEqual({ saw: "mail", where: join(path, name) });
   });
 
-  it("shows nothing when every message was read and none is it", async () => {
+  it("finds nothing if every message was read and none has the id", async () => {
     expect(await look(mailbox())).toEqual({ saw: "nothing" });
     expect(await look(mailbox({ "new/1": another, "cur/2:2,": another }))).toEqual({ saw: "nothing" });
   });
@@ -44,7 +44,7 @@ describe("a Maildir", () => {
     ["in other letters", `message-id: ${id}`],
     ["with plain line ends", `A: b\nMESSAGE-ID: ${id}`],
     ["beside another", `Message-ID: <other@example.org>\r\nMessage-ID: ${id}`],
-  ])("knows the header when it is written %s", async (_, headers) => {
+  ])("recognises the header when it is written %s", async (_, headers) => {
     expect(await look(mailbox({ "new/1": mail(headers) }))).toMatchObject({ saw: "mail" });
   });
 
@@ -53,30 +53,30 @@ describe("a Maildir", () => {
     ["a reply to it", mail(`Message-ID: <2@example.org>\r\nIn-Reply-To: ${id}\r\nReferences: ${id}`)],
     ["the folded subject", mail(`Subject: see\r\n Message-ID: ${id}`)],
     ["a longer id", mail("Message-ID: <writ.1@example.org.evil.example>")],
-  ])("does not take %s for the mail", async (_, text) => {
+  ])("does not mistake %s for the mail", async (_, text) => {
     expect(await look(mailbox({ "new/1": text }))).toEqual({ saw: "nothing" });
   });
 
-  it("reads headers only as far as it may, and says so", async () => {
+  it("reads headers up to its limit, and reports it", async () => {
     const path = mailbox({ "new/1": mail(`X: ${"x".repeat(5000)}\r\nMessage-ID: ${id}`) });
     expect(await look(path, { mostHeaderBytes: 1000 })).toMatchObject({ saw: "unknown" });
     expect(await look(path)).toMatchObject({ saw: "mail" });
   });
 
-  it("looks at no more messages than it may, the latest first", async () => {
+  it("reads messages up to its limit, the latest first", async () => {
     const path = mailbox({ "new/1": another, "new/2": another, "new/3": ours });
     expect(await look(path, { mostFiles: 1 })).toMatchObject({ saw: "mail" });
     const old = mailbox({ "new/1": ours, "new/2": another, "new/3": another });
     expect(await look(old, { mostFiles: 2 })).toMatchObject({ saw: "unknown" });
   });
 
-  it("cannot tell while the mail is being delivered", async () => {
+  it("is unknown while the mail is being delivered", async () => {
     expect(await look(mailbox({ "tmp/1": ours }))).toMatchObject({ saw: "unknown" });
     expect(await look(mailbox({ "tmp/1": "From: a@example.org\r\nMess" }))).toMatchObject({ saw: "unknown" });
     expect(await look(mailbox({ "tmp/1": another }))).toEqual({ saw: "nothing" });
   });
 
-  it("takes a delivery that was abandoned for what it is", async () => {
+  it("ignores an abandoned delivery", async () => {
     const path = mailbox({ "tmp/1": "From: a@exam" });
     const longAgo = Date.now() / 1000 - 3 * 24 * 60 * 60;
     utimesSync(join(path, "tmp/1"), longAgo, longAgo);
@@ -84,13 +84,13 @@ describe("a Maildir", () => {
   });
 });
 
-describe("a place that cannot be searched", () => {
-  it("proves nothing when it is not there, not a mailbox, or empty", async () => {
+describe("a mailbox that cannot be searched", () => {
+  it("is unknown if it does not exist, is not a mailbox or is empty", async () => {
     expect(await maildir(join(folder(), "gone"))(id, asked).catch((error: Error) => error.message)).toMatch("ENOENT");
     expect(await look(folder())).toMatchObject({ saw: "unknown" });
   });
 
-  it("proves nothing when a message in it cannot be read, unless another one is the mail", async () => {
+  it("is unknown if a message cannot be read, unless another message is the mail", async () => {
     const path = mailbox({ "new/1": another });
     symlinkSync(join(path, "new/1"), join(path, "new/2"));
     expect(await look(path)).toMatchObject({ saw: "unknown" });
@@ -98,20 +98,20 @@ describe("a place that cannot be searched", () => {
     expect(await look(path)).toMatchObject({ saw: "mail" });
   });
 
-  it("is not held up by a pipe that lies in it", async () => {
+  it("is not blocked by a pipe", async () => {
     const path = mailbox();
     execFileSync("mkfifo", [join(path, "new/1")]);
     expect(await look(path)).toMatchObject({ saw: "unknown" });
   });
 
-  it("is left when the asker has stopped waiting", async () => {
+  it("is not searched further after the signal aborts", async () => {
     const search = maildir(mailbox({ "new/1": ours }))(id, { ...asked, signal: AbortSignal.abort() });
     await expect(search).rejects.toThrow("aborted");
   });
 });
 
 describe("a folder of .eml files", () => {
-  it("is searched in the same way, and other files in it are left alone", async () => {
+  it("is searched in the same way, without its other files", async () => {
     const path = folder();
     writeFileSync(join(path, "1.eml"), another);
     writeFileSync(join(path, "notes.txt"), ours);

@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import type { BudgetView } from "../../engine/api.ts";
-import { example, type Invocation } from "../invocation.ts";
-import { type Line, line, tableLines } from "../line.ts";
-import { opened } from "../opening.ts";
-import { timeText } from "../result-text.ts";
+import type { BudgetView } from "../../engine/api/engine-api.ts";
+import { helpExample, type Invocation } from "../invocation.ts";
+import { line, type TextLine, tableLines } from "../text-line.ts";
+import type { TextStyle } from "../text-style.ts";
+import { timeText } from "../time-text.ts";
+import { withEngine } from "../with-engine.ts";
 
 interface BudgetOptions {
   readonly by?: string;
@@ -13,35 +14,35 @@ interface BudgetOptions {
 
 export function budgetCommand(invocation: Invocation): Command {
   const command = new Command("budget")
-    .description(
-      "what may still be spent, and what will have been at this pace; the limits are those of the config and of the policies",
-    )
-    .option("--by <id>", "whose budgets; default who proposes here")
-    .option("--project <name>", "and those of this project")
-    .option("--run <run>", "and those of this run")
-    .addHelpText("after", example("writ budget", "writ budget --by ana --project website"));
-  return invocation.does<BudgetOptions>(command, (_, options) =>
-    opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, proposer }) => {
+    .description("list the budgets and rates of the config and the policies: limit, amount used, forecast")
+    .option("--by <id>", "the principal (default: the config's principal)")
+    .option("--project <name>", "include the budgets of this project")
+    .option("--run <run>", "include the budgets of this run")
+    .addHelpText("after", helpExample("writ budget", "writ budget --by ana --project website"));
+  return invocation.withAction<BudgetOptions>(command, (_, options) =>
+    withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, proposer }) => {
       const { by = proposer.id, project, run } = options;
-      const asked = { by, ...(project !== undefined && { project }), ...(run !== undefined && { runId: run }) };
-      const budgets = await engine.budgets({ principal: person, ...asked });
-      invocation.terminal.answer({ by, budgets }, () =>
-        budgets.length === 0 ? [line`nothing is limited for ${by} in tenant ${person.tenant}`] : budgetLines(budgets),
+      const scope = { by, ...(project !== undefined && { project }), ...(run !== undefined && { runId: run }) };
+      const budgets = await engine.budgets({ principal: person, ...scope });
+      invocation.terminal.printResult({ by, budgets }, () =>
+        budgets.length === 0
+          ? [line`nothing is limited for ${by} in tenant ${person.tenant}`]
+          : budgetLines(budgets, invocation.terminal.style),
       );
       return 0;
     }),
   );
 }
 
-function budgetLines(budgets: readonly BudgetView[]): readonly Line[] {
+function budgetLines(budgets: readonly BudgetView[], style: TextStyle): readonly TextLine[] {
   return tableLines(
     budgets.map(({ unit, per, tool, rule, limit, used, tally, window, forecast, exhausted_at, alert }) => [
       line`${unit}${tool === null ? "" : ` of ${tool}`} per ${per}${rule === null ? "" : ` (${rule})`}`,
       tally === null ? line`at most ${limit}` : line`${used} of ${limit} used`,
       limit === 0 || tally === null ? line`` : line`${Math.floor((100 * used) / limit)} %`,
-      window === null ? line`` : line`until ${timeText(window.until)}`,
+      window === null ? line`` : line`until ${timeText(window.until, style)}`,
       forecast === null ? line`` : line`${forecast} at this pace`,
-      exhausted_at === null || alert === 100 ? line`` : line`used up ${timeText(exhausted_at)}`,
+      exhausted_at === null || alert === 100 ? line`` : line`used up ${timeText(exhausted_at, style)}`,
       alert === null ? line`` : line`${alert === 100 ? "used up" : `past ${alert} %`}`,
     ]),
   );

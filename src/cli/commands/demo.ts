@@ -3,17 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
-import type { RunResult } from "../../core/result.ts";
-import type { Tool } from "../../core/tool.ts";
-import type { RunHandle } from "../../engine/api.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
+import type { Tool } from "../../core/tool/tool.ts";
+import type { RunHandle } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { defineTool } from "../../schema/define-tool.ts";
-import { sqlite } from "../../store/sqlite/sqlite-store.ts";
-import { followed, positionOf } from "../following.ts";
-import { example, type Invocation } from "../invocation.ts";
-import { jsonLines, line } from "../line.ts";
-import { commandLineOf, type Opened } from "../opening.ts";
-import { resultLines } from "../result-text.ts";
+import { openSqlite } from "../../store/sqlite/sqlite-store.ts";
+import { commandLineOf } from "../command-line.ts";
+import { followRun, lastPosition } from "../follow-run.ts";
+import { helpExample, type Invocation } from "../invocation.ts";
+import { printRun } from "../print-run.ts";
+import { jsonLines, line } from "../text-line.ts";
+import type { OpenedEngine } from "../with-engine.ts";
 
 const to = "ana@example.org";
 
@@ -27,31 +28,36 @@ const plan = {
 
 export function demoCommand(invocation: Invocation): Command {
   const command = new Command("demo")
-    .description("run a plan of two steps on a scratch store, with a real approval")
-    .addHelpText("after", example("writ demo"));
-  return invocation.does(command, async () => {
+    .description("run a plan of two steps on a temporary store, with a real approval")
+    .addHelpText("after", helpExample("writ demo"));
+  return invocation.withAction(command, async () => {
     const folder = await mkdtemp(join(tmpdir(), "writ-demo-"));
-    const it = await openScratch(invocation, folder);
+    const opened = await openTemporaryStore(invocation, folder);
     try {
-      await shown(invocation, it, folder);
+      await playDemo(invocation, opened, folder);
       return 0;
     } finally {
-      await it.engine.close();
+      await opened.engine.close();
     }
   });
 }
 
-async function openScratch({ host }: Invocation, folder: string): Promise<Opened> {
+async function openTemporaryStore({ host }: Invocation, folder: string): Promise<OpenedEngine> {
   const path = join(folder, "writ.db");
-  const store = sqlite(path);
+  const store = openSqlite(path);
+  const known = tools(outboxIn(folder));
   return {
-    engine: await createEngine({ store, tools: tools(outboxIn(folder)) }),
+    engine: await createEngine({ store, tools: known }),
     works: true,
     store,
     isExecuted: () => true,
     person: { id: host.user, kind: "person", tenant: "default" },
     proposer: { id: "agent", kind: "agent", tenant: "default" },
+    tenants: () => [],
     commandLine: commandLineOf(host, { store: path }),
+    canExecute: false,
+    adminRole: null,
+    tool: (name) => known.find((tool) => tool.name === name),
   };
 }
 
@@ -86,50 +92,63 @@ function tools(outbox: string): readonly Tool[] {
   ];
 }
 
-/** The plan, its approval, and the same request once more. */
-async function shown(invocation: Invocation, it: Opened, folder: string): Promise<void> {
+/** Runs the plan, asks for its approval, and submits the same request again. */
+async function playDemo(invocation: Invocation, opened: OpenedEngine, folder: string): Promise<void> {
   const { terminal } = invocation;
-  const submit = () => it.engine.submit(plan, { principal: it.proposer, requestKey: "welcome ana" });
-  terminal.say(
+  const submit = () => opened.engine.submit(plan, { principal: opened.proposer, requestKey: "welcome ana" });
+  terminal.print(
     line`An agent proposes a plan of two steps:`,
-    line`  write   mail.write   asks for a text: recorded, and not asked again`,
-    line`  send    mail.send    changes the world: held for a person, never repeated on a guess`,
+    line`  write   mail.write   reads a text: recorded, and not read again`,
+    line`  send    mail.send    changes the outside world: held for a person, never repeated on a guess`,
     line``,
   );
   const handle = await submit();
-  const held = await followed(invocation, it, handle, { stay: false, after: 0 });
-  const result = await decided(invocation, it, handle, held);
-  terminal.say(line``, ...resultLines(result, it.commandLine, terminal.paint), line``);
+  const held = await followRun(invocation, opened, handle, { stay: false, after: 0 });
+  const result = await decideGate(invocation, opened, handle, held);
+  if (!terminal.json) {
+    terminal.print(line``);
+    await printRun(invocation, opened, result);
+    terminal.print(line``);
+  }
 
   const again = await submit();
   await again.result();
-  const sent = await mailsIn(folder);
-  terminal.say(
+  const sent = await countMails(folder);
+  terminal.print(
     line`The same request again: ${again.attached ? `attached to ${again.run_id}, nothing was started` : "a new run"}.`,
     line`Mails in ${outboxIn(folder)}: ${sent}`,
     line``,
-    line`The record is in ${join(folder, "writ.db")}. Look at it:`,
-    ...["show", "events", "audit"].map((verb) => line`  ${it.commandLine(verb, handle.run_id)}`),
+    line`The record is in ${join(folder, "writ.db")}. Inspect it:`,
+    ...["show", "events", "audit"].map((verb) => line`  ${opened.commandLine(verb, handle.run_id)}`),
   );
   if (terminal.json)
-    terminal.document({ ...result, again: { run_id: again.run_id, attached: again.attached }, sent, folder });
+    terminal.printJson({ ...result, again: { run_id: again.run_id, attached: again.attached }, sent, folder });
 }
 
-async function decided(invocation: Invocation, it: Opened, handle: RunHandle, held: RunResult): Promise<RunResult> {
+async function decideGate(
+  invocation: Invocation,
+  opened: OpenedEngine,
+  handle: RunHandle,
+  held: RunResult,
+): Promise<RunResult> {
   const { terminal } = invocation;
-  const after = await positionOf(handle);
+  const after = await lastPosition(handle);
   for (const gate of held.gates) {
-    terminal.say(line``, line`${gate.step_id} wants to call ${gate.tool} with`, ...jsonLines(gate.input, "    "));
-    const yes = !terminal.canAsk || (await asked(invocation));
-    if (!terminal.canAsk) terminal.say(line`No terminal to ask at, so the demo approves by itself.`);
-    const reason = terminal.canAsk ? "answered in the demo" : "nobody to ask: the demo approves by itself";
-    await it.engine[yes ? "approve" : "reject"](gate.gate_id, { principal: it.person, reason });
+    terminal.print(
+      line``,
+      line`${opened.proposer.id} asks to call ${gate.tool} with`,
+      ...jsonLines(gate.input, "    "),
+    );
+    const yes = !terminal.canAsk || (await askApproval(invocation));
+    if (!terminal.canAsk) terminal.print(line`No terminal to ask at, so the demo approves by itself.`);
+    const reason = terminal.canAsk ? "answered in the demo" : "no terminal: the demo approves by itself";
+    await opened.engine[yes ? "approve" : "reject"](gate.gate_id, { principal: opened.person, reason });
   }
-  return followed(invocation, it, handle, { stay: false, after });
+  return followRun(invocation, opened, handle, { stay: false, after });
 }
 
-/** Anything but yes is no, an ended input too. */
-async function asked({ host }: Invocation): Promise<boolean> {
+/** Asks for an approval. Every answer but y or yes is a rejection, also the end of the input. */
+async function askApproval({ host }: Invocation): Promise<boolean> {
   const prompt = createInterface({ input: host.stdin, output: host.stdout });
   try {
     const closed = new Promise<string>((resolve) => prompt.once("close", () => resolve("")));
@@ -140,10 +159,10 @@ async function asked({ host }: Invocation): Promise<boolean> {
   }
 }
 
-async function mailsIn(folder: string): Promise<number> {
+async function countMails(folder: string): Promise<number> {
   try {
     return (await readFile(outboxIn(folder), "utf8")).trimEnd().split("\n").length;
   } catch {
-    return 0; // Nothing was sent, so there is no outbox.
+    return 0; // The outbox is created with the first mail.
   }
 }

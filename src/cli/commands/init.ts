@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
-import { FaultError, fault } from "../../core/fault.ts";
-import { configName } from "../config.ts";
-import { example, type Invocation } from "../invocation.ts";
-import { line } from "../line.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import { configNames } from "../config.ts";
+import { helpExample, type Invocation } from "../invocation.ts";
+import { line } from "../text-line.ts";
 
-/** Without a schema library, so that it runs wherever writ is installed. */
+/** The example uses no schema library, so it runs wherever writ is installed. */
 const configText = `import { appendFileSync } from "node:fs";
 import { defineTool } from "writ";
 
@@ -15,7 +15,7 @@ const object = (properties) => ({ type: "object", properties, required: Object.k
 
 const write = defineTool({
   name: "mail.write",
-  effect: "reads", // asks a model: recorded, and not asked again
+  effect: "reads", // asks a model: the answer is recorded and not asked again
   input: object({ to: text }),
   output: object({ body: text }),
   run: async ({ to }) => ({ body: \`Dear \${to}, welcome.\` }),
@@ -23,7 +23,7 @@ const write = defineTool({
 
 const send = defineTool({
   name: "mail.send",
-  effect: "acts", // changes the world: held for a person, never repeated on a guess
+  effect: "acts", // changes the outside world: held for a person, never repeated on a guess
   input: object({ to: text, body: text }),
   output: object({ id: text }),
   run: async ({ to, body }, { key }) => {
@@ -55,15 +55,15 @@ const planText = `{
 `;
 
 const files = [
-  { name: configName, text: configText },
+  { name: configNames[0], text: configText },
   { name: "plan.json", text: planText },
 ];
 
 export function initCommand(invocation: Invocation): Command {
   const command = new Command("init")
-    .description(`write an example ${configName} and plan.json here; what is there is never overwritten`)
-    .addHelpText("after", example("writ init", "writ run plan.json"));
-  return invocation.does(command, async () => {
+    .description(`write an example ${configNames[0]} and plan.json here; existing files are not overwritten`)
+    .addHelpText("after", helpExample("writ init", "writ run plan.json"));
+  return invocation.withAction(command, async () => {
     const { host, terminal } = invocation;
     const written: string[] = [];
     const kept: string[] = [];
@@ -71,16 +71,16 @@ export function initCommand(invocation: Invocation): Command {
       const isNew = await writeNew(resolve(host.cwd, name), text);
       (isNew ? written : kept).push(name);
     }
-    terminal.answer({ written, kept }, () => [
+    terminal.printResult({ written, kept }, () => [
       ...written.map((name) => line`written: ${name}`),
-      ...kept.map((name) => line`kept as it is: ${name}`),
+      ...kept.map((name) => line`exists, not changed: ${name}`),
       line`next:  ${host.self} run plan.json`,
     ]);
     return 0;
   });
 }
 
-/** False if something by that name is there already. */
+/** Writes a file, or returns false if a file with that name exists. */
 async function writeNew(path: string, text: string): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: "wx" });
@@ -89,7 +89,10 @@ async function writeNew(path: string, text: string): Promise<boolean> {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "EEXIST") return false;
     throw new FaultError(
-      fault("CONFIG_INVALID", `${path} cannot be written (${String(code)}); go to a directory you may write`),
+      fault(
+        "CONFIG_INVALID",
+        `${path} cannot be written (${String(code)}); change to a directory that you may write to`,
+      ),
       { cause: error },
     );
   }

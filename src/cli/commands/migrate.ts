@@ -1,26 +1,31 @@
 import { Command } from "commander";
-import { migrate } from "../../store/postgres/migrate.ts";
-import { example, type Invocation, invalid } from "../invocation.ts";
-import { line } from "../line.ts";
-import { addressFor } from "../opening.ts";
+import { type MigrationResult, migrate } from "../../store/postgres/migrate.ts";
+import { migrateSqlite } from "../../store/sqlite/open-database.ts";
+import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { isPostgres, shownAddress } from "../store-address.ts";
+import { line } from "../text-line.ts";
+import { storeAddressFor } from "../with-engine.ts";
 
 export function migrateCommand(invocation: Invocation): Command {
   const command = new Command("migrate")
-    .description("make or update the tables of a Postgres store, as the role that shall own them")
-    .option("--grant <role>", "let this role use them: the one that applications and workers connect as")
-    .addHelpText("after", example("writ migrate --store postgres://owner@db/app --grant app"));
-  return invocation.does<{ readonly grant?: string }>(command, async (_, options) => {
-    const address = await addressFor(options, invocation.host.cwd);
-    if (address === null || !isPostgres(address))
-      throw invalid(
-        "give the URL of a Postgres with --store; a store in a file is brought up to date when it is opened",
-      );
-    const migrated = await migrate(address, options.grant === undefined ? {} : { grant: options.grant });
-    invocation.terminal.answer(migrated, () => [
+    .description("create or update the tables of a Postgres store, as the role that owns them, or update a SQLite file")
+    .option("--grant <role>", "grant the rights to use them to this role, which applications and workers connect as")
+    .addHelpText("after", helpExample("writ migrate --store postgres://owner@db/app --grant app"));
+  return invocation.withAction<{ readonly grant?: string }>(command, async (_, { grant, ...options }) => {
+    const address = await storeAddressFor(options, invocation.host.cwd);
+    if (address === null) throw invalidInput("the config opens its store itself; give its path or URL with --store");
+    const migrated = isPostgres(address)
+      ? await migrate(address, grant === undefined ? {} : { grant })
+      : migrateFile(address, grant);
+    invocation.terminal.printResult(migrated, () => [
       ...migrated.applied.map((name) => line`applied ${name}`),
       line`${shownAddress(address)} has schema version ${String(migrated.version)}`,
     ]);
     return 0;
   });
+}
+
+function migrateFile(path: string, grant: string | undefined): MigrationResult {
+  if (grant !== undefined) throw invalidInput("a SQLite file has no roles; leave --grant out");
+  return migrateSqlite(path);
 }

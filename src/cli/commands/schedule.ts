@@ -1,12 +1,12 @@
 import { Command, Option } from "commander";
-import { type Mode, modes } from "../../core/effect.ts";
-import type { ScheduleRow } from "../../core/rows.ts";
-import type { ScheduleOptions as Terms } from "../../engine/api.ts";
-import { example, type Invocation, integer, invalid } from "../invocation.ts";
+import type { ScheduleRow } from "../../core/store/tables.ts";
+import { type Mode, modes } from "../../core/values/effect.ts";
+import type { ScheduleOptions as Terms } from "../../engine/api/engine-api.ts";
+import { helpExample, type Invocation, invalidInput, parseInteger } from "../invocation.ts";
 import { readContext, readPlanFile } from "../json-file.ts";
-import { type Line, line, tableLines } from "../line.ts";
-import { type Opened, opened } from "../opening.ts";
-import { timeText } from "../result-text.ts";
+import { scheduleTimeText } from "../schedule-time-text.ts";
+import { line } from "../text-line.ts";
+import { type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface ScheduleOptions {
   readonly cron?: string;
@@ -23,60 +23,61 @@ interface ScheduleOptions {
 
 export function scheduleCommand(invocation: Invocation): Command {
   const command = new Command("schedule")
-    .description("have a plan run again and again, as the config's principal, by whichever worker is there")
-    .argument("<name>", "what you call the schedule")
-    .argument("[plan]", "a file with the plan, as JSON")
+    .description("submit a plan at regular times, as the config's principal, by any worker")
+    .argument("<name>", "name of the schedule")
+    .argument("[plan]", "JSON file with the plan, or - for stdin")
     .option("--cron <fields>", "minute, hour, day of the month, month and weekday")
-    .option("--zone <zone>", "whose clocks they are of (default: UTC)")
+    .option("--zone <zone>", "IANA time zone of the fields (default: UTC)")
     .addOption(
-      new Option("--catch-up <which>", "what is made up for when no worker was there (default: latest)").choices([
+      new Option("--catch-up <which>", "missed times to make up after an outage (default: latest)").choices([
         "all",
         "latest",
         "none",
       ]),
     )
     .option("--context <json|file>", "values for the placeholders of idempotency templates")
-    .option("--queue <name>", "only workers that serve it submit and run it (default: default)")
-    .option("--priority <n>", "of a tenant's runs, the highest is taken up first (default: 0)", integer)
-    .addOption(new Option("--mode <mode>", "how far each run may go by itself").choices(modes))
-    .option("--pause", "run nothing until it is resumed")
-    .option("--resume", "go on with what comes next")
-    .option("--remove", "forget it; what was run stays on the record")
+    .option("--queue <name>", "only workers that serve this queue submit and execute it (default: default)")
+    .option("--priority <n>", "runs of a tenant with a higher number start first (default: 0)", parseInteger)
+    .addOption(new Option("--mode <mode>", "how far each run may go without a person").choices(modes))
+    .option("--pause", "submit nothing until the schedule is resumed")
+    .option("--resume", "continue with the next time")
+    .option("--remove", "remove the schedule; its runs stay on the record")
     .addHelpText(
       "after",
-      example(
+      helpExample(
         `writ schedule digest plan.json --cron "30 9 * * mon-fri" --zone Europe/Berlin`,
         "writ schedule digest --pause",
       ),
     );
-  return invocation.does<ScheduleOptions>(command, async ([name = "", path], options) => {
-    const terms = Object.keys(options).some((name) => termNames.includes(name));
-    const asked = (["pause", "resume", "remove"] as const).filter((wish) => options[wish]);
-    const [wish, another] = asked;
-    if (another !== undefined || (wish === undefined) !== (path !== undefined) || (wish !== undefined && terms))
-      throw invalid("give either a plan and --cron, or one of --pause, --resume and --remove");
-    if (wish !== undefined) {
-      return opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
-        await engine.schedules[wish](name, { principal: person });
-        invocation.terminal.answer({ schedule: name, done: wish }, () => [line`schedule ${name}: ${said[wish]}`]);
+  return invocation.withAction<ScheduleOptions>(command, async ([name = "", path], options) => {
+    const hasTerms = Object.keys(options).some((name) => termNames.includes(name));
+    const [action, another] = (["pause", "resume", "remove"] as const).filter((name) => options[name]);
+    if (another !== undefined || (action === undefined) !== (path !== undefined) || (action !== undefined && hasTerms))
+      throw invalidInput("give either a plan and --cron, or one of --pause, --resume and --remove");
+    if (action !== undefined) {
+      return withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
+        await engine.schedules[action](name, { principal: person });
+        invocation.terminal.printResult({ schedule: name, done: action }, () => [
+          line`schedule ${name}: ${scheduleActionTexts[action]}`,
+        ]);
         return 0;
       });
     }
-    const plan = await readPlanFile(path ?? "", invocation.host.cwd);
-    const given = await termsOf(options, invocation.host.cwd);
-    return opened(invocation, options, { work: "no", needs: "tools", keeps: true }, (it) =>
-      isSet(invocation, it, name, plan, given),
+    const plan = await readPlanFile(path ?? "", invocation.host);
+    const given = await scheduleTerms(options, invocation.host.cwd);
+    return withEngine(invocation, options, { work: "no", needs: "tools", createsStore: true }, (opened) =>
+      setSchedule(invocation, opened, name, plan, given),
     );
   });
 }
 
 const termNames = ["cron", "zone", "catchUp", "context", "mode", "queue", "priority"];
 
-const said = { pause: "paused", resume: "goes on", remove: "is gone" } as const;
+const scheduleActionTexts = { pause: "paused", resume: "resumed", remove: "removed" } as const;
 
-async function termsOf(options: ScheduleOptions, cwd: string): Promise<Omit<Terms, "principal">> {
+async function scheduleTerms(options: ScheduleOptions, cwd: string): Promise<Omit<Terms, "principal">> {
   const { cron, zone, catchUp, context, mode, queue, priority } = options;
-  if (cron === undefined) throw invalid(`say when: --cron "30 9 * * mon-fri"`);
+  if (cron === undefined) throw invalidInput(`give the times: --cron "30 9 * * mon-fri"`);
   return {
     cron,
     ...(zone !== undefined && { zone }),
@@ -88,41 +89,15 @@ async function termsOf(options: ScheduleOptions, cwd: string): Promise<Omit<Term
   };
 }
 
-async function isSet(
+async function setSchedule(
   { terminal }: Invocation,
-  { engine, proposer }: Opened,
+  { engine, person, proposer }: OpenedEngine,
   name: string,
   plan: unknown,
   terms: Omit<Terms, "principal">,
 ): Promise<0> {
-  const row = await engine.schedules.set(name, plan, { ...terms, principal: proposer });
-  terminal.answer(row, () => [line`schedule ${name}: next at ${momentText(row)}`]);
+  const who = proposer.kind === "person" ? { principal: proposer } : { principal: person, runAs: proposer };
+  const row = await engine.schedules.set(name, plan, { ...terms, ...who });
+  terminal.printResult(row, () => [line`schedule ${name}: next at ${scheduleTimeText(row, terminal.style)}`]);
   return 0;
-}
-
-export function schedulesCommand(invocation: Invocation): Command {
-  const command = new Command("schedules")
-    .description("list what is run again and again, and what came of it last")
-    .addHelpText("after", example("writ schedules", "writ schedules --json"));
-  return invocation.does(command, (_, options) =>
-    opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
-      const schedules = await engine.schedules.list({ principal: person });
-      invocation.terminal.answer({ schedules }, () => {
-        if (schedules.length === 0) return [line`no schedules in tenant ${person.tenant}`];
-        return tableLines(schedules.map(cells));
-      });
-      return 0;
-    }),
-  );
-}
-
-function cells(row: ScheduleRow): readonly Line[] {
-  const { schedule, cron, zone, last } = row;
-  const came =
-    last === null ? line`` : last.run_id === null ? line`${last.fault?.message ?? ""}` : line`${last.run_id}`;
-  return [line`${schedule}`, line`${cron}`, line`${zone}`, line`${momentText(row)}`, came];
-}
-
-function momentText({ status, next_at }: ScheduleRow): string {
-  return status === "paused" ? "paused" : next_at === null ? "never" : timeText(next_at);
 }

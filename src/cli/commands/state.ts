@@ -1,60 +1,61 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { RecordedSlice, StateOf, StateView, StateWhen } from "../../engine/desk/state-api.ts";
-import { example, type Invocation, invalid } from "../invocation.ts";
-import { glance, type Line, line, tableLines } from "../line.ts";
-import { opened } from "../opening.ts";
-import { timeText } from "../result-text.ts";
+import type { RecordedSlice, StateSelector, StateVersionSelector, StateView } from "../../engine/api/state-api.ts";
+import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
+import { line, shortValue, type TextLine, tableLines } from "../text-line.ts";
+import type { TextStyle } from "../text-style.ts";
+import { timeText } from "../time-text.ts";
+import { withEngine } from "../with-engine.ts";
 
 interface StateOptions {
   readonly run?: string;
-  readonly asOf?: StateWhen;
+  readonly asOf?: StateVersionSelector;
 }
 
 export function stateCommand(invocation: Invocation): Command {
   const command = new Command("state")
-    .description("the state of a project, or that of a run that has its own: now, at a version, or at a time")
-    .argument("[project]", "the name of the project")
-    .option("--run <run>", "instead of a project: the state that this run works on")
-    .option(
-      "--as-of <version|time>",
-      "as a version left it, like 12, or as it was then, like 2025-11-15T10:00:00Z",
-      asOf,
-    )
-    .addHelpText("after", example("writ state website", "writ state website --as-of 12 --json"));
-  return invocation.does<StateOptions>(command, ([project], options) =>
-    opened(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
-      const of = whose(project, options.run);
-      const state = await engine.state({ principal: person, ...of, ...options.asOf });
+    .description("print the state of a project, or of a run with its own state: now, at a version or at a time")
+    .argument("[project]", "name of the project")
+    .option("--run <run>", "instead of a project: the state that this run uses")
+    .option("--as-of <version|time>", "a version, like 12, or a time, like 2025-11-15T10:00:00Z", parseStateTime)
+    .addHelpText("after", helpExample("writ state website", "writ state website --as-of 12 --json"));
+  return invocation.withAction<StateOptions>(command, ([project], options) =>
+    withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
+      const owner = stateOwner(project, options.run);
+      const state = await engine.state({ principal: person, ...owner, ...options.asOf });
       const slices = state.all();
-      invocation.terminal.answer({ ...of, version: state.version, at: state.at, slices }, () =>
-        stateLines(state, slices),
+      invocation.terminal.printResult({ ...owner, version: state.version, at: state.at, slices }, () =>
+        stateLines(state, slices, invocation.terminal.style),
       );
       return 0;
     }),
   );
 }
 
-function whose(project: string | undefined, runId: string | undefined): StateOf {
+function stateOwner(project: string | undefined, runId: string | undefined): StateSelector {
   if (project !== undefined && runId === undefined) return { project };
   if (project === undefined && runId !== undefined) return { runId };
-  throw invalid("say whose state: a project, or --run <run>");
+  throw invalidInput("give a project or --run <run>");
 }
 
-function asOf(text: string): StateWhen {
+function parseStateTime(text: string): StateVersionSelector {
   if (/^\d{1,15}$/.test(text)) return { version: Number(text) };
   const at = Date.parse(text);
-  if (/^\d{4}-\d\d-\d\d(T.+)?$/.test(text) && Number.isSafeInteger(at)) return { at };
+  if (/^\d{4}-\d\d-\d\d([T ].+)?$/.test(text) && Number.isSafeInteger(at)) return { at };
   throw new InvalidArgumentError("It must be a version like 12, or a time like 2025-11-15T10:00:00Z.");
 }
 
-function stateLines({ version, at }: StateView, slices: Readonly<Record<string, RecordedSlice>>): readonly Line[] {
-  if (at === null) return [line`nothing was written yet`];
+function stateLines(
+  { version, at }: StateView,
+  slices: Readonly<Record<string, RecordedSlice>>,
+  style: TextStyle,
+): readonly TextLine[] {
+  if (at === null) return [line`nothing has been written yet`];
   return [
-    line`version ${version}, ${timeText(at)}`,
+    line`version ${version}, ${timeText(at, style)}`,
     ...Object.entries(slices).flatMap(([name, { entries }]) => [
       line`${name}`,
       ...tableLines(
-        Object.entries(entries).map(([key, entry]) => [line`${key}`, glance(entry)]),
+        Object.entries(entries).map(([key, entry]) => [line`${key}`, shortValue(entry)]),
         "  ",
       ),
     ]),

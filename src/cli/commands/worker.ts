@@ -1,14 +1,15 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { ClaimTerms } from "../../core/store.ts";
-import { isQueue, queueRule } from "../../core/turns.ts";
+import { isQueueName, queueNameRule } from "../../core/store/fair-queue.ts";
+import type { ClaimTerms } from "../../core/store/store.ts";
 import type { ExitCode } from "../exit-code.ts";
-import { example, type Invocation, positiveNumber, wholeNumber } from "../invocation.ts";
-import { line } from "../line.ts";
-import { Meters, metered } from "../metered-store.ts";
-import { type Opened, opened } from "../opening.ts";
-import { portOf, serveHealth } from "../worker-server.ts";
+import { listeningPort, serveHealth } from "../health-server.ts";
+import { helpExample, type Invocation, parsePositiveNumber, parseWholeNumber } from "../invocation.ts";
+import { countingStore, StoreCounters } from "../store-counters.ts";
+import { line } from "../text-line.ts";
+import { type OpenedEngine, withEngine } from "../with-engine.ts";
+import { loggingStore, type WorkerLogEntry, workerLogLine } from "../worker-log.ts";
 
-/** A queue to serve, and how many of its runs may be held at once. */
+/** A queue to serve, with the maximum number of its runs that are held at once. */
 interface Queue {
   readonly name: string;
   readonly most: number | null;
@@ -24,44 +25,62 @@ interface WorkerOptions {
 
 export function workerCommand(invocation: Invocation): Command {
   const command = new Command("worker")
-    .description("execute whatever falls due, until it is told to stop: then let the calls in flight end")
-    .option("--concurrency <n>", "how many tools run at once (default: the config's limit, else 100)", positiveNumber)
+    .description("execute due runs until it is stopped; calls in flight finish first")
+    .option(
+      "--concurrency <n>",
+      "number of tools that run at once (default: the config's limit, else 100)",
+      parsePositiveNumber,
+    )
     .option(
       "--queue <name[=n]>",
       "serve this queue, with at most n of its runs held by all workers; may be repeated",
       addQueue,
     )
-    .option("--per-tenant <n>", "how many runs of one tenant all workers hold at once", positiveNumber)
-    .option("--port <port>", "answer /healthz, /readyz and /metrics there; 0 takes any that is free", portNumber)
-    .option("--host <host>", "on this address (default: 127.0.0.1)")
+    .option(
+      "--per-tenant <n>",
+      "maximum number of runs of one tenant that all workers hold at once",
+      parsePositiveNumber,
+    )
+    .option("--port <port>", "serve /healthz, /readyz and /metrics on this port; 0 takes a free one", portNumber)
+    .option("--host <host>", "address to serve on (default: 127.0.0.1)")
     .addHelpText(
       "after",
-      example("writ worker", "writ worker --concurrency 20 --port 9464", "writ worker --queue mail=5 --queue default"),
+      helpExample(
+        "writ worker",
+        "writ worker --concurrency 20 --port 9464",
+        "writ worker --queue mail=5 --queue default",
+      ),
     );
-  return invocation.does<WorkerOptions>(command, (_, options) => {
-    const meters = new Meters();
+  return invocation.withAction<WorkerOptions>(command, (_, options) => {
+    const meters = new StoreCounters();
     const { concurrency } = options;
-    const store = (store: Opened["store"]) => metered(store, meters);
-    const around = { store, worker: termsOf(options), ...(concurrency && { concurrency }) };
-    return opened(invocation, options, { work: "yes", needs: "tools", around }, (it) =>
-      worked(invocation, it, meters, options),
+    const { terminal } = invocation;
+    const report = (entry: WorkerLogEntry) =>
+      terminal.json ? terminal.printJson(entry) : terminal.note(workerLogLine(entry, terminal.style));
+    const store = (store: OpenedEngine["store"]) => loggingStore(countingStore(store, meters), report);
+    const workerSettings = { store, worker: claimTerms(options), ...(concurrency && { concurrency }) };
+    return withEngine(
+      invocation,
+      options,
+      { work: "yes", needs: "tools", createsStore: true, workerSettings },
+      (opened) => runWorker(invocation, opened, meters, options),
     );
   });
 }
 
 function portNumber(text: string): number {
-  const port = wholeNumber(text);
+  const port = parseWholeNumber(text);
   if (port < 65_536) return port;
   throw new InvalidArgumentError("It must be below 65536.");
 }
 
 function addQueue(text: string, before: readonly Queue[] = []): readonly Queue[] {
   const [name = "", most] = text.split(/=(.*)/s);
-  if (!isQueue(name)) throw new InvalidArgumentError(`Its name must be ${queueRule}.`);
-  return [...before, { name, most: most === undefined ? null : positiveNumber(most) }];
+  if (!isQueueName(name)) throw new InvalidArgumentError(`Its name must be ${queueNameRule}.`);
+  return [...before, { name, most: most === undefined ? null : parsePositiveNumber(most) }];
 }
 
-function termsOf({ queue, perTenant }: WorkerOptions): ClaimTerms {
+function claimTerms({ queue, perTenant }: WorkerOptions): ClaimTerms {
   const limited = (queue ?? []).flatMap(({ name, most }) => (most === null ? [] : [[name, most] as const]));
   return {
     ...(queue !== undefined && { queues: queue.map(({ name }) => name) }),
@@ -70,22 +89,26 @@ function termsOf({ queue, perTenant }: WorkerOptions): ClaimTerms {
   };
 }
 
-async function worked(
+async function runWorker(
   { host, terminal }: Invocation,
-  { store }: Opened,
-  meters: Meters,
+  { engine, store }: OpenedEngine,
+  meters: StoreCounters,
   { port, host: address = "127.0.0.1" }: WorkerOptions,
 ): Promise<ExitCode> {
-  let stopping = false;
-  const isReady = async () => !stopping && (await store.nextDue().then(() => true));
+  const interrupted = new AbortController();
+  const { signal } = interrupted;
+  const isReady = async () => !signal.aborted && (await store.nextDue().then(() => true));
   const server = port === undefined ? null : await serveHealth({ meters, isReady }, port, address);
-  const where = server === null ? {} : { port: portOf(server) };
+  const where = server === null ? {} : { port: listeningPort(server) };
+  // Before the note: a signal may follow it at once.
+  host.onInterrupt(() => {
+    interrupted.abort();
+    terminal.note(line`stopping once the calls in flight have ended; interrupt again to stop at once`);
+    server?.close();
+  });
   terminal.note(line`working; stop with Ctrl-C or SIGTERM`);
-  if (server !== null) terminal.note(line`health and metrics on http://${address}:${String(portOf(server))}`);
-  await new Promise<void>((resolve) => host.onInterrupt(resolve));
-  stopping = true;
-  terminal.note(line`stopping once the calls in flight have ended; interrupt again to stop at once`);
-  server?.close();
-  terminal.answer({ ...where, events: Object.fromEntries(meters.of("events")) }, () => []);
+  if (server !== null) terminal.note(line`health and metrics on http://${address}:${String(listeningPort(server))}`);
+  await engine.serve({ signal });
+  terminal.printResult({ ...where, events: Object.fromEntries(meters.of("events")) }, () => []);
   return 0;
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkJson, tidyJson, utf8Length } from "./check-json.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "../values/json.ts";
+import { checkJson, normalizeJson, utf8Length } from "./check-json.ts";
 
 const limits = { bytes: 10_000, depth: 5, nodes: 100 };
 
@@ -22,7 +22,7 @@ describe("checking a value as JSON", () => {
     expect(checked.ok && checked.value).not.toBe(value);
   });
 
-  it("accepts exactly what a trip through text leaves unchanged", () => {
+  it("accepts exactly the values that are unchanged after they are written as text and parsed", () => {
     const wide = { bytes: 1e9, depth: 1000, nodes: 1e9 };
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withSparseArray: true }), (value) => {
@@ -64,28 +64,28 @@ describe("checking a value as JSON", () => {
     expect(reasonsFor({ [Symbol("a")]: 1 })).toHaveLength(1);
   });
 
-  it("refuses what contains itself", () => {
+  it("refuses a value that contains itself", () => {
     const self: Record<string, unknown> = {};
     self.self = { self };
     expect(reasonsFor(self)).toEqual([expect.stringContaining("/self/self: a value cannot contain itself")]);
   });
 
-  it("refuses what throws when it is looked at, and says where", () => {
+  it("refuses a value whose getter throws, and says where", () => {
     const explosive = Object.defineProperty({}, "b", { enumerable: true, get: () => expect.unreachable() });
     expect(reasonsFor({ a: [explosive] })).toEqual([expect.stringContaining("/a/0: it cannot be read")]);
   });
 
-  it("counts a hole as a value, so that nobody reads a billion of them", () => {
+  it("counts a hole as a value, so that the limit also stops a billion holes", () => {
     expect(reasonsFor(new Array(1_000_000_000)).at(-1)).toMatch(/fix these first/);
     expect(checkJson(new Array(1_000_000_000), limits)).toMatchObject({ ok: false, tooLarge: true });
   });
 
-  it("lets the same value stand in two places", () => {
+  it("accepts the same value in two places", () => {
     const twice = { a: 1 };
     expect(reasonsFor([twice, twice])).toEqual([]);
   });
 
-  it("refuses keys that could reach a prototype, wherever they stand", () => {
+  it("refuses keys that could reach a prototype at every depth", () => {
     const hostile = JSON.parse('{"a":{"__proto__":{"admin":true}},"constructor":{"prototype":{}}}');
     expect(reasonsFor(hostile)).toEqual([
       expect.stringContaining("/a/__proto__: "),
@@ -97,9 +97,9 @@ describe("checking a value as JSON", () => {
     expect(reasonsFor({ "\ud800": 1 })).toEqual([expect.stringContaining("lone surrogate")]);
   });
 
-  it("is what a value has itself, not what it was made from", () => {
-    const heir = Object.assign(Object.create(Object.assign(Object.create(null), { b: 2 })), { a: 1 });
-    expect(checkJson(heir, limits)).toEqual({ ok: true, value: { a: 1 } });
+  it("reads own members and ignores inherited ones", () => {
+    const inheriting = Object.assign(Object.create(Object.assign(Object.create(null), { b: 2 })), { a: 1 });
+    expect(checkJson(inheriting, limits)).toEqual({ ok: true, value: { a: 1 } });
   });
 
   it("reports every reason at once", () => {
@@ -117,33 +117,33 @@ describe("checking a value as JSON", () => {
     expect(reasonsFor(value)).toEqual([expect.stringContaining(message)]);
   });
 
-  it("lets what just fits pass", () => {
+  it("accepts a value exactly at its limits", () => {
     expect(reasonsFor(nested(5))).toEqual([]);
     expect(reasonsFor(Array.from({ length: 99 }, () => 1))).toEqual([]);
     expect(reasonsFor("x".repeat(9998))).toEqual([]);
   });
 
-  it("stops reading at the limit, however much there is", () => {
+  it("stops reading at the limit, however large the value is", () => {
     const shared = Array.from({ length: 99 }, () => "x");
     const bomb = Array.from({ length: 99 }, () => Array.from({ length: 99 }, () => shared));
     expect(reasonsFor(bomb)).toEqual([": more than 100 values; make it smaller or split it"]);
   });
 });
 
-describe("tidying a computed value", () => {
-  it("leaves out what is undefined and symbol keys, and makes -0 a 0", () => {
-    const tidied = tidyJson({ a: undefined, b: -0, [Symbol("c")]: 1 }, limits);
-    expect(tidied).toEqual({ ok: true, value: { b: 0 } });
-    expect(tidied.ok && Object.is((tidied.value as { b: Json }).b, 0)).toBe(true);
+describe("normalizing a computed value", () => {
+  it("omits undefined members and symbol keys, and turns -0 into 0", () => {
+    const normalized = normalizeJson({ a: undefined, b: -0, [Symbol("c")]: 1 }, limits);
+    expect(normalized).toEqual({ ok: true, value: { b: 0 } });
+    expect(normalized.ok && Object.is((normalized.value as { b: Json }).b, 0)).toBe(true);
   });
 
   it.each([[new Date(0)], [undefined], [Number.NaN], [1n], [() => 1]])("refuses %s all the same", (value) => {
-    expect(reasonsFor([value], tidyJson)).toHaveLength(1);
+    expect(reasonsFor([value], normalizeJson)).toHaveLength(1);
   });
 });
 
 describe("the length of a text in UTF-8", () => {
-  it("is what an encoder says", () => {
+  it("equals the length that an encoder gives", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);

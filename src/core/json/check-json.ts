@@ -1,20 +1,20 @@
-import type { Json } from "./json.ts";
+import type { Json } from "../values/json.ts";
+import { pointerTo } from "./json-pointer.ts";
 import { isPlainObject } from "./plain-object.ts";
-import { pointerTo } from "./pointer.ts";
-import { type Reason, Reasons } from "./reasons.ts";
+import { type Reason, ReasonList } from "./reason-list.ts";
 import { isWellFormed } from "./well-formed.ts";
 
-/** How much JSON one value may be. Every limit is judged while reading, so nothing larger is ever built. */
+/** The maximum size of one JSON value. Every limit is checked while reading, so nothing larger is ever built. */
 export interface JsonLimits {
-  /** Of its text in UTF-8. */
+  /** The length of its text in UTF-8. */
   readonly bytes: number;
-  /** Of objects and arrays within each other. */
+  /** The nesting depth of objects and arrays. */
   readonly depth: number;
-  /** Of values, the containers counted too. */
+  /** The number of values, including containers. */
   readonly nodes: number;
 }
 
-/** How large one input, one output, or whatever else a tool says may be. */
+/** The maximum size of one input, one output or any other value that a tool returns. */
 export const valueLimits: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 64, nodes: 100_000 };
 
 export type CheckedJson =
@@ -22,24 +22,27 @@ export type CheckedJson =
   | {
       readonly ok: false;
       readonly reasons: readonly Reason[];
-      /** Whether a limit is among the reasons. */
+      /** True if a limit is among the reasons. */
       readonly tooLarge: boolean;
-      /** What was read of it, with null for what was refused: for whoever wants to find more that is wrong, and nobody else. */
+      /** The part that was read, with null in place of refused values. Use it only to search for further problems. */
       readonly rest: Json;
     };
 
-/** Reads a value of the host language as JSON: a copy, or every reason why it would not survive the store unchanged. */
+/** Returns a copy of a JavaScript value as JSON, or every reason why the store would not return it unchanged. */
 export function checkJson(value: unknown, limits: JsonLimits): CheckedJson {
-  return new Copy(limits, false).of(value);
+  return new JsonCopier(limits, false).copy(value);
 }
 
-/** The same for what a program computed: members that are undefined are left out, symbol keys too, and -0 becomes 0. */
-export function tidyJson(value: unknown, limits: JsonLimits): CheckedJson {
-  return new Copy(limits, true).of(value);
+/** The same for a computed value: undefined members and symbol keys are omitted, and -0 becomes 0. */
+export function normalizeJson(value: unknown, limits: JsonLimits): CheckedJson {
+  return new JsonCopier(limits, true).copy(value);
 }
 
-/** Why a key must not be used in an object below `parent`, or null. Merging such a key elsewhere could change every object. */
-export function hazard(key: string, parent: string | number | undefined): string | null {
+/**
+ * Returns the reason why a key is not allowed below `parent`, or null. Merging an object with such a key could change
+ * the prototype of every object.
+ */
+export function unsafeKeyProblem(key: string, parent: string | number | undefined): string | null {
   if (key === "__proto__") return `the key "__proto__" is not allowed; rename it`;
   if (key === "prototype" && parent === "constructor") {
     return `the key "prototype" below "constructor" is not allowed; rename one of them`;
@@ -50,14 +53,14 @@ export function hazard(key: string, parent: string | number | undefined): string
 export const loneSurrogate = "a lone surrogate is not text; send whole characters";
 export const negativeZero = "-0 does not survive the store; use 0";
 
-/** What every reader of JSON counts, in memory or in text. */
-export class Meter {
-  /** Nothing further is read. */
+/** Counts values and bytes for every reader of JSON, from memory or from text. */
+export class JsonMeter {
+  /** True once a limit is exceeded; nothing further is read. */
   full = false;
   tooDeep = false;
   readonly #limits: JsonLimits;
-  /** Hardly ever made: every input and every answer is read. */
-  #reasons: Reasons | null = null;
+  /** Created only when needed, because every input and output is read and few have a problem. */
+  #reasons: ReasonList | null = null;
   #nodes = 0;
   #bytes = 0;
 
@@ -65,98 +68,97 @@ export class Meter {
     this.#limits = limits;
   }
 
-  /** Nothing was wrong. */
-  get none(): boolean {
+  get hasNoReasons(): boolean {
     return this.#reasons === null;
   }
 
-  get reasons(): Reasons {
-    this.#reasons ??= new Reasons();
+  get reasons(): ReasonList {
+    this.#reasons ??= new ReasonList();
     return this.#reasons;
   }
 
-  /** Counts one value of so many bytes, its commas and colons left aside. */
+  /** Adds to the number of values and of bytes. */
   count(nodes: number, bytes: number): void {
     this.#nodes += nodes;
     this.#bytes += bytes;
-    const over = this.#nodes > this.#limits.nodes || this.#bytes > this.#limits.bytes;
-    if (this.full || !over) return;
+    const isExceeded = this.#nodes > this.#limits.nodes || this.#bytes > this.#limits.bytes;
+    if (this.full || !isExceeded) return;
     this.full = true;
     const most = this.#nodes > this.#limits.nodes ? `${this.#limits.nodes} values` : `${this.#limits.bytes} bytes`;
     this.reasons.add("", `more than ${most}; make it smaller or split it`);
   }
 
-  /** Why one more container does not fit into so many around it; null: it does. */
-  deeper(around: number): string | null {
-    if (around < this.#limits.depth) return null;
+  /** Returns the reason why a container at this depth is too deep, or null. */
+  depthProblem(depth: number): string | null {
+    if (depth < this.#limits.depth) return null;
     this.tooDeep = true;
     return `more than ${this.#limits.depth} levels deep; make it flatter`;
   }
 }
 
-/** How many bytes a well-formed text takes in UTF-8. */
+/** Returns the length of a well-formed text in UTF-8. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) continue;
-    // Half of a pair counts two of the four bytes; everything else above U+07FF takes three.
+    // Each half of a surrogate pair counts two of its four bytes; every other unit above U+07FF takes three.
     bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
   }
   return bytes;
 }
 
-/** Text that JSON writes as it is, one byte for each character: nearly all there is, and judged many times faster. */
+/** Text that JSON writes unescaped with one byte per character. Most texts match, and the test is much faster. */
 const plainText = /^[ !#-[\]-~]*$/;
 
-/** A container that is being read, where in it, and what is around it. */
-interface Around {
+/** A container that is being read, with its current key and the container around it. */
+interface OpenContainer {
   readonly value: object;
-  readonly outer: Around | null;
+  readonly outer: OpenContainer | null;
   readonly depth: number;
-  /** Null: at none of its members. */
+  /** Null before the first member. */
   key: string | number | null;
 }
 
-function isAround(around: Around | null, value: object): boolean {
-  for (let outer = around; outer !== null; outer = outer.outer) if (outer.value === value) return true;
+function isOpen(innermost: OpenContainer | null, value: object): boolean {
+  for (let outer = innermost; outer !== null; outer = outer.outer) if (outer.value === value) return true;
   return false;
 }
 
-class Copy {
-  readonly #meter: Meter;
-  readonly #tidy: boolean;
-  /** The container around this place, and those around it; never more than may lie within each other. */
-  #around: Around | null = null;
+class JsonCopier {
+  readonly #meter: JsonMeter;
+  readonly #normalizes: boolean;
+  /** The innermost open container. The depth limit bounds the chain of containers around it. */
+  #innermost: OpenContainer | null = null;
 
-  constructor(limits: JsonLimits, tidy: boolean) {
-    this.#meter = new Meter(limits);
-    this.#tidy = tidy;
+  constructor(limits: JsonLimits, normalizes: boolean) {
+    this.#meter = new JsonMeter(limits);
+    this.#normalizes = normalizes;
   }
 
-  of(value: unknown): CheckedJson {
+  copy(value: unknown): CheckedJson {
     const copy = this.#read(value);
-    if (this.#meter.none) return { ok: true, value: copy };
+    if (this.#meter.hasNoReasons) return { ok: true, value: copy };
     const { reasons, full, tooDeep } = this.#meter;
     return { ok: false, reasons: reasons.list, tooLarge: full || tooDeep, rest: copy };
   }
 
-  /** Looking at a value may run code of whoever made it. */
+  /** Reading a value may run foreign code, such as a getter, which may throw. */
   #read(value: unknown): Json {
     try {
       return this.#value(value);
     } catch {
-      this.#fault("it cannot be read: looking at it throws; send plain data");
+      this.#addReason("it cannot be read: a getter or proxy throws; send plain data");
       return null;
     }
   }
 
-  /** About what is being read in the container around it. */
-  #fault(message: string): void {
-    this.#meter.reasons.add(() => pathOf(this.#around), message);
+  /** Reports a problem of the value that is being read. */
+  #addReason(message: string): void {
+    this.#meter.reasons.add(() => pointerOf(this.#innermost), message);
   }
 
-  /** Null stands in for what was refused. */
+  /** Returns a copy, with null in place of a refused value. */
   #value(value: unknown): Json {
     switch (typeof value) {
       case "string":
@@ -170,7 +172,7 @@ class Copy {
       case "object":
         return value === null ? this.#null() : this.#container(value);
       default:
-        this.#fault(`${typeof value} is not JSON; leave it out, or use a text, a number, a boolean or null`);
+        this.#addReason(`${typeof value} is not JSON; leave it out, or use a text, a number, a boolean or null`);
         return this.#null();
     }
   }
@@ -180,46 +182,46 @@ class Copy {
     return null;
   }
 
-  /** Its length in bytes. */
+  /** Checks a text and returns its length as JSON in bytes. */
   #text(value: string): number {
     if (plainText.test(value)) return value.length + 2;
-    if (!isWellFormed(value)) this.#fault(loneSurrogate);
+    if (!isWellFormed(value)) this.#addReason(loneSurrogate);
     return utf8Length(JSON.stringify(value));
   }
 
   #number(value: number): number | null {
     this.#meter.count(1, String(value).length);
     if (!Number.isFinite(value)) {
-      this.#fault(`${value} is not a JSON number; use a finite number or null`);
+      this.#addReason(`${value} is not a JSON number; use a finite number or null`);
       return null;
     }
     if (!Object.is(value, -0)) return value;
-    if (!this.#tidy) this.#fault(negativeZero);
+    if (!this.#normalizes) this.#addReason(negativeZero);
     return 0;
   }
 
   #container(value: object): Json {
     this.#meter.count(1, 2);
-    if (isAround(this.#around, value)) {
-      this.#fault("a value cannot contain itself; send the part that is meant");
+    if (isOpen(this.#innermost, value)) {
+      this.#addReason("a value cannot contain itself; send the part that is meant");
       return null;
     }
-    const outer = this.#around;
+    const outer = this.#innermost;
     const depth = outer === null ? 0 : outer.depth + 1;
-    const refusal = this.#meter.deeper(depth);
+    const refusal = this.#meter.depthProblem(depth);
     if (refusal !== null) {
-      this.#fault(refusal);
+      this.#addReason(refusal);
       return null;
     }
-    this.#around = { value, outer, depth, key: null };
-    const copy = Array.isArray(value) ? this.#array(value, this.#around) : this.#object(value, this.#around);
-    this.#around = outer;
+    this.#innermost = { value, outer, depth, key: null };
+    const copy = Array.isArray(value) ? this.#array(value, this.#innermost) : this.#object(value, this.#innermost);
+    this.#innermost = outer;
     return copy;
   }
 
-  #array(value: readonly unknown[], here: Around): Json {
+  #array(value: readonly unknown[], here: OpenContainer): Json {
     const copy: Json[] = [];
-    // By index and not by iterator: a hole must be seen, and an iterator can be anyone's code.
+    // By index and not by iterator: holes must be detected, and an iterator can run foreign code.
     for (let index = 0; index < value.length && !this.#meter.full; index += 1) {
       here.key = index;
       copy.push(Object.hasOwn(value, index) ? this.#value(value[index]) : this.#hole());
@@ -228,19 +230,19 @@ class Copy {
     return copy;
   }
 
-  /** It counts as a value: an array of nothing but holes takes no room, and could have billions. */
+  /** Counts a hole as a value, because an array can have billions of holes and take no memory. */
   #hole(): null {
-    this.#fault("an array has no holes in JSON; put null there");
+    this.#addReason("an array has no holes in JSON; put null there");
     return this.#null();
   }
 
-  #object(value: object, here: Around): Json {
+  #object(value: object, here: OpenContainer): Json {
     if (!isPlainObject(value)) {
-      this.#fault("only plain objects are JSON; turn dates, maps and class instances into plain data");
+      this.#addReason("only plain objects are JSON; turn dates, maps and class instances into plain data");
       return null;
     }
-    if (!this.#tidy && Object.getOwnPropertySymbols(value).length > 0) {
-      this.#fault("a symbol is not a JSON key; use a text");
+    if (!this.#normalizes && Object.getOwnPropertySymbols(value).length > 0) {
+      this.#addReason("a symbol is not a JSON key; use a text");
     }
     const copy: Record<string, Json> = {};
     for (const key in value) {
@@ -250,11 +252,11 @@ class Copy {
     return copy;
   }
 
-  #member(copy: Record<string, Json>, key: string, value: unknown, here: Around): void {
-    if (value === undefined && this.#tidy) return;
-    const danger = hazard(key, here.outer?.key ?? undefined);
+  #member(copy: Record<string, Json>, key: string, value: unknown, here: OpenContainer): void {
+    if (value === undefined && this.#normalizes) return;
+    const problem = unsafeKeyProblem(key, here.outer?.key ?? undefined);
     here.key = key;
-    if (danger !== null) this.#fault(danger);
+    if (problem !== null) this.#addReason(problem);
     else {
       this.#meter.count(0, this.#text(key) + 2);
       copy[key] = this.#value(value);
@@ -262,9 +264,9 @@ class Copy {
   }
 }
 
-/** Where the reader is: the keys of what is around it, from the outside in. */
-function pathOf(around: Around | null): string {
-  if (around === null) return "";
-  const { outer, key } = around;
-  return key === null ? pathOf(outer) : pointerTo(pathOf(outer), key);
+/** Returns the JSON pointer to the value that is being read. */
+function pointerOf(innermost: OpenContainer | null): string {
+  if (innermost === null) return "";
+  const { outer, key } = innermost;
+  return key === null ? pointerOf(outer) : pointerTo(pointerOf(outer), key);
 }

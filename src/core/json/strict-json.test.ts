@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkJson } from "./check-json.ts";
-import { parseStrict } from "./strict-json.ts";
+import { parseStrictJson } from "./strict-json.ts";
 
 const limits = { bytes: 100_000, depth: 64, nodes: 1000 };
 
 function reasonsFor(text: string): readonly string[] {
-  const parsed = parseStrict(text, limits);
+  const parsed = parseStrictJson(text, limits);
   return parsed.ok ? [] : parsed.reasons.map(({ path, message }) => `${path}: ${message}`);
 }
 
@@ -22,8 +22,8 @@ describe("reading JSON strictly", () => {
     '"é😀"',
     '{"":0,"constructor":{"x":1},"prototype":1}',
     '{"1":1,"a":{"1":1}}',
-  ])("%s means what it always means", (text) => {
-    expect(parseStrict(text, limits)).toEqual({ ok: true, value: JSON.parse(text) });
+  ])("%s is read as the platform reads it", (text) => {
+    expect(parseStrictJson(text, limits)).toEqual({ ok: true, value: JSON.parse(text) });
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe("reading JSON strictly", () => {
     expect(reasonsFor(text)).toEqual([expect.stringContaining(reason)]);
   });
 
-  it("tells all of it at once, and a mistake of syntax last", () => {
+  it("reports all problems at once, and a syntax error last", () => {
     expect(reasonsFor('{"a":1,"a":-0,"b":[1e999,"\\ud800",{"__proto__":1}],"c":oops,"d":-0}')).toEqual([
       expect.stringContaining("/a: the key"),
       expect.stringContaining("/a: -0"),
@@ -96,17 +96,17 @@ describe("reading JSON strictly", () => {
 
   it.each([
     ["depth", "[".repeat(65), `${"/0".repeat(64)}: more than 64 levels deep`],
-    ["depth without end", "[".repeat(99_999), "more than 64 levels deep"],
+    ["very large depth", "[".repeat(99_999), "more than 64 levels deep"],
     ["depth of objects", '{"a":'.repeat(65), "more than 64 levels deep"],
     ["values", `[${"1,".repeat(1000)}1]`, ": more than 1000 values"],
     ["bytes", `"${"x".repeat(100_000)}"`, ": more than 100000 bytes"],
     ["bytes of wide characters", `"${"é".repeat(60_000)}"`, ": more than 100000 bytes"],
   ])("stops at the limit of %s", (_, text, reason) => {
-    expect(parseStrict(text, limits)).toMatchObject({ ok: false, tooLarge: true });
+    expect(parseStrictJson(text, limits)).toMatchObject({ ok: false, tooLarge: true });
     expect(reasonsFor(text)).toEqual([expect.stringContaining(reason)]);
   });
 
-  it("accepts exactly the texts that the platform reads and that hold nothing doubtful", () => {
+  it("accepts exactly the texts that the platform reads and that are unambiguous", () => {
     const alphabet = fc.constantFrom(
       ...'{}[]:,"\\ue0123456789abd-+.E \n',
       "true",
@@ -128,7 +128,7 @@ describe("reading JSON strictly", () => {
     const wide = { bytes: 1e6, depth: 200, nodes: 1e5 };
     fc.assert(
       fc.property(texts, (text) => {
-        const parsed = parseStrict(text, wide);
+        const parsed = parseStrictJson(text, wide);
         const platform = readByPlatform(text);
         if (!parsed.ok && platform === undefined) return;
         if (parsed.ok) {
@@ -142,10 +142,10 @@ describe("reading JSON strictly", () => {
     );
   });
 
-  it("leaves every prototype alone", () => {
+  it("changes no prototype", () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom("__proto__", "constructor", "prototype", "a"), { maxLength: 6 }), (keys) => {
-        parseStrict(
+        parseStrictJson(
           keys.reduceRight((inner, key) => `{"${key}":${inner}}`, '{"admin":true}'),
           limits,
         );

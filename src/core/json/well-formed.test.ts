@@ -10,7 +10,7 @@ describe("well-formed text", () => {
     expect(isWellFormed(text)).toBe(false);
   });
 
-  it("is made by replacing each lone surrogate", () => {
+  it("is produced by replacing each lone surrogate", () => {
     expect(toWellFormed("a\ud800b\ud83d\ude00\udfff")).toBe("a\ufffdb\ud83d\ude00\ufffd");
   });
 });

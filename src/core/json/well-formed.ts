@@ -1,12 +1,12 @@
-// With the u flag a surrogate that is half of a pair is not matched, only one that stands alone.
+// With the u flag only lone surrogates match, not the halves of a pair.
 const loneSurrogate = /[\ud800-\udfff]/u;
 
-/** Text that UTF-8 can carry. Two texts with different lone surrogates would reach the disk as the same bytes. */
+/** True if UTF-8 can encode the text. Texts that differ only in lone surrogates would be stored as the same bytes. */
 export function isWellFormed(text: string): boolean {
   return !loneSurrogate.test(text);
 }
 
-/** The text with a replacement character for each lone surrogate. */
+/** Replaces each lone surrogate with the replacement character. */
 export function toWellFormed(text: string): string {
   return text.replace(/[\ud800-\udfff]/gu, "\ufffd");
 }

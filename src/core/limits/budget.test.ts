@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { AMOUNT_MOST, estimateProblems } from "./budget.ts";
+import { COST_AMOUNT_MAX, estimateProblems } from "./budget.ts";
 
 describe("an estimate", () => {
   it.each([
-    [{ usd_micros: 0, credits: 1, tokens_in: 2, tokens_out: AMOUNT_MOST, ms: 3 }, 0],
+    [{ usd_micros: 0, credits: 1, tokens_in: 2, tokens_out: COST_AMOUNT_MAX, ms: 3 }, 0],
     [{}, 0],
     [{ usd_micros: -1 }, 1],
     [{ usd_micros: 0.5, credits: Number.NaN }, 2],
-    [{ usd_micros: AMOUNT_MOST + 1 }, 1],
+    [{ usd_micros: COST_AMOUNT_MAX + 1 }, 1],
     [{ usd_micros: "3" }, 1],
     [{ calls: 1 }, 1],
     [{ model: "m" }, 1],
@@ -19,8 +19,8 @@ describe("an estimate", () => {
   });
 });
 
-describe("what is wrong with an estimate", () => {
-  it("is told in words", () => {
+describe("a problem of an estimate", () => {
+  it("names the field and what is allowed", () => {
     expect(estimateProblems(7)).toEqual([expect.stringMatching(/^cost must be an object with usd_micros, /)]);
     expect(estimateProblems({ euros: 1 })).toEqual([expect.stringMatching(/^cost has no euros, only usd_micros, /)]);
     expect(estimateProblems({ credits: -1 })).toEqual(["a cost of -1 credits is not a whole number from 0"]);

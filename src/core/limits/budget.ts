@@ -1,20 +1,22 @@
 import { isPlainObject } from "../json/plain-object.ts";
-import type { Zone } from "../time/zone.ts";
+import type { TimeZone } from "../time/time-zone.ts";
 
-/** What a limit counts. `tokens` are those in and out together, `ms` is how long handlers ran. */
-export const units = ["usd_micros", "credits", "tokens_in", "tokens_out", "tokens", "calls", "ms"] as const;
-export type Unit = (typeof units)[number];
+/** The units of limits. `tokens` is the sum of tokens in and out, `ms` is the execution time of handlers. */
+export const limitUnits = ["usd_micros", "credits", "tokens_in", "tokens_out", "tokens", "calls", "ms"] as const;
+export type LimitUnit = (typeof limitUnits)[number];
 
-/** How much may be spent: by one call, by one run with all its forks, or by someone in a time. */
+/**
+ * The amount that may be spent by one call, by one run with all its forks, or by a user, project or tenant in a window.
+ */
 export interface Budget {
-  readonly unit: Unit;
+  readonly unit: LimitUnit;
   readonly limit: number;
   readonly per: (typeof budgetScopes)[number];
   /** Only calls of this tool count. */
   readonly tool?: string;
 }
 
-/** How often something may be called. Whoever comes too often waits for the next window. */
+/** The number of calls allowed in a time window. A call beyond it waits for the next window. */
 export interface Rate {
   readonly calls: number;
   readonly per: (typeof rateScopes)[number];
@@ -43,42 +45,42 @@ export const rateScopes = [
   "tenant-hour",
 ] as const;
 
-/** Every limit that a tenant is under. */
-export interface Allowance {
+/** All limits of a tenant. */
+export interface LimitSet {
   readonly budgets: readonly Budget[];
   readonly rates: readonly Rate[];
-  /** Whose days and months they are. */
-  readonly zone: Zone;
-  /** Null: they are settings of the engine or of the tenant. */
+  /** The time zone that defines days and months. */
+  readonly zone: TimeZone;
+  /** Null: the limits are settings of the engine or of the tenant. */
   readonly rule: LimitRule | null;
 }
 
-/** The rule of a policy that a limit is. What it counts is counted for nothing else. */
+/** The policy rule that sets a limit. It has its own tallies, shared with no other limit. */
 export interface LimitRule {
-  /** Layer, document and rule: what the record calls it. */
+  /** Layer, document and rule, as recorded in events. */
   readonly id: string;
   readonly reason: string | null;
-  /** Where it stands, in the name of a tally: two projects may each have a rule of one id. */
+  /** The place of the policy, as part of the tally name: two projects may each have a rule with the same id. */
   readonly place: string;
 }
 
-/** What a call is expected to spend. What is left out is nothing. */
-export type Estimate = Readonly<Partial<Record<(typeof estimated)[number], number>>>;
+/** The expected cost of a call. An absent unit is 0. */
+export type CostEstimate = Readonly<Partial<Record<(typeof estimatedUnits)[number], number>>>;
 
-export const estimated = ["usd_micros", "credits", "tokens_in", "tokens_out", "ms"] as const;
+export const estimatedUnits = ["usd_micros", "credits", "tokens_in", "tokens_out", "ms"] as const;
 
-/** What is wrong with an estimate: a budget must not be passed by what is no number. */
+/** Returns the problems of an estimate. A value that is not a number must not pass a budget. */
 export function estimateProblems(given: unknown): readonly string[] {
-  if (!isPlainObject(given)) return [`cost must be an object with ${estimated.join(", ")}`];
+  if (!isPlainObject(given)) return [`cost must be an object with ${estimatedUnits.join(", ")}`];
   return Object.entries(given).flatMap(([unit, amount]) => {
-    if (!estimated.includes(unit as never)) return [`cost has no ${unit}, only ${estimated.join(", ")}`];
-    return isAmount(amount) ? [] : [`a cost of ${String(amount)} ${unit} is not a whole number from 0`];
+    if (!estimatedUnits.includes(unit as never)) return [`cost has no ${unit}, only ${estimatedUnits.join(", ")}`];
+    return isCostAmount(amount) ? [] : [`a cost of ${String(amount)} ${unit} is not a whole number from 0`];
   });
 }
 
-/** Sums of them stay whole, however many there are. */
-export function isAmount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= AMOUNT_MOST;
+/** True for a whole number small enough that sums of many amounts stay exact. */
+export function isCostAmount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= COST_AMOUNT_MAX;
 }
 
-export const AMOUNT_MOST = 1e15;
+export const COST_AMOUNT_MAX = 1e15;

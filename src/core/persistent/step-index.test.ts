@@ -4,17 +4,17 @@ import { StepIndex } from "./step-index.ts";
 const planned = [{ step_id: "write" }, { step_id: "send" }, { step_id: "__proto__" }];
 
 describe("an index of steps", () => {
-  it("knows where the steps of a plan are, and no others", () => {
+  it("finds the steps of a plan and no others", () => {
     const index = StepIndex.of(planned);
     expect(planned.map(({ step_id }) => index.get(step_id))).toEqual([0, 1, 2]);
     expect(planned.every(({ step_id }) => index.has(step_id))).toBe(true);
-    for (const nobody of ["", "pay", "constructor"]) {
-      expect(index.get(nobody)).toBeUndefined();
-      expect(index.has(nobody)).toBe(false);
+    for (const unknown of ["", "pay", "constructor"]) {
+      expect(index.get(unknown)).toBeUndefined();
+      expect(index.has(unknown)).toBe(false);
     }
   });
 
-  it("takes steps that came later, and leaves every earlier version as it was", () => {
+  it("accepts later steps and does not change earlier versions", () => {
     const before = StepIndex.of(planned);
     const once = before.set("send.1", 3);
     const twice = once.set("send.2", 4);

@@ -1,8 +1,8 @@
 import { emptyTrieMap, type TrieMap } from "./trie-map.ts";
 
 /**
- * Where each step is in its run, by its id. Every version stays valid: the steps of the plan are the same in all of them,
- * so they are kept in a plain map, which is made and asked in a fraction of the time that a persistent one takes.
+ * The index of each step in its run, by step id. Every version stays valid. The steps of the plan are the same in all
+ * versions, so they are in a plain map, which is built and read much faster than a persistent one.
  */
 export class StepIndex {
   readonly #planned: ReadonlyMap<string, number>;
@@ -27,7 +27,7 @@ export class StepIndex {
     return this.get(id) !== undefined;
   }
 
-  /** With one more step, which has a name of its own. */
+  /** Returns an index with one more step. The id is not in the index yet. */
   set(id: string, index: number): StepIndex {
     return new StepIndex(this.#planned, this.#added.set(id, index));
   }

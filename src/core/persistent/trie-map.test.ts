@@ -1,31 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyTrieMap, hashOf } from "./trie-map.ts";
+import { emptyTrieMap, hashText } from "./trie-map.ts";
 
-/** Two texts that hash alike when they follow `start`, found by the birthday paradox. */
-function collision(start: string): readonly [string, string] {
-  const seen = new Map<number, string>();
+/** Two texts with the prefix `start` and equal hashes, found by the birthday paradox. */
+function findCollision(start: string): readonly [string, string] {
+  const textByHash = new Map<number, string>();
   for (let index = 0; ; index += 1) {
     const text = `${start}${index}`;
-    const earlier = seen.get(hashOf(text));
+    const earlier = textByHash.get(hashText(text));
     if (earlier !== undefined) return [earlier, text];
-    seen.set(hashOf(text), text);
+    textByHash.set(hashText(text), text);
   }
 }
 
-const [left, right] = collision("");
-const [tailLeft, tailRight] = collision(`${left}-`).map((text) => text.slice(left.length));
-const alike = [left + tailLeft, left + tailRight, right + tailLeft, right + tailRight];
+const [left, right] = findCollision("");
+const [tailLeft, tailRight] = findCollision(`${left}-`).map((text) => text.slice(left.length));
+const colliding = [left + tailLeft, left + tailRight, right + tailLeft, right + tailRight];
 
 const keys = fc.oneof(
-  fc.constantFrom(left, right, ...alike, "", "__proto__", "constructor", "é", "\ud83d\ude00"),
+  fc.constantFrom(left, right, ...colliding, "", "__proto__", "constructor", "é", "\ud83d\ude00"),
   fc.string({ maxLength: 2 }),
   fc.string(),
 );
 const changes = fc.array(fc.tuple(fc.constantFrom("set", "delete"), keys, fc.integer()), { maxLength: 300 });
 
 describe("a trie map", () => {
-  it("does what a map does, and never changes an earlier version", () => {
+  it("behaves like a map and never changes an earlier version", () => {
     fc.assert(
       fc.property(changes, (list) => {
         const map = new Map<string, number>();
@@ -47,17 +47,17 @@ describe("a trie map", () => {
   });
 
   it("keeps four keys of one hash apart", () => {
-    expect(new Set(alike.map(hashOf)).size).toBe(1);
-    expect(new Set(alike).size).toBe(4);
+    expect(new Set(colliding.map(hashText)).size).toBe(1);
+    expect(new Set(colliding).size).toBe(4);
     let trie = emptyTrieMap<string>();
-    for (const key of [...alike, ...alike]) trie = trie.set(key, `of ${key}`);
+    for (const key of [...colliding, ...colliding]) trie = trie.set(key, `of ${key}`);
     expect(trie.size).toBe(4);
-    for (const key of alike) expect(trie.get(key)).toBe(`of ${key}`);
-    for (const key of alike) trie = trie.delete(key);
+    for (const key of colliding) expect(trie.get(key)).toBe(`of ${key}`);
+    for (const key of colliding) trie = trie.delete(key);
     expect([...trie]).toEqual([]);
   });
 
-  it("holds ten thousand keys and gives each of them back", () => {
+  it("stores and returns ten thousand keys", () => {
     let trie = emptyTrieMap<number>();
     for (let index = 0; index < 10_000; index += 1) trie = trie.set(`src/file-${index}.ts`, index);
     for (let index = 0; index < 10_000; index += 1) expect(trie.get(`src/file-${index}.ts`)).toBe(index);
@@ -66,13 +66,13 @@ describe("a trie map", () => {
     expect([...trie]).toEqual([]);
   });
 
-  it("has a value that is undefined", () => {
+  it("can store undefined as a value", () => {
     const trie = emptyTrieMap<undefined>().set("a", undefined);
     expect(trie.has("a")).toBe(true);
     expect(trie.size).toBe(1);
   });
 
-  it("stays itself when a key it lacks is deleted", () => {
+  it("returns itself when an absent key is deleted", () => {
     const trie = emptyTrieMap<number>().set("a", 1);
     expect(trie.delete("b")).toBe(trie);
     expect(emptyTrieMap().delete("b").size).toBe(0);

@@ -5,7 +5,7 @@ type Entry<Value> = readonly [key: string, value: Value];
 
 type Node<Value> = Leaf<Value> | Branch<Value>;
 
-/** Every entry of one hash; more than one only where keys collide. */
+/** All entries of one hash; more than one only if hashes collide. */
 interface Leaf<Value> {
   readonly hash: number;
   readonly entries: readonly Entry<Value>[];
@@ -18,7 +18,7 @@ interface Branch<Value> {
   readonly children: readonly Node<Value>[];
 }
 
-/** A map whose every version stays valid: a change copies one short path. The order of its entries means nothing. */
+/** A persistent map: every version stays valid, and a change copies one short path. Iteration has no defined order. */
 export class TrieMap<Value> implements Iterable<Entry<Value>> {
   readonly size: number;
   readonly #root: Node<Value> | null;
@@ -33,23 +33,23 @@ export class TrieMap<Value> implements Iterable<Entry<Value>> {
   }
 
   get(key: string): Value | undefined {
-    return find(this.#root, hashOf(key), key)?.[1];
+    return findEntry(this.#root, hashText(key), key)?.[1];
   }
 
   has(key: string): boolean {
-    return find(this.#root, hashOf(key), key) !== undefined;
+    return findEntry(this.#root, hashText(key), key) !== undefined;
   }
 
   set(key: string, value: Value): TrieMap<Value> {
-    const leaf: Leaf<Value> = { hash: hashOf(key), entries: [[key, value]], children: null };
-    const root = this.#root === null ? leaf : inserted(this.#root, 0, leaf, key);
-    return new TrieMap(find(this.#root, leaf.hash, key) === undefined ? this.size + 1 : this.size, root);
+    const leaf: Leaf<Value> = { hash: hashText(key), entries: [[key, value]], children: null };
+    const root = this.#root === null ? leaf : insertLeaf(this.#root, 0, leaf, key);
+    return new TrieMap(findEntry(this.#root, leaf.hash, key) === undefined ? this.size + 1 : this.size, root);
   }
 
-  /** The same map if it has no such key. */
+  /** Returns this map if it has no such key. */
   delete(key: string): TrieMap<Value> {
     if (this.#root === null || !this.has(key)) return this;
-    return new TrieMap(this.size - 1, removed(this.#root, 0, hashOf(key), key));
+    return new TrieMap(this.size - 1, removeKey(this.#root, 0, hashText(key), key));
   }
 
   [Symbol.iterator](): Iterator<Entry<Value>> {
@@ -57,20 +57,20 @@ export class TrieMap<Value> implements Iterable<Entry<Value>> {
   }
 }
 
-const nothing = TrieMap.empty<never>();
+const EMPTY = TrieMap.empty<never>();
 
 export function emptyTrieMap<Value>(): TrieMap<Value> {
-  return nothing;
+  return EMPTY;
 }
 
-/** FNV-1a over UTF-16 code units. Not a secret: a key chosen to collide costs time, never truth. */
-export function hashOf(key: string): number {
+/** FNV-1a over UTF-16 code units. Keys chosen to collide cost time, but never give a wrong result. */
+export function hashText(key: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193);
   return hash >>> 0;
 }
 
-function find<Value>(root: Node<Value> | null, hash: number, key: string): Entry<Value> | undefined {
+function findEntry<Value>(root: Node<Value> | null, hash: number, key: string): Entry<Value> | undefined {
   let node: Node<Value> | undefined = root ?? undefined;
   for (let shift = 0; node !== undefined && node.children !== null; shift += bits) {
     const bit = bitOf(hash, shift);
@@ -79,49 +79,53 @@ function find<Value>(root: Node<Value> | null, hash: number, key: string): Entry
   return node?.entries.find((entry) => entry[0] === key);
 }
 
-function inserted<Value>(node: Node<Value>, shift: number, leaf: Leaf<Value>, key: string): Node<Value> {
+function insertLeaf<Value>(node: Node<Value>, shift: number, leaf: Leaf<Value>, key: string): Node<Value> {
   if (node.children === null) {
-    if (node.hash !== leaf.hash) return parted(node, leaf, shift);
-    const others = without(node.entries, key);
+    if (node.hash !== leaf.hash) return splitLeaves(node, leaf, shift);
+    const others = withoutKey(node.entries, key);
     return others.length === 0 ? leaf : { hash: leaf.hash, entries: [...others, ...leaf.entries], children: null };
   }
   const bit = bitOf(leaf.hash, shift);
   const slot = slotOf(node.bitmap, bit);
   const child = (node.bitmap & bit) === 0 ? undefined : node.children[slot];
   if (child === undefined) return { bitmap: node.bitmap | bit, children: node.children.toSpliced(slot, 0, leaf) };
-  return { bitmap: node.bitmap, children: replaced(node.children, slot, inserted(child, shift + bits, leaf, key)) };
+  return {
+    bitmap: node.bitmap,
+    children: replaceChild(node.children, slot, insertLeaf(child, shift + bits, leaf, key)),
+  };
 }
 
-/** Two leaves of different hashes, below as many branches as their hashes agree. */
-function parted<Value>(left: Leaf<Value>, right: Leaf<Value>, shift: number): Branch<Value> {
+/** Returns the branches that separate two leaves with different hashes. */
+function splitLeaves<Value>(left: Leaf<Value>, right: Leaf<Value>, shift: number): Branch<Value> {
   const [leftBit, rightBit] = [bitOf(left.hash, shift), bitOf(right.hash, shift)];
-  if (leftBit === rightBit) return { bitmap: leftBit, children: [parted(left, right, shift + bits)] };
+  if (leftBit === rightBit) return { bitmap: leftBit, children: [splitLeaves(left, right, shift + bits)] };
   // Unsigned, because the highest bit would otherwise sort first.
   const ordered = leftBit >>> 0 < rightBit >>> 0 ? [left, right] : [right, left];
   return { bitmap: leftBit | rightBit, children: ordered };
 }
 
-/** The node without a key it has; null when nothing is left of it. */
-function removed<Value>(node: Node<Value>, shift: number, hash: number, key: string): Node<Value> | null {
+/** Returns the node without a key that it contains, or null if the node is then empty. */
+function removeKey<Value>(node: Node<Value>, shift: number, hash: number, key: string): Node<Value> | null {
   if (node.children === null) {
-    const entries = without(node.entries, key);
+    const entries = withoutKey(node.entries, key);
     return entries.length === 0 ? null : { hash, entries, children: null };
   }
   const bit = bitOf(hash, shift);
   const slot = slotOf(node.bitmap, bit);
-  const child = removed(node.children[slot] as Node<Value>, shift + bits, hash, key);
-  if (child !== null) return lifted({ bitmap: node.bitmap, children: replaced(node.children, slot, child) });
-  return lifted({ bitmap: node.bitmap ^ bit, children: node.children.toSpliced(slot, 1) });
+  const child = removeKey(node.children[slot] as Node<Value>, shift + bits, hash, key);
+  if (child !== null)
+    return collapseBranch({ bitmap: node.bitmap, children: replaceChild(node.children, slot, child) });
+  return collapseBranch({ bitmap: node.bitmap ^ bit, children: node.children.toSpliced(slot, 1) });
 }
 
-/** A branch over a single leaf is that leaf, so that what was added and removed leaves no trace. */
-function lifted<Value>(branch: Branch<Value>): Node<Value> {
+/** Replaces a branch over a single leaf by that leaf, so that adding and removing a key gives the original tree. */
+function collapseBranch<Value>(branch: Branch<Value>): Node<Value> {
   const [child] = branch.children;
   return branch.children.length === 1 && child?.children === null ? child : branch;
 }
 
-/** By hand, because `with` takes twice as long. */
-function replaced<Item>(items: readonly Item[], slot: number, item: Item): readonly Item[] {
+/** Copies by `slice`, because `with` takes twice as long. */
+function replaceChild<Item>(items: readonly Item[], slot: number, item: Item): readonly Item[] {
   const copy = items.slice();
   copy[slot] = item;
   return copy;
@@ -133,7 +137,7 @@ function* entriesOf<Value>(node: Node<Value> | null): Generator<Entry<Value>> {
   else for (const child of node.children) yield* entriesOf(child);
 }
 
-function without<Value>(entries: readonly Entry<Value>[], key: string): readonly Entry<Value>[] {
+function withoutKey<Value>(entries: readonly Entry<Value>[], key: string): readonly Entry<Value>[] {
   return entries.filter((entry) => entry[0] !== key);
 }
 
@@ -141,7 +145,7 @@ function bitOf(hash: number, shift: number): number {
   return 1 << ((hash >>> shift) & mask);
 }
 
-/** How many children stand before the one of this bit. */
+/** Returns the number of children before the one of this bit. */
 function slotOf(bitmap: number, bit: number): number {
   let rest = bitmap & (bit - 1);
   rest -= (rest >>> 1) & 0x55555555;

@@ -19,7 +19,7 @@ describe("a vector", () => {
     expect([...emptyVector()]).toEqual([]);
   });
 
-  it("does what an array does, and never changes an earlier version", () => {
+  it("behaves like an array and never changes an earlier version", () => {
     fc.assert(
       fc.property(sizes, changes, (size, list) => {
         let array = Array.from({ length: size }, (_, index) => index);
@@ -37,9 +37,11 @@ describe("a vector", () => {
           }
           versions.push([vector, array]);
         }
-        for (const [seen, expected] of [versions[0], versions.at(-1), versions[versions.length >> 1]].filter(isThere)) {
-          expect(seen.length).toBe(expected.length);
-          expect([...seen].findIndex((item, at) => item !== expected[at])).toBe(-1);
+        for (const [version, expected] of [versions[0], versions.at(-1), versions[versions.length >> 1]].filter(
+          isDefined,
+        )) {
+          expect(version.length).toBe(expected.length);
+          expect([...version].findIndex((item, at) => item !== expected[at])).toBe(-1);
         }
       }),
       { numRuns: 40 },
@@ -52,7 +54,7 @@ describe("a vector", () => {
     for (const index of [0, 31, 32, 1023, 1024, 32_767, 32_768, 32_999]) expect(vector.get(index)).toBe(index);
   });
 
-  it("is cut to its first so many items, on every level, and grows from there", () => {
+  it("can be cut to any length, on every level, and grows from there", () => {
     for (const size of [1, 32, 33, 1024, 1025, 33_000]) {
       const items = Array.from({ length: size }, (_, index) => index);
       const vector = Vector.from(items);
@@ -67,11 +69,11 @@ describe("a vector", () => {
     }
   });
 
-  it.each([-1, 0.5, 4, Number.NaN])("is never cut to %s of three items", (length) => {
-    expect(() => Vector.from([1, 2, 3]).take(length)).toThrow("as many items as are taken");
+  it.each([-1, 0.5, 4, Number.NaN])("of three items cannot be cut to %s", (length) => {
+    expect(() => Vector.from([1, 2, 3]).take(length)).toThrow("a vector is cut to at most its length");
   });
 
-  it("shares what did not change, so one step of ten thousand costs almost nothing", () => {
+  it("shares unchanged items between versions", () => {
     const items = Array.from({ length: 10_000 }, (_, index) => ({ index }));
     const changed = Vector.from(items).set(5000, { index: -1 });
     expect([...changed].filter((item, index) => item !== items[index])).toEqual([{ index: -1 }]);
@@ -79,11 +81,11 @@ describe("a vector", () => {
 
   it.each([-1, 3, 0.5, Number.NaN])("has no item %s beyond its bounds", (index) => {
     const vector = Vector.from(["a", "b", "c"]);
-    expect(() => vector.get(index)).toThrow("an item that it has");
-    expect(() => vector.set(index, "d")).toThrow("an item that it has");
+    expect(() => vector.get(index)).toThrow("an index is within the vector");
+    expect(() => vector.set(index, "d")).toThrow("an index is within the vector");
   });
 });
 
-function isThere<Value>(value: Value | undefined): value is Value {
+function isDefined<Value>(value: Value | undefined): value is Value {
   return value !== undefined;
 }

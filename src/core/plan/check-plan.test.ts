@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countedWork } from "../../../tests/counted-work.ts";
-import { accepted, check, reasonsFor, stageTool, toolsNamed } from "../../../tests/plan-stage.ts";
-import { canonical } from "../json/canonical.ts";
-import type { Json } from "../json/json.ts";
-import { dependents } from "./plan-graph.ts";
+import { countOperations } from "../../../tests/core/operation-count.ts";
+import { acceptedPlan, checkTestPlan, planReasons, planTool, toolsByName } from "../../../tests/core/plan-fixture.ts";
+import { canonicalJson } from "../json/canonical-json.ts";
+import type { Json } from "../values/json.ts";
+import { dependentSteps } from "./step-graph.ts";
 
-/** The plan that the execution semantics give as their example. */
+/** The example plan of the execution semantics. */
 const example = {
   plan_id: "plan-uuid",
   schema_version: "1.0",
@@ -47,20 +47,20 @@ const example = {
     },
   ],
 };
-const exampleTools = toolsNamed([
-  stageTool("Professor.Summarize"),
-  stageTool("Email.GenerateDraft", { effect: "writes" }),
-  stageTool("Gmail.SendEmail", { effect: "acts" }),
+const exampleTools = toolsByName([
+  planTool("Professor.Summarize"),
+  planTool("Email.GenerateDraft", { effect: "writes" }),
+  planTool("Gmail.SendEmail", { effect: "acts" }),
 ]);
 
-describe("a plan that is no JSON", () => {
+describe("a plan that is not JSON", () => {
   const steps = (more: object) => [
-    { step_id: "a", name: "ask", payload: { at: new Date(0) }, depends_on: ["nobody"] },
+    { step_id: "a", name: "ask", payload: { at: new Date(0) }, depends_on: ["unknown"] },
     { step_id: "b", name: "ask", ...more },
   ];
 
-  it("is refused for that and for every rule that the rest of it breaks, at once", () => {
-    expect(reasonsFor({ steps: steps({ gate: "moat" }), colour: "red" })).toEqual([
+  it("is refused for that and for every problem of the rest, at once", () => {
+    expect(planReasons({ steps: steps({ gate: "moat" }), colour: "red" })).toEqual([
       expect.stringContaining("/steps/0/payload/at: only plain objects are JSON"),
       expect.stringContaining("/colour"),
       expect.stringContaining("/steps/0/depends_on/0"),
@@ -68,8 +68,8 @@ describe("a plan that is no JSON", () => {
     ]);
   });
 
-  it("is not refused for what stands where something was that is no JSON", () => {
-    const reasons = reasonsFor({ steps: steps({ name: () => 1 }) });
+  it("is not refused twice for a value that is not JSON", () => {
+    const reasons = planReasons({ steps: steps({ name: () => 1 }) });
     expect(reasons.filter((reason) => reason.startsWith("/steps/1/name"))).toEqual([
       expect.stringContaining("function is not JSON"),
     ]);
@@ -85,14 +85,14 @@ describe("a plan that is no JSON", () => {
       ],
     ],
     ["the list of its steps", new Set()],
-  ])("is refused for that alone, if nobody can tell what refers to %s", (_, steps) => {
-    expect(reasonsFor({ steps, colour: "red" })).toHaveLength(1);
+  ])("is refused for that alone, if %s is not JSON and references cannot be checked", (_, steps) => {
+    expect(planReasons({ steps, colour: "red" })).toHaveLength(1);
   });
 });
 
 describe("a plan", () => {
-  it("is refused if nothing gives its placeholders a value, and they are all named", () => {
-    expect(reasonsFor(example, { tools: exampleTools })).toEqual([
+  it("is refused if placeholders have no value, and all of them are named", () => {
+    expect(planReasons(example, { tools: exampleTools })).toEqual([
       expect.stringContaining("/steps/0/idempotency_template: nothing gives digest_hash a value"),
       expect.stringContaining(
         "/steps/1/idempotency_template: nothing gives cv_hash, prof_sum_hash, template_hash a value",
@@ -100,9 +100,9 @@ describe("a plan", () => {
     ]);
   });
 
-  it("is accepted with them in the context, even by strict rules", () => {
+  it("is accepted with the values in the context, even by strict rules", () => {
     const context = { digest_hash: "d", cv_hash: "c", prof_sum_hash: "p", template_hash: "t" };
-    const plan = accepted(example, { tools: exampleTools, context, strict: true });
+    const plan = acceptedPlan(example, { tools: exampleTools, context, strict: true });
     expect(plan).toMatchObject({ plan_id: "plan-uuid", schema_version: "1.0", intent_id: "intent-uuid" });
     expect(plan.steps.map(({ effect, gate }) => [effect, gate])).toEqual([
       ["reads", "none"],
@@ -111,13 +111,13 @@ describe("a plan", () => {
     ]);
   });
 
-  it("needs no more than steps", () => {
-    expect(accepted({ steps: [{ step_id: "a", name: "ask" }] })).toMatchObject({
+  it("needs nothing but steps", () => {
+    expect(acceptedPlan({ steps: [{ step_id: "a", name: "ask" }] })).toMatchObject({
       plan_id: null,
       schema_version: "1.0",
       intent_id: null,
     });
-    expect(accepted({ plan_id: null, intent_id: null, steps: [{ step_id: "a", name: "ask" }] }).plan_id).toBeNull();
+    expect(acceptedPlan({ plan_id: null, intent_id: null, steps: [{ step_id: "a", name: "ask" }] }).plan_id).toBeNull();
   });
 
   it.each([
@@ -145,10 +145,10 @@ describe("a plan", () => {
       "more than 4194304 bytes",
     ],
   ])("like number %# is refused", (plan, reason) => {
-    expect(reasonsFor(plan)).toEqual([expect.stringContaining(reason)]);
+    expect(planReasons(plan)).toEqual([expect.stringContaining(reason)]);
   });
 
-  it("does not run in circles, and each circle is named", () => {
+  it("is refused for a cycle, which is named", () => {
     const steps = [
       { step_id: "free", name: "ask" },
       { step_id: "a", name: "ask", depends_on: ["c", "free"] },
@@ -156,25 +156,27 @@ describe("a plan", () => {
       { step_id: "c", name: "ask", preconditions: [{ step: "b", path: "", operator: "exists" }] },
       { step_id: "d", name: "ask", depends_on: ["c"] },
     ];
-    expect(reasonsFor({ steps })).toEqual(["/steps/1: a needs c needs b needs a; nobody could begin, remove one need"]);
+    expect(planReasons({ steps })).toEqual([
+      "/steps/1: a needs c needs b needs a; the steps form a cycle, remove one dependency",
+    ]);
   });
 
-  it("is not said to run in circles through a step that has no proper name", () => {
+  it("reports no cycle through a step whose id is invalid", () => {
     const steps = [
       { step_id: "a.b", name: "ask", depends_on: ["c"] },
       { step_id: "c", name: "ask", depends_on: ["a.b"] },
     ];
-    expect(reasonsFor({ steps })).toEqual([expect.stringContaining("/steps/0/step_id: must be")]);
+    expect(planReasons({ steps })).toEqual([expect.stringContaining("/steps/0/step_id: must be")]);
   });
 
-  it("tells what is wrong in every step at once", () => {
+  it("reports the problems of every step at once", () => {
     const steps = [
-      { step_id: "a", name: "nobody" },
+      { step_id: "a", name: "unknown" },
       5,
       { step_id: "a", name: "ask", gate: "no" },
       { step_id: "c", name: "ask", depends_on: ["a", "x"] },
     ];
-    expect(reasonsFor({ steps, extra: 1 }).map((reason) => reason.split(":")[0])).toEqual([
+    expect(planReasons({ steps, extra: 1 }).map((reason) => reason.split(":")[0])).toEqual([
       "/extra",
       "/steps/0/name",
       "/steps/1",
@@ -184,27 +186,27 @@ describe("a plan", () => {
     ]);
   });
 
-  it("has the same limit on what waits for what because of the state they touch", () => {
+  it("limits the number of dependencies that declared state adds", () => {
     const places = Array.from({ length: 100 }, (_, nth) => `/s${nth}`);
     const writers = places.map((place, nth) => ({ step_id: `w${nth}`, name: "note", state_writes: [place] }));
     const readers = (count: number) =>
       Array.from({ length: count }, (_, nth) => ({ step_id: `r${nth}`, name: "ask", state_reads: places }));
-    expect(reasonsFor({ steps: [...writers, ...readers(1001)] })).toEqual([
+    expect(planReasons({ steps: [...writers, ...readers(1001)] })).toEqual([
       "/steps: declared state makes more than 100000 dependencies; declare less of it",
     ]);
   });
 
-  it("has a limit on what waits for what", () => {
+  it("limits the number of dependencies", () => {
     const ids = Array.from({ length: 460 }, (_, index) => `s${index}`);
     const steps = ids.map((step_id, index) => ({ step_id, name: "ask", depends_on: ids.slice(0, index) }));
-    expect(reasonsFor({ steps })).toEqual([expect.stringContaining("/steps: more than 100000 dependencies")]);
+    expect(planReasons({ steps })).toEqual([expect.stringContaining("/steps: more than 100000 dependencies")]);
   });
 });
 
-describe("the order that declared state gives", () => {
-  const needs = (steps: readonly object[], tools?: readonly ReturnType<typeof stageTool>[]) =>
+describe("declared state", () => {
+  const needs = (steps: readonly object[], tools?: readonly ReturnType<typeof planTool>[]) =>
     Object.fromEntries(
-      accepted({ steps }, tools && { tools: toolsNamed(tools) }).steps.map(({ step_id, depends_on }) => [
+      acceptedPlan({ steps }, tools && { tools: toolsByName(tools) }).steps.map(({ step_id, depends_on }) => [
         step_id,
         depends_on,
       ]),
@@ -215,7 +217,7 @@ describe("the order that declared state gives", () => {
   });
   const reads = (step_id: string, place: string) => ({ step_id, name: "ask", state_reads: [place] });
 
-  it("lets whoever reads a place wait for who writes it, and the next writer for both", () => {
+  it("makes a reader wait for the writer, and the next writer for both", () => {
     const steps = [
       writes("w", "/beds/north"),
       reads("r", "/beds"),
@@ -225,7 +227,7 @@ describe("the order that declared state gives", () => {
     expect(needs(steps)).toEqual({ w: [], r: ["w"], s: [], x: ["r", "w"] });
   });
 
-  it("is added to what the plan says, once, and never turns it around", () => {
+  it("adds dependencies once and never against the explicit ones", () => {
     const steps = [
       writes("a", "/x", { depends_on: ["b"] }),
       writes("b", "/x"),
@@ -240,10 +242,28 @@ describe("the order that declared state gives", () => {
     expect(needs(far)).toEqual({ a: ["c", "b"], b: [], c: ["b"] });
   });
 
-  it("comes from what tools declare, where a step says nothing", () => {
+  it("is the literal path of a step of kind state_read or state_write", () => {
+    const tools = [planTool("state.read"), planTool("state.write", { effect: "writes" }), planTool("ask")];
+    const state = (step_id: string, kind: string, path: string, more: object = {}) => ({
+      ...{ step_id, kind, payload: { path, ...(kind === "state_write" && { value: 1 }) } },
+      ...more,
+    });
+    const steps = [
+      state("w", "state_write", "/kv/y"),
+      state("r", "state_read", "/kv/y"),
+      state("o", "state_read", "/kv/x"),
+      state("l", "state_write", "/list/-"),
+      state("s", "state_read", "/list/0"),
+      { step_id: "ask", name: "ask" },
+      state("b", "state_read", "/kv/y", { bindings: { "/path": { step: "ask", path: "/path" } } }),
+    ];
+    expect(needs(steps, tools)).toEqual({ w: [], r: ["w"], o: [], l: [], s: ["l"], ask: [], b: ["ask"] });
+  });
+
+  it("is taken from the tool if a step declares none", () => {
     const tools = [
-      stageTool("look", { stateReads: ["/beds"] }),
-      stageTool("keep", { effect: "writes", stateWrites: ["/beds", "/notes"] }),
+      planTool("look", { stateReads: ["/beds"] }),
+      planTool("keep", { effect: "writes", stateWrites: ["/beds", "/notes"] }),
     ];
     const steps = [
       { step_id: "w", name: "keep" },
@@ -254,7 +274,7 @@ describe("the order that declared state gives", () => {
     expect(needs(steps, tools)).toEqual({ w: [], r: ["w"], v: ["w"], s: [] });
   });
 
-  it("is none where nobody says anything", () => {
+  it("adds no dependency if neither step nor tool declares any", () => {
     expect(
       needs([
         { step_id: "a", name: "note" },
@@ -264,7 +284,7 @@ describe("the order that declared state gives", () => {
   });
 });
 
-describe("what is accepted", () => {
+describe("an accepted plan", () => {
   const words = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,5}$/);
   const payloads = fc.dictionary(fc.string(), fc.jsonValue());
   const rawSteps = fc
@@ -275,32 +295,32 @@ describe("what is accepted", () => {
     let passed = 0;
     fc.assert(
       fc.property(rawSteps, (steps) => {
-        const checked = check({ steps });
+        const checked = checkTestPlan({ steps });
         if (!checked.ok) return;
         passed += 1;
         const stored = JSON.parse(JSON.stringify(checked.plan)) as Json;
         expect(stored).toEqual(checked.plan);
-        expect(canonical(stored)).toBe(canonical(checked.plan as unknown as Json));
+        expect(canonicalJson(stored)).toBe(canonicalJson(checked.plan as unknown as Json));
       }),
     );
     expect(passed).toBeGreaterThan(30);
   });
 
-  it("shares nothing with what was given, so later changes do not reach it", () => {
+  it("is a copy that later changes of the input do not affect", () => {
     const payload = { to: ["ana"] };
-    const plan = accepted({ steps: [{ step_id: "a", name: "ask", payload }] });
+    const plan = acceptedPlan({ steps: [{ step_id: "a", name: "ask", payload }] });
     payload.to.push("eve");
     expect(plan.steps[0]?.payload).toEqual({ to: ["ana"] });
   });
 
-  it("is checked with work that grows as the plan does", () => {
-    const [small, large] = [wide(100), wide(1000)].map((plan) => countedWork(() => check(plan)));
+  it("is checked in time linear in its size", () => {
+    const [small, large] = [wide(100), wide(1000)].map((plan) => countOperations(() => checkTestPlan(plan)));
     expect((large as number) / (small as number)).toBeLessThan(11);
   });
 
   it("has as many dependents as it has dependencies", () => {
-    const plan = accepted(wide(10_000));
-    expect(dependents(plan).reduce((count, list) => count + list.length, 0)).toBe(
+    const plan = acceptedPlan(wide(10_000));
+    expect(dependentSteps(plan).reduce((count, list) => count + list.length, 0)).toBe(
       plan.steps.reduce((count, step) => count + step.depends_on.length, 0),
     );
   });
@@ -317,7 +337,7 @@ function rawStep(step_id: string, earlier: readonly string[], payloads: fc.Arbit
   );
 }
 
-/** So many steps, each waiting for ten before it: 100,000 edges at 10,000 steps. */
+/** A plan of `size` steps, each depending on ten before it: 100,000 edges at 10,000 steps. */
 function wide(size: number): object {
   const ids = Array.from({ length: size }, (_, index) => `s${index}`);
   const steps = ids.map((step_id, index) => ({

@@ -1,20 +1,20 @@
-import type { StepId } from "../id.ts";
 import { checkJson } from "../json/check-json.ts";
-import { Fields } from "../json/fields.ts";
-import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { pointerTo } from "../json/pointer.ts";
-import { type Reason, Reasons } from "../json/reasons.ts";
-import { StateOrder, type Touches } from "../state/state-order.ts";
-import { checkStep } from "./check-step.ts";
+import { FieldReader } from "../json/field-reader.ts";
+import { pointerTo } from "../json/json-pointer.ts";
+import { type Reason, ReasonList } from "../json/reason-list.ts";
+import { isStatePointer, type StateAccess, StateOrder } from "../state/state-order.ts";
+import type { StepId } from "../values/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
+import { checkPlanStep } from "./check-plan-step.ts";
 import { type Plan, type PlanStep, planLimits } from "./plan.ts";
-import { arranged, cycles } from "./plan-graph.ts";
-import { type KnownTools, type Member, membersOf, type Roster } from "./plan-roster.ts";
+import { type KnownTools, type PlanContext, type PlanMember, planMembers, stateTools } from "./plan-context.ts";
+import { findCycles, topologicalOrder } from "./step-graph.ts";
 
 export interface PlanRules {
   readonly tools: KnownTools;
-  /** Given beside the plan; placeholders may take their values from it. */
+  /** The context of the request; placeholders may take their values from it. */
   readonly context: JsonObject;
-  /** Every step says its effects, tags, cache and template itself. */
+  /** If true, every step must declare its effects, tags, cache policy and template. */
   readonly strict: boolean;
 }
 
@@ -28,83 +28,89 @@ const idRule = {
 };
 
 /**
- * Reads a foreign plan: the normal form that is stored and run, or every reason against it at once. What is accepted can
- * be stored and read back, names only tools and steps that exist, and has an order. Linear in the size of the plan.
+ * Checks a plan from outside. Returns its normal form, which is stored and run, or every reason against it at once. An
+ * accepted plan can be stored and read back, names only tools and steps that exist, and has no cycle. Linear in the
+ * size of the plan.
  */
 export function checkPlan(raw: unknown, rules: PlanRules): CheckedPlan {
   const json = checkJson(raw, planLimits);
-  if (json.ok) return readWhole(json.value, rules);
-  const rest = json.tooLarge || json.reasons.some(hidesSteps) ? null : readWhole(json.rest, rules);
-  return { ok: false, reasons: rest === null ? json.reasons : alsoWrong(json.reasons, rest) };
+  if (json.ok) return readPlan(json.value, rules);
+  const rest = json.tooLarge || json.reasons.some(hidesStep) ? null : readPlan(json.rest, rules);
+  return { ok: false, reasons: rest === null ? json.reasons : mergeReasons(json.reasons, rest) };
 }
 
-/** A step whose own place or name cannot be read: those that refer to it are not to blame. */
-function hidesSteps({ path }: Reason): boolean {
+/** True if the reason makes a step or its id unreadable: then references to it cannot be checked. */
+function hidesStep({ path }: Reason): boolean {
   return /^(\/steps(\/\d+(\/step_id)?)?)?$/.test(path);
 }
 
-/** What is wrong with the rest of a plan, beside what is no JSON; about that, the stand-in for it says nothing. */
-function alsoWrong(refused: readonly Reason[], rest: CheckedPlan): readonly Reason[] {
-  const places = refused.map(({ path }) => path);
-  const reasons = new Reasons();
+/**
+ * Merges the reasons why values are not JSON with the reasons of the readable rest, except those about refused values.
+ */
+function mergeReasons(refused: readonly Reason[], rest: CheckedPlan): readonly Reason[] {
+  const refusedPaths = refused.map(({ path }) => path);
+  const reasons = new ReasonList();
   for (const { path, message } of refused) reasons.add(path, message);
   for (const { path, message } of rest.ok ? [] : rest.reasons)
-    if (!places.some((place) => `${path}/`.startsWith(`${place}/`))) reasons.add(path, message);
+    if (!refusedPaths.some((refusedPath) => `${path}/`.startsWith(`${refusedPath}/`))) reasons.add(path, message);
   return reasons.list;
 }
 
-function readWhole(value: Json, rules: PlanRules): CheckedPlan {
-  if (!isObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
-  const reasons = new Reasons();
-  const fields = new Fields(value, "", reasons);
-  fields.onlyKnown(["plan_id", "schema_version", "intent_id", "steps"]);
+function readPlan(value: Json, rules: PlanRules): CheckedPlan {
+  if (!isJsonObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
+  const reasons = new ReasonList();
+  const fields = new FieldReader(value, "", reasons);
+  fields.refuseUnknown(["plan_id", "schema_version", "intent_id", "steps"]);
   const raws = readSteps(fields);
-  const warnings = new Reasons();
-  const roster: Roster = { members: membersOf(raws, rules.tools), reasons, warnings, ...rules };
-  const steps = raws.map((step, at) => readStep(step, at, roster)).filter((step) => step !== null);
-  judgeOrder(steps, roster);
+  const warnings = new ReasonList();
+  const context: PlanContext = { members: planMembers(raws, rules.tools), reasons, warnings, ...rules };
+  const steps = raws.map((step, at) => readStep(step, at, context)).filter((step) => step !== null);
+  checkOrder(steps, context);
   const plan: Plan = {
     plan_id: readPlanId(fields, "plan_id"),
     schema_version: fields.choice("schema_version", ["1.0"], "1.0"),
     intent_id: readPlanId(fields, "intent_id"),
-    steps: reasons.none ? inOrderOfState(steps, roster) : steps,
+    steps: reasons.isEmpty ? orderByDeclaredState(steps, context) : steps,
   };
-  return reasons.none ? { ok: true, plan, warnings: warnings.list } : { ok: false, reasons: reasons.list };
+  return reasons.isEmpty ? { ok: true, plan, warnings: warnings.list } : { ok: false, reasons: reasons.list };
 }
 
-function readSteps(fields: Fields): readonly Json[] {
+function readSteps(fields: FieldReader): readonly Json[] {
   const steps = fields.list("steps");
   if (steps.length > 0 && steps.length <= planLimits.steps) return steps;
-  const known = Array.isArray(fields.value("steps") ?? []);
-  if (known && steps.length === 0) fields.fault("steps", "a plan has at least one step");
-  if (steps.length > 0) fields.fault("steps", `more than ${planLimits.steps} steps; split the plan`);
+  const isList = Array.isArray(fields.value("steps") ?? []);
+  if (isList && steps.length === 0) fields.addReason("steps", "a plan has at least one step");
+  if (steps.length > 0) fields.addReason("steps", `more than ${planLimits.steps} steps; split the plan`);
   return [];
 }
 
-function readStep(raw: Json, at: number, roster: Roster): PlanStep | null {
-  if (isObject(raw)) return checkStep(raw, at, roster);
-  roster.reasons.add(pointerTo("/steps", at), "a step is an object");
+function readStep(raw: Json, at: number, context: PlanContext): PlanStep | null {
+  if (isJsonObject(raw)) return checkPlanStep(raw, at, context);
+  context.reasons.add(pointerTo("/steps", at), "a step is an object");
   return null;
 }
 
-function readPlanId(fields: Fields, name: "plan_id" | "intent_id"): string | null {
+function readPlanId(fields: FieldReader, name: "plan_id" | "intent_id"): string | null {
   return fields.value(name) === null ? null : fields.text(name, idRule, null);
 }
 
-/** Steps that declare what they do to state wait for each other where they are in each other's way. */
-function inOrderOfState(steps: readonly PlanStep[], { tools, reasons }: Roster): readonly PlanStep[] {
-  const touching = steps.map(({ name, state_reads, state_writes }) => ({
-    state_reads: state_reads ?? tools.get(name)?.stateReads ?? null,
-    state_writes: state_writes ?? tools.get(name)?.stateWrites ?? null,
-  }));
-  if (touching.every(({ state_reads, state_writes }) => state_reads === null && state_writes === null)) return steps;
+/** Adds dependencies between steps that declare conflicting accesses to state. */
+function orderByDeclaredState(steps: readonly PlanStep[], { tools, reasons }: PlanContext): readonly PlanStep[] {
+  const accesses = steps.map((step) => {
+    const literal = literalAccess(step);
+    return {
+      state_reads: step.state_reads ?? tools.get(step.name)?.stateReads ?? literal.state_reads,
+      state_writes: step.state_writes ?? tools.get(step.name)?.stateWrites ?? literal.state_writes,
+    };
+  });
+  if (accesses.every(({ state_reads, state_writes }) => state_reads === null && state_writes === null)) return steps;
   const order = new StateOrder<StepId>();
   const ordered = [...steps];
   let edges = 0;
-  // What the plan says of the order comes first, so that nobody waits for one that waits for it.
-  for (const at of arranged(steps)) {
+  // In the order of the explicit dependencies, so that the added ones cannot form a cycle.
+  for (const at of topologicalOrder(steps)) {
     const step = steps[at] as PlanStep;
-    const depends_on = [...new Set([...step.depends_on, ...order.next(step.step_id, touching[at] as Touches)])];
+    const depends_on = [...new Set([...step.depends_on, ...order.next(step.step_id, accesses[at] as StateAccess)])];
     ordered[at] = { ...step, depends_on };
     edges += depends_on.length;
   }
@@ -113,18 +119,35 @@ function inOrderOfState(steps: readonly PlanStep[], { tools, reasons }: Roster):
   return ordered;
 }
 
-function judgeOrder(steps: readonly PlanStep[], { members, reasons }: Roster): void {
+/**
+ * Returns the access that the literal path of a `state_read` or `state_write` step tells. An added entry of a list
+ * changes the whole list.
+ */
+function literalAccess({ name, payload: { path }, bindings }: PlanStep): StateAccess {
+  const isLiteral = typeof path === "string" && isStatePointer(path) && !Object.hasOwn(bindings, "/path");
+  if (!isLiteral || Object.hasOwn(bindings, "")) return NO_ACCESS;
+  if (name === stateTools.state_read) return { ...NO_ACCESS, state_reads: [path] };
+  if (name === stateTools.state_write) return { ...NO_ACCESS, state_writes: [path.replace(/\/-$/, "")] };
+  return NO_ACCESS;
+}
+
+const NO_ACCESS: StateAccess = { state_reads: null, state_writes: null };
+
+function checkOrder(steps: readonly PlanStep[], { members, reasons }: PlanContext): void {
   const edges = steps.reduce((count, step) => count + step.depends_on.length, 0);
   if (edges > planLimits.dependencies) {
-    reasons.add("/steps", `more than ${planLimits.dependencies} dependencies; let steps wait for fewer others`);
+    reasons.add("/steps", `more than ${planLimits.dependencies} dependencies; remove some`);
     return;
   }
   const index = new Map(steps.map((step, at) => [step.step_id, at]));
   const at = (id: StepId) => index.get(id);
   const needs = steps.map(({ depends_on }) => depends_on.map(at).filter((need) => need !== undefined));
-  for (const cycle of cycles(needs)) {
+  for (const cycle of findCycles(needs)) {
     const names = cycle.map((at) => (steps[at] as PlanStep).step_id);
-    const begin = members.get(names[0] as string) as Member;
-    reasons.add(pointerTo("/steps", begin.at), () => `${names.join(" needs ")}; nobody could begin, remove one need`);
+    const first = members.get(names[0] as string) as PlanMember;
+    reasons.add(
+      pointerTo("/steps", first.at),
+      () => `${names.join(" needs ")}; the steps form a cycle, remove one dependency`,
+    );
   }
 }

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { StepId } from "../id.ts";
-import type { Json } from "../json/json.ts";
-import { holds } from "./condition.ts";
+import type { StepId } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
+import { isConditionMet } from "./condition.ts";
 import type { Condition } from "./plan.ts";
 
 const output = { n: 5, s: "hello", list: [1, { a: 1 }], none: null, deep: { flag: false } };
 const operators = ["eq", "neq", "gt", "lt", "gte", "lte", "exists", "not_exists", "contains"] as const;
 
-function claim(path: string, operator: Condition["operator"], value: Json = null): Condition {
+function condition(path: string, operator: Condition["operator"], value: Json = null): Condition {
   return { step: "s1" as StepId, path, operator, value };
 }
 
@@ -33,7 +33,7 @@ describe("a condition", () => {
     ["/deep/flag", "exists", null],
     ["/deep/other", "not_exists", null],
   ] as const)("%s %s %j holds", (path, operator, value) => {
-    expect(holds(claim(path, operator, value), given(output))).toBe(true);
+    expect(isConditionMet(condition(path, operator, value), given(output))).toBe(true);
   });
 
   it.each([
@@ -48,7 +48,7 @@ describe("a condition", () => {
     ["/s", "contains", "z"],
     ["/list", "contains", 2],
   ] as const)("%s %s %j does not hold", (path, operator, value) => {
-    expect(holds(claim(path, operator, value), given(output))).toBe(false);
+    expect(isConditionMet(condition(path, operator, value), given(output))).toBe(false);
   });
 
   it.each([
@@ -62,14 +62,14 @@ describe("a condition", () => {
     ["/missing", "neq", 1],
     ["/missing", "lt", 1],
   ] as const)("%s %s %j cannot be compared and so does not hold", (path, operator, value) => {
-    expect(holds(claim(path, operator, value), given(output))).toBe(false);
+    expect(isConditionMet(condition(path, operator, value), given(output))).toBe(false);
   });
 
   it.each(operators)("about a step without output does not hold by %s", (operator) => {
-    expect(holds(claim("", operator), given(undefined))).toBe(false);
+    expect(isConditionMet(condition("", operator), given(undefined))).toBe(false);
   });
 
-  it("always has an answer", () => {
+  it("is true or false for any values", () => {
     const values = fc.jsonValue() as fc.Arbitrary<Json>;
     fc.assert(
       fc.property(
@@ -78,13 +78,13 @@ describe("a condition", () => {
         fc.constantFrom(...operators),
         fc.constantFrom("", "/0", "/a"),
         (one, other, operator, path) => {
-          expect(typeof holds(claim(path, operator, other), given(one))).toBe("boolean");
+          expect(typeof isConditionMet(condition(path, operator, other), given(one))).toBe("boolean");
         },
       ),
     );
   });
 
-  it("with an operator nobody knows is a bug", () => {
-    expect(() => holds(claim("/n", "like" as "eq"), given(output))).toThrow("unhandled variant");
+  it("with an unknown operator throws", () => {
+    expect(() => isConditionMet(condition("/n", "like" as "eq"), given(output))).toThrow("unhandled variant");
   });
 });

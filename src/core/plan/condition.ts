@@ -1,11 +1,13 @@
-import { unreachable } from "../assert.ts";
-import type { StepId } from "../id.ts";
-import { type Json, sameJson } from "../json/json.ts";
-import { valueAt } from "../json/pointer.ts";
+import { valueAt } from "../json/json-pointer.ts";
+import { unreachable } from "../values/assert.ts";
+import type { StepId } from "../values/ids.ts";
+import { type Json, sameJson } from "../values/json.ts";
 import type { Condition } from "./plan.ts";
 
-/** Whether a claim about an earlier step is true. A step without output supports no claim, not even that of absence. */
-export function holds(condition: Condition, outputOf: (step: StepId) => Json | undefined): boolean {
+/**
+ * True if a condition on an earlier step holds. For a step without output no condition holds, not even `not_exists`.
+ */
+export function isConditionMet(condition: Condition, outputOf: (step: StepId) => Json | undefined): boolean {
   const { step, path, operator, value } = condition;
   const output = outputOf(step);
   if (output === undefined) return false;
@@ -20,13 +22,13 @@ export function holds(condition: Condition, outputOf: (step: StepId) => Json | u
     case "neq":
       return !sameJson(found, value);
     case "gt":
-      return order(found, value) > 0;
+      return compare(found, value) > 0;
     case "lt":
-      return order(found, value) < 0;
+      return compare(found, value) < 0;
     case "gte":
-      return order(found, value) >= 0;
+      return compare(found, value) >= 0;
     case "lte":
-      return order(found, value) <= 0;
+      return compare(found, value) <= 0;
     case "contains":
       return contains(found, value);
     default:
@@ -34,8 +36,8 @@ export function holds(condition: Condition, outputOf: (step: StepId) => Json | u
   }
 }
 
-/** NaN for what has no order among each other: it is neither more, nor less, nor equal. */
-function order(left: Json, right: Json): number {
+/** Returns NaN for values without an order, so that every comparison is false. */
+function compare(left: Json, right: Json): number {
   if (typeof left === "number" && typeof right === "number") return left - right;
   if (typeof left !== "string" || typeof right !== "string") return Number.NaN;
   if (left === right) return 0;

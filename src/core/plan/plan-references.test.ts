@@ -1,25 +1,25 @@
 import { describe, expect, it } from "vitest";
-import { countedWork } from "../../../tests/counted-work.ts";
-import { accepted, reasonsAfter, reasonsFor, stepAfter } from "../../../tests/plan-stage.ts";
+import { countOperations } from "../../../tests/core/operation-count.ts";
+import { acceptedPlan, planReasons, secondStep, secondStepReasons } from "../../../tests/core/plan-fixture.ts";
 
 const whole = { step: "first", path: "" };
 
 function bound(target: string, source: unknown = whole, payload: object = {}): readonly string[] {
-  return reasonsAfter({ payload, bindings: { [target]: source } });
+  return secondStepReasons({ payload, bindings: { [target]: source } });
 }
 
 describe("a dependency", () => {
   it("is named once, by the id of another step", () => {
-    expect(stepAfter({ depends_on: ["first"] }).depends_on).toEqual(["first"]);
-    expect(reasonsAfter({ depends_on: ["first", "first"] })).toEqual([
+    expect(secondStep({ depends_on: ["first"] }).depends_on).toEqual(["first"]);
+    expect(secondStepReasons({ depends_on: ["first", "first"] })).toEqual([
       "/depends_on/1: first is named twice; name it once",
     ]);
-    expect(reasonsAfter({ depends_on: ["second"] })).toEqual(["/depends_on/0: second cannot wait for itself"]);
-    expect(reasonsAfter({ depends_on: ["frist"] })).toEqual([
+    expect(secondStepReasons({ depends_on: ["second"] })).toEqual(["/depends_on/0: second cannot wait for itself"]);
+    expect(secondStepReasons({ depends_on: ["frist"] })).toEqual([
       "/depends_on/0: no step has the name frist; did you mean first?",
     ]);
-    expect(reasonsAfter({ depends_on: [5] })).toEqual(["/depends_on/0: must be the id of a step"]);
-    expect(reasonsAfter({ depends_on: "first" })).toEqual(["/depends_on: must be a list"]);
+    expect(secondStepReasons({ depends_on: [5] })).toEqual(["/depends_on/0: must be the id of a step"]);
+    expect(secondStepReasons({ depends_on: "first" })).toEqual(["/depends_on: must be a list"]);
   });
 
   it("follows from a binding, a precondition and an assertion, without repetition", () => {
@@ -34,14 +34,14 @@ describe("a dependency", () => {
         preconditions: [{ step: "a", path: "/ok", operator: "eq", value: true }],
       },
     ];
-    expect(accepted({ steps }).steps[2]?.depends_on).toEqual(["b", "a"]);
+    expect(acceptedPlan({ steps }).steps[2]?.depends_on).toEqual(["b", "a"]);
   });
 });
 
 describe("a binding", () => {
   it("is normalised", () => {
     const bindings = { "/a": { step: "first", path: "/x" }, "/b~1c/0": { step: "first", path: "", as: "sha256" } };
-    expect(stepAfter({ bindings, payload: { "b/c": [null] } }).bindings).toEqual({
+    expect(secondStep({ bindings, payload: { "b/c": [null] } }).bindings).toEqual({
       "/a": { step: "first", path: "/x", as: "value" },
       "/b~1c/0": { step: "first", path: "", as: "sha256" },
     });
@@ -52,9 +52,9 @@ describe("a binding", () => {
     ["", {}, "must be a JSON pointer into the payload"],
     ["/~", {}, "must be a JSON pointer into the payload"],
     ["/a".repeat(65), {}, "must not be deeper than 64 levels"],
-    ["/a/b", { a: "text" }, "is no place in the payload"],
-    ["/a/1", { a: ["x"] }, "is no place in the payload"],
-    ["/__proto__/admin", {}, "is no place in the payload"],
+    ["/a/b", { a: "text" }, "is not a valid target"],
+    ["/a/1", { a: ["x"] }, "is not a valid target"],
+    ["/__proto__/admin", {}, "is not a valid target"],
   ])("cannot go to %s in %j", (target, payload, reason) => {
     expect(bound(target, whole, payload)).toEqual([expect.stringContaining(reason)]);
   });
@@ -62,7 +62,7 @@ describe("a binding", () => {
   it.each([
     ["text", "must be an object with step and path"],
     [{ path: "" }, "/step: is missing"],
-    [{ step: "nobody", path: "" }, "/step: no step has the name nobody"],
+    [{ step: "unknown", path: "" }, "/step: no step has the name unknown"],
     [{ step: "second", path: "" }, "/step: second cannot wait for itself"],
     [{ step: 1, path: "" }, "/step: must be the id of a step"],
     [{ step: "first" }, "/path: must be a JSON pointer into the output"],
@@ -74,35 +74,35 @@ describe("a binding", () => {
     expect(bound("/a", source)[0]).toContain(reason);
   });
 
-  it("does not lie inside another", () => {
+  it("cannot be inside another", () => {
     const bindings = { "/a/b": whole, "/a": whole, "/ab": whole };
-    expect(reasonsAfter({ bindings })).toEqual([
+    expect(secondStepReasons({ bindings })).toEqual([
       "/bindings/~1a~1b: lies inside /a, which is bound, too; bind only one of them",
     ]);
   });
 
-  it.each(["", "/token", "/token/deep", "/user", "/user/secret"])("never reads what is redacted, by %j", (path) => {
+  it.each(["", "/token", "/token/deep", "/user", "/user/secret"])("never reads a redacted value, by %j", (path) => {
     const steps = [
       { step_id: "a", name: "login" },
       { step_id: "b", name: "ask", bindings: { "/x": { step: "a", path } } },
     ];
-    expect(reasonsFor({ steps })).toEqual([expect.stringContaining("is redacted")]);
+    expect(planReasons({ steps })).toEqual([expect.stringContaining("is redacted")]);
   });
 
-  it("reads what stands beside it", () => {
+  it("can read a value beside a redacted one", () => {
     const steps = [
       { step_id: "a", name: "login" },
       { step_id: "b", name: "ask", bindings: { "/x": { step: "a", path: "/user/name" } } },
     ];
-    expect(reasonsFor({ steps })).toEqual([]);
+    expect(planReasons({ steps })).toEqual([]);
   });
 
-  it("is one of thousands without making work for the others", () => {
+  it("is checked in constant time, however many others there are", () => {
     const workFor = (length: number) => {
       const keys = Array.from({ length }, (_, index) => `k${index}`);
       const payload = Object.fromEntries(keys.map((key) => [key, 0]));
       const bindings = Object.fromEntries(keys.map((key) => [`/${key}`, whole]));
-      return countedWork(() => stepAfter({ payload, bindings }));
+      return countOperations(() => secondStep({ payload, bindings }));
     };
     expect(workFor(1000) / workFor(100)).toBeLessThan(11);
   });
@@ -112,31 +112,33 @@ describe("a binding", () => {
       { step_id: "a", kind: "wait", payload: { ms: 1 } },
       { step_id: "b", name: "ask", bindings: { "/x": { step: "a", path: "" } } },
     ];
-    expect(reasonsFor({ steps })).toEqual(["/steps/1/bindings/~1x/step: a calls no tool and has no output"]);
+    expect(planReasons({ steps })).toEqual(["/steps/1/bindings/~1x/step: a calls no tool and has no output"]);
   });
 });
 
 describe("a precondition", () => {
-  const claim = { step: "first", path: "/n", operator: "gte", value: 3 };
+  const condition = { step: "first", path: "/n", operator: "gte", value: 3 };
 
-  it("is kept as it was said", () => {
-    expect(stepAfter({ preconditions: [claim] }).preconditions).toEqual([claim]);
+  it("is kept in its normal form", () => {
+    expect(secondStep({ preconditions: [condition] }).preconditions).toEqual([condition]);
     const absent = { step: "first", path: "/n", operator: "not_exists" };
-    expect(stepAfter({ preconditions: [{ ...absent, value: 5 }] }).preconditions).toEqual([{ ...absent, value: null }]);
+    expect(secondStep({ preconditions: [{ ...absent, value: 5 }] }).preconditions).toEqual([
+      { ...absent, value: null },
+    ]);
     expect(
-      stepAfter({ preconditions: [{ ...claim, operator: "eq", value: null }] }).preconditions[0]?.value,
+      secondStep({ preconditions: [{ ...condition, operator: "eq", value: null }] }).preconditions[0]?.value,
     ).toBeNull();
   });
 
   it.each([
     ["text", "/preconditions/0: must be an object"],
-    [{ ...claim, step: "nobody" }, "/preconditions/0/step: no step has the name nobody"],
-    [{ ...claim, path: 1 }, "/preconditions/0/path: must be a JSON pointer"],
-    [{ ...claim, operator: "like" }, "/preconditions/0/operator: must be one of eq, neq"],
-    [{ ...claim, value: [] }, "/preconditions/0/value: must be a number or a text; gte"],
-    [{ ...claim, extra: 1 }, "/preconditions/0/extra: no such field"],
+    [{ ...condition, step: "unknown" }, "/preconditions/0/step: no step has the name unknown"],
+    [{ ...condition, path: 1 }, "/preconditions/0/path: must be a JSON pointer"],
+    [{ ...condition, operator: "like" }, "/preconditions/0/operator: must be one of eq, neq"],
+    [{ ...condition, value: [] }, "/preconditions/0/value: must be a number or a text; gte"],
+    [{ ...condition, extra: 1 }, "/preconditions/0/extra: no such field"],
     [{ step: "first", path: "", operator: "eq" }, "/preconditions/0/value: is missing; eq compares with it"],
   ])("cannot be %j", (condition, reason) => {
-    expect(reasonsAfter({ preconditions: [condition] })).toEqual([expect.stringContaining(reason)]);
+    expect(secondStepReasons({ preconditions: [condition] })).toEqual([expect.stringContaining(reason)]);
   });
 });

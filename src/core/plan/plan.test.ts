@@ -1,33 +1,33 @@
 import { describe, expect, it } from "vitest";
-import type { StepId } from "../id.ts";
-import { full, lean, type PlanStep } from "./plan.ts";
+import type { StepId } from "../values/ids.ts";
+import { leanStep, type PlanStep, planStep } from "./plan.ts";
 
-describe("keeping a step in the journal", () => {
-  const said = { step_id: "send" as StepId, name: "mail.send", effect: "acts" } as const;
+describe("a step in the journal", () => {
+  const minimal = { step_id: "send" as StepId, name: "mail.send", effect: "acts" } as const;
 
-  it("leaves out what the step does not say", () => {
-    expect(lean(full(said))).toEqual(said);
+  it("has no defaults", () => {
+    expect(leanStep(planStep(minimal))).toEqual(minimal);
   });
 
-  it("leaves out a payload that has nothing of its own", () => {
+  it("has no payload without own members", () => {
     const payload = Object.create(Object.assign(Object.create(null), { to: "ana" }));
-    expect(lean({ ...full(said), payload })).toEqual(said);
+    expect(leanStep({ ...planStep(minimal), payload })).toEqual(minimal);
   });
 
-  it("keeps what it says, and gives it back whole", () => {
-    const step = full({
-      ...said,
+  it("keeps given values and can be read back completely", () => {
+    const step = planStep({
+      ...minimal,
       gate: "human_confirm",
       retries: 0,
       payload: { to: "ana" },
       depends_on: ["write" as StepId],
     });
-    expect(full(lean(step))).toEqual(step);
-    expect(lean(step)).toHaveProperty("retries", 0);
+    expect(planStep(leanStep(step))).toEqual(step);
+    expect(leanStep(step)).toHaveProperty("retries", 0);
   });
 });
 
-describe("a step that says everything", () => {
+describe("a step with all fields", () => {
   const everything: PlanStep = {
     step_id: "send" as StepId,
     name: "mail.send",
@@ -50,14 +50,14 @@ describe("a step that says everything", () => {
     state_writes: ["/beds"],
   };
 
-  it("is kept whole, and every part of it by itself", () => {
-    expect(lean(everything)).toEqual(everything);
-    expect(full(lean(everything))).toEqual(everything);
-    const least = full({ step_id: everything.step_id, name: "mail.send", effect: "acts" });
+  it("is stored completely, and so is each field alone", () => {
+    expect(leanStep(everything)).toEqual(everything);
+    expect(planStep(leanStep(everything))).toEqual(everything);
+    const least = planStep({ step_id: everything.step_id, name: "mail.send", effect: "acts" });
     for (const name of Object.keys(everything) as (keyof PlanStep)[]) {
       const one = { ...least, [name]: everything[name] } as PlanStep;
-      expect(full(lean(one)), name).toEqual(one);
-      expect(Object.keys(lean(one)).sort(), name).toEqual([...new Set(["step_id", "name", "effect", name])].sort());
+      expect(planStep(leanStep(one)), name).toEqual(one);
+      expect(Object.keys(leanStep(one)).sort(), name).toEqual([...new Set(["step_id", "name", "effect", name])].sort());
     }
   });
 });

@@ -1,9 +1,11 @@
-import type { Effect } from "../effect.ts";
-import type { StepId } from "../id.ts";
-import type { Json, JsonObject } from "../json/json.ts";
-import type { CachePolicy } from "../tool.ts";
+import type { CachePolicy } from "../tool/tool.ts";
+import type { Effect } from "../values/effect.ts";
+import type { StepId } from "../values/ids.ts";
+import { nameForm } from "../values/is-name.ts";
+import type { Json, JsonObject } from "../values/json.ts";
+import type { StepKind } from "./step-kinds.ts";
 
-/** Work as data, normalised: what a step left out was taken from its tool. This is what is stored and run. */
+/** A plan in its normal form, which is stored and run: absent fields of a step are taken from its tool. */
 export interface Plan {
   readonly plan_id: string | null;
   readonly schema_version: "1.0";
@@ -11,10 +13,8 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
 }
 
-/** The plan with its steps as the journal keeps them. */
+/** The plan as the journal stores it. */
 export type LeanPlan = Omit<Plan, "steps"> & { readonly steps: readonly LeanStep[] };
-
-export type StepKind = "operator" | "assertion" | "wait" | "run";
 
 export interface PlanStep {
   readonly step_id: StepId;
@@ -22,7 +22,7 @@ export interface PlanStep {
   /** The tool, for an operator. */
   readonly name: string;
   readonly payload: JsonObject;
-  /** The worst of what the plan and the tool say. */
+  /** The worse of the effects that the plan and the tool declare. */
   readonly effect: Effect;
   readonly policy_tags: readonly string[];
   readonly gate: "none" | "human_confirm";
@@ -30,23 +30,23 @@ export interface PlanStep {
   readonly idempotency_template: string | null;
   /** Step ids, explicit ones and those that bindings, preconditions and declared state imply, without repetition. */
   readonly depends_on: readonly StepId[];
-  readonly bindings: Readonly<Record<string, Binding>>;
+  readonly bindings: Readonly<Record<string, PlanBinding>>;
   readonly on_failure: "abort" | "skip" | "retry";
   readonly on_rejected: "stop" | "continue";
-  /** Further tries after the first; null: by the kind of fault. */
+  /** The number of retries; null: given by the fault table. */
   readonly retries: number | null;
   readonly timeout_ms: number | null;
   readonly preconditions: readonly Condition[];
   readonly outcome: { readonly type: string; readonly status: "draft" | "final" } | null;
-  /** The places of state that it reads and writes, as JSON pointers; null: as its tool declares. */
+  /** JSON pointers to the state that it reads and writes; null: as its tool declares. */
   readonly state_reads: readonly string[] | null;
   readonly state_writes: readonly string[] | null;
 }
 
-/** A step as the journal keeps it: what says nothing is left out, or a plan would weigh more than its results. */
+/** A step as the journal stores it: without defaults, because a plan would otherwise be larger than its results. */
 export type LeanStep = Pick<PlanStep, "step_id" | "name" | "effect"> & Partial<PlanStep>;
 
-const unsaid: Omit<PlanStep, "step_id" | "name" | "effect"> = {
+const stepDefaults: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   kind: "operator",
   payload: {},
   policy_tags: [],
@@ -65,62 +65,73 @@ const unsaid: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   state_writes: null,
 };
 
-export function lean(step: PlanStep): LeanStep {
+export function leanStep(step: PlanStep): LeanStep {
   const { step_id, name, effect } = step;
-  const said: Record<string, unknown> = { step_id, name, effect };
-  for (const key of unsaidKeys) if (saysSomething(step[key], unsaid[key])) said[key] = step[key];
-  return said as LeanStep;
+  const lean: Record<string, unknown> = { step_id, name, effect };
+  for (const key of defaultedFields) if (differsFromDefault(step[key], stepDefaults[key])) lean[key] = step[key];
+  return lean as LeanStep;
 }
 
-const unsaidKeys = Object.keys(unsaid) as (keyof typeof unsaid)[];
+const defaultedFields = Object.keys(stepDefaults) as (keyof typeof stepDefaults)[];
 
-/** What says nothing is null, a word or nothing in a list or an object; where it is null, an empty list says something. */
-function saysSomething(said: PlanStep[keyof PlanStep], nothing: PlanStep[keyof PlanStep]): boolean {
-  if (said === nothing || nothing === null) return said !== nothing;
-  return typeof said !== "object" || said === null || !isEmpty(said);
+/** A default is null, a text, or an empty list or object. If it is null, an empty list differs from it. */
+function differsFromDefault(value: PlanStep[keyof PlanStep], byDefault: PlanStep[keyof PlanStep]): boolean {
+  if (value === byDefault || byDefault === null) return value !== byDefault;
+  return typeof value !== "object" || value === null || !isEmpty(value);
 }
 
-function isEmpty(said: object): boolean {
-  for (const key in said) if (Object.hasOwn(said, key)) return false;
+function isEmpty(value: object): boolean {
+  for (const key in value) if (Object.hasOwn(value, key)) return false;
   return true;
 }
 
-/** Field by field: laying one object over another takes three times as long, and a plan may have ten thousand steps. */
-export function full(step: LeanStep): PlanStep {
+/**
+ * Fills in the defaults of a step, field by field, because spreading objects takes three times as long and a plan may
+ * have ten thousand steps.
+ */
+export function planStep(step: LeanStep): PlanStep {
   return {
     step_id: step.step_id,
-    kind: step.kind ?? unsaid.kind,
+    kind: step.kind ?? stepDefaults.kind,
     name: step.name,
-    payload: step.payload ?? unsaid.payload,
+    payload: step.payload ?? stepDefaults.payload,
     effect: step.effect,
-    policy_tags: step.policy_tags ?? unsaid.policy_tags,
-    gate: step.gate ?? unsaid.gate,
-    cache_policy: step.cache_policy ?? unsaid.cache_policy,
-    idempotency_template: step.idempotency_template ?? unsaid.idempotency_template,
-    depends_on: step.depends_on ?? unsaid.depends_on,
-    bindings: step.bindings ?? unsaid.bindings,
-    on_failure: step.on_failure ?? unsaid.on_failure,
-    on_rejected: step.on_rejected ?? unsaid.on_rejected,
-    retries: step.retries ?? unsaid.retries,
-    timeout_ms: step.timeout_ms ?? unsaid.timeout_ms,
-    preconditions: step.preconditions ?? unsaid.preconditions,
-    outcome: step.outcome ?? unsaid.outcome,
-    state_reads: step.state_reads ?? unsaid.state_reads,
-    state_writes: step.state_writes ?? unsaid.state_writes,
+    policy_tags: step.policy_tags ?? stepDefaults.policy_tags,
+    gate: step.gate ?? stepDefaults.gate,
+    cache_policy: step.cache_policy ?? stepDefaults.cache_policy,
+    idempotency_template: step.idempotency_template ?? stepDefaults.idempotency_template,
+    depends_on: step.depends_on ?? stepDefaults.depends_on,
+    bindings: step.bindings ?? stepDefaults.bindings,
+    on_failure: step.on_failure ?? stepDefaults.on_failure,
+    on_rejected: step.on_rejected ?? stepDefaults.on_rejected,
+    retries: step.retries ?? stepDefaults.retries,
+    timeout_ms: step.timeout_ms ?? stepDefaults.timeout_ms,
+    preconditions: step.preconditions ?? stepDefaults.preconditions,
+    outcome: step.outcome ?? stepDefaults.outcome,
+    state_reads: step.state_reads ?? stepDefaults.state_reads,
+    state_writes: step.state_writes ?? stepDefaults.state_writes,
   };
 }
 
-/** What sender and waiter call the signal between them. Ends of runs are signals, too, and nobody else's. */
-export const signalKey = /^(?!run:)[^\p{Cc}\p{Cs}]{1,200}$/u;
+/** The fields of a step as a plan names them, in order. */
+export const planStepFields: readonly string[] = Object.keys(
+  planStep({ step_id: "" as StepId, name: "", effect: "pure" }),
+).map((field) => (field === "effect" ? "effects" : field));
 
-/** Where a value of the payload comes from: the output of an earlier step, by JSON pointer, in a single pass. */
-export interface Binding {
+/** The form of a signal key. Keys that begin with `run:` are reserved for the ends of runs. */
+export const signalKeyPattern = new RegExp(nameForm.source.replace("^", "^(?!run:)"), "u");
+
+/**
+ * The source of a value in a payload: a JSON pointer into the output of an earlier step. Bound values are not resolved
+ * again.
+ */
+export interface PlanBinding {
   readonly step: StepId;
   readonly path: string;
   readonly as: "value" | "sha256";
 }
 
-/** A claim about the output of an earlier step. What cannot be compared does not hold. */
+/** A condition on the output of an earlier step. It is false if the values cannot be compared. */
 export interface Condition {
   readonly step: StepId;
   readonly path: string;
@@ -128,7 +139,7 @@ export interface Condition {
   readonly value: Json;
 }
 
-/** Every limit on a plan has a name. */
+/** The limits on a plan. */
 export const planLimits = {
   steps: 10_000,
   bytes: 4 * 1024 * 1024,

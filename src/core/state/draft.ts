@@ -1,184 +1,186 @@
-import { assert } from "../assert.ts";
-import { type Fault, FaultError, fault } from "../fault.ts";
-import type { Json } from "../json/json.ts";
-import { parsePointer, pointerTo } from "../json/pointer.ts";
-import { type Change, Footprint, type Patch, placeOf } from "./patch.ts";
-import { type Entries, entriesFrom, type ProjectState, patched, wholeOf } from "./project-state.ts";
-import { recordName, type Slice, sliceNamed } from "./slice.ts";
-import { type Sheet, sliceDraft } from "./slice-draft.ts";
-import { currentEntries } from "./slice-version.ts";
-import { isWithin, type Touches } from "./state-order.ts";
+import { parsePointer, pointerTo } from "../json/json-pointer.ts";
+import { assert } from "../values/assert.ts";
+import { type Fault, FaultError, fault } from "../values/fault.ts";
+import type { Json } from "../values/json.ts";
+import { currentEntries } from "./current-entries.ts";
+import { changedPointer, Footprint, type Patch, type PatchOperation } from "./patch.ts";
+import { applyPatch, type Entries, entriesFrom, entriesToJson, type ProjectState } from "./project-state.ts";
+import { findSlice, recordedSliceName, type Slice } from "./slice.ts";
+import { createSliceDraft, type DraftBackend } from "./slice-draft.ts";
+import { isDeclaredPointer, type StateAccess } from "./state-order.ts";
 
-/** What a draft is made for. */
-export interface DraftTerms {
+/** The options of a draft. */
+export interface DraftOptions {
   readonly slices: readonly Slice[];
   readonly session: string;
-  /** False: it is for looking at; writing fails the call. */
+  /** False: the draft is read-only, and a write fails the call. */
   readonly writes: boolean;
-  /** Where the call said that it would go; null: it did not say. */
-  readonly declared?: Touches | null;
-  /** Where whoever asked may go; every one of these has to let it. */
-  readonly bounds?: readonly Touches[];
+  /** The declared accesses of the call; null: not declared. */
+  readonly declared?: StateAccess | null;
+  /** The state bounds of the requester; every one of them must allow an access. */
+  readonly bounds?: readonly StateAccess[];
 }
 
 /**
- * A private working copy of a project's state. What is read and written is noted, so that it can be told whether it would
- * have come out the same on top of what others did meanwhile. Dropping it is all there is to rolling back.
+ * A private working copy of a project's state. It records which pointers are read and written, so that conflicts with
+ * concurrent changes can be found. Rolling back means dropping the draft.
  */
-export class Draft implements Sheet {
+export class Draft implements DraftBackend {
   readonly reads = new Footprint();
   readonly writes = new Footprint();
-  readonly #terms: DraftTerms;
-  readonly #changes: Change[] = [];
-  readonly #slices = new Map<Slice, ReturnType<typeof sliceDraft>>();
+  readonly #options: DraftOptions;
+  readonly #changes: PatchOperation[] = [];
+  readonly #slices = new Map<Slice, ReturnType<typeof createSliceDraft>>();
   #state: ProjectState;
-  #flaw: Fault | null = null;
+  #fault: Fault | null = null;
   #closed = false;
 
-  constructor(base: ProjectState, terms: DraftTerms) {
+  constructor(base: ProjectState, options: DraftOptions) {
     this.#state = base;
-    this.#terms = terms;
+    this.#options = options;
   }
 
-  /** The first thing that was refused. A call that met one fails, whatever it makes of it. */
-  get flaw(): Fault | null {
-    return this.#flaw;
+  /** The first refusal, or null. A refusal fails the call, even if the handler catches it. */
+  get fault(): Fault | null {
+    return this.#fault;
   }
 
-  /** What it leaves if its call succeeds. */
+  /** The changes that are published if the call succeeds. */
   get patch(): Patch {
     return this.#changes;
   }
 
-  /** What it leaves if its call fails: what was said to logs was said. */
+  /** The changes that are published if the call fails: those of logs. */
   get logged(): Patch {
     if (this.#changes.length === 0) return this.#changes;
-    const { slices, session } = this.#terms;
-    const logs = new Set(slices.filter(({ policy }) => policy === "log").map((slice) => recordName(slice, session)));
+    const { slices, session } = this.#options;
+    const logs = new Set(
+      slices.filter(({ policy }) => policy === "log").map((slice) => recordedSliceName(slice, session)),
+    );
     return this.#changes.filter(({ path }) => logs.has(parsePointer(path)?.[0] as string));
   }
 
-  slice(slice: Slice): ReturnType<typeof sliceDraft> {
-    const known = this.#slices.get(slice);
-    if (known !== undefined) return known;
-    if (!this.#terms.slices.includes(slice))
-      throw this.refused(fault("STATE_INVALID", `${slice.name} is no slice of this engine; give it to createEngine`));
-    const made = sliceDraft(this, slice, pointerTo("", recordName(slice, this.#terms.session)));
-    this.#slices.set(slice, made);
-    return made;
+  slice(slice: Slice): ReturnType<typeof createSliceDraft> {
+    const existing = this.#slices.get(slice);
+    if (existing !== undefined) return existing;
+    if (!this.#options.slices.includes(slice))
+      throw this.refuse(fault("STATE_INVALID", `${slice.name} is not a slice of this engine; give it to createEngine`));
+    const created = createSliceDraft(this, slice, pointerTo("", recordedSliceName(slice, this.#options.session)));
+    this.#slices.set(slice, created);
+    return created;
   }
 
-  /** Lets every slice that knows the event change as its reducer says; one that throws fails the call. */
+  /** Applies the reducers for the event in every slice that has one. A reducer that throws fails the call. */
   dispatch(event: string, payload: Json): void {
-    const listening = this.#terms.slices.filter(({ reducers }) => Object.hasOwn(reducers, event));
-    if (listening.length === 0)
-      throw this.refused(fault("STATE_INVALID", `no slice has a reducer for ${event}; add one, or do not dispatch it`));
-    for (const slice of listening) this.#reduce(slice, event, payload);
+    const handling = this.#options.slices.filter(({ reducers }) => Object.hasOwn(reducers, event));
+    if (handling.length === 0)
+      throw this.refuse(fault("STATE_INVALID", `no slice has a reducer for ${event}; add one, or do not dispatch it`));
+    for (const slice of handling) this.#reduce(slice, event, payload);
   }
 
   #reduce(slice: Slice, event: string, payload: Json): void {
     try {
       slice.reducers[event]?.(this.slice(slice), payload);
     } catch (error) {
-      if (error instanceof FaultError) throw this.refused(error.fault);
-      const said = error instanceof Error ? error.message : "something that is no error";
-      throw this.refused(fault("REDUCER_FAILED", `the reducer of ${slice.name} for ${event} threw: ${said}`));
+      if (error instanceof FaultError) throw this.refuse(error.fault);
+      const message = error instanceof Error ? error.message : "a value that is not an Error";
+      throw this.refuse(fault("REDUCER_FAILED", `the reducer of ${slice.name} for ${event} threw: ${message}`));
     }
   }
 
-  /** Takes no more changes: its call is over. */
+  /** Refuses all further changes, because the call has ended. */
   close(): void {
     this.#closed = true;
   }
 
   entries(slice: Slice): Entries {
-    const kept = this.#state.get(recordName(slice, this.#terms.session));
-    if (kept === undefined) return entriesFrom(slice.initial, slice.version);
-    const current = currentEntries(slice, kept);
-    if (!current.ok) throw this.refused(current.fault);
+    const stored = this.#state.get(recordedSliceName(slice, this.#options.session));
+    if (stored === undefined) return entriesFrom(slice.initial, slice.version);
+    const current = currentEntries(slice, stored);
+    if (!current.ok) throw this.refuse(current.fault);
     return current.entries;
   }
 
   read(slice: Slice, pointer: string): void {
     this.reads.add(pointer);
-    const { declared = null, bounds = [] } = this.#terms;
+    const { declared = null, bounds = [] } = this.#options;
     if (declared === null && bounds.length === 0) return;
-    const place = this.#placeIn(slice, pointer);
-    if (declared !== null && !mayRead(declared, place)) throw this.refused(undeclared("reads", place));
-    if (!bounds.every((bound) => mayRead(bound, place))) throw this.refused(outOfBounds("look at", place));
+    const place = this.#publicPointer(slice, pointer);
+    if (declared !== null && !mayRead(declared, place)) throw this.refuse(undeclaredFault("reads", place));
+    if (!bounds.every((bound) => mayRead(bound, place))) throw this.refuse(outOfBoundsFault("read", place));
   }
 
-  #assertDeclared(slice: Slice, change: Change): void {
-    const { declared = null, bounds = [] } = this.#terms;
+  #assertDeclared(slice: Slice, change: PatchOperation): void {
+    const { declared = null, bounds = [] } = this.#options;
     if (declared === null && bounds.length === 0) return;
-    const place = this.#placeIn(slice, placeOf(change));
-    if (declared !== null && !mayWrite(declared, place)) throw this.refused(undeclared("writes", place));
-    if (!bounds.every((bound) => mayWrite(bound, place))) throw this.refused(outOfBounds("change", place));
+    const place = this.#publicPointer(slice, changedPointer(change));
+    if (declared !== null && !mayWrite(declared, place)) throw this.refuse(undeclaredFault("writes", place));
+    if (!bounds.every((bound) => mayWrite(bound, place))) throw this.refuse(outOfBoundsFault("change", place));
   }
 
-  /** As tools and plans call it, whoever's session it is. */
-  #placeIn(slice: Slice, pointer: string): string {
-    return `/${slice.name}${pointer.slice(pointerTo("", recordName(slice, this.#terms.session)).length)}`;
+  /** Returns the pointer as tools and plans write it, without the name of the session. */
+  #publicPointer(slice: Slice, pointer: string): string {
+    return `/${slice.name}${pointer.slice(pointerTo("", recordedSliceName(slice, this.#options.session)).length)}`;
   }
 
-  change(slice: Slice, change: Change): void {
+  change(slice: Slice, change: PatchOperation): void {
     if (this.#closed)
-      throw new FaultError(fault("STATE_FORBIDDEN", `${slice.name} was changed after its call was over`));
-    if (!this.#terms.writes) {
-      const message = `${slice.name} is changed by tools whose effect is writes; change the effect, or dispatch an event`;
-      throw this.refused(fault("STATE_FORBIDDEN", message));
+      throw new FaultError(fault("STATE_FORBIDDEN", `${slice.name} was changed after its call had ended`));
+    if (!this.#options.writes) {
+      const message = `only tools whose effect is writes change ${slice.name}; change the effect, or dispatch an event`;
+      throw this.refuse(fault("STATE_FORBIDDEN", message));
     }
     this.#assertDeclared(slice, change);
-    this.#bringIn(slice);
-    this.writes.add(placeOf(change));
+    this.#ensureCurrent(slice);
+    this.writes.add(changedPointer(change));
     this.#apply(change);
   }
 
-  /** Says again what was said in another draft. That a log cannot be kept any more is nobody's fault. */
-  append({ path, value }: Extract<Change, { op: "append" }>): void {
-    const slice = sliceNamed(this.#terms.slices, parsePointer(path)?.[0] ?? "");
-    assert(slice !== undefined, "what was said was said to a slice");
-    const kept = this.#state.get(recordName(slice, this.#terms.session));
-    if (kept === undefined || currentEntries(slice, kept).ok) this.change(slice, { op: "append", path, value });
+  /** Repeats an append of another draft. It is dropped if the stored log cannot be read with the current slice. */
+  append({ path, value }: Extract<PatchOperation, { op: "append" }>): void {
+    const slice = findSlice(this.#options.slices, parsePointer(path)?.[0] ?? "");
+    assert(slice !== undefined, "an append is to a known slice");
+    const stored = this.#state.get(recordedSliceName(slice, this.#options.session));
+    if (stored === undefined || currentEntries(slice, stored).ok) this.change(slice, { op: "append", path, value });
   }
 
-  /** The slice is on record, and as it is declared now. */
-  #bringIn(slice: Slice): void {
-    const name = recordName(slice, this.#terms.session);
-    const [path, kept, v] = [pointerTo("", name), this.#state.get(name), slice.version];
-    if (kept === undefined) this.#apply({ op: "init", path, value: slice.initial, v });
-    if (kept === undefined || kept.v === v) return;
+  /** Creates the slice if it is absent, and migrates it to its current version. */
+  #ensureCurrent(slice: Slice): void {
+    const name = recordedSliceName(slice, this.#options.session);
+    const [path, stored, v] = [pointerTo("", name), this.#state.get(name), slice.version];
+    if (stored === undefined) this.#apply({ op: "init", path, value: slice.initial, v });
+    if (stored === undefined || stored.v === v) return;
     this.writes.add(path);
-    this.#apply({ op: "set", path, value: wholeOf(this.entries(slice)), v });
+    this.#apply({ op: "set", path, value: entriesToJson(this.entries(slice)), v });
   }
 
-  #apply(change: Change): void {
-    this.#state = patched(this.#state, [change]);
+  #apply(change: PatchOperation): void {
+    this.#state = applyPatch(this.#state, [change]);
     this.#changes.push(change);
   }
 
-  refused(why: Fault): FaultError {
-    this.#flaw ??= why;
+  refuse(why: Fault): FaultError {
+    this.#fault ??= why;
     return new FaultError(why);
   }
 }
 
-function undeclared(what: "reads" | "writes", place: string): Fault {
+function undeclaredFault(what: "reads" | "writes", place: string): Fault {
   return fault(
     "STATE_FORBIDDEN",
-    `the call ${what} ${place}, which it did not declare; add it to state_${what}, or do not go there`,
+    `the call ${what} ${place}, which it did not declare; add it to state_${what}, or do not access it`,
   );
 }
 
-/** What may be changed may be looked at first. */
-function mayRead({ state_reads, state_writes }: Touches, place: string): boolean {
-  return state_reads === null || isWithin(state_reads, place) || isWithin(state_writes ?? [], place);
+/** A pointer that may be written may also be read. */
+function mayRead({ state_reads, state_writes }: StateAccess, place: string): boolean {
+  return state_reads === null || isDeclaredPointer(state_reads, place) || isDeclaredPointer(state_writes ?? [], place);
 }
 
-function mayWrite({ state_writes }: Touches, place: string): boolean {
-  return state_writes === null || isWithin(state_writes, place);
+function mayWrite({ state_writes }: StateAccess, place: string): boolean {
+  return state_writes === null || isDeclaredPointer(state_writes, place);
 }
 
-function outOfBounds(what: string, place: string): Fault {
-  return fault("AUTH_FORBIDDEN", `whoever asked may not ${what} ${place}; ask as someone who may`);
+function outOfBoundsFault(what: string, place: string): Fault {
+  return fault("AUTH_FORBIDDEN", `the requester may not ${what} ${place}; use a principal with access to it`);
 }

@@ -1,67 +1,67 @@
-import { type Fault, type FaultError, fault } from "../fault.ts";
 import { valueLimits } from "../json/check-json.ts";
-import { isObject, type Json } from "../json/json.ts";
-import { parsePointer, pointerTo, valueAt, withValueAt } from "../json/pointer.ts";
-import type { Change } from "./patch.ts";
-import { type Entries, sorted } from "./project-state.ts";
+import { parsePointer, pointerTo, valueAt, withValueAt } from "../json/json-pointer.ts";
+import { type Fault, type FaultError, fault } from "../values/fault.ts";
+import { isJsonObject, type Json } from "../values/json.ts";
+import type { PatchOperation } from "./patch.ts";
+import { type Entries, sortedPairs } from "./project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "./slice.ts";
 
-/** What the slices of a draft are written on. */
-export interface Sheet {
-  /** Notes that what a pointer names, in the slice, was read. */
+/** The draft that the drafts of its slices read and change. */
+export interface DraftBackend {
+  /** Records that a pointer in the slice was read. */
   read(slice: Slice, pointer: string): void;
   entries(slice: Slice): Entries;
-  change(slice: Slice, change: Change): void;
-  /** Notes that something was refused, which fails the call. */
-  refused(why: Fault): FaultError;
+  change(slice: Slice, change: PatchOperation): void;
+  /** Records a refusal, which fails the call, and returns the error to throw. */
+  refuse(why: Fault): FaultError;
 }
 
-export function sliceDraft(sheet: Sheet, slice: Slice, place: string): ListDraft<Json> | MapDraft<Json> {
-  const page = new Page(sheet, slice, place);
-  return slice.shape === "list" ? new ListOf(page) : new MapOf(page);
+export function createSliceDraft(backend: DraftBackend, slice: Slice, place: string): ListDraft<Json> | MapDraft<Json> {
+  const access = new SliceAccess(backend, slice, place);
+  return slice.shape === "list" ? new ListSliceDraft(access) : new MapSliceDraft(access);
 }
 
-/** The part of a sheet that one slice has. Handlers are given what is drawn on it, and never get hold of it. */
-class Page {
+/** The access to one slice of a draft. Handlers cannot reach it, because slice drafts keep it in a private field. */
+class SliceAccess {
   readonly slice: Slice;
   readonly place: string;
-  readonly #sheet: Sheet;
+  readonly #backend: DraftBackend;
 
-  constructor(sheet: Sheet, slice: Slice, place: string) {
-    this.#sheet = sheet;
+  constructor(backend: DraftBackend, slice: Slice, place: string) {
+    this.#backend = backend;
     this.slice = slice;
     this.place = place;
   }
 
   read(pointer = this.place): void {
-    this.#sheet.read(this.slice, pointer);
+    this.#backend.read(this.slice, pointer);
   }
 
   entries(): Entries {
-    return this.#sheet.entries(this.slice);
+    return this.#backend.entries(this.slice);
   }
 
-  change(change: Change): void {
-    this.#sheet.change(this.slice, change);
+  change(change: PatchOperation): void {
+    this.#backend.change(this.slice, change);
   }
 
-  refused(message: string, code: "STATE_INVALID" | "STATE_FORBIDDEN" = "STATE_INVALID"): FaultError {
-    return this.#sheet.refused(fault(code, message));
+  refuse(message: string, code: "STATE_INVALID" | "STATE_FORBIDDEN" = "STATE_INVALID"): FaultError {
+    return this.#backend.refuse(fault(code, message));
   }
 
-  /** An entry as it may be kept, or the refusal that fails the call. */
-  judged(key: string | number, value: Json): Json {
+  /** Returns the parsed entry, or throws the refusal that fails the call. */
+  validate(key: string | number, value: Json): Json {
     const { name, entry, invariant } = this.slice;
     const parsed = entry.parse(value);
-    if (!parsed.ok) throw this.refused(`${name}: entry ${key} does not fit: ${parsed.fault.message}`);
-    const broken = invariant === null ? null : invariantOf(invariant, parsed.value, key);
-    if (broken !== null) throw this.refused(`${name}: entry ${key} ${broken}`);
+    if (!parsed.ok) throw this.refuse(`${name}: entry ${key} does not fit: ${parsed.fault.message}`);
+    const broken = invariant === null ? null : checkInvariant(invariant, parsed.value, key);
+    if (broken !== null) throw this.refuse(`${name}: entry ${key} ${broken}`);
     return parsed.value;
   }
 }
 
-/** An invariant that throws does not hold. */
-function invariantOf(invariant: NonNullable<Slice["invariant"]>, entry: Json, key: string | number): string | null {
+/** Returns how the entry breaks the invariant, or null. An invariant that throws is broken. */
+function checkInvariant(invariant: NonNullable<Slice["invariant"]>, entry: Json, key: string | number): string | null {
   try {
     return invariant(entry, key);
   } catch (error) {
@@ -69,35 +69,35 @@ function invariantOf(invariant: NonNullable<Slice["invariant"]>, entry: Json, ke
   }
 }
 
-/** More parts than any place has: what is no pointer leads nowhere, and no entry is so deep. */
-const NOWHERE = { length: Number.POSITIVE_INFINITY } as const;
+/** Replaces the tokens of an invalid pointer by a length that exceeds every limit. */
+const NOT_A_POINTER = { length: Number.POSITIVE_INFINITY } as const;
 
-function wayOff(path: string): string {
-  if (parsePointer(path) === null) return `${path.slice(0, 100)} is no JSON pointer; it looks like /name`;
-  return `a place inside an entry has at most ${valueLimits.depth} parts`;
+function pathProblem(path: string): string {
+  if (parsePointer(path) === null) return `${path.slice(0, 100)} is not a JSON pointer; a pointer looks like /name`;
+  return `a pointer into an entry has at most ${valueLimits.depth} parts`;
 }
 
-class ListOf implements ListDraft<Json> {
-  readonly #page: Page;
+class ListSliceDraft implements ListDraft<Json> {
+  readonly #access: SliceAccess;
 
-  constructor(page: Page) {
-    this.#page = page;
+  constructor(access: SliceAccess) {
+    this.#access = access;
   }
 
   get #items() {
-    return (this.#page.entries() as Extract<Entries, { shape: "list" }>).items;
+    return (this.#access.entries() as Extract<Entries, { shape: "list" }>).items;
   }
 
   get size(): number {
-    this.#page.read();
+    this.#access.read();
     return this.#items.length;
   }
 
   get(index: number): Json | undefined {
     const items = this.#items;
     const has = Number.isInteger(index) && index >= 0 && index < items.length;
-    // What is not there may come with an append.
-    this.#page.read(has ? pointerTo(this.#page.place, index) : this.#page.place);
+    // Reading an absent index reads the whole list, because an append may add it.
+    this.#access.read(has ? pointerTo(this.#access.place, index) : this.#access.place);
     return has ? items.get(index) : undefined;
   }
 
@@ -107,7 +107,7 @@ class ListOf implements ListDraft<Json> {
   }
 
   all(): readonly Json[] {
-    this.#page.read();
+    this.#access.read();
     return [...this.#items];
   }
 
@@ -116,43 +116,43 @@ class ListOf implements ListDraft<Json> {
   }
 
   append(entry: Json): void {
-    const value = this.#page.judged(this.#items.length, entry);
-    this.#page.change({ op: "append", path: this.#page.place, value });
+    const value = this.#access.validate(this.#items.length, entry);
+    this.#access.change({ op: "append", path: this.#access.place, value });
   }
 
   set(index: number, entry: Json): void {
     this.#assertNoLog();
     if (this.get(index) === undefined)
-      throw this.#page.refused(`${this.#page.slice.name} has no entry ${index}; append it`);
-    const value = this.#page.judged(index, entry);
-    this.#page.change({ op: "set", path: pointerTo(this.#page.place, index), value });
+      throw this.#access.refuse(`${this.#access.slice.name} has no entry ${index}; append it`);
+    const value = this.#access.validate(index, entry);
+    this.#access.change({ op: "set", path: pointerTo(this.#access.place, index), value });
   }
 
   replace(entries: readonly Json[]): void {
     this.#assertNoLog();
-    const value = entries.map((entry, index) => this.#page.judged(index, entry));
-    this.#page.change({ op: "set", path: this.#page.place, value });
+    const value = entries.map((entry, index) => this.#access.validate(index, entry));
+    this.#access.change({ op: "set", path: this.#access.place, value });
   }
 
   #assertNoLog(): void {
-    if (this.#page.slice.policy !== "log") return;
-    throw this.#page.refused(`${this.#page.slice.name} is a log; it can only be appended to`, "STATE_FORBIDDEN");
+    if (this.#access.slice.policy !== "log") return;
+    throw this.#access.refuse(`${this.#access.slice.name} is a log; it can only be appended to`, "STATE_FORBIDDEN");
   }
 }
 
-class MapOf implements MapDraft<Json> {
-  readonly #page: Page;
+class MapSliceDraft implements MapDraft<Json> {
+  readonly #access: SliceAccess;
 
-  constructor(page: Page) {
-    this.#page = page;
+  constructor(access: SliceAccess) {
+    this.#access = access;
   }
 
   get #items() {
-    return (this.#page.entries() as Extract<Entries, { shape: "map" }>).items;
+    return (this.#access.entries() as Extract<Entries, { shape: "map" }>).items;
   }
 
   get size(): number {
-    this.#page.read();
+    this.#access.read();
     return this.#items.size;
   }
 
@@ -161,16 +161,16 @@ class MapOf implements MapDraft<Json> {
   }
 
   get(key: string, path = ""): Json | undefined {
-    const { length } = parsePointer(path) ?? NOWHERE;
-    if (length > valueLimits.depth) throw this.#page.refused(wayOff(path));
+    const { length } = parsePointer(path) ?? NOT_A_POINTER;
+    if (length > valueLimits.depth) throw this.#access.refuse(pathProblem(path));
     const entry = this.#items.get(key);
-    this.#page.read(`${pointerTo(this.#page.place, key)}${path}`);
+    this.#access.read(`${pointerTo(this.#access.place, key)}${path}`);
     return entry === undefined ? undefined : valueAt(entry, path);
   }
 
   all(): readonly (readonly [key: string, entry: Json])[] {
-    this.#page.read();
-    return sorted(this.#items);
+    this.#access.read();
+    return sortedPairs(this.#items);
   }
 
   where(test: (entry: Json, key: string) => boolean): readonly (readonly [key: string, entry: Json])[] {
@@ -178,31 +178,33 @@ class MapOf implements MapDraft<Json> {
   }
 
   set(key: string, entry: Json): void {
-    const value = this.#page.judged(key, entry);
-    this.#page.change({ op: "set", path: pointerTo(this.#page.place, key), value });
+    const value = this.#access.validate(key, entry);
+    this.#access.change({ op: "set", path: pointerTo(this.#access.place, key), value });
   }
 
   setAt(key: string, path: string, value: Json): void {
-    // It is judged as a whole, so that all of it matters.
+    // Reads the whole entry, because the whole entry is validated.
     const entry = this.get(key);
-    const { length } = parsePointer(path) ?? NOWHERE;
+    const { length } = parsePointer(path) ?? NOT_A_POINTER;
     const isInside = length > 0 && length <= valueLimits.depth;
-    const whole = isObject(entry) && isInside ? withValueAt(entry, path, value) : undefined;
+    const whole = isJsonObject(entry) && isInside ? withValueAt(entry, path, value) : undefined;
     if (whole === undefined)
-      throw this.#page.refused(`${this.#page.slice.name}: entry ${key} has no place ${path.slice(0, 100)}`);
-    const kept = valueAt(this.#page.judged(key, whole), path);
-    if (kept === undefined) throw this.#page.refused(`${this.#page.slice.name}: no entry has a place ${path}`);
-    this.#page.change({ op: "set", path: `${pointerTo(this.#page.place, key)}${path}`, value: kept });
+      throw this.#access.refuse(
+        `${this.#access.slice.name}: a value cannot be set at ${path.slice(0, 100)} in entry ${key}`,
+      );
+    const parsed = valueAt(this.#access.validate(key, whole), path);
+    if (parsed === undefined) throw this.#access.refuse(`${this.#access.slice.name}: the schema has no field ${path}`);
+    this.#access.change({ op: "set", path: `${pointerTo(this.#access.place, key)}${path}`, value: parsed });
   }
 
   delete(key: string): void {
-    if (this.has(key)) this.#page.change({ op: "remove", path: pointerTo(this.#page.place, key) });
+    if (this.has(key)) this.#access.change({ op: "remove", path: pointerTo(this.#access.place, key) });
   }
 
   replace(entries: Readonly<Record<string, Json>>): void {
     const value = Object.fromEntries(
-      Object.entries(entries).map(([key, entry]) => [key, this.#page.judged(key, entry)]),
+      Object.entries(entries).map(([key, entry]) => [key, this.#access.validate(key, entry)]),
     );
-    this.#page.change({ op: "set", path: this.#page.place, value });
+    this.#access.change({ op: "set", path: this.#access.place, value });
   }
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defineSlice } from "../../schema/define-slice.ts";
 import type { Patch } from "./patch.ts";
-import { entriesFrom, NO_STATE, type ProjectState, patched } from "./project-state.ts";
+import { applyPatch, EMPTY_STATE, entriesFrom, type ProjectState } from "./project-state.ts";
 import type { Slice } from "./slice.ts";
 import { SliceFolds } from "./slice-fold.ts";
 
@@ -27,32 +27,32 @@ const change: fc.Arbitrary<Patch[number]> = fc.oneof(
   fc.record({ op: fc.constant("cut" as const), path: fc.constant("/notes@s"), length: fc.constant(0) }),
 );
 
-const begun: ProjectState = patched(NO_STATE, [
+const initial: ProjectState = applyPatch(EMPTY_STATE, [
   { op: "init", path: "/beds", value: { first: 10 }, v: "1" },
   { op: "init", path: "/notes@s", value: [], v: "1" },
 ]);
 
-describe("what holds of a slice as a whole", () => {
-  it("is asked of slices that say so, and of no others", () => {
-    const state = begun.set("free", entriesFrom({ a: 1 }, "1"));
+describe("a condition on a whole slice", () => {
+  it("is checked only for slices that declare one", () => {
+    const state = initial.set("free", entriesFrom({ a: 1 }, "1"));
     const patch: Patch = [{ op: "set", path: "/free/a", value: 1000 }];
-    expect(new SliceFolds([beds]).flawIn(state, patch)).toBeNull();
-    expect(new SliceFolds([]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1000 }])).toBeNull();
+    expect(new SliceFolds([beds]).findFault(state, patch)).toBeNull();
+    expect(new SliceFolds([]).findFault(initial, [{ op: "set", path: "/beds/a", value: 1000 }])).toBeNull();
   });
 
-  it("is what holds of the sum of its entries, however it came about", () => {
+  it("is checked on the sum of the entries, for any sequence of patches", () => {
     fc.assert(
       fc.property(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { maxLength: 10 }), (patches) => {
         const carried = new SliceFolds([beds, notes]);
-        let state = begun;
+        let state = initial;
         for (const patch of patches) {
-          const after = patched(state, patch);
-          const flaw = carried.flawIn(state, patch);
-          // Whoever has seen nothing before says the same.
-          expect(flaw).toEqual(new SliceFolds([beds, notes]).flawIn(state, patch));
+          const after = applyPatch(state, patch);
+          const fault = carried.findFault(state, patch);
+          // An instance without earlier sums gives the same result.
+          expect(fault).toEqual(new SliceFolds([beds, notes]).findFault(state, patch));
           const touched = [...after].filter(([name, entries]) => entries !== state.get(name));
           const sums = touched.map(([, { items }]) => [...items].reduce<number>((sum, each) => sum + value(each), 0));
-          expect(flaw !== null).toBe(sums.some((sum) => sum > 100));
+          expect(fault !== null).toBe(sums.some((sum) => sum > 100));
           carried.carry(state, patch, after);
           state = after;
         }
@@ -60,7 +60,7 @@ describe("what holds of a slice as a whole", () => {
     );
   });
 
-  it("is judged at the cost of what was changed, not of what there is", () => {
+  it("costs as much as the change, not as the slice", () => {
     const work = (size: number) => {
       let added = 0;
       const add = (sum: number, entry: unknown) => {
@@ -71,13 +71,13 @@ describe("what holds of a slice as a whole", () => {
       const slice = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, fold: counting });
       const folds = new SliceFolds([slice]);
       const all = Object.fromEntries(Array.from({ length: size }, (_, n) => [`bed ${n}`, 0]));
-      let state = NO_STATE.set("beds", entriesFrom(all, "1"));
+      let state = EMPTY_STATE.set("beds", entriesFrom(all, "1"));
       const set = (n: number): Patch => [{ op: "set", path: `/beds/bed ${n}`, value: 1 }];
-      folds.flawIn(state, set(0)); // Only the first has to look at all.
+      folds.findFault(state, set(0)); // Only the first check reads all entries.
       added = 0;
       for (let n = 0; n < 10; n += 1) {
-        expect(folds.flawIn(state, set(n))).toBeNull();
-        const after = patched(state, set(n));
+        expect(folds.findFault(state, set(n))).toBeNull();
+        const after = applyPatch(state, set(n));
         folds.carry(state, set(n), after);
         state = after;
       }
@@ -89,37 +89,37 @@ describe("what holds of a slice as a whole", () => {
   it.each([
     ["list", entriesFrom([5, 6], "1"), { op: "append", path: "/all", value: 7 }, [0, 1, 2]],
     ["map", entriesFrom({ 5: 5, a: 6 }, "1"), { op: "set", path: "/all/7", value: 7 }, ["5", "a", "7"]],
-  ] as const)("adds each entry of a %s with its place, and takes it back with it", (shape, entries, change, places) => {
-    const seen: (string | number)[] = [];
-    const taken: (string | number)[] = [];
+  ] as const)("passes the key of each entry of a %s to add and remove", (shape, entries, change, places) => {
+    const added: (string | number)[] = [];
+    const removed: (string | number)[] = [];
     const slice = defineSlice({
       ...{ name: "all", shape, entry: {} },
       fold: {
         ...{ begin: 0, holds: () => null },
-        add: (sum: number, _: unknown, at: string | number) => sum + seen.push(at),
-        remove: (sum: number, _: unknown, at: string | number) => sum - taken.push(at),
+        add: (sum: number, _: unknown, at: string | number) => sum + added.push(at),
+        remove: (sum: number, _: unknown, at: string | number) => sum - removed.push(at),
       },
     } as never) as Parameters<typeof slicesOf>[0];
-    const before = NO_STATE.set("all", entries);
-    slicesOf(slice).flawIn(before, [change]);
-    expect(seen).toEqual(places);
-    slicesOf(slice).flawIn(before, [{ op: "set", path: `/all/${places[0]}`, value: 9 }]);
-    expect([taken, seen.at(-1)]).toEqual([[places[0]], places[0]]);
+    const before = EMPTY_STATE.set("all", entries);
+    slicesOf(slice).findFault(before, [change]);
+    expect(added).toEqual(places);
+    slicesOf(slice).findFault(before, [{ op: "set", path: `/all/${places[0]}`, value: 9 }]);
+    expect([removed, added.at(-1)]).toEqual([[places[0]], places[0]]);
   });
 
-  it("is refused where it cannot be judged", () => {
-    const throwing = { ...fold, holds: () => thrown() };
+  it("fails if checking it throws", () => {
+    const throwing = { ...fold, holds: () => throwError() };
     const slice = defineSlice({ name: "beds", shape: "map", entry: { type: "integer" }, fold: throwing });
-    expect(new SliceFolds([slice]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1 }])).toMatchObject({
+    expect(new SliceFolds([slice]).findFault(initial, [{ op: "set", path: "/beds/a", value: 1 }])).toMatchObject({
       code: "STATE_INVALID",
-      message: expect.stringContaining("beds as a whole could not be judged: no"),
+      message: expect.stringContaining("beds as a whole could not be checked: no"),
     });
-    const mute = defineSlice({
+    const throwingText = defineSlice({
       ...{ name: "beds", shape: "map", entry: { type: "integer" } },
-      fold: { ...fold, holds: () => silently() },
+      fold: { ...fold, holds: () => throwText() },
     } as const);
-    expect(new SliceFolds([mute]).flawIn(begun, [{ op: "set", path: "/beds/a", value: 1 }])?.message).toBe(
-      "beds as a whole could not be judged: something that is no error was thrown",
+    expect(new SliceFolds([throwingText]).findFault(initial, [{ op: "set", path: "/beds/a", value: 1 }])?.message).toBe(
+      "beds as a whole could not be checked: a value that is not an Error was thrown",
     );
   });
 });
@@ -128,12 +128,12 @@ function slicesOf(slice: Slice): SliceFolds {
   return new SliceFolds([slice]);
 }
 
-function silently(): never {
+function throwText(): never {
   const no: unknown = "no";
   throw no;
 }
 
-function thrown(): never {
+function throwError(): never {
   throw new Error("no");
 }
 

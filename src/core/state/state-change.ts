@@ -1,47 +1,59 @@
-import type { RunId, StepId } from "../id.ts";
-import type { Capture, Closing } from "../resource.ts";
-import type { StatePoint } from "../rows.ts";
-import type { Kept } from "./kept.ts";
+import type { Capture, ResourceClosing } from "../ports/resource.ts";
+import type { StatePoint } from "../store/tables.ts";
+import type { Digest, EffectKey, RunId, StepId } from "../values/ids.ts";
 import type { Patch } from "./patch.ts";
+import type { SnapshotPointer } from "./snapshot-bundle.ts";
 
-/** A version of a project's state: what a call left of its draft, and what that was laid upon. */
+/** A version of a project's state: the patch of a call, and the version before it. */
 export interface StateChange {
   readonly project: string;
-  /** Its row has this version from here on. */
+  /** The version of the project's row after this change. */
   readonly version: number;
   readonly commit: string;
-  /** Where the version before this one is told; null: nothing was there. */
+  /** The event of the version before this one; null: this is the first. */
   readonly upon: StatePoint | null;
   readonly patch: Patch;
-  /** Versions before this one that are kept in one piece since it was last said. */
-  readonly kept?: Kept;
+  /** A bundle of earlier versions that was written since the last such record. */
+  readonly kept?: SnapshotPointer;
 }
 
-/** That somebody went back to an earlier call. */
-export interface GoneBack {
+/** The record that a person restored an earlier state. */
+export interface StateRestore {
   readonly by: string;
   readonly reason: string;
-  /** The version that state is again. */
+  /** The version whose contents were restored. */
   readonly to: number;
-  /** Absent: it was so. */
+  /** Absent: the state already had these contents. */
   readonly state?: StateChange;
-  /** Resources as they were before they were changed with it, and what became of them; absent: they were so. */
+  /** The captures and closings of the resources that were restored too; absent: none changed. */
   readonly captures?: readonly Capture[];
-  readonly closings?: readonly Closing[];
+  readonly closings?: readonly ResourceClosing[];
 }
 
-/** Where a run goes on from: its steps up to there are done, and state is as it was there. */
-export interface Forked {
+/** A call that a person rejected. */
+export interface RejectedCall {
   readonly run_id: RunId;
-  /** Those that it comes from itself, the nearest first. Absent: there are none. */
+  readonly tool: string;
+  readonly digest: Digest;
+  /** Null for a call that does not act. */
+  readonly key: EffectKey | null;
+  readonly by: string;
+}
+
+/** The point at which a fork continues: earlier steps are done, and the state is that of this point. */
+export interface ForkOrigin {
+  readonly run_id: RunId;
+  /** The ancestors of that run, nearest first. Absent: none. */
   readonly above?: readonly RunId[];
   readonly step_id: StepId;
   readonly side: "before" | "after";
-  /** Null: there was no state yet. */
+  /** Null: no state existed yet. */
   readonly state: StatePoint | null;
-  /** Tools that acted after that point. What one of them did here and there is not always told apart by its key. */
+  /** Tools that acted after that point. Their keys do not always distinguish the acts of the two runs. */
   readonly acted: readonly string[];
-  /** Resources that were gone back with, as they were before; absent: none. */
+  /** The calls that a person rejected in the run or in the runs above it. No fork makes them. Absent: none. */
+  readonly rejected?: readonly RejectedCall[];
+  /** The captures of the resources that were restored with the fork; absent: none. */
   readonly captures?: readonly Capture[];
-  readonly closings?: readonly Closing[];
+  readonly closings?: readonly ResourceClosing[];
 }

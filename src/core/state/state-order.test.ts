@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { overlap } from "../json/pointer.ts";
-import { isWithin, StateOrder, type Touches } from "./state-order.ts";
+import { pointersOverlap } from "../json/json-pointer.ts";
+import { isDeclaredPointer, type StateAccess, StateOrder } from "./state-order.ts";
 
-const touches = (state_reads: readonly string[], state_writes: readonly string[] = []): Touches => ({
+const access = (state_reads: readonly string[], state_writes: readonly string[] = []): StateAccess => ({
   state_reads,
   state_writes,
 });
 
-function waits(...all: readonly Touches[]): readonly (readonly number[])[] {
+function waits(...all: readonly StateAccess[]): readonly (readonly number[])[] {
   const order = new StateOrder<number>();
   return all.map((each, at) => [...order.next(at, each)].sort((left, right) => left - right));
 }
 
-describe("the order of those who touch state", () => {
-  it("lets readers wait for the writer, and the next writer for the readers", () => {
-    expect(waits(touches([], ["/a"]), touches(["/a"]), touches(["/a"]), touches([], ["/a"]))).toEqual([
+describe("the order of accesses to state", () => {
+  it("makes readers wait for the writer, and the next writer for the readers", () => {
+    expect(waits(access([], ["/a"]), access(["/a"]), access(["/a"]), access([], ["/a"]))).toEqual([
       [],
       [0],
       [0],
@@ -23,52 +23,41 @@ describe("the order of those who touch state", () => {
     ]);
   });
 
-  it("counts places inside and around, and no others", () => {
-    const all = [
-      touches([], ["/a/b"]),
-      touches([], ["/a/bc"]),
-      touches(["/a"]),
-      touches([], ["/a/b/c"]),
-      touches(["/b"]),
-    ];
+  it("counts pointers inside and around, and no others", () => {
+    const all = [access([], ["/a/b"]), access([], ["/a/bc"]), access(["/a"]), access([], ["/a/b/c"]), access(["/b"])];
     expect(waits(...all)).toEqual([[], [], [0, 1], [0, 2], []]);
   });
 
-  it("lets nobody wait for itself, or for what it does not know of", () => {
-    expect(waits(touches(["/a"], ["/a"]), { state_reads: null, state_writes: null })).toEqual([[], []]);
+  it("makes no item wait for itself or for undeclared accesses", () => {
+    expect(waits(access(["/a"], ["/a"]), { state_reads: null, state_writes: null })).toEqual([[], []]);
   });
 
-  it("takes what is no pointer for all there is", () => {
-    expect(waits(touches([], ["/a"]), touches(["a"]), touches([], ["a"]), touches(["/b"]))).toEqual([
-      [],
-      [0],
-      [0, 1],
-      [2],
-    ]);
+  it("treats an invalid pointer as the whole state", () => {
+    expect(waits(access([], ["/a"]), access(["a"]), access([], ["a"]), access(["/b"]))).toEqual([[], [0], [0, 1], [2]]);
   });
 
-  it("puts any two that are in each other's way one behind the other", () => {
+  it("orders any two conflicting accesses", () => {
     const place = fc.constantFrom("/a", "/b", "/a/x", "/a/y", "/a/x/1", "/a/x/2", "/b/x");
     const list = fc.uniqueArray(place, { maxLength: 3 });
     fc.assert(
       fc.property(fc.array(fc.tuple(list, list), { maxLength: 12 }), (all) => {
-        const needs = waits(...all.map(([reads, writes]) => touches(reads, writes)));
+        const needs = waits(...all.map(([reads, writes]) => access(reads, writes)));
         const behind = needs.map(() => new Set<number>());
         for (const [at, list] of needs.entries())
           for (const need of list) for (const each of [need, ...(behind[need] as Set<number>)]) behind[at]?.add(each);
         const meet = (left: readonly string[], right: readonly string[]) =>
-          left.some((one) => right.some((other) => overlap(one, other)));
+          left.some((one) => right.some((other) => pointersOverlap(one, other)));
         for (const [at, [reads, writes]] of all.entries())
           for (const [before, [otherReads, otherWrites]] of all.slice(0, at).entries()) {
-            const quarrel = meet(writes, otherWrites) || meet(writes, otherReads) || meet(reads, otherWrites);
-            if (quarrel) expect(behind[at]?.has(before)).toBe(true);
+            const conflicts = meet(writes, otherWrites) || meet(writes, otherReads) || meet(reads, otherWrites);
+            if (conflicts) expect(behind[at]?.has(before)).toBe(true);
           }
       }),
     );
   });
 });
 
-describe("a declared place", () => {
+describe("a declared pointer", () => {
   it.each([
     [["/a"], "/a", true],
     [["/a"], "/a/b", true],
@@ -76,7 +65,7 @@ describe("a declared place", () => {
     [["/a/b"], "/a", false],
     [[], "/a", false],
     [null, "/a", true],
-  ])("%j takes %s: %s", (declared, pointer, within) => {
-    expect(isWithin(declared, pointer)).toBe(within);
+  ])("%j covers %s: %s", (declared, pointer, within) => {
+    expect(isDeclaredPointer(declared, pointer)).toBe(within);
   });
 });

@@ -1,67 +1,68 @@
-import { parsePointer } from "../json/pointer.ts";
+import { parsePointer } from "../json/json-pointer.ts";
 
-/** How many places a tool or a step may declare. */
-export const placesMax = 100;
+/** The maximum number of pointers that a tool or a step may declare. */
+export const STATE_POINTERS_MAX = 100;
 
-/** A JSON pointer whose first token is the name of a slice. */
-export function isPlaceOfState(pointer: string): boolean {
+/** True for a JSON pointer whose first token can name a slice. */
+export function isStatePointer(pointer: string): boolean {
   return (parsePointer(pointer)?.[0] ?? "") !== "";
 }
 
-/** Which places of state something touches, as JSON pointers whose first token is a slice; null: it does not say. */
-export interface Touches {
+/** The state that a call or step accesses, as JSON pointers whose first token is a slice; null: not declared. */
+export interface StateAccess {
   readonly state_reads: readonly string[] | null;
   readonly state_writes: readonly string[] | null;
 }
 
-/** Who touched a place last: since its writer, readers may have come, and places inside it may have their own. */
-interface Spot<Who> {
-  writer: Who | null;
-  readers: Who[];
-  readonly inside: Map<string, Spot<Who>>;
+/** The last accesses to a pointer: its writer, the readers since then, and the accesses inside it. */
+interface PointerNode<Item> {
+  writer: Item | null;
+  readers: Item[];
+  readonly inside: Map<string, PointerNode<Item>>;
 }
 
 /**
- * The order of those who touch state, one after the other: whoever reads a place waits for who wrote it, whoever writes it for who
- * wrote or read it. Places inside and around it count, too. Nobody waits for whom another waits for already.
+ * Computes which earlier accesses each access waits for, in the order given: a read waits for the last write, a write
+ * for the last write and the reads since. Pointers inside and around count too. Accesses before the last write are
+ * omitted, because that write waits for them.
  */
-export class StateOrder<Who> {
-  readonly #root: Spot<Who> = spot();
+export class StateOrder<Item> {
+  readonly #root: PointerNode<Item> = newNode();
 
-  /** Those whom the next one waits for. */
-  next(who: Who, { state_reads, state_writes }: Touches): ReadonlySet<Who> {
-    const before = new Set<Who>();
-    for (const pointer of state_reads ?? []) this.#read(who, parsePointer(pointer) ?? [], before);
-    for (const pointer of state_writes ?? []) this.#write(who, parsePointer(pointer) ?? [], before);
-    before.delete(who);
+  /** Returns the earlier items that the next one waits for. */
+  next(item: Item, { state_reads, state_writes }: StateAccess): ReadonlySet<Item> {
+    const before = new Set<Item>();
+    for (const pointer of state_reads ?? []) this.#read(item, parsePointer(pointer) ?? [], before);
+    for (const pointer of state_writes ?? []) this.#write(item, parsePointer(pointer) ?? [], before);
+    before.delete(item);
     return before;
   }
 
-  #read(who: Who, tokens: readonly string[], before: Set<Who>): void {
-    const place = this.#reach(tokens, ({ writer }) => add(before, writer));
-    below(place, ({ writer }) => add(before, writer));
-    place.readers.push(who);
+  #read(item: Item, tokens: readonly string[], before: Set<Item>): void {
+    const place = this.#reach(tokens, ({ writer }) => addIfPresent(before, writer));
+    visitSubtree(place, ({ writer }) => addIfPresent(before, writer));
+    place.readers.push(item);
   }
 
-  #write(who: Who, tokens: readonly string[], before: Set<Who>): void {
-    const touched = ({ writer, readers }: Spot<Who>) => {
-      add(before, writer);
+  #write(item: Item, tokens: readonly string[], before: Set<Item>): void {
+    const touched = ({ writer, readers }: PointerNode<Item>) => {
+      addIfPresent(before, writer);
       for (const reader of readers) before.add(reader);
     };
     const place = this.#reach(tokens, touched);
-    below(place, touched);
-    // Who comes later waits for this one, and so for all of them.
-    place.writer = who;
+    visitSubtree(place, touched);
+    // A later access waits for this write, and so for all accesses before it.
+    place.writer = item;
     place.readers = [];
     place.inside.clear();
   }
 
-  /** The spot at a place, made if need be; those on the way there are around it. */
-  #reach(tokens: readonly string[], around: (spot: Spot<Who>) => void): Spot<Who> {
+  /** Returns the node at a pointer, created if needed, and calls `around` for each parent. */
+  #reach(tokens: readonly string[], around: (node: PointerNode<Item>) => void): PointerNode<Item> {
     let at = this.#root;
     for (const token of tokens) {
       around(at);
-      const found = at.inside.get(token) ?? spot<Who>();
+      const found = at.inside.get(token) ?? newNode<Item>();
       at.inside.set(token, found);
       at = found;
     }
@@ -69,21 +70,21 @@ export class StateOrder<Who> {
   }
 }
 
-function spot<Who>(): Spot<Who> {
+function newNode<Item>(): PointerNode<Item> {
   return { writer: null, readers: [], inside: new Map() };
 }
 
-/** The spot itself and all inside it. */
-function below<Who>(at: Spot<Who>, visit: (spot: Spot<Who>) => void): void {
+/** Visits the node and all nodes inside it. */
+function visitSubtree<Item>(at: PointerNode<Item>, visit: (node: PointerNode<Item>) => void): void {
   visit(at);
-  for (const inner of at.inside.values()) below(inner, visit);
+  for (const inner of at.inside.values()) visitSubtree(inner, visit);
 }
 
-function add<Who>(to: Set<Who>, who: Who | null): void {
-  if (who !== null) to.add(who);
+function addIfPresent<Item>(to: Set<Item>, item: Item | null): void {
+  if (item !== null) to.add(item);
 }
 
-/** Whether a place lies in one of those that are declared; where nothing is, everywhere does. */
-export function isWithin(declared: readonly string[] | null, pointer: string): boolean {
+/** True if the pointer is inside a declared one, or if nothing is declared. */
+export function isDeclaredPointer(declared: readonly string[] | null, pointer: string): boolean {
   return declared === null || declared.some((place) => pointer === place || pointer.startsWith(`${place}/`));
 }

@@ -1,33 +1,33 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { FaultError, fault } from "../../core/fault.ts";
-import type { Digest } from "../../core/id.ts";
-import type { JsonObject } from "../../core/json/json.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest } from "../../core/values/ids.ts";
+import type { JsonObject } from "../../core/values/json.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
 import type { LoggedRecord, LogRecord } from "./log-record.ts";
-import { checked, hashOf } from "./object-store.ts";
+import { hashChunks, verifyChunks } from "./object-store.ts";
 import { type FileRecord, RecordFile } from "./record-file.ts";
 
 const pieceBytes = 8_388_608;
-/** Made ready at a time. */
-const readyBytes = 262_144;
-const unfinished = ".new";
+/** The file grows in steps of this size. */
+const preallocateBytes = 262_144;
+const temporarySuffix = ".new";
 
-/** A record, and the call that it is of. */
-export interface Entry {
+/** A record and the id of its call. */
+export interface CaptureEntry {
   readonly id: string;
   readonly logged: LoggedRecord;
 }
 
 interface Content {
   readonly place: Pick<FileRecord, "at" | "bytes">;
-  /** It was written, or looked at, by this process. */
-  isSure: boolean;
+  /** True if this process wrote or verified the content. */
+  isVerified: boolean;
 }
 
 /**
- * What all calls must know to be undone, in one file: what one call writes is on disk with one sync, and with it all that was written
- * before. A content that is in it is not written again. Whoever reads or writes has the right to the tree.
+ * The undo data of all calls in one file, so that one sync makes the data of a call and everything before it durable. A
+ * content that the file contains is not written again. The caller holds the lock of the tree.
  */
 export class CaptureFile {
   readonly #disk: Disk;
@@ -40,46 +40,49 @@ export class CaptureFile {
     this.#disk = disk;
     this.#folder = folder;
     this.#path = join(folder, "captures");
-    this.#file = this.#opened();
+    this.#file = this.#openFile();
   }
 
   get length(): number {
     return this.#file.length;
   }
 
-  /** What was written since by others. `isAnew`: somebody has rewritten it, and this is all there is. */
-  more(): { readonly isAnew: boolean; readonly entries: readonly Entry[] } {
-    const isAnew = this.#disk.lstatSync(this.#path, { throwIfNoEntry: false })?.ino !== this.#file.ino;
-    if (isAnew) {
+  /**
+   * Returns the entries that other processes appended. `isReplaced`: another process has rewritten the file, and these
+   * are all entries.
+   */
+  readNew(): { readonly isReplaced: boolean; readonly entries: readonly CaptureEntry[] } {
+    const isReplaced = this.#disk.lstatSync(this.#path, { throwIfNoEntry: false })?.ino !== this.#file.ino;
+    if (isReplaced) {
       this.#file.close();
       this.#contents.clear();
-      this.#file = this.#opened();
+      this.#file = this.#openFile();
     }
-    return { isAnew, entries: this.#read() };
+    return { isReplaced, entries: this.#readRecords() };
   }
 
   append(id: string, record: LogRecord, bytes?: Uint8Array): LoggedRecord {
-    const digest = digestIn(record);
-    if (digest === null || bytes === undefined || this.#holds(digest))
-      return { record, at: this.#file.append(headOf(id, record)) };
-    const at = this.#file.append(headOf(id, record), bytes);
-    this.#contents.set(digest, { place: at, isSure: true });
+    const digest = contentDigest(record);
+    if (digest === null || bytes === undefined || this.#hasIntact(digest))
+      return { record, at: this.#file.append(recordHead(id, record)) };
+    const at = this.#file.append(recordHead(id, record), bytes);
+    this.#contents.set(digest, { place: at, isVerified: true });
     return { record, at };
   }
 
   appendFrom(id: string, record: LogRecord, length: number, chunks: Iterable<Uint8Array>): LoggedRecord {
-    const digest = digestIn(record);
-    if (digest === null || this.#holds(digest)) return { record, at: this.#file.append(headOf(id, record)) };
-    const at = this.#file.appendFrom(headOf(id, record), length, checked(chunks, digest));
-    this.#contents.set(digest, { place: at, isSure: true });
+    const digest = contentDigest(record);
+    if (digest === null || this.#hasIntact(digest)) return { record, at: this.#file.append(recordHead(id, record)) };
+    const at = this.#file.appendFrom(recordHead(id, record), length, verifyChunks(chunks, digest));
+    this.#contents.set(digest, { place: at, isVerified: true });
     return { record, at };
   }
 
-  /** The content that a record tells of. It is looked at first: one that is damaged is never handed out. */
+  /** Returns the content of a record. Verifies it first, so that a damaged content is never returned. */
   content(digest: Digest, size: number): Iterable<Uint8Array> {
     if (size === 0) return [];
     const content = this.#contents.get(digest);
-    if (content === undefined || !this.#holds(digest)) throw damaged(digest);
+    if (content === undefined || !this.#hasIntact(digest)) throw damagedFault(digest);
     return this.#pieces(content.place);
   }
 
@@ -91,17 +94,20 @@ export class CaptureFile {
     this.#file.close();
   }
 
-  /** Writes anew what these entries need, and nothing else. Until it is in place, all is as it was. */
-  rewrite(entries: Iterable<Entry>): void {
-    const place = this.#beside();
-    const written = RecordFile.create(this.#disk, place, readyBytes);
+  /**
+   * Writes a new file with only these entries and their contents, then replaces the old one. A crash before the rename
+   * leaves the old file in place.
+   */
+  rewrite(entries: Iterable<CaptureEntry>): void {
+    const place = this.#temporaryPath();
+    const written = RecordFile.create(this.#disk, place, preallocateBytes);
     const done = new Set<Digest>();
     try {
       for (const { id, logged } of entries) {
-        const digest = digestIn(logged.record);
+        const digest = contentDigest(logged.record);
         const wanted = digest === null || done.has(digest) ? undefined : this.#contents.get(digest);
-        if (wanted === undefined) written.append(headOf(id, logged.record));
-        else written.appendFrom(headOf(id, logged.record), wanted.place.bytes, this.#pieces(wanted.place));
+        if (wanted === undefined) written.append(recordHead(id, logged.record));
+        else written.appendFrom(recordHead(id, logged.record), wanted.place.bytes, this.#pieces(wanted.place));
         if (digest !== null) done.add(digest);
       }
       written.sync();
@@ -113,86 +119,89 @@ export class CaptureFile {
     syncDirectory(this.#disk, this.#folder);
   }
 
-  /** What somebody died at before it was in place. */
-  clearUnfinished(): void {
+  /** Removes temporary files of processes that died before the rename. */
+  removeTemporaryFiles(): void {
     for (const name of this.#disk.readdirSync(this.#folder))
-      if (name.endsWith(unfinished)) this.#disk.unlinkSync(join(this.#folder, name));
+      if (name.endsWith(temporarySuffix)) this.#disk.unlinkSync(join(this.#folder, name));
   }
 
-  /** Whatever was not written to its end is cut off: it was never acted upon. */
-  #read(): readonly Entry[] {
-    const records = this.#file.more();
-    const entries = records.map(({ head, from, at, bytes }): Entry => {
+  /**
+   * Reads new records and cuts off an incomplete one. The writer cannot have acted on it, because it syncs a record
+   * before it acts.
+   */
+  #readRecords(): readonly CaptureEntry[] {
+    const records = this.#file.readNew();
+    const entries = records.map(({ head, from, at, bytes }): CaptureEntry => {
       const { of, ...record } = head;
-      // What stands in the file was written by `append`.
+      // `append` wrote every record of the file.
       return { id: String(of), logged: { record: record as unknown as LogRecord, at: { from, at, bytes } } };
     });
-    for (const { logged } of entries) this.#index(logged);
+    for (const { logged } of entries) this.#indexContent(logged);
     const last = entries.at(-1);
-    const isTorn = last !== undefined && !this.#isWhole(last.logged);
-    if (isTorn) this.#file.cutTo(last.logged.at.from);
-    else this.#file.cutIfDirty();
+    const isTorn = last !== undefined && !this.#isComplete(last.logged);
+    if (isTorn) this.#file.truncateTo(last.logged.at.from);
+    else this.#file.truncateIfDirty();
     return isTorn ? entries.slice(0, -1) : entries;
   }
 
-  #index({ record, at }: LoggedRecord): void {
-    const digest = digestIn(record);
-    if (digest !== null && at.bytes > 0) this.#contents.set(digest, { place: at, isSure: false });
+  #indexContent({ record, at }: LoggedRecord): void {
+    const digest = contentDigest(record);
+    if (digest !== null && at.bytes > 0) this.#contents.set(digest, { place: at, isVerified: false });
   }
 
-  /** Only the last of all can have been left without its bytes: whatever comes after one was written when it was on disk. */
-  #isWhole({ record }: LoggedRecord): boolean {
-    const digest = digestIn(record);
-    return digest === null || this.#holds(digest);
+  /** Only the last record can lack its bytes: each record is written after the one before it is complete. */
+  #isComplete({ record }: LoggedRecord): boolean {
+    const digest = contentDigest(record);
+    return digest === null || this.#hasIntact(digest);
   }
 
-  #holds(digest: Digest): boolean {
+  #hasIntact(digest: Digest): boolean {
     const content = this.#contents.get(digest);
     if (content === undefined) return false;
-    content.isSure ||= hashOf(this.#pieces(content.place)) === digest;
-    if (!content.isSure) this.#contents.delete(digest);
-    return content.isSure;
+    content.isVerified ||= hashChunks(this.#pieces(content.place)) === digest;
+    if (!content.isVerified) this.#contents.delete(digest);
+    return content.isVerified;
   }
 
   *#pieces({ at, bytes }: Pick<FileRecord, "at" | "bytes">): Generator<Uint8Array> {
     for (let from = 0; from < bytes; from += pieceBytes) yield this.#file.read({ at, bytes }, from, pieceBytes);
   }
 
-  /** What it is called until it is in place. */
-  #beside(): string {
-    return `${this.#path}.${randomBytes(6).toString("hex")}${unfinished}`;
+  /** The path of a new file until it is complete. */
+  #temporaryPath(): string {
+    return `${this.#path}.${randomBytes(6).toString("hex")}${temporarySuffix}`;
   }
 
-  #opened(): RecordFile {
+  #openFile(): RecordFile {
     try {
-      return RecordFile.open(this.#disk, this.#path, readyBytes);
+      return RecordFile.open(this.#disk, this.#path, preallocateBytes);
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
     }
-    // Under its name it is there as a whole, or not at all.
-    const place = this.#beside();
+    // Created under a temporary name and then linked, so that the file is never half written under its name.
+    const place = this.#temporaryPath();
     RecordFile.create(this.#disk, place).close();
     try {
       this.#disk.linkSync(place, this.#path);
       this.#disk.unlinkSync(place);
     } catch (error) {
-      // Somebody else was quicker, or has cleared it away.
+      // Another process linked the file first, or removed the temporary one.
       if (!["EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
     }
     syncDirectory(this.#disk, this.#folder);
-    return this.#opened();
+    return this.#openFile();
   }
 }
 
-function headOf(id: string, record: LogRecord): JsonObject {
+function recordHead(id: string, record: LogRecord): JsonObject {
   return { of: id, ...record } as unknown as JsonObject;
 }
 
-/** Of a record that a content belongs to: null for all others, and where there is nothing in the file. */
-function digestIn(record: LogRecord): Digest | null {
+/** Returns the digest of a record with content in the file, or null. */
+function contentDigest(record: LogRecord): Digest | null {
   return record.type === "was" && record.was.kind === "file" && record.was.size > 0 ? record.was.digest : null;
 }
 
-function damaged(digest: Digest): FaultError {
-  return new FaultError(fault("RESTORE_FAILED", `the content ${digest} that was kept is damaged; nothing was touched`));
+function damagedFault(digest: Digest): FaultError {
+  return new FaultError(fault("RESTORE_FAILED", `the stored content ${digest} is damaged; nothing was restored`));
 }

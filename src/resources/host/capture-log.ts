@@ -1,15 +1,16 @@
-import { assert } from "../../core/assert.ts";
-import type { Digest } from "../../core/id.ts";
+import { assert } from "../../core/values/assert.ts";
+import type { Digest } from "../../core/values/ids.ts";
 import type { CaptureFile } from "./capture-file.ts";
 import type { LoggedRecord, LogRecord } from "./log-record.ts";
 
 /**
- * begun: nothing can have been changed yet. open: the tool may be at work, or has died at it. closed: it has ended well, and whether
- * that is on record is for the record to say. kept: it is.
+ * begun: nothing has changed yet. open: the tool may be running, or its process died. closed: the call succeeded, but
+ * the journal may not record it yet. kept: the journal records the success. restoring, restored: the call is being
+ * undone, or is undone.
  */
-export type LogState = "begun" | "open" | "closed" | "kept" | "restoring" | "restored";
+export type CaptureState = "begun" | "open" | "closed" | "kept" | "restoring" | "restored";
 
-const states: Readonly<Partial<Record<LogRecord["type"], LogState>>> = {
+const stateAfter: Readonly<Partial<Record<LogRecord["type"], CaptureState>>> = {
   opened: "open",
   was: "open",
   closed: "closed",
@@ -18,78 +19,78 @@ const states: Readonly<Partial<Record<LogRecord["type"], LogState>>> = {
   restored: "restored",
 };
 
-/** What one call must know to be undone, written before it changes anything. */
+/** The undo data of one call, written before the call changes anything. */
 export class CaptureLog {
   readonly id: string;
   readonly begun: Extract<LogRecord, { type: "begun" }>;
   readonly #file: CaptureFile;
   readonly #records: LoggedRecord[] = [];
-  #state: LogState = "begun";
+  #state: CaptureState = "begun";
   #bytes = 0;
-  #besides = 0;
-  /** Something may have been given a second name for it. */
+  #externalBytes = 0;
+  /** True if files may have been moved aside for this call. */
   hasAside = false;
 
   constructor(id: string, file: CaptureFile, begun: LoggedRecord) {
-    assert(begun.record.type === "begun", "a log begins with what it is of");
+    assert(begun.record.type === "begun", "the first record of a log is `begun`");
     this.id = id;
     this.begun = begun.record;
     this.#file = file;
-    this.took(begun);
+    this.addRecord(begun);
   }
 
   get records(): readonly LoggedRecord[] {
     return this.#records;
   }
 
-  get state(): LogState {
+  get state(): CaptureState {
     return this.#state;
   }
 
-  /** What it takes in the file. */
+  /** The size of its records in the file. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** What is kept for it, there and elsewhere. */
-  get weight(): number {
-    return this.#bytes + this.#besides;
+  /** The size of all data stored for it, in the file and elsewhere. */
+  get storedBytes(): number {
+    return this.#bytes + this.#externalBytes;
   }
 
-  /** The tree that a raw call began with; null for one that only used its handle. */
+  /** The tree before a call with raw access; null for a call that used only its handle. */
   get before(): Digest | null {
     return this.begun.tree;
   }
 
-  /** How the call left everything; null: it has not ended well. */
+  /** The state at the end of the call; null if the call did not succeed. */
   get closed(): Extract<LogRecord, { type: "closed" }> | null {
     const closed = this.#records.findLast(({ record }) => record.type === "closed")?.record;
     return closed?.type === "closed" ? closed : null;
   }
 
-  /** How much there was to put back; null: it is not put back. */
+  /** The number of restored paths; null if the call is not restored. */
   get restored(): number | null {
     const last = this.#records.at(-1)?.record;
     return last?.type === "restored" ? last.changed : null;
   }
 
   append(record: LogRecord, bytes?: Uint8Array): void {
-    this.took(this.#file.append(this.id, record, bytes));
+    this.addRecord(this.#file.append(this.id, record, bytes));
   }
 
   appendFrom(record: LogRecord, length: number, chunks: Iterable<Uint8Array>): void {
-    this.took(this.#file.appendFrom(this.id, record, length, chunks));
+    this.addRecord(this.#file.appendFrom(this.id, record, length, chunks));
   }
 
-  /** One more that is in the file. */
-  took(logged: LoggedRecord): void {
+  /** Adds a record that the file contains. */
+  addRecord(logged: LoggedRecord): void {
     const { record, at } = logged;
     this.#records.push(logged);
-    this.#state = states[record.type] ?? this.#state;
+    this.#state = stateAfter[record.type] ?? this.#state;
     this.#bytes += at.at - at.from + at.bytes;
-    if (record.type === "begun" || record.type === "closed") this.#besides += record.added;
+    if (record.type === "begun" || record.type === "closed") this.#externalBytes += record.added;
     if (record.type === "was" && record.was.kind === "file" && record.was.digest === null)
-      this.#besides += record.was.size;
+      this.#externalBytes += record.was.size;
     if (record.type === "aside") this.hasAside = true;
   }
 

@@ -1,8 +1,8 @@
 import * as fs from "node:fs";
-import { type FaultCode, FaultError, fault } from "../../core/fault.ts";
-import { shown } from "../tree-path.ts";
+import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
+import { printablePath } from "../tree-path.ts";
 
-/** All that is done to a disk, by the door: what fails or dies at the n-th step of it shows what every step rests on. */
+/** Every function that accesses the disk. Tests replace it to fail or to kill the process at the n-th call. */
 export type Disk = Pick<
   typeof fs,
   | "chmodSync"
@@ -34,7 +34,7 @@ export type Disk = Pick<
 
 export const realDisk: Disk = fs;
 
-const codes: Readonly<Record<string, FaultCode>> = {
+const faultsByErrorCode: Readonly<Record<string, FaultCode>> = {
   ENOSPC: "RESOURCE_FULL",
   EDQUOT: "RESOURCE_FULL",
   ENOENT: "FILE_NOT_FOUND",
@@ -49,25 +49,25 @@ const codes: Readonly<Record<string, FaultCode>> = {
   ENXIO: "FILE_UNFIT",
 };
 
-/** What the operating system said, as a fault. One that is a fault already stays what it is. */
+/** Converts an error of the operating system to a fault. Returns a FaultError unchanged. */
 export function diskFault(error: unknown, path: string): FaultError {
   if (error instanceof FaultError) return error;
   const code = errorCode(error);
   const reason = error instanceof Error ? error.message : String(error);
-  const message = `${shown(path)}: ${reason}`;
-  return new FaultError(fault(codes[code] ?? "FILE_FAILED", message, { path, code }), { cause: error });
+  const message = `${printablePath(path)}: ${reason}`;
+  return new FaultError(fault(faultsByErrorCode[code] ?? "FILE_FAILED", message, { path, code }), { cause: error });
 }
 
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** There is no room. */
-export function isFull(error: unknown): boolean {
-  return codes[errorCode(error)] === "RESOURCE_FULL";
+/** True if the disk or the quota is full. */
+export function isDiskFull(error: unknown): boolean {
+  return faultsByErrorCode[errorCode(error)] === "RESOURCE_FULL";
 }
 
-/** Makes a file's name as durable as its content. */
+/** Syncs a directory, which makes the names in it durable. */
 export function syncDirectory(disk: Disk, path: string): void {
   const directory = disk.openSync(path, "r");
   try {
@@ -77,14 +77,14 @@ export function syncDirectory(disk: Disk, path: string): void {
   }
 }
 
-/** Everything, however little the operating system takes at once. */
+/** Writes all bytes, with as many system calls as needed. */
 export function writeAll(disk: Disk, file: number, bytes: Uint8Array, at: number | null = null): void {
   for (let done = 0; done < bytes.length; ) {
     done += disk.writeSync(file, bytes, done, bytes.length - done, at === null ? null : at + done);
   }
 }
 
-/** Up to `most` bytes; fewer only at the end. */
+/** Reads up to `most` bytes; returns fewer only at the end of the file. */
 export function readUpTo(disk: Disk, file: number, most: number, at: number): Buffer {
   const buffer = Buffer.allocUnsafe(most);
   let done = 0;

@@ -1,185 +1,194 @@
-import { FaultError, fault } from "../../core/fault.ts";
-import type { Digest } from "../../core/id.ts";
 import type {
+  AbandonedCapture,
   Access,
   Capture,
-  Closing,
   KeptCaptures,
-  Left,
-  Moment,
   Resource,
-  ResourceChange,
+  ResourceClosing,
+  ResourceDifference,
+  ResourceMoment,
   RestoreReport,
-} from "../../core/resource.ts";
+} from "../../core/ports/resource.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest } from "../../core/values/ids.ts";
 import type { Filesystem } from "../filesystem.ts";
-import { filesystemOver } from "../filesystem-over.ts";
-import { shown, type TreePath } from "../tree-path.ts";
+import { createToolFilesystem } from "../tool-filesystem.ts";
+import { printablePath, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
-import { closeHandle, closeRaw, type Working } from "./closing.ts";
+import { changesBetween } from "./changes-between.ts";
+import { closeHandleCall, closeRawCall, type OpenCall } from "./close-call.ts";
+import { ContentSweeper } from "./content-sweeper.ts";
 import { diskFault } from "./disk.ts";
-import { unfinishedName } from "./hands.ts";
-import { changesBetween } from "./history.ts";
-import { HostGround } from "./host-ground.ts";
+import { HostBackend } from "./host-backend.ts";
 import { hostIdentity } from "./host-identity.ts";
-import { type HostFilesystemOptions, type HostParts, openParts } from "./host-parts.ts";
-import { processMoment } from "./lingering.ts";
-import { restoreChain, rewindOver, type Trees } from "./restore-chain.ts";
-import { Sweeper } from "./sweeper.ts";
-import { isBusy } from "./tree-lock.ts";
+import { type HostFilesystemOptions, type HostTree, openHostTree } from "./host-tree.ts";
+import { type KnownTrees, restoreCalls, rewindCalls } from "./restore-calls.ts";
+import { currentProcessMark } from "./running-processes.ts";
+import { isTreeBusy } from "./tree-lock.ts";
+import { temporaryName } from "./tree-writer.ts";
 
 /**
- * A real working tree. A call that only uses its handle has each file captured before it first changes it; a call with raw access
- * has the whole tree looked at, before and after. What is put back is compared with what was, to the last bit.
+ * A working tree on disk. For a call that uses only its handle, each file is captured before the first change to it;
+ * for a call with raw access, the whole tree is scanned before and after. A restore compares the result with the
+ * captured tree, byte for byte.
  */
 export class HostFilesystem implements Resource<Filesystem> {
   readonly name: string;
   readonly host: string = hostIdentity();
-  readonly #parts: HostParts;
-  readonly #working = new Map<string, Working>();
-  readonly #trees: Trees = { seen: null, of: new Map() };
-  readonly #sweeper: Sweeper;
-  /** What is on disk has been read. */
-  #begun = false;
-  #disposed = false;
+  readonly #parts: HostTree;
+  readonly #openCalls = new Map<string, OpenCall>();
+  readonly #trees: KnownTrees = { latest: null, byCall: new Map() };
+  readonly #sweeper: ContentSweeper;
+  /** True after the captures on disk were read once. */
+  #isLoaded = false;
+  #isDisposed = false;
 
   constructor(options: HostFilesystemOptions) {
-    this.#parts = openParts(options, () => this.#catchUp());
-    this.#sweeper = new Sweeper(this.#parts, this.#trees);
+    this.#parts = openHostTree(options, () => this.#refresh());
+    this.#sweeper = new ContentSweeper(this.#parts, this.#trees);
     this.name = `files:${this.#parts.root}`;
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
-    await this.#take();
+    await this.#takeLock();
     try {
-      this.#mustBeSettled();
-      this.#parts.shelf.dropBegun();
+      this.#parts.rootDirectory.assertInPlace();
+      this.#assertNoneUnfinished();
+      this.#parts.captures.dropBegun();
       const { log, excluded } = access === "raw" ? await this.#beginRaw(tag) : this.#beginHandle(tag);
-      return this.#asCapture(log, excluded);
+      return this.#toCapture(log, excluded);
     } catch (error) {
-      this.#parts.lock.give();
+      this.#parts.lock.release();
       throw diskFault(error, this.#parts.root);
     }
   }
 
   async open(capture: Capture): Promise<Filesystem> {
-    const { ground, log, before } = this.#find(capture);
-    if (before !== null) this.#noteOpened(log);
-    return filesystemOver(ground, this.#parts);
+    const { backend, log, before } = this.#findOpenCall(capture);
+    if (before !== null) this.#markOpened(log);
+    return createToolFilesystem(backend, this.#parts);
   }
 
-  async close(capture: Capture): Promise<Closing> {
-    const { log, ground, before } = this.#find(capture);
-    ground.end();
+  async close(capture: Capture): Promise<ResourceClosing> {
+    const { log, backend, before } = this.#findOpenCall(capture);
+    backend.end();
     try {
-      return before === null ? closeHandle(log, ground) : await closeRaw(this.#parts, this.#trees, log, before);
+      this.#parts.rootDirectory.assertInPlace();
+      return before === null
+        ? closeHandleCall(log, backend)
+        : await closeRawCall(this.#parts, this.#trees, log, before);
     } catch (error) {
       throw diskFault(error, this.#parts.root);
     }
   }
 
   async keep(capture: Capture): Promise<void> {
-    await this.#shared(() => {
-      const { shelf } = this.#parts;
-      if (shelf.keep(shelf.find(capture.id))) this.#sweeper.sweepIfDue();
+    await this.#withSharedLock(() => {
+      const { captures } = this.#parts;
+      if (captures.markKept(captures.find(capture.id))) this.#sweeper.sweepIfDue();
     });
-    this.#end(capture);
+    this.#endCall(capture);
   }
 
   async restore(capture: Capture): Promise<RestoreReport> {
-    const working = this.#working.get(capture.id);
-    working?.ground.end();
-    if (working === undefined) await this.#take();
+    const openCall = this.#openCalls.get(capture.id);
+    openCall?.backend.end();
+    if (openCall === undefined) await this.#takeLock();
     try {
-      const { changed, digest } = await this.#restoreFrom(capture);
-      // If it failed, whoever began it may try again; nobody else comes between.
-      this.#end(capture);
+      this.#parts.rootDirectory.assertInPlace();
+      const { changed, digest } = await this.#restoreSince(capture);
+      // A failed restore keeps the lock, so that this process can try again before any other call starts.
+      this.#endCall(capture);
       return { outcome: changed === 0 ? "nothing" : "restored", digest, changed };
     } catch (error) {
       throw diskFault(error, this.#parts.root);
     } finally {
-      if (working === undefined) this.#parts.lock.give();
+      if (openCall === undefined) this.#parts.lock.release();
     }
   }
 
   async release(capture: Capture): Promise<void> {
-    this.#trees.of.delete(capture.id);
+    this.#trees.byCall.delete(capture.id);
     try {
-      await this.#shared(() => this.#parts.shelf.drop(capture.id));
+      await this.#withSharedLock(() => this.#parts.captures.drop(capture.id));
     } catch (error) {
-      // Another process is at work. What is not released makes room when there are too many.
-      if (!isBusy(error)) throw error;
+      // Another process holds the lock. The capture stays until a limit drops it.
+      if (!isTreeBusy(error)) throw error;
     }
-    this.#end(capture);
+    this.#endCall(capture);
   }
 
   async leave(capture: Capture): Promise<void> {
-    this.#working.get(capture.id)?.ground.end();
-    this.#end(capture);
+    this.#openCalls.get(capture.id)?.backend.end();
+    this.#endCall(capture);
   }
 
   async kept(): Promise<KeptCaptures> {
-    return this.#shared(() => {
-      const { kept, isComplete } = this.#parts.shelf;
-      return { captures: kept.map((log) => this.#asCapture(log)), isComplete };
+    return this.#withSharedLock(() => {
+      const { kept, isComplete } = this.#parts.captures;
+      return { captures: kept.map((log) => this.#toCapture(log)), isComplete };
     });
   }
 
-  async rewind(capture: Capture, to: Moment): Promise<void> {
-    const { shelf, root } = this.#parts;
-    const { log, ground, before } = this.#find(capture);
+  async rewind(capture: Capture, to: ResourceMoment): Promise<void> {
+    const { captures, root } = this.#parts;
+    const { log, backend, before } = this.#findOpenCall(capture);
     try {
-      const from = this.#idAt(to) ?? log.id;
-      const over = shelf.from(from).filter(({ id, state }) => id < log.id && state === "kept");
-      if (before === null) ground.note(touchedBy(over, log.id));
-      else this.#noteOpened(log);
-      await rewindOver(this.#parts, this.#trees, over.toReversed(), log);
+      const from = this.#captureIdAt(to) ?? log.id;
+      const undone = captures.since(from).filter(({ id, state }) => id < log.id && state === "kept");
+      if (before === null) backend.recordPriorStates(touchedPaths(undone, log.id));
+      else this.#markOpened(log);
+      await rewindCalls(this.#parts, this.#trees, undone.toReversed(), log);
     } catch (error) {
       throw diskFault(error, root);
     }
   }
 
-  async left(): Promise<Left | null> {
+  async left(): Promise<AbandonedCapture | null> {
     if (this.#parts.lock.isTaken) return null;
     try {
-      return await this.#shared(() => {
-        const log = this.#parts.shelf.unfinished();
-        return log && { capture: this.#asCapture(log), isClosed: log.state === "closed" };
+      return await this.#withSharedLock(() => {
+        const log = this.#parts.captures.findUnfinished();
+        return log && { capture: this.#toCapture(log), isClosed: log.state === "closed" };
       });
     } catch (error) {
-      // Whoever is at work there is alive.
-      if (isBusy(error)) return null;
+      // The process that holds the lock is alive, so its call is not abandoned.
+      if (isTreeBusy(error)) return null;
       throw error;
     }
   }
 
   async digest(): Promise<Digest> {
-    const { digest } = await this.#parts.walker.look("see", this.#trees.seen);
+    const { digest } = await this.#parts.walker.scan("hash", this.#trees.latest);
     return digest;
   }
 
-  async diff(from: Moment | "now", to: Moment | "now"): Promise<readonly ResourceChange[]> {
-    return this.#shared(() => changesBetween(this.#parts, this.#idAt(from), this.#idAt(to)));
+  async diff(from: ResourceMoment | "now", to: ResourceMoment | "now"): Promise<readonly ResourceDifference[]> {
+    return this.#withSharedLock(() => changesBetween(this.#parts, this.#captureIdAt(from), this.#captureIdAt(to)));
   }
 
-  /** Drops contents that no capture needs any more, which happens by itself when there are many; answers how many files that were. */
+  /**
+   * Deletes contents that no capture needs and returns the number of deleted packs. This also happens automatically
+   * when contents grow.
+   */
   async sweep(): Promise<number> {
-    return this.#shared(() => this.#sweeper.sweep());
+    return this.#withSharedLock(() => this.#sweeper.sweep());
   }
 
-  /** Lets go of the tree. A call that is at work is as one whose process died. */
+  /** Releases the tree. An open call becomes an abandoned call, as if its process had died. */
   async dispose(): Promise<void> {
-    const { objects, anchor, lock, shelf } = this.#parts;
-    if (this.#disposed) return;
-    this.#disposed = true;
-    for (const { ground } of this.#working.values()) ground.end();
-    this.#working.clear();
+    const { objects, rootDirectory, lock, captures } = this.#parts;
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    for (const { backend } of this.#openCalls.values()) backend.end();
+    this.#openCalls.clear();
     objects.close();
-    shelf.close();
-    anchor.close();
+    captures.close();
+    rootDirectory.close();
     lock.close();
   }
 
-  async #take(): Promise<void> {
+  async #takeLock(): Promise<void> {
     try {
       await this.#parts.lock.take();
     } catch (error) {
@@ -187,7 +196,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     }
   }
 
-  async #shared<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
+  async #withSharedLock<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
     try {
       return await this.#parts.lock.share(work);
     } catch (error) {
@@ -195,39 +204,44 @@ export class HostFilesystem implements Resource<Filesystem> {
     }
   }
 
-  /** Others may have been at work, and have thrown away what nobody but us would have needed. */
-  #catchUp(): void {
-    const { shelf, objects } = this.#parts;
-    shelf.refresh();
+  /**
+   * Reads what other processes wrote. Forgets cached trees if a sweep of another process deleted contents, because the
+   * cached nodes may refer to them.
+   */
+  #refresh(): void {
+    const { captures, objects } = this.#parts;
+    captures.refresh();
     if (objects.refresh()) {
-      this.#trees.seen = null;
-      this.#trees.of.clear();
+      this.#trees.latest = null;
+      this.#trees.byCall.clear();
     }
-    if (!this.#begun) this.#sweeper.sweepIfDue();
-    this.#begun = true;
+    if (!this.#isLoaded) this.#sweeper.sweepIfDue();
+    this.#isLoaded = true;
   }
 
-  #beginHandle(tag: string): Begun {
-    const log = this.#parts.shelf.begin({ tag, access: "handle", tree: null, since: null, added: 0 });
-    this.#working.set(log.id, { log, ground: this.#ground(log, "handle"), before: null });
+  #beginHandle(tag: string): BegunCall {
+    const log = this.#parts.captures.begin({ tag, access: "handle", tree: null, since: null, added: 0 });
+    // Durable before the journal names the capture: a capture that the journal names and the store lacks was lost.
+    log.sync();
+    this.#openCalls.set(log.id, { log, backend: this.#makeBackend(log, "handle"), before: null });
     return { log, excluded: this.#parts.exclude };
   }
 
-  async #beginRaw(tag: string): Promise<Begun> {
-    const { walker, objects, shelf } = this.#parts;
-    const since = processMoment();
-    const had = objects.bytes;
-    const { root, digest, excluded } = await walker.look("keep", this.#trees.seen);
+  async #beginRaw(tag: string): Promise<BegunCall> {
+    const { walker, objects, captures } = this.#parts;
+    const since = currentProcessMark();
+    const bytesBefore = objects.bytes;
+    const { root, digest, excluded } = await walker.scan("capture", this.#trees.latest);
     objects.sync();
-    const log = shelf.begin({ tag, access: "raw", tree: digest, since, added: objects.bytes - had });
-    this.#trees.seen = root;
-    this.#trees.of.set(log.id, root);
-    this.#working.set(log.id, { log, ground: this.#ground(log, "raw"), before: root });
+    const log = captures.begin({ tag, access: "raw", tree: digest, since, added: objects.bytes - bytesBefore });
+    this.#trees.latest = root;
+    this.#trees.byCall.set(log.id, root);
+    this.#openCalls.set(log.id, { log, backend: this.#makeBackend(log, "raw"), before: root });
     return { log, excluded };
   }
 
-  /** From here on it may have been changed. */
-  #noteOpened(log: CaptureLog): void {
+  /** Records, before the tool starts, that the call may change the tree. */
+  #markOpened(log: CaptureLog): void {
     if (log.state !== "begun") return;
     try {
       log.append({ type: "opened" });
@@ -237,73 +251,77 @@ export class HostFilesystem implements Resource<Filesystem> {
     }
   }
 
-  async #restoreFrom({ id }: Capture): Promise<{ readonly changed: number; readonly digest: Digest | null }> {
-    const { shelf } = this.#parts;
-    const own = shelf.find(id);
-    // Others may have come since; there is nothing to take from under them.
-    if (own.state === "restored" || own.state === "begun") return { changed: own.restored ?? 0, digest: own.before };
-    const changed = await restoreChain(this.#parts, this.#trees, shelf.from(id).toReversed());
-    return { changed, digest: own.before };
+  async #restoreSince({ id }: Capture): Promise<{ readonly changed: number; readonly digest: Digest | null }> {
+    const { captures } = this.#parts;
+    if (captures.isUnused(id)) return { changed: 0, digest: null };
+    const log = captures.find(id);
+    // Nothing to undo. Later calls may exist and must not be undone.
+    if (log.state === "restored" || log.state === "begun") return { changed: log.restored ?? 0, digest: log.before };
+    const changed = await restoreCalls(this.#parts, this.#trees, captures.since(id).toReversed());
+    return { changed, digest: log.before };
   }
 
-  /** The call before which it was so; null: it is so now. */
-  #idAt(moment: Moment | "now"): string | null {
+  /** Returns the id of the call right after that moment; null for the current state. */
+  #captureIdAt(moment: ResourceMoment | "now"): string | null {
     if (moment === "now") return null;
-    const { shelf } = this.#parts;
-    const [own, next] = shelf.from(shelf.find(moment.capture.id).id);
-    return (moment.side === "before" ? own?.id : next?.id) ?? null;
+    const { captures } = this.#parts;
+    const [log, next] = captures.since(captures.find(moment.capture.id).id);
+    return (moment.side === "before" ? log?.id : next?.id) ?? null;
   }
 
-  /** Others may begin, if it was this call that kept them waiting. */
-  #end({ id }: Pick<Capture, "id">): void {
-    if (this.#working.delete(id)) this.#parts.lock.give();
+  /** Releases the lock if the call was open in this process. */
+  #endCall({ id }: Pick<Capture, "id">): void {
+    if (this.#openCalls.delete(id)) this.#parts.lock.release();
   }
 
-  #ground(log: CaptureLog, access: Access): HostGround {
-    const { disk, anchor, limits, shelf, root, attributes } = this.#parts;
+  #makeBackend(log: CaptureLog, access: Access): HostBackend {
+    const { disk, rootDirectory, limits, captures, root, attributes } = this.#parts;
     const raw = access === "raw";
-    return new HostGround({
-      ...{ disk, anchor, limits, attributes },
-      aside: shelf.aside,
+    return new HostBackend({
+      ...{ disk, rootDirectory, limits, attributes },
+      aside: captures.aside,
       log: raw ? null : log,
       root: raw ? root : null,
     });
   }
 
-  #asCapture({ id, begun }: CaptureLog, left: readonly string[] = this.#parts.exclude): Capture {
+  #toCapture({ id, begun }: CaptureLog, omitted: readonly string[] = this.#parts.exclude): Capture {
     const { tag, access, tree } = begun;
-    const excluded = this.#parts.coversAttributes ? left : [...left, "extended attributes"];
+    const excluded = this.#parts.coversAttributes ? omitted : [...omitted, "extended attributes"];
     return { resource: this.name, host: this.host, id, tag, access, digest: tree, excluded };
   }
 
-  /** A tree that somebody died at is put back before anybody else works on it. */
-  #mustBeSettled(): void {
-    const { shelf, root } = this.#parts;
-    const log = shelf.unfinished();
+  /**
+   * Throws if a call is unfinished, such as one whose process died. It must be kept or restored before another call
+   * starts.
+   */
+  #assertNoneUnfinished(): void {
+    const { captures, root } = this.#parts;
+    const log = captures.findUnfinished();
     if (log === null) return;
-    const message = `${shown(root)}: the call ${shown(log.begun.tag)} was neither kept nor undone; its capture is ${log.id}`;
+    const message = `${printablePath(root)}: the call ${printablePath(log.begun.tag)} is neither kept nor restored; its capture is ${log.id}`;
     throw new FaultError(fault("RESOURCE_BUSY", message, { capture: log.id }));
   }
 
-  #find(capture: Capture): Working {
-    const found = this.#working.get(capture.id);
+  #findOpenCall(capture: Capture): OpenCall {
+    const found = this.#openCalls.get(capture.id);
     if (found !== undefined) return found;
-    throw new FaultError(fault("NOT_POSSIBLE", `the call with the capture ${capture.id} is not at work here`));
+    throw new FaultError(fault("NOT_POSSIBLE", `the call with the capture ${capture.id} is not open in this process`));
   }
 }
 
-interface Begun {
+interface BegunCall {
   readonly log: CaptureLog;
   readonly excluded: readonly string[];
 }
 
-/** Where going back over calls that only used their handle may change something, if only for a moment. */
-function touchedBy(logs: readonly CaptureLog[], id: string): readonly TreePath[] {
+/** Returns every path that undoing handle calls may change, including temporary files. */
+function touchedPaths(logs: readonly CaptureLog[], id: string): readonly TreePath[] {
   if (logs.some(({ before }) => before !== null))
-    throw new FaultError(fault("NOT_POSSIBLE", "a call with raw access is only gone back over with raw access"));
+    throw new FaultError(fault("NOT_POSSIBLE", "only a call with raw access can rewind over a call with raw access"));
   const paths = logs.flatMap(({ records }) =>
     records.flatMap(({ record }) => (record.type === "was" ? [record.path] : [])),
   );
-  const places = paths.map((path) => [...path.slice(0, -1), unfinishedName(id)]);
+  const places = paths.map((path) => [...path.slice(0, -1), temporaryName(id)]);
   return [...new Map([...paths, ...places].map((path) => [path.join("/"), path])).values()];
 }

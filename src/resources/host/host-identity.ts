@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** The machine that a tree is on, the same after a restart of it. */
+/** Returns an id of this machine that survives a restart. */
 export function hostIdentity(): string {
   try {
     return readFileSync("/etc/machine-id", "utf8").trim() || hostname();

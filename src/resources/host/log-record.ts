@@ -1,20 +1,25 @@
-import type { Digest } from "../../core/id.ts";
-import type { Access } from "../../core/resource.ts";
+import type { Access } from "../../core/ports/resource.ts";
+import type { Digest } from "../../core/values/ids.ts";
 import type { TreePath } from "../tree-path.ts";
-import type { ProcessMoment } from "./lingering.ts";
 import type { FileRecord } from "./record-file.ts";
-import type { Standing } from "./tree-node.ts";
+import type { ProcessMark } from "./running-processes.ts";
+import type { NodeMetadata } from "./tree-node.ts";
 
-/** How something was before the call first touched it. */
-export type Was =
+/** The state of a path before the call first changed it. */
+export type PriorState =
   | { readonly kind: "absent" }
-  | ({ readonly kind: "directory" } & Standing)
-  | ({ readonly kind: "link"; readonly target: string } & Standing)
-  /** Its bytes are with the record, or it was moved aside whole and is there as it was. */
-  | ({ readonly kind: "file"; readonly size: number; readonly ino: number; readonly digest: Digest | null } & Standing);
+  | ({ readonly kind: "directory" } & NodeMetadata)
+  | ({ readonly kind: "link"; readonly target: string } & NodeMetadata)
+  /** With a digest, the bytes are stored with the record. Without one, the file was moved aside unchanged. */
+  | ({
+      readonly kind: "file";
+      readonly size: number;
+      readonly ino: number;
+      readonly digest: Digest | null;
+    } & NodeMetadata);
 
-/** How something was when the call had ended: enough to see that somebody else changed it since. */
-export interface After {
+/** The state of a path when the call ended, enough to detect a later change by another program. */
+export interface FinalMark {
   readonly path: TreePath;
   readonly mark: string;
 }
@@ -26,31 +31,36 @@ export type LogRecord =
       readonly tag: string;
       readonly access: Access;
       readonly tree: Digest | null;
-      /** When, for a call that may start processes; null for others, and where nobody can tell. */
-      readonly since: ProcessMoment | null;
-      /** Bytes of contents that were kept for it and were not there before. */
+      /**
+       * The start of a call with raw access, which may start processes; otherwise null, and null where the system has
+       * no mark.
+       */
+      readonly since: ProcessMark | null;
+      /** Bytes of new contents that were stored for it. */
       readonly added: number;
     }
-  /** The tool may be at work past the handle. */
+  /** The tool may change the tree without the handle. */
   | { readonly type: "opened" }
-  | { readonly type: "was"; readonly path: TreePath; readonly was: Was }
-  /** A file that the call deleted, under another name outside the tree. */
+  | { readonly type: "was"; readonly path: TreePath; readonly was: PriorState }
+  /** A file that the call deleted and that was moved aside under this name, outside the tree. */
   | { readonly type: "aside"; readonly path: TreePath; readonly name: string }
-  /** It was to be made, and somebody else made it. */
+  /** The call was about to create it, but another program created it first. */
   | { readonly type: "unmade"; readonly path: TreePath }
   | {
       readonly type: "closed";
       readonly tree: Digest | null;
       readonly added: number;
-      readonly after: readonly After[];
+      readonly after: readonly FinalMark[];
     }
-  /** That it ended well is on record: it is a point to come back to. */
+  /** The journal records the success of the call; its capture can be restored. */
   | { readonly type: "kept" }
   | { readonly type: "restoring" }
   | { readonly type: "restored"; readonly changed: number }
-  /** Nobody will ask for it again. */
+  /** The capture is dropped: its process died before the call changed anything. */
+  | { readonly type: "unused" }
+  /** The capture is released. */
   | { readonly type: "dropped" }
-  /** It could have been gone back to, and made room for others. */
+  /** The kept capture was dropped because of a limit. */
   | { readonly type: "let_go" };
 
 export interface LoggedRecord {

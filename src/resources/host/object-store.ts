@@ -1,32 +1,32 @@
 import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
-import { FaultError, fault } from "../../core/fault.ts";
-import type { Digest } from "../../core/id.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest } from "../../core/values/ids.ts";
 import { type Disk, errorCode, readUpTo, syncDirectory } from "./disk.ts";
-import { type FileRecord, RecordFile, Torn } from "./record-file.ts";
+import { ContentChangedError, type FileRecord, RecordFile } from "./record-file.ts";
 
-/** Above this, a file is read piece by piece. */
+/** Larger files are read in pieces of this size. */
 const wholeBytes = 8_388_608;
 const packBytes = 268_435_456;
 
-interface Place {
+interface PackPosition {
   readonly pack: RecordFile;
   readonly record: Pick<FileRecord, "from" | "at" | "bytes">;
 }
 
 /**
- * Contents by their SHA-256. They are appended to packs, so that ten thousand files take one sync and not ten thousand. What is
- * read is hashed again: a content that is not what its name says is never handed out. Whoever reads or writes has the right to the tree.
+ * Contents by their SHA-256. They are appended to packs, so that ten thousand files need one sync. Every read is hashed
+ * again, so a damaged content is never returned. The caller holds the lock of the tree.
  */
 export class ObjectStore {
   readonly #disk: Disk;
   readonly #folder: string;
-  readonly #places = new Map<string, Place>();
-  /** By name, the oldest first. */
+  readonly #positions = new Map<string, PackPosition>();
+  /** By file name, oldest first. */
   readonly #packs = new Map<string, RecordFile>();
-  /** The one that is written to. */
+  /** The pack that new contents are appended to. */
   #current: RecordFile | null = null;
-  /** Have something that may not be on disk yet. */
+  /** Packs with data that may not be on disk yet. */
   readonly #unsynced = new Set<RecordFile>();
 
   constructor(disk: Disk, folder: string) {
@@ -35,110 +35,119 @@ export class ObjectStore {
     disk.mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Reads what others have kept since. True: somebody has thrown something away, too. */
+  /** Reads what other processes appended. Returns true if a sweep of another process removed packs. */
   refresh(): boolean {
     const names = this.#disk.readdirSync(this.#folder).toSorted();
-    const gone = [...this.#packs].filter(([name, pack]) => !this.#isNamed(name, pack));
-    this.#forget(gone);
-    for (const [, pack] of gone) pack.close();
-    for (const name of names) this.#read(this.#packs.get(name) ?? this.#open(name));
+    const removed = [...this.#packs].filter(([name, pack]) => !this.#isCurrentFile(name, pack));
+    this.#removePacks(removed);
+    for (const [, pack] of removed) pack.close();
+    for (const name of names) this.#readPack(this.#packs.get(name) ?? this.#openPack(name));
     this.#current = [...this.#packs.values()].at(-1) ?? null;
-    return gone.length > 0;
+    return removed.length > 0;
   }
 
-  /** Of all packs. */
+  /** The total size of all packs. */
   get bytes(): number {
     return [...this.#packs.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
   put(bytes: Uint8Array): Digest {
     const digest = hash("sha256", bytes) as Digest;
-    if (!this.#places.has(digest)) {
-      const pack = this.#pack();
-      this.#places.set(digest, { pack, record: pack.append({ digest, size: bytes.length }, bytes) });
+    if (!this.#positions.has(digest)) {
+      const pack = this.#currentPack();
+      this.#positions.set(digest, { pack, record: pack.append({ digest, size: bytes.length }, bytes) });
     }
     return digest;
   }
 
-  /** Of an open file that has so many bytes. Null if it turns out to be another content than when it was looked at. */
+  /** Stores an open file of the given size. Returns null if its content changed while it was read. */
   putFile(file: number, size: number): Digest | null {
     if (size <= wholeBytes) {
       const bytes = readUpTo(this.#disk, file, size + 1, 0);
       return bytes.length === size ? this.put(bytes) : null;
     }
-    const digest = hashOf(this.chunksOf(file, size));
-    if (this.#places.has(digest)) return digest;
-    return this.#append(digest, size, this.chunksOf(file, size)) ? digest : null;
+    const digest = hashChunks(this.chunksOf(file, size));
+    if (this.#positions.has(digest)) return digest;
+    return this.#appendContent(digest, size, this.chunksOf(file, size)) ? digest : null;
   }
 
-  /** What `putFile` would answer; nothing is kept. */
+  /** Returns the digest that `putFile` would return, without storing anything. */
   hashFile(file: number, size: number): Digest {
-    return hashOf(this.chunksOf(file, size));
+    return hashChunks(this.chunksOf(file, size));
   }
 
-  /** The bytes of an open file, piece by piece, as many as it had when it was looked at. */
+  /** Yields the bytes of an open file in pieces, up to the given size. */
   *chunksOf(file: number, size: number): Generator<Uint8Array> {
     for (let at = 0; at < size; at += wholeBytes) yield readUpTo(this.#disk, file, Math.min(wholeBytes, size - at), at);
   }
 
-  /** A content, piece by piece. Whoever uses it must not trust it before the last piece has come. */
+  /**
+   * Yields a content in pieces. The digest is checked at the end, so the caller must not rely on the content before the
+   * last piece.
+   */
   *read(digest: Digest): Generator<Uint8Array> {
-    const place = this.#places.get(digest);
-    if (place === undefined) throw lost(digest);
+    const position = this.#positions.get(digest);
+    if (position === undefined) throw lostContentFault(digest);
     try {
-      yield* checked(pieces(place), digest);
+      yield* verifyChunks(recordChunks(position), digest);
     } catch (error) {
-      throw error instanceof Torn ? lost(digest) : error;
+      throw error instanceof ContentChangedError ? lostContentFault(digest) : error;
     }
   }
 
-  /** Throws if a content is not there, or is not what its name says. */
-  mustHold(digest: Digest): void {
+  /** Throws if a content is missing or does not match its digest. */
+  verify(digest: Digest): void {
     for (const _ of this.read(digest));
   }
 
-  /** Everything that was put so far is on disk when this returns. */
+  /** Makes everything stored so far durable. */
   sync(): void {
     if (this.#unsynced.size === 0) return;
     for (const pack of this.#unsynced) pack.sync();
     syncDirectory(this.#disk, this.#folder);
-    // Whoever finds this knows that all before it was on disk. Whether this itself was does not matter.
+    // This record tells a later reader that everything before it is on disk. The record itself need not be durable.
     for (const pack of this.#unsynced) pack.append({ synced: true });
     this.#unsynced.clear();
   }
 
-  /** Drops packs of which nothing, or not half, is wanted any more; what is wanted of them moves to another. Answers how many. */
+  /**
+   * Deletes packs with less than half of their bytes in use, after it moves the wanted contents to another pack.
+   * Returns the number of deleted packs.
+   */
   sweep(wanted: ReadonlySet<string>): number {
     const used = new Map<RecordFile, number>();
-    for (const [digest, { pack, record }] of this.#places)
+    for (const [digest, { pack, record }] of this.#positions)
       if (wanted.has(digest)) used.set(pack, (used.get(pack) ?? 0) + record.at - record.from + record.bytes);
-    const wasteful = [...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2);
-    this.#move(wanted, new Set(wasteful.map(([, pack]) => pack)));
-    this.#forget(wasteful);
-    for (const [name, pack] of wasteful) {
+    const wastefulPacks = [...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2);
+    this.#moveContents(wanted, new Set(wastefulPacks.map(([, pack]) => pack)));
+    this.#removePacks(wastefulPacks);
+    for (const [name, pack] of wastefulPacks) {
       pack.close();
       this.#disk.unlinkSync(join(this.#folder, name));
     }
-    return wasteful.length;
+    return wastefulPacks.length;
   }
 
-  /** What is wanted is on disk in another pack before the old ones go. What is damaged is lost, and not worth a move. */
-  #move(wanted: ReadonlySet<string>, from: ReadonlySet<RecordFile>): void {
+  /**
+   * Makes the wanted contents durable in another pack before the old packs are deleted. Damaged contents are not moved.
+   */
+  #moveContents(wanted: ReadonlySet<string>, from: ReadonlySet<RecordFile>): void {
     this.#current = [...this.#packs.values()].findLast((pack) => !from.has(pack)) ?? null;
-    for (const [digest, place] of [...this.#places])
-      if (from.has(place.pack) && wanted.has(digest)) this.#append(digest as Digest, place.record.bytes, pieces(place));
+    for (const [digest, position] of [...this.#positions])
+      if (from.has(position.pack) && wanted.has(digest))
+        this.#appendContent(digest as Digest, position.record.bytes, recordChunks(position));
     this.sync();
   }
 
   close(): void {
     for (const pack of this.#packs.values()) pack.close();
-    this.#forget([...this.#packs]);
+    this.#removePacks([...this.#packs]);
   }
 
-  #forget(packs: readonly (readonly [string, RecordFile])[]): void {
+  #removePacks(packs: readonly (readonly [string, RecordFile])[]): void {
     if (packs.length === 0) return;
-    const gone = new Set(packs.map(([, pack]) => pack));
-    for (const [digest, { pack }] of this.#places) if (gone.has(pack)) this.#places.delete(digest);
+    const removed = new Set(packs.map(([, pack]) => pack));
+    for (const [digest, { pack }] of this.#positions) if (removed.has(pack)) this.#positions.delete(digest);
     for (const [name, pack] of packs) {
       this.#packs.delete(name);
       this.#unsynced.delete(pack);
@@ -146,90 +155,96 @@ export class ObjectStore {
     }
   }
 
-  /** One that is written to after somebody has unlinked it would be gone with all that is in it. */
-  #isNamed(name: string, pack: RecordFile): boolean {
+  /** False if the pack was unlinked or replaced; data appended to it would be lost. */
+  #isCurrentFile(name: string, pack: RecordFile): boolean {
     return this.#disk.lstatSync(join(this.#folder, name), { throwIfNoEntry: false })?.ino === pack.ino;
   }
 
-  #open(name: string): RecordFile {
+  #openPack(name: string): RecordFile {
     const pack = RecordFile.open(this.#disk, join(this.#folder, name));
     this.#packs.set(name, pack);
     return pack;
   }
 
-  /** What was not synced may be said to be there and not be: whoever wrote it died before anybody could rely on it. */
-  #read(pack: RecordFile): void {
-    const records = pack.more();
+  /**
+   * Records after the last sync marker are verified, because their bytes may not be on disk. The first torn record and
+   * all after it are dropped: the writer died before it could rely on them.
+   */
+  #readPack(pack: RecordFile): void {
+    const records = pack.readNew();
     const synced = records.findLastIndex(({ head }) => head.synced === true);
-    const torn = records.findIndex((record, at) => at > synced && !isWhole(pack, record));
-    const whole = torn < 0 ? records : records.slice(0, torn);
-    pack.cutTo(records[torn]?.from ?? pack.length);
-    for (const record of whole)
-      if (typeof record.head.digest === "string") this.#places.set(record.head.digest, { pack, record });
-    if (whole.length > synced + 1) this.#unsynced.add(pack);
+    const firstTorn = records.findIndex((record, at) => at > synced && !isRecordIntact(pack, record));
+    const intact = firstTorn < 0 ? records : records.slice(0, firstTorn);
+    pack.truncateTo(records[firstTorn]?.from ?? pack.length);
+    for (const record of intact)
+      if (typeof record.head.digest === "string") this.#positions.set(record.head.digest, { pack, record });
+    if (intact.length > synced + 1) this.#unsynced.add(pack);
   }
 
-  /** False: it was another content in the end, and is not there. */
-  #append(digest: Digest, size: number, chunks: Iterable<Uint8Array>): boolean {
-    const pack = this.#pack();
+  /** Returns false, with nothing stored, if the content does not match the digest. */
+  #appendContent(digest: Digest, size: number, chunks: Iterable<Uint8Array>): boolean {
+    const pack = this.#currentPack();
     try {
-      this.#places.set(digest, { pack, record: pack.appendFrom({ digest, size }, size, checked(chunks, digest)) });
+      this.#positions.set(digest, {
+        pack,
+        record: pack.appendFrom({ digest, size }, size, verifyChunks(chunks, digest)),
+      });
       return true;
     } catch (error) {
-      if (error instanceof Torn) return false;
+      if (error instanceof ContentChangedError) return false;
       throw error;
     }
   }
 
-  #pack(): RecordFile {
+  #currentPack(): RecordFile {
     if (this.#current !== null && this.#current.length > packBytes) this.#current = null;
-    this.#current ??= this.#create(1 + Number.parseInt([...this.#packs.keys()].at(-1) ?? "0", 10));
+    this.#current ??= this.#createPack(1 + Number.parseInt([...this.#packs.keys()].at(-1) ?? "0", 10));
     this.#unsynced.add(this.#current);
     return this.#current;
   }
 
-  #create(number: number): RecordFile {
+  #createPack(number: number): RecordFile {
     const name = `${String(number).padStart(8, "0")}.pack`;
     try {
       const pack = RecordFile.create(this.#disk, join(this.#folder, name));
       this.#packs.set(name, pack);
       return pack;
     } catch (error) {
-      if (errorCode(error) === "EEXIST") return this.#create(number + 1);
+      if (errorCode(error) === "EEXIST") return this.#createPack(number + 1);
       throw error;
     }
   }
 }
 
-function* pieces({ pack, record }: Place): Generator<Uint8Array> {
+function* recordChunks({ pack, record }: PackPosition): Generator<Uint8Array> {
   for (let at = 0; at < record.bytes; at += wholeBytes) yield pack.read(record, at, wholeBytes);
 }
 
-function isWhole(pack: RecordFile, record: FileRecord): boolean {
+function isRecordIntact(pack: RecordFile, record: FileRecord): boolean {
   const { digest, size } = record.head;
-  return digest === undefined || (size === record.bytes && hashOf(pieces({ pack, record })) === digest);
+  return digest === undefined || (size === record.bytes && hashChunks(recordChunks({ pack, record })) === digest);
 }
 
-export function hashOf(chunks: Iterable<Uint8Array>): Digest {
+export function hashChunks(chunks: Iterable<Uint8Array>): Digest {
   const sum = createHash("sha256");
   for (const chunk of chunks) sum.update(chunk);
   return sum.digest("hex") as Digest;
 }
 
-/** It is what its digest says, or whoever takes it is told so at the end. */
-export function* checked(chunks: Iterable<Uint8Array>, digest: Digest): Generator<Uint8Array> {
+/** Passes the chunks on and throws at the end if they do not match the digest. */
+export function* verifyChunks(chunks: Iterable<Uint8Array>, digest: Digest): Generator<Uint8Array> {
   const sum = createHash("sha256");
   for (const chunk of chunks) {
     sum.update(chunk);
     yield chunk;
   }
-  if (sum.digest("hex") !== digest) throw new Torn("it was another content the second time");
+  if (sum.digest("hex") !== digest) throw new ContentChangedError("the content changed between two reads");
 }
 
-export function isLost(error: unknown): boolean {
+export function isLostContent(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code === "RESTORE_FAILED";
 }
 
-function lost(digest: Digest): FaultError {
-  return new FaultError(fault("RESTORE_FAILED", `the content ${digest} is not kept any more, or is damaged`));
+function lostContentFault(digest: Digest): FaultError {
+  return new FaultError(fault("RESTORE_FAILED", `the content ${digest} is no longer stored, or is damaged`));
 }

@@ -1,44 +1,45 @@
 import { hash, randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import type { JsonObject } from "../../core/json/json.ts";
-import { type Disk, isFull, readUpTo, writeAll } from "./disk.ts";
+import type { JsonObject } from "../../core/values/json.ts";
+import { type Disk, isDiskFull, readUpTo, writeAll } from "./disk.ts";
 
-/** One record: what it says, and the bytes that go with it. */
+/** One record: a JSON head and optional bytes. */
 export interface FileRecord<Head extends JsonObject = JsonObject> {
   readonly head: Head;
-  /** Where it begins, and where its bytes are in the file. */
+  /** Offsets in the file: `from` is the start of the record, `at` the start of its bytes. */
   readonly from: number;
   readonly at: number;
   readonly bytes: number;
 }
 
 /**
- * 4 bytes of the head's length, 6 of the bytes'; the head; 16 of a sum over these; the bytes. The sum begins with what the file
- * begins with and nobody knows: content of a tool's making that was left half written is never taken for a record.
+ * A record is: 4 bytes for the length of the head, 6 bytes for the length of the content, the head, a checksum of 16
+ * bytes over these, and the content. The checksum includes the random salt at the start of the file, so that content
+ * written by a tool can never pass for a record after a torn write.
  */
 const saltBytes = 16;
 const lengthsBytes = 10;
-const sumBytes = 16;
+const checksumBytes = 16;
 const headMax = 16_777_216;
 
-/** What was to be kept was another thing in the end than in the beginning. */
-export class Torn extends Error {}
+/** The content changed between two reads. */
+export class ContentChangedError extends Error {}
 
-/** A file of records that only grows. A record that was not written to its end, and all after it, is not there. */
+/** An append-only file of records. A reader ignores the first incomplete record and everything after it. */
 export class RecordFile {
   readonly #disk: Disk;
   readonly #file: number;
-  /** How much of it is made ready at a time: a sync that does not have to tell a new length takes half as long. */
-  readonly #step: number;
+  /** The file grows in steps of this size: a sync that does not change the file length takes half as long. */
+  readonly #preallocateStep: number;
   readonly #salt: Buffer;
   #length = saltBytes;
-  #room = 0;
-  #broken = false;
+  #allocated = 0;
+  #isBroken = false;
 
   private constructor(disk: Disk, file: number, step: number) {
     this.#disk = disk;
     this.#file = file;
-    this.#step = step;
+    this.#preallocateStep = step;
     const found = readUpTo(disk, file, saltBytes, 0);
     this.#salt = found.length === saltBytes ? found : randomBytes(saltBytes);
     if (this.#salt !== found) writeAll(disk, file, this.#salt, 0);
@@ -49,7 +50,7 @@ export class RecordFile {
     return new RecordFile(disk, disk.openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600), step);
   }
 
-  /** To be read with `more`, and written on after its last whole record. */
+  /** Opens a file to read it with `readNew`; appends go after the last complete record. */
   static open(disk: Disk, path: string, step = 0): RecordFile {
     return new RecordFile(disk, disk.openSync(path, constants.O_RDWR), step);
   }
@@ -58,72 +59,72 @@ export class RecordFile {
     return this.#length;
   }
 
-  /** Which file it is, whatever its name is given to. */
+  /** The inode, which identifies the file even if its name is reused. */
   get ino(): number {
     return this.#disk.fstatSync(this.#file).ino;
   }
 
-  /** The whole records that were not read or written here before. */
-  more(): readonly FileRecord[] {
-    const records = [...this.#recordsIn()];
+  /** Returns the complete records that this instance has not read or written before. */
+  readNew(): readonly FileRecord[] {
+    const records = [...this.#newRecords()];
     const last = records.at(-1);
     if (last === undefined) return records;
     this.#length = last.at + last.bytes;
-    this.#room = 0;
+    this.#allocated = 0;
     return records;
   }
 
-  /** What is behind a place is not there: a record that was not finished must not be taken for one later. */
-  cutTo(length: number): void {
+  /** Discards everything after an offset, so that an incomplete record is never read as a complete one later. */
+  truncateTo(length: number): void {
     this.#length = length;
     if (this.#disk.fstatSync(this.#file).size > length) this.#disk.ftruncateSync(this.#file, length);
-    this.#room = length;
+    this.#allocated = length;
   }
 
-  /** Nothing of another's making is behind the last record, but what was made ready here. */
-  cutIfDirty(): void {
+  /** Truncates the file after the last record unless only space that this instance allocated follows. */
+  truncateIfDirty(): void {
     const isReady =
-      this.#room >= this.#length && !readUpTo(this.#disk, this.#file, lengthsBytes, this.#length).some(Boolean);
-    if (!isReady) this.cutTo(this.#length);
+      this.#allocated >= this.#length && !readUpTo(this.#disk, this.#file, lengthsBytes, this.#length).some(Boolean);
+    if (!isReady) this.truncateTo(this.#length);
   }
 
-  /** Not on disk before `sync`. If there is no room for all of it, none of it is kept. */
+  /** Appends a record, which is durable after `sync`. If the disk is full, nothing of it remains. */
   append(head: JsonObject, bytes: Uint8Array = new Uint8Array()): FileRecord {
-    if (this.#broken) throw new Error("the record file could not be written before");
-    const start = this.#framed(head, bytes.length);
-    this.#makeReady(this.#length + start.length + bytes.length);
+    if (this.#isBroken) throw new Error("an earlier write to the record file failed");
+    const header = this.#encodeHeader(head, bytes.length);
+    this.#preallocate(this.#length + header.length + bytes.length);
     try {
-      writeAll(this.#disk, this.#file, Buffer.concat([start, bytes]), this.#length);
+      writeAll(this.#disk, this.#file, Buffer.concat([header, bytes]), this.#length);
     } catch (error) {
-      this.#cut();
+      this.#discardTail();
       throw error;
     }
     const from = this.#length;
-    const at = from + start.length;
+    const at = from + header.length;
     this.#length = at + bytes.length;
     return { head, from, at, bytes: bytes.length };
   }
 
-  /** The bytes come piece by piece, and must be as many as was said. */
+  /** Appends a record whose bytes come in pieces. Throws if their number is not `length`. */
   appendFrom(head: JsonObject, length: number, chunks: Iterable<Uint8Array>): FileRecord {
     const { at } = this.append(head);
-    const start = this.#framed(head, length);
+    const header = this.#encodeHeader(head, length);
     let done = 0;
     try {
       for (const chunk of chunks) {
         writeAll(this.#disk, this.#file, chunk, at + done);
         done += chunk.length;
       }
-      if (done !== length) throw new Torn(`${length} bytes were announced and ${done} came`);
-      // Its lengths last: until then it is a record without bytes, and nothing follows it.
-      writeAll(this.#disk, this.#file, start, at - start.length);
+      if (done !== length) throw new ContentChangedError(`expected ${length} bytes, got ${done}`);
+      // The header is written last: until then the record has no bytes and nothing follows it.
+      writeAll(this.#disk, this.#file, header, at - header.length);
     } catch (error) {
-      this.#length = at - start.length;
-      this.#cut();
+      this.#length = at - header.length;
+      this.#discardTail();
       throw error;
     }
     this.#length = at + length;
-    return { head, from: at - start.length, at, bytes: length };
+    return { head, from: at - header.length, at, bytes: length };
   }
 
   read({ at, bytes }: Pick<FileRecord, "at" | "bytes">, from = 0, most = bytes): Buffer {
@@ -138,49 +139,49 @@ export class RecordFile {
     this.#disk.closeSync(this.#file);
   }
 
-  #makeReady(end: number): void {
-    if (this.#step === 0 || end <= this.#room) return;
+  #preallocate(end: number): void {
+    if (this.#preallocateStep === 0 || end <= this.#allocated) return;
     try {
-      writeAll(this.#disk, this.#file, Buffer.alloc(this.#step), end);
-      this.#room = end + this.#step;
+      writeAll(this.#disk, this.#file, Buffer.alloc(this.#preallocateStep), end);
+      this.#allocated = end + this.#preallocateStep;
     } catch (error) {
-      // It may still fit.
-      if (!isFull(error)) throw error;
+      // The record may still fit without the extra space.
+      if (!isDiskFull(error)) throw error;
     }
   }
 
-  #cut(): void {
+  #discardTail(): void {
     try {
-      this.cutTo(this.#length);
+      this.truncateTo(this.#length);
     } catch {
-      this.#broken = true;
+      this.#isBroken = true;
     }
   }
 
-  #framed(head: JsonObject, bytes: number): Buffer {
+  #encodeHeader(head: JsonObject, bytes: number): Buffer {
     const text = Buffer.from(JSON.stringify(head));
     const lengths = Buffer.alloc(lengthsBytes);
     lengths.writeUInt32BE(text.length, 0);
     lengths.writeUIntBE(bytes, 4, 6);
-    const front = Buffer.concat([lengths, text]);
-    return Buffer.concat([front, this.#sumOf(front)]);
+    const prefix = Buffer.concat([lengths, text]);
+    return Buffer.concat([prefix, this.#checksumOf(prefix)]);
   }
 
-  #sumOf(front: Uint8Array): Buffer {
-    return hash("sha256", Buffer.concat([this.#salt, front]), "buffer").subarray(0, sumBytes);
+  #checksumOf(prefix: Uint8Array): Buffer {
+    return hash("sha256", Buffer.concat([this.#salt, prefix]), "buffer").subarray(0, checksumBytes);
   }
 
-  /** The heads of all whole records that are new, in order; their bytes are not read. */
-  *#recordsIn(): Generator<FileRecord> {
+  /** Yields all complete new records in order, without reading their bytes. */
+  *#newRecords(): Generator<FileRecord> {
     const { size } = this.#disk.fstatSync(this.#file);
-    for (let at = this.#length; at + lengthsBytes + sumBytes <= size; ) {
+    for (let at = this.#length; at + lengthsBytes + checksumBytes <= size; ) {
       const lengths = readUpTo(this.#disk, this.#file, lengthsBytes, at);
       const [head, bytes] = [lengths.readUInt32BE(0), lengths.readUIntBE(4, 6)];
-      const end = at + lengthsBytes + head + sumBytes;
+      const end = at + lengthsBytes + head + checksumBytes;
       if (head === 0 || head > headMax || end + bytes > size) return;
-      const front = readUpTo(this.#disk, this.#file, end - at, at);
-      const text = front.subarray(0, -sumBytes);
-      if (!this.#sumOf(text).equals(front.subarray(-sumBytes))) return;
+      const prefix = readUpTo(this.#disk, this.#file, end - at, at);
+      const text = prefix.subarray(0, -checksumBytes);
+      if (!this.#checksumOf(text).equals(prefix.subarray(-checksumBytes))) return;
       yield { head: JSON.parse(text.subarray(lengthsBytes).toString()) as JsonObject, from: at, at: end, bytes };
       at = end + bytes;
     }

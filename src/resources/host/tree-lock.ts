@@ -1,92 +1,92 @@
 import { hash } from "node:crypto";
 import { createServer, type Server } from "node:net";
-import { FaultError, fault } from "../../core/fault.ts";
-import { shown } from "../tree-path.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import { printablePath } from "../tree-path.ts";
 import { errorCode } from "./disk.ts";
 
 export interface TreeLockOptions {
   readonly root: string;
   readonly identity: string;
-  /** For systems where names of sockets are files. */
-  readonly place: string;
-  /** Before anybody works: others may have been there. */
+  /** The folder for the socket, on systems where socket names are files. */
+  readonly socketFolder: string;
+  /** Runs when this process gets the lock; another process may have changed the tree before. */
   readonly onHeld: () => void;
 }
 
 /**
- * The right to work on a tree, for one process of this machine, and in that for one call; whoever only looks shares it. It is a name
- * that a socket is bound to: the operating system gives it to one, and takes it back when that one dies, however it dies. Nothing
- * ever connects to it.
+ * The lock of a tree: one process of the machine holds it, and in that process one call takes it exclusively, while
+ * readers share it. The lock is a socket name. The operating system gives a name to one process and frees it when that
+ * process ends, however it ends. Nothing connects to the socket.
  */
 export class TreeLock {
   readonly #root: string;
   readonly #name: string;
   readonly #onHeld: () => void;
   #server: Server | null = null;
-  /** Settled when the name is ours, and whoever came first has seen what others did. */
-  #held: Promise<void> | null = null;
+  /** Resolves when this process holds the name and `onHeld` has run. */
+  #bound: Promise<void> | null = null;
   #holders = 0;
-  #taken = false;
+  #isTaken = false;
 
-  constructor({ root, identity, place, onHeld }: TreeLockOptions) {
+  constructor({ root, identity, socketFolder, onHeld }: TreeLockOptions) {
     this.#root = root;
     this.#onHeld = onHeld;
     const name = hash("sha256", `writ tree ${identity}`).slice(0, 32);
-    this.#name = process.platform === "linux" ? `\0writ-${name}` : `${place}/${name}.sock`;
+    this.#name = process.platform === "linux" ? `\0writ-${name}` : `${socketFolder}/${name}.sock`;
   }
 
-  /** A call of this process is at work, or about to be. */
+  /** True while a call of this process holds or awaits the exclusive lock. */
   get isTaken(): boolean {
-    return this.#taken;
+    return this.#isTaken;
   }
 
-  /** For one call, until it is given back. */
+  /** Takes the exclusive lock for one call, until `release`. */
   async take(): Promise<void> {
-    if (this.#taken) throw busy(this.#root, "another call of this process is at work on it");
-    this.#taken = true;
+    if (this.#isTaken) throw busyFault(this.#root, "another call of this process holds the lock");
+    this.#isTaken = true;
     try {
-      await this.#hold();
+      await this.#acquire();
     } catch (error) {
-      this.#taken = false;
+      this.#isTaken = false;
       throw error;
     }
   }
 
-  give(): void {
-    this.#taken = false;
-    this.#free();
+  release(): void {
+    this.#isTaken = false;
+    this.#releaseHolder();
   }
 
-  /** For somebody who changes nothing in the tree; a call of this process may be at work on it. */
+  /** Runs work that does not change the tree. A call of this process may hold the exclusive lock meanwhile. */
   async share<Answer>(work: () => Answer): Promise<Awaited<Answer>> {
-    await this.#hold();
+    await this.#acquire();
     try {
       return await work();
     } finally {
-      this.#free();
+      this.#releaseHolder();
     }
   }
 
-  /** The name is free when this returns: closing the socket does not wait for anybody. */
+  /** The name is free when this returns, because closing a socket is synchronous. */
   close(): void {
     this.#server?.close();
     this.#server = null;
-    this.#held = null;
+    this.#bound = null;
     this.#holders = 0;
   }
 
-  async #hold(): Promise<void> {
+  async #acquire(): Promise<void> {
     this.#holders += 1;
-    this.#held ??= this.#bind();
+    this.#bound ??= this.#bind();
     try {
-      await this.#held;
+      await this.#bound;
     } catch (error) {
-      this.#free();
+      this.#releaseHolder();
       throw error;
     }
   }
 
-  #free(): void {
+  #releaseHolder(): void {
     this.#holders = Math.max(0, this.#holders - 1);
     if (this.#holders === 0) this.close();
   }
@@ -96,22 +96,24 @@ export class TreeLock {
     server.unref();
     this.#server = server;
     await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) => reject(this.#refused(error)));
-      server.once("close", () => reject(busy(this.#root, "this process has let go of it")));
+      server.once("error", (error) => reject(this.#toBusyFault(error)));
+      server.once("close", () => reject(busyFault(this.#root, "this process has released the lock")));
       server.listen(this.#name, resolve);
     });
     this.#onHeld();
   }
 
-  #refused(error: Error): Error {
-    return errorCode(error) === "EADDRINUSE" ? busy(this.#root, "another process is at work on it") : error;
+  #toBusyFault(error: Error): Error {
+    return errorCode(error) === "EADDRINUSE" ? busyFault(this.#root, "another process holds the lock") : error;
   }
 }
 
-export function isBusy(error: unknown): boolean {
+export function isTreeBusy(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code === "RESOURCE_BUSY";
 }
 
-function busy(root: string, why: string): FaultError {
-  return new FaultError(fault("RESOURCE_BUSY", `${shown(root)} is taken: ${why}; it is free when that call has ended`));
+function busyFault(root: string, why: string): FaultError {
+  return new FaultError(
+    fault("RESOURCE_BUSY", `${printablePath(root)} is locked: ${why}; try again when that call has ended`),
+  );
 }

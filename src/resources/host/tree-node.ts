@@ -1,51 +1,51 @@
 import type { Stats } from "node:fs";
-import type { Digest } from "../../core/id.ts";
+import type { Digest } from "../../core/values/ids.ts";
 
-/** What stands for good about a file, a link or a directory: this is restored, and this is what a digest is of. */
-export interface Standing {
+/** The metadata that a restore sets and that digests include. */
+export interface NodeMetadata {
   /** Permission bits, with setuid, setgid and sticky. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Microseconds: what can be set again exactly. */
+  /** In microseconds, the precision that can be set exactly. */
   readonly mtime_us: number;
 }
 
-/** By which it is known again without being read; null where it must be read again. */
-export interface Identity {
+/** Identifies an unchanged entry without reading it; null if it must be read again. */
+export interface NodeIdentity {
   readonly ino: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
 }
 
-export interface FileNode extends Standing {
+export interface FileNode extends NodeMetadata {
   readonly kind: "file";
   readonly size: number;
   readonly digest: Digest;
-  /** For all but the first of several names of one file: the first. */
+  /** The path of the first hard link; null for the first one. */
   linkOf: string | null;
-  /** Which file it is on this machine, and how many names that has; not part of what is kept. */
+  /** The inode and the number of hard links. Not part of the digest. */
   readonly ino: number;
   readonly nlink: number;
-  readonly identity: Identity | null;
+  readonly identity: NodeIdentity | null;
 }
 
-export interface LinkNode extends Standing {
+export interface LinkNode extends NodeMetadata {
   readonly kind: "link";
   readonly target: string;
-  readonly identity: Identity | null;
+  readonly identity: NodeIdentity | null;
 }
 
-export interface DirectoryNode extends Standing {
+export interface DirectoryNode extends NodeMetadata {
   readonly kind: "directory";
   readonly children: ReadonlyMap<string, TreeNode>;
-  readonly identity: Identity | null;
-  /** Null until it is sealed. */
+  readonly identity: NodeIdentity | null;
+  /** Null until the scan has computed it. */
   digest: Digest | null;
 }
 
-/** A pipe, a socket, something too large: it is seen, and may be removed, but it is not kept. */
-export interface OtherNode extends Standing {
+/** A pipe, a socket or a file that is too large. It is listed and may be removed, but its content is not stored. */
+export interface OtherNode extends NodeMetadata {
   readonly kind: "other";
   readonly what: string;
   readonly identity: null;
@@ -53,24 +53,26 @@ export interface OtherNode extends Standing {
 
 export type TreeNode = FileNode | LinkNode | DirectoryNode | OtherNode;
 
-export function standingOf(stats: Stats): Standing {
+export function metadataOf(stats: Stats): NodeMetadata {
   const { mode, uid, gid, mtimeMs } = stats;
   return { mode: mode & 0o7777, uid, gid, mtime_us: Math.floor(mtimeMs * 1000) };
 }
 
-/** The coarsest clock of a file system. What was changed so lately could change again and look the same. */
-const tickMs = 2000;
+/**
+ * The coarsest clock of a file system. An entry that changed more recently could change again without a new timestamp.
+ */
+const clockTickMs = 2000;
 
-export function identityOf({ ino, mtimeMs, ctimeMs }: Stats, now: number): Identity | null {
-  return ctimeMs < now - tickMs ? { ino, mtimeMs, ctimeMs } : null;
+export function identityOf({ ino, mtimeMs, ctimeMs }: Stats, now: number): NodeIdentity | null {
+  return ctimeMs < now - clockTickMs ? { ino, mtimeMs, ctimeMs } : null;
 }
 
-/** Whether it is the same, unchanged. Changing anything about a file moves its ctime, which nobody can set. */
-export function isSame({ identity }: TreeNode, { ino, mtimeMs, ctimeMs }: Stats): boolean {
+/** True if the entry is unchanged. Every change of a file sets its ctime, which programs cannot set. */
+export function isUnchanged({ identity }: TreeNode, { ino, mtimeMs, ctimeMs }: Stats): boolean {
   return identity !== null && identity.ctimeMs === ctimeMs && identity.mtimeMs === mtimeMs && identity.ino === ino;
 }
 
-/** A directory as bytes: one line for each entry, by name. */
+/** Encodes a directory as one line per entry, sorted by name. */
 export function encodeDirectory({ children }: DirectoryNode): Buffer {
   const lines = [...children].sort(([left], [right]) => (left < right ? -1 : 1)).map(encodeEntry);
   return Buffer.from(lines.join("\n"));
@@ -93,7 +95,7 @@ function encodeEntry([name, node]: readonly [string, TreeNode]): string {
 
 type Encoded = readonly [string, TreeNode["kind"], number, number, number, number, string, number?, (string | null)?];
 
-/** Reads it back; what is below it is read when it is asked for. */
+/** Decodes a directory. `below` loads its subdirectories. */
 export function decodeDirectory(bytes: Uint8Array, below: (digest: Digest) => ReadonlyMap<string, TreeNode>) {
   const lines = Buffer.from(bytes).toString().split("\n");
   const entries = lines.filter((line) => line !== "").map((line) => decodeEntry(JSON.parse(line) as Encoded, below));
@@ -102,26 +104,26 @@ export function decodeDirectory(bytes: Uint8Array, below: (digest: Digest) => Re
 
 function decodeEntry(line: Encoded, below: (digest: Digest) => ReadonlyMap<string, TreeNode>): [string, TreeNode] {
   const [name, kind, mode, uid, gid, mtime_us, content, size = 0, linkOf = null] = line;
-  const standing = { mode, uid, gid, mtime_us, identity: null };
+  const metadata = { mode, uid, gid, mtime_us, identity: null };
   const digest = content as Digest;
   switch (kind) {
     case "file":
-      return [name, { ...standing, kind, size, digest, linkOf, ino: 0, nlink: 1 }];
+      return [name, { ...metadata, kind, size, digest, linkOf, ino: 0, nlink: 1 }];
     case "link":
-      return [name, { ...standing, kind, target: content }];
+      return [name, { ...metadata, kind, target: content }];
     case "other":
-      return [name, { ...standing, kind, what: content }];
+      return [name, { ...metadata, kind, what: content }];
     case "directory":
-      return [name, { ...standing, kind, children: below(digest), digest }];
+      return [name, { ...metadata, kind, children: below(digest), digest }];
   }
 }
 
-/** A whole tree as bytes: its root is the one entry, without a name. */
+/** Encodes a tree as a directory whose only entry is the root, with an empty name. */
 export function encodeTree(root: DirectoryNode): Buffer {
   return Buffer.from(encodeEntry(["", root]));
 }
 
-export function sameStanding(left: Standing, right: Standing): boolean {
+export function sameMetadata(left: NodeMetadata, right: NodeMetadata): boolean {
   return (
     left.mode === right.mode && left.uid === right.uid && left.gid === right.gid && left.mtime_us === right.mtime_us
   );

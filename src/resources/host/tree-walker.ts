@@ -1,11 +1,11 @@
 import { constants, type Stats } from "node:fs";
-import { FaultError, fault } from "../../core/fault.ts";
-import type { Digest } from "../../core/id.ts";
-import { type FileLimits, within } from "../file-limits.ts";
-import { shown } from "../tree-path.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest } from "../../core/values/ids.ts";
+import { assertWithinLimit, type FileLimits } from "../file-limits.ts";
+import { decodeFileName, encodeFilePath, readFileNames } from "../file-name-bytes.ts";
+import { printablePath } from "../tree-path.ts";
 import { type Disk, diskFault, errorCode } from "./disk.ts";
-import { nameFrom, namesIn, osPath } from "./name-bytes.ts";
-import { hashOf, type ObjectStore } from "./object-store.ts";
+import { hashChunks, type ObjectStore } from "./object-store.ts";
 import {
   type DirectoryNode,
   decodeDirectory,
@@ -13,144 +13,150 @@ import {
   encodeTree,
   type FileNode,
   identityOf,
-  isSame,
+  isUnchanged,
   type LinkNode,
+  metadataOf,
   type OtherNode,
-  sameStanding,
-  standingOf,
+  sameMetadata,
   type TreeNode,
 } from "./tree-node.ts";
 
-/** How often a tree that moves is looked at before it is given up. */
-const looksMax = 3;
+/** The number of scans of a changing tree before the call is refused. */
+const maxScans = 3;
 const problemsShown = 20;
-/** How long others may wait while a large tree is walked. */
-const breathMs = 10;
+/** A scan yields to the event loop after this time, so that a large tree does not block other work. */
+const yieldAfterMs = 10;
 
-export interface WalkerOptions {
+export interface TreeWalkerOptions {
   readonly disk: Disk;
   readonly root: string;
   readonly exclude: readonly string[];
   readonly limits: FileLimits;
   readonly objects: ObjectStore;
   readonly now: () => number;
-  /** Why some of these files could not be put back as they are. */
+  /** Returns a problem for each path that could not be restored with its attributes. */
   readonly attributes: (paths: readonly string[]) => readonly string[];
 }
 
-/** A tree as it stands. */
-export interface Look {
+/** The result of a scan. */
+export interface TreeScan {
   readonly root: DirectoryNode;
   readonly digest: Digest;
-  /** What is there and was not looked at. */
+  /** Paths that were skipped. */
   readonly excluded: readonly string[];
 }
 
-/** The places that may have changed, by name and below. */
-export type Touched = Map<string, Touched>;
+/** The paths that may have changed, as a tree of names. */
+export type TouchedPaths = Map<string, TouchedPaths>;
 
 /**
- * What a look is for. keep: everything must be such that it can be put back, and is kept. note: the same, but what could not
- * be put back is only noted. see: nothing is kept.
+ * The purpose of a scan. capture: stores all contents and refuses a tree with entries that cannot be restored. record:
+ * stores all contents and accepts such entries. hash: stores nothing.
  */
-export type Purpose = "keep" | "note" | "see";
+export type ScanPurpose = "capture" | "record" | "hash";
 
-/** Somebody changed the tree while it was looked at. */
-class Moved extends Error {}
+/** The tree changed during the scan. */
+class TreeChangedError extends Error {}
 
 /**
- * Looks at every file of a tree and keeps the content of those that are not known yet. Whatever could not be put back is a reason
- * to refuse, and all of them are told at once. Nothing is followed, nothing is changed.
+ * Scans a tree and stores the contents that are not stored yet. Reports all entries that cannot be restored at once.
+ * Follows no link and changes nothing.
  */
 export class TreeWalker {
-  readonly #options: WalkerOptions;
+  readonly #options: TreeWalkerOptions;
 
-  constructor(options: WalkerOptions) {
+  constructor(options: TreeWalkerOptions) {
     this.#options = options;
   }
 
-  /** With what was seen before, only what changed is read; with `only`, only these places are looked at at all. */
-  async look(purpose: Purpose, previous: DirectoryNode | null, only: Touched | null = null): Promise<Look> {
+  /**
+   * Scans the tree. Reads only the files that changed since the `previous` scan. With `only`, checks only these paths.
+   */
+  async scan(
+    purpose: ScanPurpose,
+    previous: DirectoryNode | null,
+    only: TouchedPaths | null = null,
+  ): Promise<TreeScan> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await new Pass(this.#options, purpose).look(previous, only);
+        return await new ScanPass(this.#options, purpose).run(previous, only);
       } catch (error) {
-        if (!(error instanceof Moved)) throw error;
-        if (tries === looksMax) throw restless(this.#options.root, error.message);
+        if (!(error instanceof TreeChangedError)) throw error;
+        if (tries === maxScans) throw changingTreeFault(this.#options.root, error.message);
       }
     }
   }
 
-  /** A tree that was looked at before, from what was kept of it. */
+  /** Loads a tree that an earlier scan stored. */
   load(digest: Digest): DirectoryNode {
     const { objects } = this.#options;
     const below = (of: Digest): ReadonlyMap<string, TreeNode> =>
       decodeDirectory(Buffer.concat([...objects.read(of)]), below);
     const root = below(digest).get("");
-    if (root?.kind !== "directory") throw new FaultError(fault("RESTORE_FAILED", `${digest} is no tree`));
+    if (root?.kind !== "directory") throw new FaultError(fault("RESTORE_FAILED", `${digest} is not a stored tree`));
     return root;
   }
 }
 
-export function restless(root: string, why: string): FaultError {
-  return new FaultError(fault("RESOURCE_RESTLESS", `${shown(root)} does not hold still: ${why}`));
+export function changingTreeFault(root: string, why: string): FaultError {
+  return new FaultError(fault("RESOURCE_RESTLESS", `${printablePath(root)} changes during the scan: ${why}`));
 }
 
-class Pass {
-  readonly #options: WalkerOptions;
-  readonly #purpose: Purpose;
+class ScanPass {
+  readonly #options: TreeWalkerOptions;
+  readonly #purpose: ScanPurpose;
   readonly #now: number;
   readonly #problems: string[] = [];
   readonly #excluded: string[] = [];
-  /** Seen for the first time, or changed. */
-  readonly #fresh: string[] = [];
-  readonly #linked: { readonly path: string; readonly node: FileNode }[] = [];
+  /** Paths that are new or changed. */
+  readonly #changedPaths: string[] = [];
+  readonly #hardLinked: { readonly path: string; readonly node: FileNode }[] = [];
   readonly #exclude: ReadonlySet<string>;
-  readonly #us = {
+  readonly #currentUser = {
     user: process.geteuid?.() ?? 0,
     groups: new Set([process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])]),
   };
-  /** Some name is made of bytes that are no text. */
-  #odd = false;
+  /** True if some name is not UTF-8. */
+  #hasByteNames = false;
   #device = 0;
   #entries = 0;
-  #breath = performance.now();
+  #lastYieldMs = performance.now();
 
-  constructor(options: WalkerOptions, purpose: Purpose) {
+  constructor(options: TreeWalkerOptions, purpose: ScanPurpose) {
     this.#options = options;
     this.#purpose = purpose;
     this.#now = options.now();
     this.#exclude = new Set(options.exclude);
   }
 
-  async look(previous: DirectoryNode | null, only: Touched | null): Promise<Look> {
+  async run(previous: DirectoryNode | null, only: TouchedPaths | null): Promise<TreeScan> {
     const { root, attributes } = this.#options;
-    const stats = this.#stats(root);
+    const stats = this.#readStats(root);
     this.#device = stats.dev;
-    const node = await this.#directory(root, stats, previous, only);
+    const node = await this.#scanDirectory(root, stats, previous, only);
     if (only === null) this.#joinLinks();
-    const strict = this.#purpose === "keep";
-    if (strict && this.#fresh.length > 0) this.#problems.push(...attributes(this.#fresh));
-    if (strict && this.#problems.length > 0) throw unfit(root, this.#problems);
-    this.#seal(node);
+    const strict = this.#purpose === "capture";
+    if (strict && this.#changedPaths.length > 0) this.#problems.push(...attributes(this.#changedPaths));
+    if (strict && this.#problems.length > 0) throw unsupportedFault(root, this.#problems);
+    this.#setDigest(node);
     return { root: node, digest: this.#digest(encodeTree(node)), excluded: this.#excluded };
   }
 
-  async #directory(
+  async #scanDirectory(
     path: string,
     stats: Stats,
     previous: DirectoryNode | null,
-    only: Touched | null,
+    only: TouchedPaths | null,
   ): Promise<DirectoryNode> {
-    if (performance.now() - this.#breath > breathMs) await this.#breathe();
-    const names = this.#names(path);
+    if (performance.now() - this.#lastYieldMs > yieldAfterMs) await this.#yield();
+    const names = this.#readNames(path);
     const known = previous?.children;
     const nodes: (TreeNode | null)[] = [];
     let [count, same] = [0, 0];
     for (const name of names) {
       const before = known?.get(name);
-      const found = this.#found(`${path}/${name}`, name, before, only);
-      // Waiting for each of ten thousand files would take as long as looking at them.
+      const found = this.#scanName(`${path}/${name}`, name, before, only);
+      // An await for each file would take as long as reading its stats.
       const node = found instanceof Promise ? await found : found;
       nodes.push(node);
       if (node === null) continue;
@@ -158,76 +164,89 @@ class Pass {
       if (node === before) same += 1;
     }
     this.#entries += count;
-    within(this.#options.limits, "treeEntries", this.#entries, `what is in ${shown(this.#options.root)}`);
-    this.#holdsStill(path, stats);
-    const standing = standingOf(stats);
+    assertWithinLimit(
+      this.#options.limits,
+      "treeEntries",
+      this.#entries,
+      `the number of entries in ${printablePath(this.#options.root)}`,
+    );
+    this.#assertUnmoved(path, stats);
+    const metadata = metadataOf(stats);
     const unchanged = known !== undefined && same === count && count === known.size;
-    if (unchanged && previous !== null && sameStanding(previous, standing)) return previous;
-    const children = unchanged ? known : mapOf(names, nodes);
-    if (previous === null) this.#fresh.push(path);
-    return { kind: "directory", ...standing, children, identity: identityOf(stats, this.#now), digest: null };
+    if (unchanged && previous !== null && sameMetadata(previous, metadata)) return previous;
+    const children = unchanged ? known : childMap(names, nodes);
+    if (previous === null) this.#changedPaths.push(path);
+    return { kind: "directory", ...metadata, children, identity: identityOf(stats, this.#now), digest: null };
   }
 
-  /** Nothing, where a name is left out. */
-  #found(path: string, name: string, before: TreeNode | undefined, only: Touched | null) {
+  /** Returns the node of an entry, or null if its name is excluded. */
+  #scanName(path: string, name: string, before: TreeNode | undefined, only: TouchedPaths | null) {
     if (only !== null && before !== undefined && !only.has(name)) return before;
-    return this.#exclude.has(name) ? this.#leaveOut(path) : this.#entry(path, before, only?.get(name) ?? null);
+    return this.#exclude.has(name) ? this.#addExcluded(path) : this.#scanEntry(path, before, only?.get(name) ?? null);
   }
 
-  #entry(path: string, before: TreeNode | undefined, only: Touched | null): TreeNode | Promise<DirectoryNode> {
-    const stats = this.#stats(path);
+  #scanEntry(path: string, before: TreeNode | undefined, only: TouchedPaths | null): TreeNode | Promise<DirectoryNode> {
+    const stats = this.#readStats(path);
     if (stats.isDirectory()) {
-      if (stats.dev !== this.#device) return this.#problem(path, stats, "has another file system mounted on it");
-      if (!this.#owned(stats)) return this.#problem(path, stats, "belongs to somebody else");
-      return this.#directory(path, stats, before?.kind === "directory" ? before : null, only);
+      if (stats.dev !== this.#device) return this.#makeOther(path, stats, "has another file system mounted on it");
+      if (!this.#isOwned(stats)) return this.#makeOther(path, stats, "belongs to another user");
+      return this.#scanDirectory(path, stats, before?.kind === "directory" ? before : null, only);
     }
-    const known = before !== undefined && isSame(before, stats) ? before : null;
-    const node = known ?? this.#unread(path, stats);
-    if (node.kind === "file" && stats.nlink > 1) this.#linked.push({ path, node });
+    const known = before !== undefined && isUnchanged(before, stats) ? before : null;
+    const node = known ?? this.#readNode(path, stats);
+    if (node.kind === "file" && stats.nlink > 1) this.#hardLinked.push({ path, node });
     return node;
   }
 
-  /** Something that must be read. */
-  #unread(path: string, stats: Stats): TreeNode {
-    if (!this.#owned(stats)) return this.#problem(path, stats, "belongs to somebody else");
-    if (stats.isSymbolicLink()) return this.#link(path, stats);
-    if (!stats.isFile()) return this.#problem(path, stats, `is ${kindOf(stats)}, which cannot be kept`);
+  /** Reads an entry that is new or changed. */
+  #readNode(path: string, stats: Stats): TreeNode {
+    if (!this.#isOwned(stats)) return this.#makeOther(path, stats, "belongs to another user");
+    if (stats.isSymbolicLink()) return this.#readLink(path, stats);
+    if (!stats.isFile()) return this.#makeOther(path, stats, `is ${kindOf(stats)}, which cannot be captured`);
     if (stats.size > this.#options.limits.captureBytes)
-      return this.#problem(path, stats, `is larger than captureBytes, which is ${this.#options.limits.captureBytes}`);
-    this.#fresh.push(path);
-    return this.#file(path, stats);
+      return this.#makeOther(path, stats, `is larger than captureBytes (${this.#options.limits.captureBytes})`);
+    this.#changedPaths.push(path);
+    return this.#readFile(path, stats);
   }
 
-  #link(path: string, stats: Stats): LinkNode | OtherNode {
-    const target = this.#asked(path, () => this.#options.disk.readlinkSync(osPath(path), "buffer"));
-    if (target === null) return this.#problem(path, stats, "cannot be read");
-    return { kind: "link", ...standingOf(stats), target: nameFrom(target), identity: identityOf(stats, this.#now) };
+  #readLink(path: string, stats: Stats): LinkNode | OtherNode {
+    const target = this.#readOrNull(path, () => this.#options.disk.readlinkSync(encodeFilePath(path), "buffer"));
+    if (target === null) return this.#makeOther(path, stats, "cannot be read");
+    return {
+      kind: "link",
+      ...metadataOf(stats),
+      target: decodeFileName(target),
+      identity: identityOf(stats, this.#now),
+    };
   }
 
-  #file(path: string, stats: Stats): FileNode | OtherNode {
+  #readFile(path: string, stats: Stats): FileNode | OtherNode {
     const { disk, objects } = this.#options;
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-    const file = this.#asked(path, () => disk.openSync(osPath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    if (file === null) return this.#problem(path, stats, "cannot be read");
+    const file = this.#readOrNull(path, () => disk.openSync(encodeFilePath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    if (file === null) return this.#makeOther(path, stats, "cannot be read");
     try {
-      if (!isTheSameFile(disk.fstatSync(file), stats)) throw new Moved(`${shown(path)} was replaced while it was read`);
-      const digest = this.#purpose === "see" ? objects.hashFile(file, stats.size) : objects.putFile(file, stats.size);
-      if (digest === null || !isTheSameFile(disk.fstatSync(file), stats))
-        throw new Moved(`${shown(path)} changed while it was read`);
+      if (!isSameFile(disk.fstatSync(file), stats))
+        throw new TreeChangedError(`${printablePath(path)} was replaced while it was read`);
+      const digest = this.#purpose === "hash" ? objects.hashFile(file, stats.size) : objects.putFile(file, stats.size);
+      if (digest === null || !isSameFile(disk.fstatSync(file), stats))
+        throw new TreeChangedError(`${printablePath(path)} changed while it was read`);
       const { size, ino, nlink } = stats;
       const identity = identityOf(stats, this.#now);
-      return { kind: "file", ...standingOf(stats), size, digest, linkOf: null, ino, nlink, identity };
+      return { kind: "file", ...metadataOf(stats), size, digest, linkOf: null, ino, nlink, identity };
     } catch (error) {
-      throw error instanceof Moved ? error : diskFault(error, path);
+      throw error instanceof TreeChangedError ? error : diskFault(error, path);
     } finally {
       disk.closeSync(file);
     }
   }
 
-  /** Several names of one file are all of them in the tree, or a change to it would be one outside. */
+  /**
+   * Groups hard links. All links of a file must be inside the tree; otherwise a restore would change a file outside it.
+   */
   #joinLinks(): void {
     const groups = new Map<number, { readonly path: string; readonly node: FileNode }[]>();
-    for (const linked of this.#linked) {
+    for (const linked of this.#hardLinked) {
       const group = groups.get(linked.node.ino) ?? [];
       group.push(linked);
       groups.set(linked.node.ino, group);
@@ -235,103 +254,103 @@ class Pass {
     for (const group of groups.values()) {
       const [first, ...others] = group.sort((left, right) => (left.path < right.path ? -1 : 1));
       if (first === undefined) continue;
-      if (first.node.nlink !== group.length) this.#tell(first.path, "has another name outside the tree");
-      for (const { node } of others) node.linkOf = this.#below(first.path);
+      if (first.node.nlink !== group.length) this.#addProblem(first.path, "has a hard link outside the tree");
+      for (const { node } of others) node.linkOf = this.#relativePath(first.path);
     }
   }
 
-  #leaveOut(path: string): null {
-    this.#excluded.push(this.#below(path));
+  #addExcluded(path: string): null {
+    this.#excluded.push(this.#relativePath(path));
     return null;
   }
 
-  /** Something that cannot be kept, known by what changes with it. */
-  #problem(path: string, stats: Stats, why: string): OtherNode {
-    this.#tell(path, why);
+  /** Makes a node for an entry that cannot be captured. Its description changes with the entry. */
+  #makeOther(path: string, stats: Stats, why: string): OtherNode {
+    this.#addProblem(path, why);
     const { ino, size, ctimeMs } = stats;
-    return { kind: "other", ...standingOf(stats), what: `${why} (${ino} ${size} ${ctimeMs})`, identity: null };
+    return { kind: "other", ...metadataOf(stats), what: `${why} (${ino} ${size} ${ctimeMs})`, identity: null };
   }
 
-  #tell(path: string, why: string): void {
-    this.#problems.push(`${shown(this.#below(path))} ${why}`);
+  #addProblem(path: string, why: string): void {
+    this.#problems.push(`${printablePath(this.#relativePath(path))} ${why}`);
   }
 
   #digest(bytes: Uint8Array): Digest {
-    return this.#purpose === "see" ? hashOf([bytes]) : this.#options.objects.put(bytes);
+    return this.#purpose === "hash" ? hashChunks([bytes]) : this.#options.objects.put(bytes);
   }
 
-  #below(path: string): string {
+  #relativePath(path: string): string {
     return path.slice(this.#options.root.length + 1);
   }
 
-  #stats(path: string): Stats {
-    const stats = this.#options.disk.lstatSync(this.#place(path), { throwIfNoEntry: false });
-    if (stats === undefined) throw new Moved(`${shown(path)} vanished while it was looked at`);
+  #readStats(path: string): Stats {
+    const stats = this.#options.disk.lstatSync(this.#encodePath(path), { throwIfNoEntry: false });
+    if (stats === undefined) throw new TreeChangedError(`${printablePath(path)} vanished during the scan`);
     return stats;
   }
 
-  #place(path: string): string | Buffer {
-    return this.#odd ? osPath(path) : path;
+  #encodePath(path: string): string | Buffer {
+    return this.#hasByteNames ? encodeFilePath(path) : path;
   }
 
-  #names(path: string): readonly string[] {
+  #readNames(path: string): readonly string[] {
     const { disk } = this.#options;
-    const place = this.#place(path);
-    const names = this.#asked(path, () =>
-      namesIn((encoding) => {
-        if (encoding === "buffer") this.#odd = true;
+    const place = this.#encodePath(path);
+    const names = this.#readOrNull(path, () =>
+      readFileNames((encoding) => {
+        if (encoding === "buffer") this.#hasByteNames = true;
         return disk.readdirSync(place, { encoding: encoding as "utf8" });
       }),
     );
-    if (names === null) this.#tell(path, "cannot be read");
+    if (names === null) this.#addProblem(path, "cannot be read");
     return names ?? [];
   }
 
-  /** What the operating system answers; null if it will not tell, which is a reason to refuse. */
-  #asked<Answer>(path: string, ask: () => Answer): Answer | null {
+  /** Returns the result of a system call, or null if permission is denied. */
+  #readOrNull<Answer>(path: string, ask: () => Answer): Answer | null {
     try {
       return ask();
     } catch (error) {
       const code = errorCode(error);
       if (code === "EACCES" || code === "EPERM") return null;
       if (code === "ENOENT" || code === "ELOOP" || code === "ENOTDIR")
-        throw new Moved(`${shown(path)} vanished while it was looked at`);
+        throw new TreeChangedError(`${printablePath(path)} vanished during the scan`);
       throw diskFault(error, path);
     }
   }
 
-  /** A directory that is another one now, or has other entries, was not seen as it is. */
-  #holdsStill(path: string, before: Stats): void {
-    const after = this.#stats(path);
+  /** Throws if the directory was replaced or its entries changed during the scan. */
+  #assertUnmoved(path: string, before: Stats): void {
+    const after = this.#readStats(path);
     if (after.ino !== before.ino || after.mtimeMs !== before.mtimeMs || after.ctimeMs !== before.ctimeMs)
-      throw new Moved(`${shown(path)} changed while it was looked at`);
+      throw new TreeChangedError(`${printablePath(path)} changed during the scan`);
   }
 
-  /** Only its owner, or root, could give it its owner and its mode back. */
-  #owned({ uid, gid }: Stats): boolean {
-    const { user, groups } = this.#us;
+  /** True if this process could restore the owner and the mode of the entry. */
+  #isOwned({ uid, gid }: Stats): boolean {
+    const { user, groups } = this.#currentUser;
     return user === 0 || (user === uid && groups.has(gid));
   }
 
-  #seal(node: DirectoryNode): void {
+  #setDigest(node: DirectoryNode): void {
     if (node.digest !== null) return;
-    for (const child of node.children.values()) if (child.kind === "directory") this.#seal(child);
+    for (const child of node.children.values()) if (child.kind === "directory") this.#setDigest(child);
     node.digest = this.#digest(encodeDirectory(node));
   }
 
-  async #breathe(): Promise<void> {
+  async #yield(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    this.#breath = performance.now();
+    this.#lastYieldMs = performance.now();
   }
 }
 
-function mapOf(names: readonly string[], nodes: readonly (TreeNode | null)[]): ReadonlyMap<string, TreeNode> {
+function childMap(names: readonly string[], nodes: readonly (TreeNode | null)[]): ReadonlyMap<string, TreeNode> {
   const children = new Map<string, TreeNode>();
   for (const [at, node] of nodes.entries()) if (node !== null) children.set(names[at] as string, node);
   return children;
 }
 
-function isTheSameFile(now: Stats, seen: Stats): boolean {
+function isSameFile(now: Stats, seen: Stats): boolean {
   return now.ino === seen.ino && now.size === seen.size && now.mtimeMs === seen.mtimeMs && now.ctimeMs === seen.ctimeMs;
 }
 
@@ -341,9 +360,9 @@ function kindOf(stats: Stats): string {
   return "a device";
 }
 
-function unfit(root: string, problems: readonly string[]): FaultError {
+function unsupportedFault(root: string, problems: readonly string[]): FaultError {
   const more = problems.length > problemsShown ? ` and ${problems.length - problemsShown} more` : "";
-  const told = problems.slice(0, problemsShown);
-  const message = `${shown(root)} could not be put back as it is: ${told.join("; ")}${more}`;
-  return new FaultError(fault("RESOURCE_UNFIT", message, { problems: told }));
+  const shown = problems.slice(0, problemsShown);
+  const message = `${printablePath(root)} cannot be restored exactly: ${shown.join("; ")}${more}`;
+  return new FaultError(fault("RESOURCE_UNFIT", message, { problems: shown }));
 }

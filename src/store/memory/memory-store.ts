@@ -1,60 +1,78 @@
-import { assert } from "../../core/assert.ts";
-import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
-import { assertSound, judge, landInOrder } from "../../core/judge.ts";
-import { leaseOf } from "../../core/lease.ts";
-import { indexed, type TimerRow } from "../../core/rows.ts";
-import type { Claim, Entry, Head, Holding, Landing, Query, Store, StoredEvent, StoredRow } from "../../core/store.ts";
-import type { Clock } from "../../core/time/clock.ts";
-import { type Load, queueDefault, turns, type Waiter } from "../../core/turns.ts";
-import { comparePaths } from "./shelf.ts";
-import { type Dump, type Lease, Tables } from "./tables.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import { appendInOrder, assertValidEntry, checkEntry } from "../../core/store/append-conditions.ts";
+import { defaultQueue, type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
+import { leaseLength } from "../../core/store/lease-length.ts";
+import type {
+  AppendResult,
+  Claim,
+  Entry,
+  Head,
+  Query,
+  RunLease,
+  Store,
+  StoredEvent,
+  StoredRow,
+} from "../../core/store/store.ts";
+import { indexedRowFields, type TimerRow } from "../../core/store/tables.ts";
+import { assert } from "../../core/values/assert.ts";
+import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { type MemoryLease, MemoryTables, type TableDump } from "./memory-tables.ts";
+import { compareKeyPaths } from "./sorted-table.ts";
 
-/** The reference: the shortest store that keeps every promise of the port. It forgets when the process ends. */
+/** The reference implementation of the store port. Its data ends with the process. */
 export interface MemoryStore extends Store {
-  dump(): Dump;
+  dump(): TableDump;
+  /** Ends the leases of a worker: nothing that it writes later lands, even before another worker claims its runs. */
+  evict(worker: WorkerId): void;
 }
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock;
-  /** How long a claim holds without being renewed. */
+  /** How long a lease lasts without being renewed, in milliseconds. */
   readonly leaseMs?: number;
-  /** What to start from; empty unless said. */
-  readonly tables?: Tables;
+  /** How a lease ends that is not released: when it is not renewed in time (default), or when its worker is evicted. */
+  readonly leasesEnd?: "by_time" | "by_eviction";
+  /** The initial data; empty by default. */
+  readonly tables?: MemoryTables;
 }
 
 const systemClock: Clock = { now: () => Date.now() as Instant };
 
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  const { clock = systemClock, tables = new Tables() } = options;
-  const leaseMs = leaseOf(options.leaseMs);
+  const { clock = systemClock, tables = new MemoryTables(), leasesEnd = "by_time" } = options;
+  const leaseMs = leaseLength(options.leaseMs);
   return {
     clock,
     leaseMs,
     boot: "memory",
-    ...journal(tables),
-    ...reads(tables),
-    ...leases(tables, clock, leaseMs),
-    ...markers(tables),
+    ...journalMethods(tables),
+    ...readMethods(tables),
+    ...leaseMethods(tables, clock, leasesEnd === "by_time" ? leaseMs : null),
+    ...markerMethods(tables),
     dump: () => tables.dump(),
-    // There is no other process that could write here or be the worker.
+    evict: (worker) => evictWorker(tables, worker),
+    // No other process can write to this store.
     watch: () => () => {},
-    lockWorker: async () => {},
+    registerWorker: async () => {},
+    retireWorker: async (worker) => void tables.workers.delete(worker),
     close: async () => {},
   };
 }
 
-type Part<Name extends keyof Store> = Pick<Store, Name>;
+type StoreMethods<Name extends keyof Store> = Pick<Store, Name>;
 
-function journal(tables: Tables): Part<"append" | "events" | "journals" | "head" | "positions" | "erase"> {
-  const land = (entry: Entry): Landing => {
-    const landing = judge(entry, tables);
-    if (landing.landed) tables.write(entry);
-    return landing;
+function journalMethods(
+  tables: MemoryTables,
+): StoreMethods<"append" | "events" | "journals" | "head" | "positions" | "erase"> {
+  const appendEntry = (entry: Entry): AppendResult => {
+    const result = checkEntry(entry, tables);
+    if (result.landed) tables.write(entry);
+    return result;
   };
   return {
     append: async (entries) => {
-      entries.forEach(assertSound);
-      return landInOrder(entries, land);
+      entries.forEach(assertValidEntry);
+      return appendInOrder(entries, appendEntry);
     },
     events: async (tenant, run, after, most = Number.POSITIVE_INFINITY) =>
       (tables.events.get(tenant, run) ?? []).slice(after, after + most),
@@ -68,7 +86,7 @@ function journal(tables: Tables): Part<"append" | "events" | "journals" | "head"
       if (tables.position(tenant, run) !== position) return null;
       for (const hash of blobs) tables.blobs.remove(tenant, hash);
       const events = tables.events.get(tenant, run) ?? [];
-      const erased = events.map((event) => (keep.includes(event.position) ? event : erase(event, hashOf)));
+      const erased = events.map((event) => (keep.includes(event.position) ? event : eraseBody(event, hashOf)));
       if (events.length > 0) tables.events.set([tenant, run], erased);
       return erased.filter((event, index) => event !== events[index]).length;
     },
@@ -80,20 +98,23 @@ function headOf(events: readonly StoredEvent[]): Head | null {
   return last === undefined ? null : { position: last.position, hash: last.hash };
 }
 
-function erase(event: StoredEvent, hashOf: (body: string) => Uint8Array): StoredEvent {
+function eraseBody(event: StoredEvent, hashOf: (body: string) => Uint8Array): StoredEvent {
   return event.body === null ? event : { ...event, body: null, body_hash: hashOf(event.body) };
 }
 
-function reads(tables: Tables): Part<"row" | "list" | "used" | "runs" | "tallies" | "putBlob" | "blob"> {
+function readMethods(
+  tables: MemoryTables,
+): StoreMethods<"row" | "list" | "wrongCopies" | "used" | "runs" | "tallies" | "putBlob" | "blob"> {
   return {
     row: async (tenant, table, key) => tables.row(tenant, table, key),
     list: async (tenant, query) => {
       const { table, order, limit } = query;
-      assert(isAnswerable(query), `${table} can be asked for ${query.where?.field}`);
+      assert(isIndexedQuery(query), `${table} has an index on ${query.where?.field}`);
       const rows = tables.rows(table).sorted(tenant);
-      const found = rows.map(([, row]) => row).filter((row) => matches(row, query));
+      const found = rows.map(([, row]) => row).filter((row) => matchesQuery(row, query));
       return (order === "oldest" ? found : found.reverse()).slice(0, limit);
     },
+    wrongCopies: async () => [],
     used: async (tenant, tally) => tables.used(tenant, tally),
     runs: async (tenant, after, most) => tables.events.after(tenant, after, most).map(([run]) => run as RunId),
     tallies: async (tenant, after, most) =>
@@ -103,25 +124,35 @@ function reads(tables: Tables): Part<"row" | "list" | "used" | "runs" | "tallies
   };
 }
 
-function isAnswerable({ table, where }: Query): boolean {
-  return where === undefined || indexed[table]?.includes(where.field) === true;
+function isIndexedQuery({ table, where }: Query): boolean {
+  return where === undefined || indexedRowFields[table]?.includes(where.field) === true;
 }
 
-function matches({ key, row }: StoredRow, { where, after, order }: Query): boolean {
-  if (after !== undefined && Math.sign(comparePaths([key], [after])) !== (order === "oldest" ? 1 : -1)) return false;
+function matchesQuery({ key, row }: StoredRow, { where, after, order }: Query): boolean {
+  if (after !== undefined && Math.sign(compareKeyPaths([key], [after])) !== (order === "oldest" ? 1 : -1)) return false;
   return where === undefined || JSON.parse(row)[where.field] === where.equals;
 }
 
-function leases(
-  tables: Tables,
+function evictWorker(tables: MemoryTables, evicted: WorkerId): void {
+  tables.workers.delete(evicted);
+  for (const [path, { epoch, worker }] of tables.leases.sorted())
+    if (worker === evicted)
+      tables.leases.set(path, { epoch: epoch + 1, worker: null, until: 0, prior: evicted, since: 0 });
+}
+
+/** `leaseMs` is null if no lease ends by time. */
+function leaseMethods(
+  tables: MemoryTables,
   clock: Clock,
-  leaseMs: number,
-): Part<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"> {
-  const isFree = (lease: Lease | undefined): boolean => lease === undefined || lease.until <= clock.now();
+  leaseMs: number | null,
+): StoreMethods<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"> {
+  const isFree = (lease: MemoryLease | undefined): boolean => lease === undefined || !isHeld(lease, clock.now());
+  const until = (): number | null => (leaseMs === null ? null : clock.now() + leaseMs);
   const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim => {
     const epoch = ((tables.epoch(tenant, run) ?? 0) + 1) as Epoch;
-    const prior = tables.leases.get(tenant, run)?.worker ?? null;
-    tables.leases.set([tenant, run], { epoch, worker, until: clock.now() + leaseMs, prior, since: clock.now() });
+    const last = tables.leases.get(tenant, run);
+    const prior = last?.worker ?? last?.prior ?? null;
+    tables.leases.set([tenant, run], { epoch, worker, until: until(), prior, since: clock.now() });
     return { tenant, run, worker, epoch };
   };
   const isLost = ({ tenant, run, worker, epoch }: Claim): boolean => {
@@ -134,21 +165,24 @@ function leases(
       return isFree(lease) || lease?.worker === worker ? take(worker, tenant, run) : null;
     },
     claimDue: async (worker, limit, terms = {}) => {
-      const { offers = [] } = terms;
-      const free = timers(tables).filter(({ tenant, run }) => isFree(tables.leases.get(tenant, run)));
+      const { offers = [], rules = null } = terms;
+      if (rules !== null) tables.workers.set(worker, { rules, until: until() });
+      const elsewhere = rulesElsewhere(tables, rules, clock.now());
+      const free = timersByDueTime(tables).filter(
+        (timer) => isFree(tables.leases.get(timer.tenant, timer.run)) && !elsewhere.has(timer.rules),
+      );
       const due = free.filter(({ at }) => at !== null && at <= clock.now());
       const needing = free.filter((timer) => !due.includes(timer) && timer.needs.some((need) => offers.includes(need)));
-      const takeOf = (waiters: readonly Waiter[], most: number): readonly Claim[] =>
-        turns(waiters, most, terms, loadOf(tables, clock.now())).map(({ tenant, run }) => take(worker, tenant, run));
+      const takeOf = (waiters: readonly QueuedRun[], most: number): readonly Claim[] =>
+        selectFairly(waiters, most, terms, countLeases(tables, clock.now())).map(({ tenant, run }) =>
+          take(worker, tenant, run),
+        );
       const taken = takeOf(due, limit);
-      return [...taken, ...takeOf(needing.toSorted(byName), limit - taken.length)];
+      return [...taken, ...takeOf(needing.toSorted(compareByRun), limit - taken.length)];
     },
-    renew: async (claims) => {
-      const kept = claims.filter((claim) => !isLost(claim));
-      for (const { tenant, run, worker, epoch } of kept) {
-        const lease = tables.leases.get(tenant, run) as Lease;
-        tables.leases.set([tenant, run], { ...lease, epoch, worker, until: clock.now() + leaseMs });
-      }
+    renew: async (_worker, claims) => {
+      for (const { tenant, run } of claims.filter((claim) => !isLost(claim)))
+        tables.leases.set([tenant, run], { ...(tables.leases.get(tenant, run) as MemoryLease), until: until() });
       return claims.filter(isLost);
     },
     predecessor: async (claim) => (isLost(claim) ? null : (tables.leases.get(claim.tenant, claim.run)?.prior ?? null)),
@@ -161,44 +195,56 @@ function leases(
         .after(tenant, after, Number.POSITIVE_INFINITY)
         .filter(([, lease]) => !isFree(lease))
         .slice(0, most)
-        .map(([run, { prior: _, ...lease }]) => ({ run, ...lease, queue: queueOf(tables, tenant, run) }) as Holding),
+        .map(([run, { prior: _, ...lease }]) => ({ run, ...lease, queue: queueOf(tables, tenant, run) }) as RunLease),
     nextDue: async () =>
-      (timers(tables).find(({ at }) => at !== null && at > clock.now())?.at ?? null) as Instant | null,
+      (timersByDueTime(tables).find(({ at }) => at !== null && at > clock.now())?.at ?? null) as Instant | null,
   };
 }
 
-interface Timer extends Waiter {
-  readonly at: number | null;
-  readonly needs: readonly string[];
+/** Returns the rules that live workers have and this one does not. */
+function rulesElsewhere({ workers }: MemoryTables, own: Digest | null, now: number): ReadonlySet<Digest | null> {
+  const live = [...workers.values()].filter(({ rules, until }) => (until === null || until > now) && rules !== own);
+  return new Set(live.map(({ rules }) => rules));
 }
 
-/** Of every tenant, the earliest first. */
-function timers(tables: Tables): readonly Timer[] {
+interface Timer extends QueuedRun {
+  readonly at: number | null;
+  readonly needs: readonly string[];
+  readonly rules: Digest | null;
+}
+
+/** Returns the timers of all tenants, the earliest first. */
+function timersByDueTime(tables: MemoryTables): readonly Timer[] {
   const all = tables.rows("timer").sorted();
   return all
     .map(([[tenant, run], { row }]) => {
-      const { due_at: at, queue = queueDefault, priority = 0, needs = [] } = JSON.parse(row) as TimerRow;
-      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority, needs };
+      const { due_at: at, queue = defaultQueue, priority = 0, needs = [], rules = null } = JSON.parse(row) as TimerRow;
+      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority, needs, rules };
     })
     .sort((left, right) => (left.at ?? 0) - (right.at ?? 0));
 }
 
-function byName(left: Waiter, right: Waiter): number {
-  return comparePaths([left.tenant, left.run], [right.tenant, right.run]);
+function compareByRun(left: QueuedRun, right: QueuedRun): number {
+  return compareKeyPaths([left.tenant, left.run], [right.tenant, right.run]);
 }
 
-function queueOf(tables: Tables, tenant: Tenant, run: string): string | null {
+function queueOf(tables: MemoryTables, tenant: Tenant, run: string): string | null {
   const timer = tables.row(tenant, "timer", run);
-  const { due_at = null, queue = queueDefault } = timer === null ? {} : (JSON.parse(timer.row) as TimerRow);
+  const { due_at = null, queue = defaultQueue } = timer === null ? {} : (JSON.parse(timer.row) as TimerRow);
   return due_at === null ? null : queue;
 }
 
-/** Of the leases that last. */
-function loadOf(tables: Tables, now: number): Load {
+/** A lease without an end is held as long as it has a worker. */
+function isHeld({ worker, until }: MemoryLease, now: number): boolean {
+  return worker !== null && (until === null || until > now);
+}
+
+/** Counts the leases that are held. */
+function countLeases(tables: MemoryTables, now: number): LeaseCounts {
   const load = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
   const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
-  for (const [[tenant, run], { until }] of tables.leases.sorted()) {
-    if (until <= now) continue;
+  for (const [[tenant, run], lease] of tables.leases.sorted()) {
+    if (!isHeld(lease, now)) continue;
     add(load.tenants, String(tenant));
     const queue = queueOf(tables, tenant as Tenant, String(run));
     if (queue !== null) add(load.queues, queue);
@@ -206,16 +252,32 @@ function loadOf(tables: Tables, now: number): Load {
   return load;
 }
 
-function markers(tables: Tables): Part<"mark" | "marked"> {
+function markerMethods(tables: MemoryTables): StoreMethods<"mark" | "marked" | "claims"> {
   return {
-    mark: async ({ tenant, run, epoch }, step, attempt) => {
-      if (tables.epoch(tenant, run) !== epoch) return false;
+    mark: async ({ tenant, run, worker, epoch }, step, attempt) => {
+      const lease = tables.leases.get(tenant, run);
+      if (lease?.epoch !== epoch || lease.worker !== worker) return false;
+      if (tables.markers.get(tenant, run, step, attempt) === undefined)
+        tables.sent.set([tenant, run], (tables.sent.get(tenant, run) ?? 0) + 1);
       tables.markers.set([tenant, run, step, attempt], epoch);
       return true;
     },
     marked: async (tenant, run, step, attempt, boot) => {
       if (boot !== "memory") return "unknown";
       return tables.markers.get(tenant, run, step, attempt) === undefined ? "no" : "yes";
+    },
+    claims: async (tenant, after, most) => {
+      const markers = tables.markers.sorted(tenant).map(([[, run, step, attempt], epoch]) => {
+        return { run, step: step as StepId, attempt: attempt as number, epoch };
+      });
+      // A run that has a marker has a lease.
+      return tables.leases.after(tenant, after, most).map(([run, { epoch, worker }]) => ({
+        run: run as RunId,
+        epoch,
+        lease: worker === null ? null : { worker, epoch },
+        markers: markers.filter((marker) => marker.run === run).map(({ run: _, ...marker }) => marker),
+        sent: tables.sent.get(tenant, run) ?? 0,
+      }));
     },
   };
 }

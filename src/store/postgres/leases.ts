@@ -1,70 +1,61 @@
 import { performance } from "node:perf_hooks";
-import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/id.ts";
-import { assertNames } from "../../core/judge.ts";
-import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
-import { longs, texts } from "./binary-array.ts";
-import type { Calls } from "./calls.ts";
-import type { Value } from "./driver.ts";
-import { gathered } from "./gathered.ts";
-import type { Renewals } from "./renewals.ts";
+import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
+import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { batchPerTick } from "./batch-per-tick.ts";
+import { int8Array, textArray } from "./binary-array.ts";
+import type { FunctionCaller } from "./function-caller.ts";
+import type { LeaseRenewals } from "./lease-renewals.ts";
+import type { PgValue } from "./pg-driver.ts";
 import type { ServerClock } from "./server-clock.ts";
 
-type Claims = Pick<Store, "claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue">;
+type LeaseMethods = Pick<
+  Store,
+  "claim" | "claimDue" | "retireWorker" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"
+>;
 
-export interface LeaseSetting {
-  readonly calls: Calls;
+export interface LeaseOptions {
+  readonly calls: FunctionCaller;
   readonly leaseMs: number;
-  /** The server judges by its own time, unless it is given another. */
+  /** Returns the time by which leases expire; null if the server's own time counts. */
   givenNow(): Instant | null;
   readonly serverClock: ServerClock;
-  /** Where there is a thread for it, it renews; it also has to hear that there is nothing left to renew. */
-  readonly renewals: Pick<Renewals, "renew" | "forget">;
-  /** Claims a run with the entry that begins it; null if none waits to be sent. Nobody else has it then, and this is its first epoch. */
-  claimBegun(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean> | null;
+  /** The thread that renews leases, if one runs. */
+  readonly renewals: Pick<LeaseRenewals, "renew" | "clear">;
+  /** Claims a run with its first entry, at epoch 1; null if no such entry waits to be sent. */
+  claimWithFirstEntry(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean> | null;
 }
 
-const FIRST = 1 as Epoch;
+const FIRST_EPOCH = 1 as Epoch;
 
-/** Who holds which run, by the server's time alone. */
-export function claims(setting: LeaseSetting): Claims {
+/** Claims, renews and releases leases, which the server grants by one clock for all workers. */
+export function postgresLeases(setting: LeaseOptions): LeaseMethods {
   const { calls, leaseMs, givenNow, serverClock, renewals } = setting;
-  const renewHere = async (values: readonly Value[]): Promise<readonly number[]> => {
+  const renewOnMainThread = async (values: readonly PgValue[]): Promise<readonly number[]> => {
     const [answer] = await calls<readonly [readonly number[]]>({ name: "renew", values });
     return answer?.[0] ?? [];
   };
-  const release = gathered<Claim, void>(
+  const release = batchPerTick<Claim, void>(
     ({ run }) => run,
-    async (tenant, all) => {
-      const [, ...claims] = claimValues(all);
-      await calls({ name: "release", isValue: true, values: [tenant, ...claims] });
+    async (tenant, claims) => {
+      const [, ...values] = claimValues(claims);
+      await calls({ name: "release", isValue: true, values: [tenant, ...values] });
       return [];
     },
   );
   return {
-    claim: async (worker, tenant, run) => {
-      assertNames(worker, tenant, run);
-      const begun = setting.claimBegun(worker, tenant, run);
-      if (begun !== null && (await begun)) return { tenant, run, worker, epoch: FIRST };
-      const values = [tenant, run, worker, leaseMs, givenNow()];
-      const [taken] = await calls<readonly [Epoch | null]>({ name: "claim", values });
-      const epoch = taken?.[0] ?? null;
-      return epoch === null ? null : { tenant, run, worker, epoch };
-    },
-    claimDue: async (worker, limit, terms = {}) => {
-      assertNames(worker, ...(terms.queues ?? []), ...Object.keys(terms.perQueue ?? {}), ...(terms.offers ?? []));
-      if (terms.queues?.length === 0) return [];
-      const values = [worker, limit, leaseMs, givenNow(), ...termValues(terms)];
-      const taken = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_some", values });
-      return taken.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
-    },
-    renew: async (all) => {
-      if (all.length === 0) renewals.forget();
-      if (all.length === 0) return [];
-      const sorted = all.toSorted((left, right) => compare(left.tenant, right.tenant) || compare(left.run, right.run));
+    ...claimMethods(setting),
+    retireWorker: async (worker) => void (await calls({ name: "forget_worker", isValue: true, values: [worker] })),
+    renew: async (_worker, claims) => {
+      if (claims.length === 0) renewals.clear();
+      if (claims.length === 0) return [];
+      const sorted = claims.toSorted(
+        (left, right) => compareText(left.tenant, right.tenant) || compareText(left.run, right.run),
+      );
       const values = [...claimValues(sorted), leaseMs, givenNow()];
-      const numbers = (await renewals.renew?.(values)) ?? (await renewHere(values));
+      const numbers = (await renewals.renew?.(values)) ?? (await renewOnMainThread(values));
       const lost = new Set(numbers.map((number) => sorted[number - 1]));
-      return all.filter((claim) => lost.has(claim));
+      return claims.filter((claim) => lost.has(claim));
     },
     predecessor: async ({ tenant, run, worker, epoch }) => {
       const values = [tenant, run, worker, epoch];
@@ -73,18 +64,45 @@ export function claims(setting: LeaseSetting): Claims {
     },
     release,
     holdings: async (tenant, after, most) => {
-      assertNames(tenant, after);
+      assertStorableNames(tenant, after);
       const found = await calls<HoldingColumns>({ name: "holdings", values: [tenant, after, most, givenNow()] });
       return found.map(([run, worker, epoch, queue, since, until]) => ({ run, worker, epoch, queue, since, until }));
     },
     nextDue: async () => {
-      const asked = performance.now();
+      const sentAt = performance.now();
       const [answer] = await calls<readonly [now: number, due: Instant | null]>({
         name: "next_due",
         values: [givenNow()],
       });
-      if (answer !== undefined) serverClock.heard(answer[0], asked);
+      if (answer !== undefined) serverClock.adjust(answer[0], sentAt);
       return answer?.[1] ?? null;
+    },
+  };
+}
+
+function claimMethods(setting: LeaseOptions): Pick<Store, "claim" | "claimDue"> {
+  const { calls, leaseMs, givenNow } = setting;
+  return {
+    claim: async (worker, tenant, run) => {
+      assertStorableNames(worker, tenant, run);
+      const isClaimed = setting.claimWithFirstEntry(worker, tenant, run);
+      if (isClaimed !== null && (await isClaimed)) return { tenant, run, worker, epoch: FIRST_EPOCH };
+      const values = [tenant, run, worker, leaseMs, givenNow()];
+      const [claimed] = await calls<readonly [Epoch | null]>({ name: "claim", values });
+      const epoch = claimed?.[0] ?? null;
+      return epoch === null ? null : { tenant, run, worker, epoch };
+    },
+    claimDue: async (worker, limit, terms = {}) => {
+      assertStorableNames(
+        worker,
+        ...(terms.queues ?? []),
+        ...Object.keys(terms.perQueue ?? {}),
+        ...(terms.offers ?? []),
+      );
+      if (terms.queues?.length === 0) return [];
+      const values = [worker, limit, leaseMs, givenNow(), ...termValues(terms)];
+      const claimed = await calls<readonly [Tenant, RunId, Epoch]>({ name: "claim_some", values });
+      return claimed.map(([tenant, run, epoch]) => ({ tenant, run, worker, epoch }));
     },
   };
 }
@@ -98,70 +116,104 @@ type HoldingColumns = readonly [
   until: Instant,
 ];
 
-function termValues({ queues, perQueue = {}, perTenant, offers = [] }: ClaimTerms): readonly Value[] {
+function termValues({ queues, perQueue = {}, perTenant, offers = [], rules }: ClaimTerms): readonly PgValue[] {
   const limits = Object.entries(perQueue);
   return [
-    queues === undefined ? null : texts(queues),
+    queues === undefined ? null : textArray(queues),
     ...(limits.length === 0
       ? [null, null]
-      : [texts(limits.map(([queue]) => queue)), longs(limits.map(([, most]) => most))]),
+      : [textArray(limits.map(([queue]) => queue)), int8Array(limits.map(([, most]) => most))]),
     perTenant ?? null,
-    offers.length === 0 ? null : texts(offers),
+    offers.length === 0 ? null : textArray(offers),
+    rules ?? null,
   ];
 }
 
-function claimValues(all: readonly Claim[]) {
+function claimValues(claims: readonly Claim[]) {
   return [
-    texts(all.map(({ tenant }) => tenant)),
-    texts(all.map(({ run }) => run)),
-    texts(all.map(({ worker }) => worker)),
-    longs(all.map(({ epoch }) => epoch)),
+    textArray(claims.map(({ tenant }) => tenant)),
+    textArray(claims.map(({ run }) => run)),
+    textArray(claims.map(({ worker }) => worker)),
+    int8Array(claims.map(({ epoch }) => epoch)),
   ];
 }
 
-function compare(left: string, right: string): number {
+function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-type Markers = Pick<Store, "mark" | "marked">;
+type MarkerMethods = Pick<Store, "mark" | "marked" | "claims">;
 
-interface Marker extends Pick<Claim, "tenant" | "run" | "epoch"> {
+type MarkedColumns = readonly [isWritten: boolean, isWhole: boolean, boot: string];
+type MarkerColumns = readonly [step: StepId, attempt: number, epoch: number];
+
+type ClaimColumns = readonly [
+  run: RunId,
+  epoch: number | null,
+  worker: WorkerId | null,
+  leaseEpoch: number | null,
+  sent: number,
+  markers: string | null,
+];
+
+function toRunClaims([run, epoch, worker, leaseEpoch, sent, markers]: ClaimColumns): RunClaims {
+  return {
+    run,
+    epoch,
+    lease: worker === null || leaseEpoch === null ? null : { worker, epoch: leaseEpoch },
+    markers: (JSON.parse(markers ?? "[]") as readonly MarkerColumns[]).map(([step, attempt, marked]) => ({
+      step,
+      attempt,
+      epoch: marked,
+    })),
+    sent,
+  };
+}
+
+interface Marker extends Claim {
   readonly step: StepId;
   readonly attempt: number;
 }
 
-/** `heard` is told the boot that the server is in. */
-export function markers(calls: Calls, heard: (boot: string) => void): Markers {
-  const mark = gathered<Marker, boolean>(
+/** Writes and reads send markers. Calls `setBoot` with the current boot of the server. */
+export function postgresMarkers(calls: FunctionCaller, setBoot: (boot: string) => void): MarkerMethods {
+  const mark = batchPerTick<Marker, boolean>(
     ({ run }) => run,
-    async (tenant, all) => {
+    async (tenant, markers) => {
       const [answer] = await calls<readonly [readonly boolean[]]>({
         name: "mark",
         isValue: true,
         values: [
           tenant,
-          texts(all.map(({ run }) => run)),
-          longs(all.map(({ epoch }) => epoch)),
-          texts(all.map(({ step }) => step)),
-          longs(all.map(({ attempt }) => attempt)),
+          textArray(markers.map(({ run }) => run)),
+          textArray(markers.map(({ worker }) => worker)),
+          int8Array(markers.map(({ epoch }) => epoch)),
+          textArray(markers.map(({ step }) => step)),
+          int8Array(markers.map(({ attempt }) => attempt)),
         ],
       });
-      return answer?.[0] ?? all.map(() => false);
+      return answer?.[0] ?? markers.map(() => false);
     },
   );
   return {
-    mark: async ({ tenant, run, epoch }, step, attempt) => {
-      assertNames(step);
-      return mark({ tenant, run, epoch, step, attempt });
+    mark: async (claim, step, attempt) => {
+      assertStorableNames(step);
+      return mark({ ...claim, step, attempt });
     },
     marked: async (tenant, run, step, attempt, boot) => {
-      assertNames(tenant, run, step);
+      assertStorableNames(tenant, run, step);
       const values = [tenant, run, step, attempt];
-      const [answer] = await calls<readonly [there: boolean, boot: string]>({ name: "marked", values });
+      const [answer] = await calls<MarkedColumns>({ name: "marked", values });
       if (answer === undefined) return "unknown";
-      heard(answer[1]);
-      if (answer[1] !== boot || boot === "unknown") return "unknown";
-      return answer[0] ? "yes" : "no";
+      const [isWritten, isWhole, bootNow] = answer;
+      setBoot(bootNow);
+      if (bootNow !== boot || boot === "unknown") return "unknown";
+      if (isWritten) return "yes";
+      return isWhole ? "no" : "unknown";
+    },
+    claims: async (tenant, after, most) => {
+      assertStorableNames(tenant, after);
+      return (await calls<ClaimColumns>({ name: "claims", values: [tenant, after, most] })).map(toRunClaims);
     },
   };
 }

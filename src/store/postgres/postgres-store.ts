@@ -1,58 +1,59 @@
 import { randomUUID } from "node:crypto";
-import { FaultError, fault } from "../../core/fault.ts";
-import { leaseOf } from "../../core/lease.ts";
-import type { Store } from "../../core/store.ts";
-import type { Clock, Timers } from "../../core/time/clock.ts";
-import { appends } from "./appends.ts";
-import { type Calls, callsOn } from "./calls.ts";
-import { type Driver, driver, type Pool, type Settings } from "./driver.ts";
-import { claims, markers } from "./leases.ts";
+import type { Clock, Timers } from "../../core/ports/clock.ts";
+import { leaseLength } from "../../core/store/lease-length.ts";
+import type { Store } from "../../core/store/store.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import { createAppender } from "./appender.ts";
+import { createChangeNotifications } from "./change-notifications.ts";
+import { createFunctionCaller, type FunctionCaller } from "./function-caller.ts";
+import { createLeaseRenewals } from "./lease-renewals.ts";
+import { postgresLeases, postgresMarkers } from "./leases.ts";
 import { assertUsable } from "./migrate.ts";
-import { failed, placeOf } from "./postgres-fault.ts";
-import { blobs, journalReads, rowReads } from "./reads.ts";
-import { renewals } from "./renewals.ts";
+import { type ConnectionSettings, loadPgDriver, type PgDriver, type Pool } from "./pg-driver.ts";
+import { postgresAddress, toPostgresFault } from "./postgres-fault.ts";
+import { postgresRowCopies } from "./row-copies.ts";
 import { serverClock } from "./server-clock.ts";
-import { watching } from "./watch.ts";
+import { postgresBlobs, postgresJournalReads, postgresRowReads } from "./store-reads.ts";
 
 export interface PostgresOptions {
-  /** Whose time leases are judged by; the server's unless said. */
+  /** The clock that decides when leases expire; by default the server's. */
   readonly clock?: Clock;
-  /** How long a claim holds without being renewed. */
+  /** How long a lease lasts without being renewed, in milliseconds. */
   readonly leaseMs?: number;
-  /** What waits between hints, and before listening again. */
+  /** Timers between change hints, and before a lost listener reconnects. */
   readonly timers?: Timers;
-  /** How many connections at most, the one that listens not counted; two of them only append. */
+  /** The maximum number of connections, without the one that listens. Two of them only append. */
   readonly connections?: number;
-  /** How long to wait for a connection. */
+  /** How long to wait for a connection, in milliseconds. */
   readonly connectMs?: number;
-  /** How long to wait for an answer before the connection counts as broken. */
+  /** How long to wait for an answer before the connection counts as broken, in milliseconds. */
   readonly answerMs?: number;
 }
 
-/** How many batches of appends are under way at once: while one is synced to disk, the next is worked on. */
-const LANES = 2;
+/** How many batches are in flight at once: while the server syncs one to disk, it works on the next. */
+const APPEND_CONNECTIONS = 2;
 
-/** A store that many processes share: every one of them may read, command and execute. */
+/** Opens a store that many processes share. Each of them may read, decide and execute. */
 export function postgres(url: string, options: PostgresOptions = {}): Promise<Store> {
-  const store = open(url, options);
-  // Whoever awaits it is told. Until then a store that cannot be opened is no reason for the process to end.
+  const store = openStore(url, options);
+  // The caller receives the rejection when it awaits the promise. Until then it must not end the process as unhandled.
   store.catch(() => {});
   return store;
 }
 
-async function open(url: string, options: PostgresOptions): Promise<Store> {
-  const where = placeOf(url);
-  const pools = poolsOf(driver(), url, options);
+async function openStore(url: string, options: PostgresOptions): Promise<Store> {
+  const where = postgresAddress(url);
+  const pools = createPools(loadPgDriver(), url, options);
   try {
-    await inspected(pools.others, where);
-    return await storeOn(pools, where, options);
+    await assertServerUsable(pools.others, where);
+    return await createStore(pools, where, options);
   } catch (error) {
     await pools.end();
-    throw failed(error, where);
+    throw toPostgresFault(error, where);
   }
 }
 
-async function inspected(pool: Pool, where: string): Promise<void> {
+async function assertServerUsable(pool: Pool, where: string): Promise<void> {
   const connection = await pool.connect();
   try {
     await assertUsable(connection, where);
@@ -62,16 +63,16 @@ async function inspected(pool: Pool, where: string): Promise<void> {
 }
 
 interface Pools {
-  readonly settings: Settings;
+  readonly settings: ConnectionSettings;
   readonly appends: Pool;
   readonly others: Pool;
-  listener(): InstanceType<Driver["Client"]>;
+  listener(): InstanceType<PgDriver["Client"]>;
   end(): Promise<void>;
 }
 
-function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions): Pools {
+function createPools({ Pool, Client }: PgDriver, url: string, options: PostgresOptions): Pools {
   const { connections = 8, connectMs = 10_000, answerMs = 30_000 } = options;
-  const settings: Settings = {
+  const settings: ConnectionSettings = {
     connectionString: url,
     application_name: "writ",
     connectionTimeoutMillis: connectMs,
@@ -79,13 +80,14 @@ function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions
   };
   const pool = (max: number, idleTimeoutMillis: number): Pool => {
     const made = new Pool({ ...settings, query_timeout: answerMs, max, idleTimeoutMillis, allowExitOnIdle: true });
-    // A connection that breaks is told to whoever uses it, and replaced. Said to nobody, it would also end the process.
+    // A broken connection rejects the query that uses it, and is replaced. An error without a listener ends the
+    // process.
     made.on("error", () => {});
     made.on("connect", (client) => client.on("error", () => {}));
     return made;
   };
-  const appends = pool(LANES, 0);
-  const others = pool(Math.max(1, connections - LANES), 60_000);
+  const appends = pool(APPEND_CONNECTIONS, 0);
+  const others = pool(Math.max(1, connections - APPEND_CONNECTIONS), 60_000);
   return {
     settings,
     appends,
@@ -95,73 +97,83 @@ function poolsOf({ Pool, Client }: Driver, url: string, options: PostgresOptions
   };
 }
 
-async function storeOn(pools: Pools, where: string, options: PostgresOptions): Promise<Store> {
+async function createStore(pools: Pools, where: string, options: PostgresOptions): Promise<Store> {
   const { clock, timers = systemTimers } = options;
-  const leaseMs = leaseOf(options.leaseMs);
+  const leaseMs = leaseLength(options.leaseMs);
   let isOpen = true;
   const whileOpen =
-    (calls: Calls): Calls =>
+    (calls: FunctionCaller): FunctionCaller =>
     (call, refused) =>
       isOpen ? calls(call, refused) : Promise.reject(closedFault(where));
-  const others = callsOn(pools.others, where);
+  const others = createFunctionCaller(pools.others, where);
   const calls = whileOpen(others);
   const server = serverClock();
-  const { watch, tell, stop } = watching(pools.listener, others, timers, randomUUID());
-  const thread = renewals({ settings: pools.settings, leaseMs, where });
+  const { watch, notify, stop } = createChangeNotifications(pools.listener, others, timers, randomUUID());
+  const thread = createLeaseRenewals({ settings: pools.settings, leaseMs, where });
   const givenNow = () => clock?.now() ?? null;
-  const {
-    idle,
-    append,
-    claim: claimBegun,
-  } = appends({
-    calls: callsOn(pools.appends, where),
-    lanes: LANES,
+  const lease = () => ({ leaseMs, now: givenNow() });
+  const appender = createAppender({
+    calls: createFunctionCaller(pools.appends, where),
+    lanes: APPEND_CONNECTIONS,
     where,
-    lease: () => ({ leaseMs, now: givenNow() }),
-    landed: tell,
+    lease,
+    onLanded: notify,
   });
-  const { nextDue, ...leases } = claims({
+  const { nextDue, ...leases } = postgresLeases({
     calls,
     leaseMs,
     givenNow,
     serverClock: server,
     renewals: thread,
-    claimBegun,
+    claimWithFirstEntry: appender.claim,
   });
-  let boot = await bootOf(calls);
-  const heard = (name: string): void => {
-    boot = name;
-  };
-  // The server may have crashed since the last connection was made: what is started from now on is to name its boot of now.
-  pools.others.on("connect", () => void bootOf(calls).then(heard, () => {}));
-  await nextDue(); // Tells the time.
+  const boot = await trackBoot(pools.others, calls);
+  await nextDue(); // Sets the server clock.
   return {
     clock: clock ?? server,
     leaseMs,
     get boot() {
-      return boot;
+      return boot.name;
     },
-    append: (entries) => (isOpen ? append(entries) : Promise.reject(closedFault(where))),
-    ...journalReads(calls),
-    ...rowReads(calls),
-    ...blobs(calls),
+    append: (entries) => (isOpen ? appender.append(entries) : Promise.reject(closedFault(where))),
+    ...postgresJournalReads(calls),
+    ...postgresRowReads(calls),
+    ...postgresRowCopies(calls),
+    ...postgresBlobs(calls),
     ...leases,
     nextDue,
-    ...markers(calls, heard),
+    ...postgresMarkers(calls, boot.set),
     watch,
-    // As many as like; each run has one.
-    lockWorker: async () => thread.start(),
+    // Any number of workers may share this store; leases assign each run to one of them.
+    registerWorker: async () => thread.start(),
     close: async () => {
       if (!isOpen) return;
       isOpen = false;
-      await idle();
+      await appender.idle();
       await Promise.all([stop(), thread.stop()]);
       await pools.end();
     },
   };
 }
 
-async function bootOf(calls: Calls): Promise<string> {
+/** Reads the boot of the server, now and after each new connection. */
+async function trackBoot(pool: Pool, calls: FunctionCaller) {
+  let current = await readBoot(calls);
+  const set = (name: string): void => {
+    current = name;
+  };
+  // The server may have crashed since the last connection was made. Attempts that start from now on must name its
+  // current boot.
+  pool.on("connect", () => void readBoot(calls).then(set, () => {}));
+  return {
+    get name() {
+      return current;
+    },
+    set,
+  };
+}
+
+async function readBoot(calls: FunctionCaller): Promise<string> {
   const [answer] = await calls<readonly [string]>({ name: "boot_name", values: [] });
   return answer?.[0] ?? "unknown";
 }

@@ -23,7 +23,7 @@ create table writ.due (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
 CREATE INDEX due_at ON writ.due USING btree (at, tenant, run);
 CREATE INDEX due_turn ON writ.due USING btree (tenant, queue, rank, at, run);
-create policy claiming on writ.due to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy claiming on writ.due to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
 create policy own_tenant on writ.due to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create table writ.event (
@@ -48,7 +48,7 @@ create table writ.head (
   epoch bigint,
   PRIMARY KEY (tenant, run)
 ) with (fillfactor=70) -- row level security forced;
-create policy claiming on writ.head to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy claiming on writ.head to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
 create policy own_tenant on writ.head to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create table writ.lease (
@@ -61,7 +61,7 @@ create table writ.lease (
   since bigint not null default 0,
   PRIMARY KEY (tenant, run)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
-create policy claiming on writ.lease to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy claiming on writ.lease to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
 create policy own_tenant on writ.lease to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create unlogged table writ.marker (
@@ -89,7 +89,7 @@ create table writ.need (
   PRIMARY KEY (tenant, run, need)
 ) -- row level security forced;
 CREATE INDEX need_of ON writ.need USING btree (need, tenant, run);
-create policy claiming on writ.need to the owner using ((current_setting('writ.claiming'::text, true) = 'yes'::text));
+create policy claiming on writ.need to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
 create policy own_tenant on writ.need to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create table writ.rows (
@@ -108,7 +108,16 @@ CREATE INDEX rows_due_at ON writ.rows USING btree (tenant, kind, due_at, key) WH
 CREATE INDEX rows_reuse_key ON writ.rows USING btree (tenant, kind, reuse_key, key) WHERE (reuse_key IS NOT NULL);
 CREATE INDEX rows_run_id ON writ.rows USING btree (tenant, kind, run_id, key) WHERE (run_id IS NOT NULL);
 CREATE INDEX rows_status ON writ.rows USING btree (tenant, kind, status, key) WHERE (status IS NOT NULL);
+create policy claiming_rules on writ.rows to the owner using (((kind = 'timer'::text) AND (current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text)));
 create policy own_tenant on writ.rows to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create unlogged table writ.sent (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  number bigint not null,
+  PRIMARY KEY (tenant, run)
+) -- row level security forced;
+create policy own_tenant on writ.sent to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create table writ.tally (
   tenant text collate "C" not null,
@@ -117,6 +126,13 @@ create table writ.tally (
   PRIMARY KEY (tenant, tally)
 ) with (fillfactor=50) -- row level security forced;
 create policy own_tenant on writ.tally to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.worker (
+  id text collate "C" not null,
+  rules text collate "C" not null,
+  until bigint not null,
+  PRIMARY KEY (id)
+);
 
 CREATE OR REPLACE FUNCTION writ.append(for_tenant text, is_soft boolean, e_run text[], e_position bigint[], e_epoch bigint[], e_head bigint[], e_hash bytea[], e_worker text[], lease_ms bigint, given_now bigint, v_entry integer[], v_position bigint[], v_type text[], v_v integer[], v_at bigint[], v_body text[], v_hash bytea[], k_kind text[], k_key text[], k_put boolean[], c_entry integer[], c_key integer[], c_was bigint[], p_entry integer[], p_key integer[], p_version bigint[], p_row text[], p_status text[], p_run_id text[], p_reuse_key text[], p_due_at text[], p_due bigint[], p_queue text[], p_rank bigint[], t_tally text[], g_entry integer[], g_tally integer[], g_amount double precision[], g_limit double precision[])
  RETURNS jsonb
@@ -147,7 +163,7 @@ declare
   wanted bigint;
   done bigint;
 begin
-  -- Judged: only locks are taken.
+  -- Check the conditions: nothing is written yet, only locks are taken.
   select array_agg(h.position order by x.n),
          array_agg(coalesce(h.position, 0) = x.position and (x.epoch is null or coalesce(h.epoch = x.epoch, false)) order by x.n)
   into h_position, ok
@@ -208,7 +224,7 @@ begin
       select distinct x.key from unnest(c_entry, c_key) x (entry, key) where not ok[x.entry]), refused);
   end if;
 
-  -- Written: what is there and locked by now, then what is new.
+  -- Write: first the existing rows, which are locked now, then the new ones.
   insert into writ.head (tenant, run, position, hash)
   select for_tenant, x.run, x.head, x.hash from unnest(e_run, e_head, e_hash, ok, h_position) x (run, head, hash, ok, found)
   where x.ok and x.hash is not null and x.found is not null
@@ -238,7 +254,7 @@ begin
       on conflict (tenant, kind, key) do update set version = excluded.version, row = excluded.row, status = excluded.status,
         run_id = excluded.run_id, reuse_key = excluded.reuse_key, due_at = excluded.due_at;
     end if;
-    -- Absent is a promise until the commit: the key is taken, and given back before anyone can see it.
+    -- A row that must be absent has to stay absent until the commit: insert its key, and delete it before the commit.
     for i in 1 .. coalesce(cardinality(c_entry), 0) loop
       if c_was[i] is null and ok[c_entry[i]] and not k_new[c_key[i]] then
         k_new[c_key[i]] := true;
@@ -264,12 +280,12 @@ begin
     on conflict do nothing;
     get diagnostics done = row_count;
     if done < wanted then
-      raise exception 'a run began meanwhile' using errcode = '40001';
+      raise exception 'a concurrent transaction began the run' using errcode = '40001';
     end if;
   end if;
 
   if e_worker is not null then
-    -- Nobody can have claimed what was not there.
+    -- A run that did not exist has no lease.
     insert into writ.lease (tenant, run, epoch, worker, until, since)
     select for_tenant, x.run, 1, x.worker, now.ms + lease_ms, now.ms
     from unnest(e_run, e_worker, ok, h_position) x (run, worker, ok, found), coalesce(given_now, writ.now_ms()) now (ms)
@@ -296,7 +312,7 @@ begin
     on conflict do nothing;
     get diagnostics done = row_count;
     if done < added + cardinality(guarded) then
-      raise exception 'a row was added meanwhile' using errcode = '40001';
+      raise exception 'a concurrent transaction added the row' using errcode = '40001';
     end if;
     foreach i in array guarded loop
       delete from writ.rows where tenant = for_tenant and kind = k_kind[i] and key = k_key[i];
@@ -312,7 +328,7 @@ begin
     on conflict do nothing;
     get diagnostics done = row_count;
     if done < wanted then
-      raise exception 'a tally was begun meanwhile' using errcode = '40001';
+      raise exception 'a concurrent transaction added the tally' using errcode = '40001';
     end if;
   end if;
 
@@ -322,7 +338,7 @@ begin
         delete from writ.due where tenant = for_tenant and run = k_key[p_key[i]];
       end if;
     end loop;
-    -- Whoever claims a due run locks its head, so there must be one.
+    -- A claim locks the head of a due run, so the head must exist.
     insert into writ.head (tenant, run, position)
     select for_tenant, k_key[x.key], 0 from unnest(p_entry, p_key, p_due) x (entry, key, due)
     where ok[x.entry] and k_kind[x.key] = 'timer' and x.due is not null and k_key[x.key] <> all (e_run)
@@ -362,7 +378,7 @@ begin
     )
     select count(*) into done from moved m where m.position >= 0;
     if done < cardinality(e_run) then
-      raise exception 'a run is elsewhere' using errcode = 'WR001';
+      raise exception 'a run has another position or epoch' using errcode = 'WR001';
     end if;
   end if;
 
@@ -379,7 +395,7 @@ begin
     )
     select count(*) into done from put p where p.version >= 0;
     if done < cardinality(o_key) then
-      raise exception 'a row is another one' using errcode = 'WR001';
+      raise exception 'a row has another version' using errcode = 'WR001';
     end if;
   end if;
   for i in 1 .. coalesce(cardinality(d_key), 0) loop
@@ -393,11 +409,11 @@ begin
     on conflict do nothing;
     get diagnostics done = row_count;
     if done < cardinality(b_run) then
-      raise exception 'a run has begun' using errcode = 'WR001';
+      raise exception 'a run exists already' using errcode = 'WR001';
     end if;
   end if;
   if b_worker is not null then
-    -- Nobody can have claimed what was not there.
+    -- A run that did not exist has no lease.
     insert into writ.lease (tenant, run, epoch, worker, until, since)
     select for_tenant, x.run, 1, x.worker, now.ms + lease_ms, now.ms
     from unnest(b_run, b_worker) x (run, worker), coalesce(given_now, writ.now_ms()) now (ms)
@@ -412,7 +428,7 @@ begin
     on conflict do nothing;
     get diagnostics done = row_count;
     if done < cardinality(n_key) then
-      raise exception 'a row is not new' using errcode = 'WR001';
+      raise exception 'a row exists already' using errcode = 'WR001';
     end if;
   end if;
 
@@ -491,21 +507,21 @@ begin
     update writ.rows set version = put_was + 1, row = put_row
     where tenant = for_tenant and kind = put_kind and key = put_key and version = put_was;
     if not found then
-      raise exception 'a row is another one' using errcode = 'WR001';
+      raise exception 'a row has another version' using errcode = 'WR001';
     end if;
   end if;
   if charge_tally is not null then
     update writ.tally set used = used + charge_amount
     where tenant = for_tenant and tally = charge_tally and (charge_limit is null or used + charge_amount <= charge_limit);
     if not found then
-      raise exception 'a charge does not fit' using errcode = 'WR001';
+      raise exception 'a charge exceeds its limit' using errcode = 'WR001';
     end if;
   end if;
   if put_kind is not null and put_was is null then
     insert into writ.rows (tenant, kind, key, version, row) values (for_tenant, put_kind, put_key, 1, put_row)
     on conflict do nothing;
     if not found then
-      raise exception 'a row is not new' using errcode = 'WR001';
+      raise exception 'a row exists already' using errcode = 'WR001';
     end if;
   end if;
   insert into writ.event (tenant, run, position, type, v, at, body, hash)
@@ -590,12 +606,11 @@ begin
   return given;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint)
+CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, elsewhere text[])
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET "writ.claiming" TO 'yes'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -607,9 +622,9 @@ declare
   began text := writ.begin_append('', false);
   now_ms bigint := coalesce(given_now, writ.now_ms());
   limited boolean := l_queue is not null or per_tenant is not null;
-  -- So many are looked at: more than are wanted, for those that others are about to claim.
+  -- The number of candidates: more than wanted, because other workers are claiming some of them.
   wide bigint := case when limited then most else most * 5 end;
-  -- And so many at each place; more, if some have fewer than that and the others more.
+  -- The number of candidates per tenant, queue and rank; raised if some have fewer and others more.
   each bigint;
   is_cut boolean;
   q_room bigint[];
@@ -634,16 +649,18 @@ begin
       where (d.tenant, d.queue, d.rank) > (p.tenant, p.queue, p.rank) order by d.tenant, d.queue, d.rank limit 1) n
   ), first as materialized (
     select p.rank, n.tenant, n.run, n.at, n.queue from place p cross join lateral (
-      -- The time as part of the place, so that no other index seems to answer it; the lease by its key, however few there are.
+      -- The time is compared as part of the row value, so that the planner uses index due_turn. The lease is found by
+      -- its key, however few leases there are.
       select d.tenant, d.run, d.at, d.queue from writ.due d
       where d.tenant = p.tenant and d.queue = p.queue and d.rank = p.rank
         and (d.tenant, d.queue, d.rank, d.at) <= (p.tenant, p.queue, p.rank, now_ms)
         and coalesce((select l.until from writ.lease l where l.tenant = d.tenant and l.run = d.run), 0) <= now_ms
+        and (elsewhere is null or writ.rules_of(d.tenant, d.run) is null or writ.rules_of(d.tenant, d.run) <> all (elsewhere))
       order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
     where (of_queues is null or p.queue = any (of_queues))
       and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
   ), able as materialized (
-    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    -- A run whose queue is full does not use a turn of its tenant.
     select f.*, row_number() over (partition by f.tenant, f.queue order by f.rank, f.at, f.run) as k from first f
   ), turn as materialized (
     select f.*, row_number() over (partition by f.tenant order by f.rank, f.at, f.run) as n from able f
@@ -654,7 +671,7 @@ begin
       select count(*) from writ.lease l where l.tenant = t.tenant and l.until > now_ms) as remaining
     from (select distinct x.tenant from turn x) t where per_tenant is not null
   ), fair as materialized (
-    -- Within its tenant's room and its queue's; a queue has its room in the order of turns.
+    -- Applies the limits of tenant and queue; a queue serves runs in the order of turns.
     select t.tenant, t.run, t.at, t.n, t.queue, row_number() over (partition by t.queue order by t.n, t.at, t.tenant, t.run) as q
     from turn t left join room r on r.tenant = t.tenant
     where not limited or (t.n <= most and t.n <= coalesce(r.remaining, most))
@@ -692,12 +709,11 @@ begin
     join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_needed(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[])
+CREATE OR REPLACE FUNCTION writ.claim_needed(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[], elsewhere text[])
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET "writ.claiming" TO 'yes'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
@@ -716,13 +732,14 @@ begin
     join writ.need x on x.need = o.need
     where not exists (select from writ.due d where d.tenant = x.tenant and d.run = x.run and d.at <= now_ms)
       and coalesce((select l.until from writ.lease l where l.tenant = x.tenant and l.run = x.run), 0) <= now_ms
+      and (elsewhere is null or writ.rules_of(x.tenant, x.run) is null or writ.rules_of(x.tenant, x.run) <> all (elsewhere))
   ), served as materialized (
     select w.*, case when w.queue = any (l_queue) then l_most[array_position(l_queue, w.queue)] - (
       select count(*) from writ.lease l join writ.due d on d.tenant = l.tenant and d.run = l.run
       where d.queue = w.queue and l.until > now_ms) end as q_room
     from waiting w where of_queues is null or w.queue = any (of_queues)
   ), able as materialized (
-    -- What its queue has no room for takes no turn from what its tenant has elsewhere.
+    -- A run whose queue is full does not use a turn of its tenant.
     select s.*, row_number() over (partition by s.tenant, s.queue order by s.rank, s.run) as k from served s
   ), turn as materialized (
     select s.*, row_number() over (partition by s.tenant order by s.rank, s.run) as n
@@ -761,20 +778,52 @@ begin
     join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[])
+CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[], its_rules text)
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
 AS $function$
 declare
+  elsewhere text[] := writ.note_worker(by_worker, its_rules, lease_ms, given_now);
   taken bigint;
 begin
   return query select c.tenant, c.run, c.epoch
-    from writ.claim_due(by_worker, most, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant) c;
+    from writ.claim_due(by_worker, most, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, elsewhere) c;
   get diagnostics taken = row_count;
   if taken < most and offered is not null then
     return query select c.tenant, c.run, c.epoch from writ.claim_needed(
-      by_worker, most - taken, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, offered) c;
+      by_worker, most - taken, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, offered, elsewhere) c;
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.claims(for_tenant text, after_run text, most bigint)
+ RETURNS TABLE(run text, epoch bigint, worker text, lease_epoch bigint, sent bigint, markers text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+begin
+  return query
+    with runs as (
+      (select h.run from writ.head h
+       where h.tenant = for_tenant and h.run > after_run and h.epoch is not null order by h.run limit most)
+      union
+      (select l.run from writ.lease l where l.tenant = for_tenant and l.run > after_run order by l.run limit most)
+      union
+      (select distinct m.run from writ.marker m where m.tenant = for_tenant and m.run > after_run order by m.run limit most)
+      union
+      (select s.run from writ.sent s where s.tenant = for_tenant and s.run > after_run order by s.run limit most)
+      order by run limit most
+    )
+    select r.run, h.epoch, l.worker, l.epoch, coalesce(s.number, 0), (
+      select json_agg(json_build_array(m.step, m.attempt, m.epoch) order by m.step, m.attempt)::text
+      from writ.marker m where m.tenant = for_tenant and m.run = r.run
+    )
+    from runs r
+    left join writ.head h on h.tenant = for_tenant and h.run = r.run
+    left join writ.lease l on l.tenant = for_tenant and l.run = r.run
+    left join writ.sent s on s.tenant = for_tenant and s.run = r.run
+    order by r.run;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[])
@@ -812,6 +861,16 @@ begin
     where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.forget_worker(by_worker text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  delete from writ.worker w where w.id = by_worker;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.head_of(for_tenant text, of_run text)
  RETURNS TABLE(n bigint, hash bytea)
  LANGUAGE plpgsql
@@ -835,7 +894,7 @@ begin
     began := set_config('writ.tenant', g_tenant[i], true);
     found_version := (select version from writ.rows where tenant = g_tenant[i] and kind = g_kind[i] and key = g_key[i]);
     if found_version is distinct from g_was[i] then
-      raise exception 'a row that was glanced at is another one' using errcode = 'WR003';
+      raise exception 'a row that was checked without a lock has changed' using errcode = 'WR003';
     end if;
   end loop;
   return true;
@@ -895,7 +954,7 @@ begin
   using for_tenant, of_kind, equal_to, after_key, most;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, c_run text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
+CREATE OR REPLACE FUNCTION writ.mark(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[], of_step text[], of_attempt bigint[])
  RETURNS boolean[]
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
@@ -905,21 +964,31 @@ declare
   began text := writ.begin_append(for_tenant, true);
   held boolean[];
 begin
-  select array_agg(h.epoch is not null order by x.n) into held
-  from unnest(c_run, c_epoch) with ordinality x (run, epoch, n)
+  select array_agg(h.epoch is not null and l.epoch is not null order by x.n) into held
+  from unnest(c_run, c_worker, c_epoch) with ordinality x (run, worker, epoch, n)
   left join lateral (
     select epoch from writ.head where tenant = for_tenant and run = x.run and epoch = x.epoch limit 1 for no key update
-  ) h on true;
-  insert into writ.marker (tenant, run, step, attempt, epoch)
-  select for_tenant, x.run, x.step, x.attempt, max(x.epoch)
-  from unnest(c_run, of_step, of_attempt, c_epoch, held) x (run, step, attempt, epoch, held)
-  where x.held group by x.run, x.step, x.attempt
-  on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch;
+  ) h on true
+  left join lateral (
+    select epoch from writ.lease
+    where tenant = for_tenant and run = x.run and worker = x.worker and epoch = x.epoch limit 1
+  ) l on true;
+  with written as (
+    insert into writ.marker (tenant, run, step, attempt, epoch)
+    select for_tenant, x.run, x.step, x.attempt, max(x.epoch)
+    from unnest(c_run, of_step, of_attempt, c_epoch, held) x (run, step, attempt, epoch, held)
+    where x.held group by x.run, x.step, x.attempt
+    on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch
+    returning run, xmax = 0 as is_new
+  )
+  insert into writ.sent (tenant, run, number)
+  select for_tenant, w.run, count(*) from written w where w.is_new group by w.run order by w.run
+  on conflict (tenant, run) do update set number = writ.sent.number + excluded.number;
   return held;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)
- RETURNS TABLE(there boolean, boot text)
+ RETURNS TABLE(there boolean, whole boolean, boot text)
  LANGUAGE plpgsql
 AS $function$
 declare
@@ -929,7 +998,9 @@ begin
     select exists (
       select from writ.marker m
       where m.tenant = for_tenant and m.run = of_run and m.step = of_step and m.attempt = of_attempt
-    ), writ.boot_name();
+    ), (
+      select count(*) from writ.marker m where m.tenant = for_tenant and m.run = of_run
+    ) = coalesce((select s.number from writ.sent s where s.tenant = for_tenant and s.run = of_run), 0), writ.boot_name();
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.next_due(given_now bigint)
@@ -937,7 +1008,6 @@ CREATE OR REPLACE FUNCTION writ.next_due(given_now bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
- SET "writ.claiming" TO 'yes'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -955,7 +1025,7 @@ begin
     delete from writ.need n where n.tenant = old.tenant and n.run = old.key;
   end if;
   if tg_op <> 'DELETE' then
-    -- Whoever claims the run locks its head, so there must be one.
+    -- A claim locks the head of the run, so the head must exist.
     insert into writ.head (tenant, run, position) values (new.tenant, new.key, 0) on conflict do nothing;
     insert into writ.need (tenant, run, need, queue, rank)
     select new.tenant, new.key, x.need, coalesce(new.row::json ->> 'queue', 'default'),
@@ -964,6 +1034,27 @@ begin
     on conflict do nothing;
   end if;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.note_worker(by_worker text, its_rules text, lease_ms bigint, given_now bigint)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+begin
+  if its_rules is not null then
+    insert into writ.worker as w (id, rules, until) values (by_worker, its_rules, now_ms + lease_ms)
+    on conflict (id) do update set rules = excluded.rules, until = excluded.until
+    where w.until < now_ms + lease_ms / 2 or w.rules <> excluded.rules;
+    if found then
+      delete from writ.worker w where w.until < now_ms - 10 * lease_ms;
+    end if;
+  end if;
+  return (select array_agg(distinct w.rules) from writ.worker w
+          where w.until > now_ms and w.rules is distinct from its_rules);
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.now_ms()
@@ -1043,6 +1134,24 @@ begin
   return lost;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.row_copies(for_tenant text, after_kind text, after_key text, most bigint)
+ RETURNS TABLE(kind text, key text, content text, status text, run_id text, reuse_key text, due_at text, at bigint, queue text, rank bigint, needs text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+begin
+  return query
+    select r.kind, r.key, r.row, r.status, r.run_id, r.reuse_key, r.due_at, d.at, d.queue, d.rank, (
+      select json_agg(json_build_array(n.need, n.queue, n.rank) order by n.need)::text
+      from writ.need n where r.kind = 'timer' and n.tenant = for_tenant and n.run = r.key
+    )
+    from writ.rows r left join writ.due d on r.kind = 'timer' and d.tenant = for_tenant and d.run = r.key
+    where r.tenant = for_tenant and (r.kind, r.key) > (after_kind, after_key)
+    order by r.kind, r.key limit most;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.rows_of(for_tenant text, k_kind text[], k_key text[])
  RETURNS TABLE(n bigint, key text, version bigint, text text)
  LANGUAGE plpgsql
@@ -1058,6 +1167,14 @@ begin
       select * from writ.rows s where s.tenant = for_tenant and s.kind = x.kind and s.key = x.key limit 1
     ) r order by x.n;
 end $function$;
+
+CREATE OR REPLACE FUNCTION writ.rules_of(of_tenant text, of_run text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select r.row::json ->> 'rules' from writ.rows r where r.tenant = of_tenant and r.kind = 'timer' and r.key = of_run
+$function$;
 
 CREATE OR REPLACE FUNCTION writ.runs(for_tenant text, after_run text, most bigint)
  RETURNS TABLE(run text)
@@ -1098,6 +1215,25 @@ CREATE OR REPLACE FUNCTION writ.tell(who text)
 AS $function$
 begin
   perform pg_notify('writ', who);
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.untimed(for_tenant text, most bigint)
+ RETURNS TABLE(run text)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+begin
+  return query
+    select q.run from (
+      select d.run from writ.due d where d.tenant = for_tenant
+      union
+      select n.run from writ.need n where n.tenant = for_tenant
+    ) q
+    where not exists (
+      select from writ.rows r where r.tenant = for_tenant and r.kind = 'timer' and r.key = q.run
+    )
+    order by q.run limit most;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.used_of(for_tenant text, of_tally text)

@@ -1,11 +1,11 @@
 import { performance } from "node:perf_hooks";
-import type { Instant } from "../../core/id.ts";
-import type { Clock } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Instant } from "../../core/values/ids.ts";
 
-/** The server's time, as far as it can be known without asking. It never goes back. */
+/** Estimates the server's time without a query. It never goes back. */
 export interface ServerClock extends Clock {
-  /** The server said `now` to a question that was asked at `asked`, by our own stopwatch. */
-  heard(now: number, asked: number): void;
+  /** Corrects the estimate: the server answered `now` to a query sent at `sentAt` (by `performance.now`). */
+  adjust(now: number, sentAt: number): void;
 }
 
 export function serverClock(): ServerClock {
@@ -16,9 +16,9 @@ export function serverClock(): ServerClock {
       latest = Math.max(latest, Math.floor(performance.now() + ahead));
       return latest as Instant;
     },
-    heard: (now, asked) => {
-      // It answered somewhere between the question and now; the middle is wrong by half the way at most.
-      ahead = now - (asked + performance.now()) / 2;
+    adjust: (now, sentAt) => {
+      // The server read its clock between sending and now; the midpoint is wrong by at most half the round trip.
+      ahead = now - (sentAt + performance.now()) / 2;
     },
   };
 }

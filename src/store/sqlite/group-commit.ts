@@ -1,60 +1,84 @@
-import { FaultError, fault } from "../../core/fault.ts";
-import type { Database } from "./driver.ts";
-import { asFault } from "./sqlite-fault.ts";
+import type { RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { SqliteDatabase } from "./sqlite-driver.ts";
+import { SQLITE_BUSY, sqliteCode, toSqliteFault } from "./sqlite-fault.ts";
+import { sqliteTimes } from "./sqlite-times.ts";
 
 type Flush = "hard" | "soft";
 
-/** One caller's work inside a transaction; its answer is given only once the transaction is committed. */
-interface Op {
+/** The work of one caller inside a transaction. Its promise resolves after the commit. */
+interface Operation {
   readonly flush: Flush;
   readonly work: () => unknown;
-  /** What the work came to, in the transaction that was tried last. */
+  /** The result of the work in the latest transaction that was tried. */
   result: unknown;
+  /** When it was first kept back by a transaction of another process. */
+  blockedAt: number | null;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
+export interface GroupCommitPorts {
+  readonly timers: Timers;
+  readonly stopwatch: Stopwatch;
+  readonly dice: RandomSource;
+}
+
 export interface GroupCommit {
-  /** Joins the transaction of this turn. Either all of `work` is committed, or it rejects and nothing of it is. */
+  /** Adds `work` to the transaction of this turn of the event loop. Rejects if nothing of it was committed. */
   join<Result>(flush: Flush, work: () => Result): Promise<Result>;
-  /** Commits what waits, now. */
-  flush(): void;
-  /** Commits what waits and takes no more. */
-  close(): void;
+  /** Accepts no more work. Resolves when the waiting work is committed or has failed. */
+  close(): Promise<void>;
 }
 
 /**
- * Whatever is asked for in one turn of the event loop shares one transaction and, if any of it is hard, one sync.
- * There is no timer: `setImmediate` runs when the I/O of this turn was handed out, which gathers the outcomes of tools
- * that ended together, where a microtask would give each its own sync.
+ * Commits the work of one turn of the event loop in one transaction and, if any of it is hard, with one sync.
+ * `setImmediate` runs after the I/O callbacks of this turn, which groups the outcomes of tools that ended together. A
+ * microtask would give each outcome its own sync. If another process is writing, the work waits by a timer, and the
+ * event loop goes on.
  */
-export function groupCommit(db: Database, file: string): GroupCommit {
-  const commit = transactions(db);
-  let waiting: Op[] = [];
+export function groupCommit(
+  db: SqliteDatabase,
+  file: string,
+  { timers, stopwatch, dice }: GroupCommitPorts,
+): GroupCommit {
+  const commit = createTransactionRunner(db);
+  let waiting: Operation[] = [];
   let closed = false;
+  let onIdle = () => {};
 
   const flush = (): void => {
     const batch = waiting;
     waiting = [];
-    if (batch.length === 0) return;
+    if (batch.length > 0) commitBatch(batch);
+    if (waiting.length === 0) onIdle();
+  };
+
+  const commitBatch = (batch: readonly Operation[]): void => {
     try {
       commit(batch);
     } catch (error) {
-      retryAlone(batch, error);
+      if (error instanceof BeginFailedError && sqliteCode(error.cause) === SQLITE_BUSY) keepBack(batch, error.cause);
+      else retryAlone(batch, error);
     }
   };
 
-  /** One op may have broken the batch; the others must not pay for it. */
-  const retryAlone = (batch: readonly Op[], error: unknown): void => {
-    const isHopeless = batch.length === 1 || error instanceof NotBegunError;
+  /** Keeps the operations for the next attempt, except those that have waited too long. */
+  const keepBack = (batch: readonly Operation[], busy: unknown): void => {
+    const now = stopwatch();
     for (const op of batch) {
-      try {
-        if (isHopeless) throw error;
-        commit([op]);
-      } catch (failure) {
-        op.reject(asFault(failure instanceof NotBegunError ? failure.cause : failure, file));
-      }
+      op.blockedAt ??= now;
+      if (now - op.blockedAt < sqliteTimes.busyMs) waiting.push(op);
+      else op.reject(toSqliteFault(busy, file));
     }
+    if (waiting.length > 0) timers.after(1 + dice() * (sqliteTimes.busyPauseMs - 1), flush);
+  };
+
+  /** Commits each operation by itself, because one of them may have caused the error. */
+  const retryAlone = (batch: readonly Operation[], error: unknown): void => {
+    if (batch.length === 1 || error instanceof BeginFailedError) rejectAll(batch, error, file);
+    // If one of them is kept back, the later ones wait behind it.
+    else for (const op of batch) waiting.length > 0 ? waiting.push(op) : commitBatch([op]);
   };
 
   return {
@@ -62,37 +86,52 @@ export function groupCommit(db: Database, file: string): GroupCommit {
       new Promise<Result>((resolve, reject) => {
         if (closed) return reject(closedFault(file));
         if (waiting.length === 0) setImmediate(flush);
-        waiting.push({ flush: flushing, work, result: undefined, resolve: resolve as Op["resolve"], reject });
+        waiting.push(newOperation(flushing, work, resolve as Operation["resolve"], reject));
       }),
-    flush,
-    close: () => {
-      closed = true;
-      flush();
-    },
+    close: () =>
+      new Promise((resolve) => {
+        closed = true;
+        onIdle = resolve;
+        flush();
+      }),
   };
+}
+
+function rejectAll(batch: readonly Operation[], error: unknown, file: string): void {
+  const cause = error instanceof BeginFailedError ? error.cause : error;
+  for (const op of batch) op.reject(toSqliteFault(cause, file));
+}
+
+function newOperation(
+  flush: Flush,
+  work: () => unknown,
+  resolve: Operation["resolve"],
+  reject: Operation["reject"],
+): Operation {
+  return { flush, work, result: undefined, blockedAt: null, resolve, reject };
 }
 
 export function closedFault(file: string): FaultError {
   return new FaultError(fault("STORE_FAILED", `${file} was closed; open it again`));
 }
 
-/** The transaction did not even begin, which no op can be the cause of. */
-class NotBegunError extends Error {}
+/** The transaction did not begin, so no operation caused the error. */
+class BeginFailedError extends Error {}
 
-/** Runs ops in one transaction: all of them are committed and answered, or it throws and none is. */
-function transactions(db: Database): (ops: readonly Op[]) => void {
+/** Makes a function that commits operations in one transaction and resolves them, or throws and commits none. */
+function createTransactionRunner(db: SqliteDatabase): (ops: readonly Operation[]) => void {
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
   let synchronous: Flush | undefined;
 
   const start = (flush: Flush): void => {
     try {
-      // SQLite has one log, so a synced commit takes every earlier unsynced one to the disk with it.
+      // SQLite has one log, so a synced commit also syncs every earlier commit.
       if (flush !== synchronous) db.exec(`pragma synchronous = ${flush === "hard" ? "full" : "normal"}`);
       synchronous = flush;
       begin.run();
     } catch (cause) {
-      throw new NotBegunError("not begun", { cause });
+      throw new BeginFailedError("the transaction did not begin", { cause });
     }
   };
 
@@ -102,7 +141,7 @@ function transactions(db: Database): (ops: readonly Op[]) => void {
       for (const op of ops) op.result = op.work();
       commit.run();
     } catch (error) {
-      // SQLite has already rolled back by itself after some errors, a full disk among them.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if (db.isTransaction) db.exec("rollback");
       throw error;
     }

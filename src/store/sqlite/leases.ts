@@ -1,125 +1,217 @@
-import type { Epoch, Instant, RunId, Tenant, WorkerId } from "../../core/id.ts";
-import { assertNames } from "../../core/judge.ts";
-import type { Claim, ClaimTerms, Store } from "../../core/store.ts";
-import { type Load, turns, type Waiter } from "../../core/turns.ts";
-import type { Context } from "./context.ts";
-import type { Statements } from "./statements.ts";
+import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
+import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
+import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { SqliteContext } from "./sqlite-context.ts";
+import type { ClaimColumns, HeldLease, SqliteStatements } from "./statements.ts";
+import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
-type Leases = Pick<
+type LeaseMethods = Pick<
   Store,
-  "claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue" | "mark" | "marked" | "boot"
+  | "claim"
+  | "claimDue"
+  | "retireWorker"
+  | "renew"
+  | "predecessor"
+  | "release"
+  | "holdings"
+  | "nextDue"
+  | "mark"
+  | "marked"
+  | "claims"
+  | "boot"
 >;
 
-/** Who holds which run, and what was sent under which claim. None of it is a fact of a run, so none of it is synced. */
-export function leases(context: Context, boot: string): Leases {
-  return { ...claims(context), ...markers(context, boot) };
+/** Claims, renews and releases leases, and writes send markers. They are not facts of a run, so they are not synced. */
+export function sqliteLeases(context: SqliteContext, boot: string): LeaseMethods {
+  return { ...claimMethods(context), ...markerMethods(context, boot) };
 }
 
-function claims({ statements, group, clock, leaseMs, read }: Context): Omit<Leases, "mark" | "marked" | "boot"> {
-  const take = (worker: WorkerId, tenant: Tenant, run: RunId): Claim | null => {
-    const now = clock.now();
-    const taken = statements.claim.get(tenant, run, worker, now + leaseMs, now);
-    return taken === undefined ? null : { tenant, run, worker, epoch: taken.epoch as Epoch };
+function claimMethods({
+  statements,
+  group,
+  clock,
+  read,
+  workers,
+  unrenewed,
+}: SqliteContext): Omit<LeaseMethods, "mark" | "marked" | "claims" | "boot"> {
+  const claim = (worker: WorkerId, tenant: Tenant, run: RunId): Claim | null => {
+    const lease = statements.claim.get(tenant, run, worker, clock.now());
+    return lease === undefined ? null : { tenant, run, worker, epoch: lease.epoch as Epoch };
   };
-  const renew = ({ tenant, run, worker, epoch }: Claim): boolean =>
-    statements.renew.run(clock.now() + leaseMs, tenant, run, worker, epoch).changes === 1;
-  /** Counted only where there is a limit. */
-  const loadOf = ({ perQueue, perTenant }: ClaimTerms): Load => {
-    const load = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
-    if (perQueue === undefined && perTenant === undefined) return load;
-    for (const { tenant, queue } of statements.held.all(clock.now())) {
-      load.tenants.set(tenant, (load.tenants.get(tenant) ?? 0) + 1);
-      if (queue !== null) load.queues.set(queue, (load.queues.get(queue) ?? 0) + 1);
+  /** Counts the leases; skips the query if there is no limit. */
+  const countLeases = ({ perQueue, perTenant }: ClaimTerms): LeaseCounts => {
+    const counts = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
+    if (perQueue === undefined && perTenant === undefined) return counts;
+    for (const { tenant, queue } of statements.held.all()) {
+      counts.tenants.set(tenant, (counts.tenants.get(tenant) ?? 0) + 1);
+      if (queue !== null) counts.queues.set(queue, (counts.queues.get(queue) ?? 0) + 1);
     }
-    return load;
+    return counts;
   };
   return {
     claim: async (worker, tenant, run) => {
-      assertNames(worker, tenant, run);
-      return group.join("soft", () => take(worker, tenant, run));
+      assertStorableNames(worker, tenant, run);
+      return group.join("soft", () => claim(worker, tenant, run));
     },
     claimDue: async (worker, limit, terms = {}) => {
-      assertNames(worker);
-      const takeOf = (waiters: readonly Waiter[], most: number): readonly Claim[] =>
-        turns(waiters, most, terms, loadOf(terms))
-          .map(({ tenant, run }) => take(worker, tenant, run))
-          .filter((claim) => claim !== null);
+      assertStorableNames(worker);
+      const claimSome = (queued: readonly QueuedRun[], most: number): readonly Claim[] =>
+        selectFairly(queued, most, terms, countLeases(terms))
+          .map(({ tenant, run }) => claim(worker, tenant, run))
+          .filter((claimed) => claimed !== null);
       return group.join("soft", () => {
-        const taken = takeOf(dueOf(statements, clock.now(), limit), limit);
-        const left = limit - taken.length;
-        return left === 0 ? taken : [...taken, ...takeOf(needing(statements, clock.now(), terms), left)];
+        if (terms.rules !== undefined) workers.setRules(worker, terms.rules);
+        const due = claimSome(findDueRuns(statements, clock.now(), limit, terms), limit);
+        const rest = limit - due.length;
+        return rest === 0 ? due : [...due, ...claimSome(findRunsNeeding(statements, clock.now(), terms), rest)];
       });
     },
-    renew: (all) => group.join("soft", () => all.filter((claim) => !renew(claim))),
+    retireWorker: (worker) => workers.unregister(worker),
+    // One write for all leases: the worker holds them until it releases them or is evicted.
+    renew: (worker, claims) =>
+      group.join("soft", () => {
+        workers.beat();
+        return renewLeases(statements, unrenewed, worker, claims);
+      }),
     predecessor: async ({ tenant, run, worker, epoch }) =>
       read(() => statements.predecessor.get(tenant, run, worker, epoch)?.prior ?? null),
     release: ({ tenant, run, worker, epoch }) =>
       group.join("soft", () => void statements.release.run(tenant, run, worker, epoch)),
     holdings: async (tenant, after, most) => {
-      assertNames(tenant, after);
-      return read(() => statements.holdings.all(tenant, after, clock.now(), most)).map((held) => ({ ...held }));
+      assertStorableNames(tenant, after);
+      return read(() => statements.holdings.all(tenant, after, most).map((lease) => ({ ...lease, until: null })));
     },
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
   };
 }
 
-/** The longest due first. Of each place as many as could be taken: whoever comes after them there has a later turn. */
-function dueOf(statements: Statements, now: Instant, most: number): readonly Waiter[] {
-  const due: (Waiter & { readonly at: number })[] = [];
-  for (const { tenant, queue, rank } of places(statements))
-    for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most))
-      due.push({ tenant, run, queue, priority: -rank, at });
-  return due.sort((left, right) => left.at - right.at || byName(left, right));
+/** Returns the lost claims, and ends the leases that the worker has not renewed for a while. */
+function renewLeases(
+  statements: SqliteStatements,
+  unrenewed: UnrenewedLeases,
+  worker: WorkerId,
+  claims: readonly Claim[],
+): readonly Claim[] {
+  const held = new Map(statements.heldBy.all(worker).map((lease) => [leaseName(lease), lease]));
+  const renewed = new Set(claims.map(leaseName));
+  const leftOut = [...held.keys()].filter((name) => !renewed.has(name));
+  for (const name of unrenewed.record(worker, leftOut)) {
+    const { tenant, run, epoch } = held.get(name) as HeldLease;
+    statements.abandon.run(tenant, run, worker, epoch);
+  }
+  return claims.filter((claim) => claim.worker !== worker || !held.has(leaseName(claim)));
 }
 
-/** Where due runs of one tenant wait, the lowest rank first. */
-interface Place {
+function leaseName({ tenant, run, epoch }: HeldLease): string {
+  return `${epoch} ${tenant.length} ${tenant}${run}`;
+}
+
+/**
+ * Returns due runs, the longest due first: up to `most` of each tenant, queue and rank, because no more can be claimed.
+ */
+function findDueRuns(
+  statements: SqliteStatements,
+  now: Instant,
+  most: number,
+  { rules }: ClaimTerms,
+): readonly QueuedRun[] {
+  const due: (QueuedRun & { readonly at: number })[] = [];
+  for (const { tenant, queue, rank } of queuePositions(statements))
+    for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most, rules ?? null))
+      due.push({ tenant, run, queue, priority: -rank, at });
+  return due.sort((left, right) => left.at - right.at || compareByRun(left, right));
+}
+
+/** A tenant, queue and rank with due runs. The lowest rank is served first. */
+interface QueuePosition {
   readonly tenant: Tenant;
   readonly queue: string;
   readonly rank: number;
 }
 
-function* places({ nextTenant, nextQueue, nextRank }: Statements): Iterable<Place> {
-  for (const tenant of walk<Tenant>("" as Tenant, (after) => nextTenant.get(after)))
-    for (const queue of walk("", (after) => nextQueue.get(tenant, after)))
-      for (const rank of walk(Number.MIN_SAFE_INTEGER, (after) => nextRank.get(tenant, queue, after)))
+function* queuePositions({ nextTenant, nextQueue, nextRank }: SqliteStatements): Iterable<QueuePosition> {
+  for (const tenant of iterate<Tenant>("" as Tenant, (after) => nextTenant.get(after)))
+    for (const queue of iterate("", (after) => nextQueue.get(tenant, after)))
+      for (const rank of iterate(Number.MIN_SAFE_INTEGER, (after) => nextRank.get(tenant, queue, after)))
         yield { tenant, queue, rank };
 }
 
-/** One after the other, until there is none. */
-function* walk<Part>(before: Part, next: (after: Part) => { readonly found: Part } | undefined): Iterable<Part> {
-  for (let step = next(before); step !== undefined; step = next(step.found)) yield step.found;
+/** Yields each value that `next` finds after the one before it. */
+function* iterate<Part>(before: Part, next: (after: Part) => { readonly found: Part } | undefined): Iterable<Part> {
+  for (let row = next(before); row !== undefined; row = next(row.found)) yield row.found;
 }
 
-/** Those that are not due, but need something that is offered. */
-function needing(statements: Statements, now: Instant, { offers = [] }: ClaimTerms): readonly Waiter[] {
-  const found: Waiter[] = [];
+/** Returns the runs that are not due and have a need that the worker offers. */
+function findRunsNeeding(
+  statements: SqliteStatements,
+  now: Instant,
+  { offers = [], rules }: ClaimTerms,
+): readonly QueuedRun[] {
+  const found: QueuedRun[] = [];
   if (offers.length === 0) return found;
-  for (const needs of walk("", (after) => statements.nextNeeds.get(after))) {
+  for (const needs of iterate("", (after) => statements.nextNeeds.get(after))) {
     const isOffered = (JSON.parse(needs) as readonly string[]).some((need) => offers.includes(need));
-    if (isOffered) found.push(...statements.needing.all(needs, now));
+    if (isOffered) found.push(...statements.needing.all(needs, now, rules ?? null));
   }
-  return found.sort(byName);
+  return found.sort(compareByRun);
 }
 
-/** By bytes, as the file has them. */
-function byName(left: Waiter, right: Waiter): number {
+/** Compares by bytes, as SQLite does. */
+function compareByRun(left: QueuedRun, right: QueuedRun): number {
   const order = (some: string, other: string) => Buffer.compare(Buffer.from(some), Buffer.from(other));
   return order(left.tenant, right.tenant) || order(left.run, right.run);
 }
 
-function markers({ statements, group, read }: Context, boot: string): Pick<Leases, "mark" | "marked" | "boot"> {
+function markerMethods(
+  { statements, group, read }: SqliteContext,
+  boot: string,
+): Pick<LeaseMethods, "mark" | "marked" | "claims" | "boot"> {
   return {
     boot,
-    mark: async ({ tenant, run, epoch }, step, attempt) => {
-      assertNames(step);
-      return group.join("soft", () => statements.mark.run(step, attempt, tenant, run, epoch).changes === 1);
+    mark: async (claim, step, attempt) => {
+      assertStorableNames(step);
+      return group.join("soft", () => writeMarker(statements, claim, step, attempt));
     },
     marked: async (tenant, run, step, attempt, startedUnder) => {
-      assertNames(tenant, run, step);
+      assertStorableNames(tenant, run, step);
       if (startedUnder !== boot) return "unknown";
       if (read(() => statements.marked.get(tenant, run, step, attempt)) !== undefined) return "yes";
-      return boot === "unknown" ? "unknown" : "no";
+      const isWhole = read(() => statements.areAllMarkersCounted.get(tenant, run))?.whole === 1;
+      return boot !== "unknown" && isWhole ? "no" : "unknown";
+    },
+    claims: async (tenant, after, most) => {
+      assertStorableNames(tenant, after);
+      return read(() => statements.claims.all(tenant, after, most)).map(toRunClaims);
     },
   };
 }
+
+/** Counts a marker that is new, so that a removed marker is noticed. */
+function writeMarker(
+  statements: SqliteStatements,
+  { tenant, run, worker, epoch }: Claim,
+  step: StepId,
+  attempt: number,
+): boolean {
+  if (statements.holds.get(tenant, run, worker, epoch) === undefined) return false;
+  if (statements.mark.run(tenant, run, step, attempt, epoch).changes === 1) statements.countMarker.run(tenant, run);
+  else statements.markAgain.run(tenant, run, step, attempt, epoch);
+  return true;
+}
+
+function toRunClaims({ run, epoch, worker, held, sent, markers }: ClaimColumns): RunClaims {
+  return {
+    run,
+    epoch,
+    lease: held === 1 && epoch !== null ? { worker, epoch } : null,
+    markers: (JSON.parse(markers) as readonly MarkerColumns[]).map(([step, attempt, marked]) => ({
+      step,
+      attempt,
+      epoch: marked,
+    })),
+    sent,
+  };
+}
+
+type MarkerColumns = readonly [step: StepId, attempt: number, epoch: number];

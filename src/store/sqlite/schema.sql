@@ -43,9 +43,11 @@ CREATE TABLE lease (
   run text not null,
   epoch integer not null,
   worker text,
-  until integer not null, prior text, since integer not null default 0,
+  prior text, since integer not null default 0,
   primary key (tenant, run)
 ) strict, without rowid;
+
+CREATE INDEX lease_worker on lease (worker) where worker is not null;
 
 CREATE TABLE ledger (
   tenant text not null,
@@ -117,6 +119,13 @@ CREATE TABLE run (
 
 CREATE INDEX run_status on run (tenant, row ->> 'status');
 
+CREATE TABLE sent (
+  tenant text not null,
+  run text not null,
+  number integer not null,
+  primary key (tenant, run)
+) strict, without rowid;
+
 CREATE TABLE setting (
   tenant text not null,
   key text not null,
@@ -154,3 +163,13 @@ CREATE INDEX timer_needs on timer (row ->> 'needs') where row ->> 'needs' is not
 
 CREATE INDEX timer_place on timer (tenant, coalesce(row ->> 'queue', 'default'), -coalesce(row ->> 'priority', 0), row ->> 'due_at')
 where row ->> 'due_at' is not null;
+
+CREATE TABLE worker (
+  id text primary key,
+  boot text not null,
+  pid integer not null,
+  version text not null,
+  rules text,
+  offers text,
+  beat integer not null
+) strict, without rowid;

@@ -1,43 +1,46 @@
-import { type FaultCode, FaultError, fault } from "../../core/fault.ts";
+import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
 
-interface Kind {
+/** Another connection holds a lock that is needed. */
+export const SQLITE_BUSY = 5;
+
+interface FaultKind {
   readonly code: FaultCode;
   readonly about: string;
 }
 
 /** By SQLite's primary result code. */
-const kinds: Readonly<Record<number, Kind>> = {
-  5: { code: "STORE_FAILED", about: "another process kept it locked for too long; try again" },
+const faultKinds: Readonly<Record<number, FaultKind>> = {
+  [SQLITE_BUSY]: { code: "STORE_FAILED", about: "another process kept it locked for too long; try again" },
   8: { code: "STORE_READ_ONLY", about: "it cannot be written; check its permissions and its disk" },
-  10: { code: "STORE_FAILED", about: "the disk failed; check it before going on" },
+  10: { code: "STORE_FAILED", about: "the disk failed; check it before you continue" },
   11: { code: "STORE_UNUSABLE", about: "it is damaged; restore a backup" },
-  13: { code: "STORE_FULL", about: "no room is left; free some and try again" },
+  13: { code: "STORE_FULL", about: "the disk is full; free some space and try again" },
   14: { code: "STORE_UNUSABLE", about: "it cannot be opened; check the path and its permissions" },
-  26: { code: "STORE_UNUSABLE", about: "it is not a SQLite database; give another path" },
+  26: { code: "STORE_UNUSABLE", about: "it is not a SQLite database; use another path" },
 };
 
-const strangeTables: Kind = {
+const foreignSchema: FaultKind = {
   code: "STORE_UNUSABLE",
-  about: "its tables are not those that Writ made; restore a backup or give another path",
+  about: "its tables differ from those of Writ; restore a backup or use another path",
 };
 
-/** The code SQLite failed with, or null if it was not SQLite that failed. */
+/** Returns the primary result code of a SQLite error, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return null;
   return error.errcode & 0xff;
 }
 
-/** What a SQLite error means to the caller: nothing was written, and what to do now. Other errors stay what they are. */
-export function asFault(error: unknown, file: string, kind?: Kind): unknown {
+/** Makes a fault of a SQLite error, after which nothing was written. Returns any other error unchanged. */
+export function toSqliteFault(error: unknown, file: string, kind?: FaultKind): unknown {
   const code = sqliteCode(error);
   if (code === null || !(error instanceof Error)) return error;
-  const { code: name, about } = kind ?? kinds[code] ?? { code: "STORE_FAILED", about: "nothing was written" };
+  const { code: name, about } = kind ?? faultKinds[code] ?? { code: "STORE_FAILED", about: "nothing was written" };
   return new FaultError(fault(name, `${file}: ${about} (SQLite says: ${error.message})`, { sqlite: code }), {
     cause: error,
   });
 }
 
-/** The same while a file is opened, when SQL that a test has seen work can only fail on a file that someone changed. */
-export function asOpeningFault(error: unknown, file: string): unknown {
-  return sqliteCode(error) === 1 ? asFault(error, file, strangeTables) : asFault(error, file);
+/** Like `toSqliteFault`, for opening a file: there an SQL error means that the tables of the file were changed. */
+export function toOpeningFault(error: unknown, file: string): unknown {
+  return sqliteCode(error) === 1 ? toSqliteFault(error, file, foreignSchema) : toSqliteFault(error, file);
 }

@@ -1,185 +1,226 @@
 import { readFileSync } from "node:fs";
-import type { Instant } from "../../core/id.ts";
-import { assertNames, assertSound, landInOrder } from "../../core/judge.ts";
-import { leaseOf } from "../../core/lease.ts";
-import type { Erasure, Store } from "../../core/store.ts";
-import type { Clock, Timers } from "../../core/time/clock.ts";
-import type { Context } from "./context.ts";
-import type { Database } from "./driver.ts";
+import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
+import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/append-conditions.ts";
+import { leaseLength } from "../../core/store/lease-length.ts";
+import type { Erasure, Store } from "../../core/store/store.ts";
+import type { Instant } from "../../core/values/ids.ts";
+import { createChangePolling } from "./change-polling.ts";
+import { createEntryWriter } from "./entry-writer.ts";
+import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
-import { ALL, eventsOf, journalsAfter } from "./histories.ts";
-import { landing } from "./landing.ts";
-import { leases } from "./leases.ts";
-import { openDatabase } from "./open.ts";
-import { asFault, asOpeningFault } from "./sqlite-fault.ts";
-import { prepareAll, type Statements, storedRow } from "./statements.ts";
-import { watching } from "./watch.ts";
-import { workerLock } from "./worker-lock.ts";
+import { sqliteLeases } from "./leases.ts";
+import { openDatabase } from "./open-database.ts";
+import type { SqliteContext } from "./sqlite-context.ts";
+import type { SqliteDatabase } from "./sqlite-driver.ts";
+import { toOpeningFault, toSqliteFault } from "./sqlite-fault.ts";
+import { sqliteTimes } from "./sqlite-times.ts";
+import { prepareStatements, type SqliteStatements, toSqliteRow } from "./statements.ts";
+import { sqliteCopies } from "./store-copies.ts";
+import { UnrenewedLeases } from "./unrenewed-leases.ts";
+import { WorkerRegistry } from "./worker-registry.ts";
 
 export interface SqliteOptions {
   readonly clock?: Clock;
-  /** How long a claim holds without being renewed. */
+  /** How long a lease lasts without being renewed, in milliseconds. */
   readonly leaseMs?: number;
-  /** What the look-out for other processes' writes waits with. */
+  /** False: a missing, empty or older file is refused with a fault and not changed. The default is true. */
+  readonly create?: boolean;
+  /** Timers between two polls for writes of other processes. */
   readonly timers?: Timers;
 }
 
-/** A store in one file: every process may read it and send commands, one at a time may execute. */
-export function sqlite(path: string, options: SqliteOptions = {}): Store {
-  const { db, file } = openDatabase(path);
+/** Ports and settings that only tests change. */
+export interface SqliteInternals {
+  readonly stopwatch?: Stopwatch;
+  readonly dice?: RandomSource;
+  /** How long a worker that lives but does not move keeps its runs, in milliseconds. The same for all processes. */
+  readonly stallMs?: number;
+  readonly failpoint?: (name: string) => void;
+}
+
+/**
+ * Opens a store in one file, or in memory for the path ":memory:". Any number of processes may read, decide and execute.
+ * A file that cannot be used rejects the promise, so that `createEngine` rejects.
+ */
+export function sqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
+  const store = (async () => openSqlite(path, options))();
+  // The caller receives the rejection when it awaits the promise. Until then it must not end the process as unhandled.
+  store.catch(() => {});
+  return store;
+}
+
+/** Opens a store like `sqlite`, and throws the fault of a file that cannot be used. */
+export function openSqlite(path: string, options: SqliteOptions & SqliteInternals = {}): Store {
+  const { db, file } = openDatabase(path, options.create);
   try {
     return sqliteStore(db, file, options);
   } catch (error) {
     db.close();
-    throw asOpeningFault(error, file);
+    throw toOpeningFault(error, file);
   }
 }
 
-export function sqliteStore(db: Database, file: string, options: SqliteOptions = {}): Store {
-  const { clock = systemClock, timers = systemTimers } = options;
-  const leaseMs = leaseOf(options.leaseMs);
-  const statements = prepareAll(db);
-  const group = groupCommit(db, file);
-  const lock = workerLock(file);
+export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOptions & SqliteInternals = {}): Store {
+  const { clock = systemClock, timers = systemTimers, failpoint = () => {} } = options;
+  const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteTimes.stallMs } = options;
+  const leaseMs = leaseLength(options.leaseMs);
+  const statements = prepareStatements(db);
+  // From now on nothing waits inside SQLite: that would block the event loop.
+  db.exec("pragma busy_timeout = 0");
+  // A process that waits for a write does not end before it.
+  const group = groupCommit(db, file, { timers: options.timers ?? keepingTimers, stopwatch, dice });
+  const boot = bootId();
   let isOpen = true;
   const read = <Result>(work: () => Result): Result => {
     if (!isOpen) throw closedFault(file);
     try {
       return work();
     } catch (error) {
-      throw asFault(error, file);
+      throw toSqliteFault(error, file);
     }
   };
-  const context = { statements, group, clock, leaseMs, read };
-  const { watch, stop } = watching(timers, () => read(() => statements.dataVersion.get()?.data_version));
+  const workers = new WorkerRegistry(
+    { statements, group, read },
+    { file, boot, timers, stopwatch, stallMs, failpoint },
+  );
+  const unrenewed = new UnrenewedLeases(leaseMs, stopwatch);
+  const context = { statements, group, clock, read, workers, unrenewed };
+  const { watch, stop } = createChangePolling(timers, () => read(() => statements.dataVersion.get()?.data_version));
   return {
     clock,
     leaseMs,
-    ...journal(context),
-    ...rowReads(context),
-    ...blobs(context),
-    ...leases(context, bootId()),
+    ...journalMethods(context),
+    ...rowMethods(context),
+    ...blobMethods(context),
+    ...sqliteLeases(context, boot),
     erase: async (what, hashOf) => {
-      assertNames(what.tenant, what.run, ...what.blobs);
-      const erased = await group.join("hard", () => erase(statements, what, hashOf));
+      assertStorableNames(what.tenant, what.run, ...what.blobs);
+      const erased = await group.join("hard", () => eraseRun(statements, what, hashOf));
       if (erased === null) return null;
-      // The log still holds the old pages until it is copied and cut.
+      // The write-ahead log holds the old pages until a checkpoint truncates it.
       read(() => db.exec("pragma wal_checkpoint(truncate)"));
       return erased;
     },
     watch,
-    lockWorker: async () => {
-      // Whoever had a lease was the worker before us and is dead, or we would not have the lock.
-      if (lock.take()) await group.join("soft", () => void statements.expireAll.run());
+    copies: sqliteCopies(db, file, (copy) => openSqlite(copy, { clock, timers, create: false })),
+    registerWorker: async (worker) => {
+      assertStorableNames(worker);
+      if (!isOpen) throw closedFault(file);
+      await workers.register(worker);
     },
     close: async () => {
       if (!isOpen) return;
-      group.close();
       stop();
+      await workers.unregisterAll();
+      await group.close();
       isOpen = false;
-      lock.free();
-      emptyLog(db);
+      copyLog(db);
       db.close();
     },
   };
 }
 
 /**
- * The driver closes its connection but not its statements, so SQLite itself never notices the last one leaving. Without
- * waiting: what others still read or write stays in the log, which is as good a place, and they empty it after us.
+ * Copies the write-ahead log into the file. SQLite does not do it on close, because the driver closes the connection
+ * but not its statements. Does not wait: pages that other processes still use stay in the log. The log keeps its
+ * length, because growing it again takes longer than overwriting it.
  */
-function emptyLog(db: Database): void {
+function copyLog(db: SqliteDatabase): void {
   try {
-    db.exec("pragma busy_timeout = 0");
-    db.exec("pragma wal_checkpoint(truncate)");
+    db.exec("pragma wal_checkpoint(passive)");
   } catch {
-    // A full disk, say. Everything is still in the log, and whoever opens the store next finds it there.
+    // For example, the disk is full. Everything is still in the log, and the next process that opens the store reads
+    // it.
   }
 }
 
-function journal({
+function journalMethods({
   statements,
   group,
   read,
-}: Context): Pick<Store, "append" | "events" | "journals" | "head" | "positions"> {
-  const land = landing(statements);
+}: SqliteContext): Pick<Store, "append" | "events" | "journals" | "head" | "positions"> {
+  const writeEntry = createEntryWriter(statements);
   return {
     append: async (entries) => {
-      entries.forEach(assertSound);
+      entries.forEach(assertValidEntry);
       const flush = entries.some((entry) => entry.flush === "hard") ? "hard" : "soft";
-      return group.join(flush, () => landInOrder(entries, land));
+      return group.join(flush, () => appendInOrder(entries, writeEntry));
     },
-    events: async (tenant, run, after, most = ALL) => {
-      assertNames(tenant, run);
-      return read(() => eventsOf(statements, tenant, run, { after, most }));
+    events: async (tenant, run, after, most = NO_LIMIT) => {
+      assertStorableNames(tenant, run);
+      return read(() => readRunEvents(statements, tenant, run, { after, most }));
     },
     journals: async (tenant, after, most) => {
-      assertNames(tenant, after);
-      return read(() => journalsAfter(statements, tenant, after, most));
+      assertStorableNames(tenant, after);
+      return read(() => readJournals(statements, tenant, after, most));
     },
     positions: async (runs) => {
-      for (const { tenant, run } of runs) assertNames(tenant, run);
+      for (const { tenant, run } of runs) assertStorableNames(tenant, run);
       return read(() => runs.map(({ tenant, run }) => statements.head.get(tenant, run)?.[0] ?? 0));
     },
     head: async (tenant, run) => {
-      assertNames(tenant, run);
+      assertStorableNames(tenant, run);
       const head = read(() => statements.head.get(tenant, run));
       return head === undefined ? null : { position: head[0], hash: head[1] };
     },
   };
 }
 
-function rowReads({ statements, read }: Context): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
+function rowMethods({
+  statements,
+  read,
+}: SqliteContext): Pick<Store, "row" | "list" | "wrongCopies" | "used" | "runs" | "tallies"> {
   return {
     row: async (tenant, table, key) => {
-      assertNames(tenant, key);
+      assertStorableNames(tenant, key);
       return read(() => statements.findRow(tenant, table, key));
     },
     list: async (tenant, query) => {
       const { where, after, limit } = query;
-      assertNames(tenant, after ?? "");
+      assertStorableNames(tenant, after ?? "");
       const values = [tenant, ...(where === undefined ? [] : [where.equals]), ...(after === undefined ? [] : [after])];
-      return read(() => statements.list(query).all(...values, limit)).map(storedRow);
+      return read(() => statements.list(query).all(...values, limit)).map(toSqliteRow);
     },
+    wrongCopies: async () => [], // The indexes of SQLite are made from the rows.
     used: async (tenant, tally) => {
-      assertNames(tenant, tally);
+      assertStorableNames(tenant, tally);
       return read(() => statements.used.get(tenant, tally)?.used ?? 0);
     },
     runs: async (tenant, after, most) => {
-      assertNames(tenant, after);
+      assertStorableNames(tenant, after);
       return read(() => statements.runs.all(tenant, after, most)).map(({ run }) => run);
     },
     tallies: async (tenant, after, most) => {
-      assertNames(tenant, after);
+      assertStorableNames(tenant, after);
       return read(() => statements.tallies.all(tenant, after, most)).map(({ tally, used }) => ({ tally, used }));
     },
   };
 }
 
-function blobs({ statements, group, read }: Context): Pick<Store, "putBlob" | "blob"> {
+function blobMethods({ statements, group, read }: SqliteContext): Pick<Store, "putBlob" | "blob"> {
   return {
     putBlob: async (tenant, hash, bytes) => {
-      assertNames(tenant, hash);
+      assertStorableNames(tenant, hash);
       await group.join("soft", () => statements.putBlob.run(tenant, hash, bytes));
     },
     blob: async (tenant, hash) => {
-      assertNames(tenant, hash);
+      assertStorableNames(tenant, hash);
       return read(() => statements.blob.get(tenant, hash)?.bytes ?? null);
     },
   };
 }
 
-function erase(
-  statements: Statements,
+function eraseRun(
+  statements: SqliteStatements,
   { tenant, run, position, keep, blobs }: Erasure,
   hashOf: (body: string) => Uint8Array,
 ): number | null {
   if ((statements.head.get(tenant, run)?.[0] ?? 0) !== position) return null;
   for (const hash of blobs) statements.dropBlob.run(tenant, hash);
-  const kept = new Set(keep);
+  const keptPositions = new Set(keep);
   let erased = 0;
-  for (const event of eventsOf(statements, tenant, run, { after: 0, most: ALL })) {
-    if (event.body === null || kept.has(event.position)) continue;
+  for (const event of readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT })) {
+    if (event.body === null || keptPositions.has(event.position)) continue;
     statements.eraseBody.run(hashOf(event.body), tenant, run, event.position);
     erased += 1;
   }
@@ -188,6 +229,14 @@ function erase(
 
 const systemClock: Clock = { now: () => Date.now() as Instant };
 
+const keepingTimers: Timers = {
+  after: (ms, work) => {
+    const timer = setTimeout(work, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Timers that do not keep the process from ending. */
 const systemTimers: Timers = {
   after: (ms, work) => {
     const timer = setTimeout(work, ms).unref();
@@ -195,7 +244,9 @@ const systemTimers: Timers = {
   },
 };
 
-/** Linux names each start of the machine. Elsewhere a lost marker cannot be told from one that was never written. */
+/**
+ * Returns the id that Linux gives to each boot. On other systems a lost marker looks like one that was never written.
+ */
 function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

@@ -1,70 +1,80 @@
-import { assert } from "../../core/assert.ts";
-import type { RunId, Tenant, WorkerId } from "../../core/id.ts";
-import { indexed, type Table, tables } from "../../core/rows.ts";
-import type { Head, Holding, Query, StoredRow, Tally } from "../../core/store.ts";
-import { queueDefault, type Waiter } from "../../core/turns.ts";
-import type { Database, Statement } from "./driver.ts";
+import { defaultQueue, type QueuedRun } from "../../core/store/fair-queue.ts";
+import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/store.ts";
+import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
+import { assert } from "../../core/values/assert.ts";
+import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
 
 /** Every statement of the store, prepared once. */
-export type Statements = ReturnType<typeof prepareAll>;
+export type SqliteStatements = ReturnType<typeof prepareStatements>;
 
-export function prepareAll(db: Database) {
-  const prepare = <Row>(sql: string) => db.prepare(sql) as Statement<Row>;
-  return { ...journal(prepare), ...leases(prepare), ...kept(prepare), ...rows(prepare), list: lists(prepare) };
+export function prepareStatements(db: SqliteDatabase) {
+  const prepare = <Row>(sql: string) => db.prepare(sql) as SqliteStatement<Row>;
+  return {
+    ...journalStatements(prepare),
+    ...dueRunStatements(prepare),
+    ...leaseStatements(prepare),
+    ...workerStatements(prepare),
+    ...tallyAndBlobStatements(prepare),
+    ...rowStatements(prepare),
+    list: createListStatements(prepare),
+  };
 }
 
-type Prepare = <Row>(sql: string) => Statement<Row>;
+type Prepare = <Row>(sql: string) => SqliteStatement<Row>;
 
-/** Rows come as arrays, because whole stores are read with them and objects from the driver cost half as much again. */
-const asArrays = <Row>(statement: Statement<Row>): Statement<Row> => {
+/** Makes a statement return arrays: whole stores are read with it, and objects take half as much time again. */
+const returnArrays = <Row>(statement: SqliteStatement<Row>): SqliteStatement<Row> => {
   statement.setReturnArrays(true);
   return statement;
 };
 
-/** So many events, a line each. */
+/** The number of events, and their text with one line per event. */
 export type EventLines = readonly [count: number, lines: string | null];
 
 type RowColumns = readonly [key: string, version: number, row: string];
 
-/** An event in one text: each value that the driver hands over takes as long as reading three. */
-const eventText = `position || ' ' || at || ' ' || v || ' ' || hex(hash) || iif(body_hash is null, '', '-' || hex(body_hash))
+/** An event as one text: passing a value from the driver takes as long as reading three values. */
+const eventAsText = `position || ' ' || at || ' ' || v || ' ' || hex(hash) || iif(body_hash is null, '', '-' || hex(body_hash))
   || ' ' || type || coalesce(' ' || body, '')`;
 
-/** How many events of a run are asked for in one text: a row of its own for each takes three times as long. */
-export const PART = 256;
+/** The number of events of a run that are read as one text: one row per event takes three times as long. */
+export const EVENTS_PER_READ = 256;
 
-/** So many rows in one statement take half of what they take in one each: it is binding values that costs. With more, it takes that back. */
-export const MANY = 16;
+/** The number of events in one insert, which takes half the time of single inserts; larger inserts are slower again. */
+export const EVENTS_PER_INSERT = 16;
 
-/** Events that follow each other: what they share first, the position of the first with it, then what each has of its own. */
-function insertEvents(count: number): string {
+/**
+ * Inserts consecutive events. Bound first: the shared values and the first position; then time, body and hash of each.
+ */
+function insertEventsSql(count: number): string {
   const values = Array.from({ length: count }, (_, index) => `(?1, ?2, ?3, ?4, ?5 + ${index}, ?, ?, ?)`);
   return `insert into event (tenant, run, type, v, position, at, body, hash) values ${values.join(", ")}`;
 }
 
 const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
 
-function journal(prepare: Prepare) {
+function journalStatements(prepare: Prepare) {
   return {
-    events: asArrays(
+    events: returnArrays(
       prepare<readonly [text: string]>(
-        `select ${eventText} from event where tenant = ? and run = ? and position > ? order by position limit ?`,
+        `select ${eventAsText} from event where tenant = ? and run = ? and position > ? order by position limit ?`,
       ),
     ),
-    // Nothing says that they are in order, nor that no event has a line of its own: whoever reads them looks.
-    somePart: asArrays(
+    // SQLite does not guarantee the order of the lines, and an event may contain a line break: the reader checks both.
+    somePart: returnArrays(
       prepare<EventLines>(
-        `select count(*), group_concat(${eventText}, char(10)) from event
+        `select count(*), group_concat(${eventAsText}, char(10)) from event
          where tenant = ? and run = ? and position > ? and position <= ?`,
       ),
     ),
-    firstParts: asArrays(
+    firstParts: returnArrays(
       prepare<readonly [...EventLines, run: RunId]>(
-        `select count(*), group_concat(case when position <= ${PART} then ${eventText} end, char(10)), run from event
+        `select count(*), group_concat(case when position <= ${EVENTS_PER_READ} then ${eventAsText} end, char(10)), run from event
          where tenant = ? and run > ? group by run order by run limit ?`,
       ),
     ),
-    heads: asArrays(
+    heads: returnArrays(
       prepare<readonly [position: Head["position"], hash: Head["hash"], run: RunId]>(
         "select position, hash, run from head where tenant = ? and run > ? order by run limit ?",
       ),
@@ -75,25 +85,26 @@ function journal(prepare: Prepare) {
       `update head set position = ?1, hash = ?2
        where tenant = ?3 and run = ?4 and position = ?5 and ${currentEpoch} = ?6`,
     ),
-    head: asArrays(
+    head: returnArrays(
       prepare<readonly [position: Head["position"], hash: Head["hash"]]>(
         "select position, hash from head where tenant = ? and run = ?",
       ),
     ),
-    insertEvent: prepare(insertEvents(1)),
-    insertManyEvents: prepare(insertEvents(MANY)),
+    insertEvent: prepare(insertEventsSql(1)),
+    insertManyEvents: prepare(insertEventsSql(EVENTS_PER_INSERT)),
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       "select hash from event where tenant = ? and run = ? and position = ?",
     ),
-    // From run to run by the key: reading every event to name its run would take as long as reading the journal.
+    // Skips from run to run in the index: reading every event to find its run would take as long as reading the
+    // journal.
     runs: prepare<{ readonly run: RunId }>(
-      `with recursive told(run) as (
+      `with recursive found(run) as (
          select * from (select run from event where tenant = ?1 and run > ?2 order by run limit 1)
          union all
-         select (select run from event where tenant = ?1 and event.run > told.run order by run limit 1)
-         from told where told.run is not null limit ?3
+         select (select run from event where tenant = ?1 and event.run > found.run order by run limit 1)
+         from found where found.run is not null limit ?3
        )
-       select run from told where run is not null
+       select run from found where run is not null
        union select * from (select run from head where tenant = ?1 and run > ?2 order by run limit ?3)
        order by run limit ?3`,
     ),
@@ -101,83 +112,183 @@ function journal(prepare: Prepare) {
   };
 }
 
-const place = {
-  queue: `coalesce(timer.row ->> 'queue', '${queueDefault}')`,
+const timerColumns = {
+  queue: `coalesce(timer.row ->> 'queue', '${defaultQueue}')`,
   rank: "-coalesce(timer.row ->> 'priority', 0)",
   at: "timer.row ->> 'due_at'",
 } as const;
 
-const queue = `case when ${place.at} is null then null else ${place.queue} end`;
+const timerQueue = `case when ${timerColumns.at} is null then null else ${timerColumns.queue} end`;
 
-/** The first of a part of a place that is beyond another. */
-const beyond = (part: string, within = "true") =>
-  `select ${part} as found from timer indexed by timer_place
-   where ${place.at} is not null and ${within} and ${part} > ? order by ${part} limit 1`;
+/** Selects the next value of a column (tenant, queue or rank) after a given one. */
+const nextAfter = (column: string, condition = "true") =>
+  `select ${column} as found from timer indexed by timer_place
+   where ${timerColumns.at} is not null and ${condition} and ${column} > ? order by ${column} limit 1`;
 
-const needs = "timer.row ->> 'needs'";
+/** While a live worker has the rules of a run, only such workers claim it. */
+const hasFreeRules = (own: string) =>
+  `not exists (select 1 from worker where worker.rules = timer.row ->> 'rules' and worker.rules is not ${own})`;
 
-function leases(prepare: Prepare) {
+const timerNeeds = "timer.row ->> 'needs'";
+
+function dueRunStatements(prepare: Prepare) {
+  return {
+    // These skip in the index to the next tenant, queue and rank, so that the cost of a claim does not grow with the
+    // queue.
+    nextTenant: prepare<{ readonly found: Tenant }>(nextAfter("timer.tenant")),
+    nextQueue: prepare<{ readonly found: string }>(nextAfter(timerColumns.queue, "timer.tenant = ?")),
+    nextRank: prepare<{ readonly found: number }>(
+      nextAfter(timerColumns.rank, `timer.tenant = ? and ${timerColumns.queue} = ?`),
+    ),
+    dueAt: prepare<{ readonly run: RunId; readonly at: number }>(
+      `select timer.key as run, ${timerColumns.at} as at from timer indexed by timer_place
+       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
+       where ${timerColumns.at} is not null and timer.tenant = ?1 and ${timerColumns.queue} = ?2 and ${timerColumns.rank} = ?3
+         and ${timerColumns.at} <= ?4 and lease.worker is null and ${hasFreeRules("?6")}
+       order by ${timerColumns.at}, timer.key limit ?5`,
+    ),
+    nextNeeds: prepare<{ readonly found: string }>(
+      `select ${timerNeeds} as found from timer indexed by timer_needs
+       where ${timerNeeds} is not null and ${timerNeeds} > ? order by ${timerNeeds} limit 1`,
+    ),
+    needing: prepare<QueuedRun>(
+      `select timer.tenant, timer.key as run, ${timerColumns.queue} as queue, -(${timerColumns.rank}) as priority
+       from timer indexed by timer_needs
+       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
+       where ${timerNeeds} is not null and ${timerNeeds} = ?1
+         and coalesce(${timerColumns.at} > ?2, true) and lease.worker is null and ${hasFreeRules("?3")}`,
+    ),
+  };
+}
+
+function leaseStatements(prepare: Prepare) {
   return {
     epoch: prepare<{ readonly epoch: number }>("select epoch from lease where tenant = ? and run = ?"),
     claim: prepare<{ readonly epoch: number }>(
-      `insert into lease (tenant, run, epoch, worker, until, since) values (?1, ?2, 1, ?3, ?4, ?5)
+      `insert into lease (tenant, run, epoch, worker, since) values (?1, ?2, 1, ?3, ?4)
        on conflict (tenant, run) do update
-       set epoch = epoch + 1, prior = worker, worker = excluded.worker, until = excluded.until, since = excluded.since
-       where until <= ?5 or worker = excluded.worker
+       set epoch = epoch + 1, prior = coalesce(worker, prior), worker = excluded.worker, since = excluded.since
+       where worker is null or worker = excluded.worker
        returning epoch`,
     ),
-    // From place to place by the index, so that a claim costs what it takes and not what waits.
-    nextTenant: prepare<{ readonly found: Tenant }>(beyond("timer.tenant")),
-    nextQueue: prepare<{ readonly found: string }>(beyond(place.queue, "timer.tenant = ?")),
-    nextRank: prepare<{ readonly found: number }>(beyond(place.rank, `timer.tenant = ? and ${place.queue} = ?`)),
-    dueAt: prepare<{ readonly run: RunId; readonly at: number }>(
-      `select timer.key as run, ${place.at} as at from timer indexed by timer_place
-       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
-       where ${place.at} is not null and timer.tenant = ?1 and ${place.queue} = ?2 and ${place.rank} = ?3
-         and ${place.at} <= ?4 and coalesce(lease.until, 0) <= ?4
-       order by ${place.at}, timer.key limit ?5`,
+    held: prepare<Pick<QueuedRun, "tenant"> & { readonly queue: string | null }>(
+      `select lease.tenant, ${timerQueue} as queue from lease indexed by lease_worker
+       left join timer on timer.tenant = lease.tenant and timer.key = lease.run where lease.worker is not null`,
     ),
-    nextNeeds: prepare<{ readonly found: string }>(
-      `select ${needs} as found from timer indexed by timer_needs
-       where ${needs} is not null and ${needs} > ? order by ${needs} limit 1`,
-    ),
-    needing: prepare<Waiter>(
-      `select timer.tenant, timer.key as run, ${place.queue} as queue, -(${place.rank}) as priority
-       from timer indexed by timer_needs
-       left join lease on lease.tenant = timer.tenant and lease.run = timer.key
-       where ${needs} is not null and ${needs} = ?1
-         and coalesce(${place.at} > ?2, true) and coalesce(lease.until, 0) <= ?2`,
-    ),
-    held: prepare<Pick<Waiter, "tenant"> & { readonly queue: string | null }>(
-      `select lease.tenant, ${queue} as queue from lease
-       left join timer on timer.tenant = lease.tenant and timer.key = lease.run where lease.until > ?`,
-    ),
-    holdings: prepare<Holding>(
-      `select lease.run, lease.worker, lease.epoch, ${queue} as queue, lease.since, lease.until from lease
+    holdings: prepare<Omit<RunLease, "until">>(
+      `select lease.run, lease.worker, lease.epoch, ${timerQueue} as queue, lease.since from lease
        left join timer on timer.tenant = lease.tenant and timer.key = lease.run
-       where lease.tenant = ? and lease.run > ? and lease.until > ? order by lease.run limit ?`,
+       where lease.tenant = ? and lease.run > ? and lease.worker is not null order by lease.run limit ?`,
     ),
     nextDue: prepare<{ readonly at: number }>(
       `select row ->> 'due_at' as at from timer indexed by timer_due_at
        where row ->> 'due_at' > ? order by row ->> 'due_at' limit 1`,
     ),
-    renew: prepare("update lease set until = ? where tenant = ? and run = ? and worker = ? and epoch = ?"),
+    heldBy: prepare<HeldLease>(
+      "select tenant, run, epoch from lease indexed by lease_worker where worker = ? and worker is not null",
+    ),
+    abandon: prepare(
+      `update lease set epoch = epoch + 1, prior = worker, worker = null, since = 0
+       where tenant = ? and run = ? and worker = ? and epoch = ?`,
+    ),
     predecessor: prepare<{ readonly prior: WorkerId | null }>(
       "select prior from lease where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
     release: prepare(
-      "update lease set worker = null, until = 0, prior = null, since = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
+      "update lease set worker = null, prior = null, since = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
-    expireAll: prepare("update lease set until = 0 where until > 0"),
-    mark: prepare(
-      `insert into marker (step, attempt, tenant, run, epoch) select ?1, ?2, ?3, ?4, ?5 where ${currentEpoch} = ?5
-       on conflict (tenant, run, step, attempt) do update set epoch = excluded.epoch`,
-    ),
-    marked: prepare("select 1 from marker where tenant = ? and run = ? and step = ? and attempt = ?"),
+    ...markerStatements(prepare),
   };
 }
 
-function kept(prepare: Prepare) {
+function markerStatements(prepare: Prepare) {
+  return {
+    holds: prepare("select 1 from lease where tenant = ? and run = ? and worker = ? and epoch = ?"),
+    mark: prepare(
+      `insert into marker (tenant, run, step, attempt, epoch) values (?, ?, ?, ?, ?)
+       on conflict (tenant, run, step, attempt) do nothing`,
+    ),
+    markAgain: prepare("update marker set epoch = ?5 where tenant = ?1 and run = ?2 and step = ?3 and attempt = ?4"),
+    countMarker: prepare(
+      `insert into sent (tenant, run, number) values (?, ?, 1)
+       on conflict (tenant, run) do update set number = number + 1`,
+    ),
+    marked: prepare("select 1 from marker where tenant = ? and run = ? and step = ? and attempt = ?"),
+    areAllMarkersCounted: prepare<{ readonly whole: 0 | 1 }>(
+      `select (select count(*) from marker where tenant = ?1 and run = ?2)
+         = coalesce((select number from sent where tenant = ?1 and run = ?2), 0) as whole`,
+    ),
+    claims: prepare<ClaimColumns>(
+      `with runs(run) as (
+         select run from lease where tenant = ?1 and run > ?2
+         union select run from marker where tenant = ?1 and run > ?2
+         union select run from sent where tenant = ?1 and run > ?2
+         order by run limit ?3
+       )
+       select runs.run, lease.epoch, lease.worker,
+         lease.worker is not null or lease.since <> 0 as held, coalesce(sent.number, 0) as sent, (
+         select json_group_array(json_array(step, attempt, epoch)) from marker where marker.tenant = ?1 and marker.run = runs.run
+       ) as markers
+       from runs
+       left join lease on lease.tenant = ?1 and lease.run = runs.run
+       left join sent on sent.tenant = ?1 and sent.run = runs.run
+       order by runs.run`,
+    ),
+  };
+}
+
+/** The epoch, the lease and the markers of a run. */
+export interface ClaimColumns {
+  readonly run: RunId;
+  readonly epoch: number | null;
+  readonly worker: WorkerId | null;
+  /** 0 or null: the lease is as a release or an eviction leaves it, or there is none. */
+  readonly held: 0 | 1 | null;
+  readonly sent: number;
+  readonly markers: string;
+}
+
+/** A lease that a worker holds. */
+export interface HeldLease {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  readonly epoch: number;
+}
+
+function workerStatements(prepare: Prepare) {
+  return {
+    workers: prepare<Pick<WorkerRow, "id" | "boot" | "beat">>("select id, boot, beat from worker"),
+    // Skips in the index to the next worker that holds a lease.
+    nextHolder: prepare<{ readonly found: WorkerId }>(
+      "select worker as found from lease indexed by lease_worker where worker is not null and worker > ? order by worker limit 1",
+    ),
+    insertWorker: prepare("insert into worker (id, boot, pid, version, rules, beat) values (?, ?, ?, ?, ?, 0)"),
+    setRules: prepare("update worker set rules = ?1 where id = ?2 and rules is not ?1"),
+    removeWorker: prepare("delete from worker where id = ?"),
+    beat: prepare("update worker set beat = beat + 1 where id = ?"),
+    beatOf: prepare<Pick<WorkerRow, "beat">>("select beat from worker where id = ?"),
+    // The epoch moves now, so that nothing of the evicted worker lands after this, even before another claim.
+    evictLeases: prepare(
+      `update lease indexed by lease_worker set epoch = epoch + 1, prior = worker, worker = null, since = 0
+       where worker = ? and worker is not null`,
+    ),
+  };
+}
+
+/** Ends the leases of a worker and removes it, inside a transaction. */
+export function evictWorker({ evictLeases, removeWorker }: SqliteStatements, worker: WorkerId): void {
+  evictLeases.run(worker);
+  removeWorker.run(worker);
+}
+
+/** A registered worker. */
+interface WorkerRow {
+  readonly id: WorkerId;
+  readonly boot: string;
+  readonly beat: number;
+}
+
+function tallyAndBlobStatements(prepare: Prepare) {
   return {
     charge: prepare(
       `insert into tally (tenant, tally, used) values (?, ?, ?)
@@ -192,15 +303,15 @@ function kept(prepare: Prepare) {
   };
 }
 
-function rows(prepare: Prepare) {
+function rowStatements(prepare: Prepare) {
   const each = <Row>(sql: (table: Table) => string) =>
-    Object.fromEntries(tables.map((table) => [table, prepare(sql(table))])) as Record<Table, Statement<Row>>;
+    Object.fromEntries(tables.map((table) => [table, prepare(sql(table))])) as Record<Table, SqliteStatement<Row>>;
   const row = each<RowColumns>((table) => `select key, version, row from ${table} where tenant = ? and key = ?`);
-  for (const table of tables) asArrays(row[table]);
+  for (const table of tables) returnArrays(row[table]);
   return {
     findRow: (tenant: Tenant, table: Table, key: string): StoredRow | null => {
       const found = row[table].get(tenant, key);
-      return found === undefined ? null : storedRow(found);
+      return found === undefined ? null : toSqliteRow(found);
     },
     putRow: each(
       (table) =>
@@ -211,28 +322,28 @@ function rows(prepare: Prepare) {
   };
 }
 
-/** The statement for a query's shape, prepared when that shape is first asked for. */
-function lists(prepare: Prepare): (query: Query) => Statement<RowColumns> {
-  const known = new Map<string, Statement<RowColumns>>();
+/** Prepares the statement for each form of query once, at its first use. */
+function createListStatements(prepare: Prepare): (query: Query) => SqliteStatement<RowColumns> {
+  const prepared = new Map<string, SqliteStatement<RowColumns>>();
   return (query) => {
     const sql = listSql(query);
-    const statement = known.get(sql) ?? asArrays(prepare<RowColumns>(sql));
-    known.set(sql, statement);
+    const statement = prepared.get(sql) ?? returnArrays(prepare<RowColumns>(sql));
+    prepared.set(sql, statement);
     return statement;
   };
 }
 
 function listSql({ table, where, after, order }: Query): string {
-  const field = indexed[table]?.find((name) => name === where?.field);
-  assert(where === undefined || field !== undefined, `${table} can be asked for ${where?.field}`);
-  // Without statistics SQLite would rather walk the whole tenant than use the index, so it is named.
-  const by = field === undefined ? "" : ` indexed by ${table}_${field}`;
+  const field = indexedRowFields[table]?.find((name) => name === where?.field);
+  assert(where === undefined || field !== undefined, `${table} has an index on ${where?.field}`);
+  // The index is named because SQLite, without statistics, would scan all rows of the tenant.
+  const indexed = field === undefined ? "" : ` indexed by ${table}_${field}`;
   const equal = field === undefined ? "" : ` and row ->> '${field}' = ? and row ->> '${field}' is not null`;
-  const beyond = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
+  const page = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
   const direction = order === "oldest" ? "asc" : "desc";
-  return `select key, version, row from ${table}${by} where tenant = ?${equal}${beyond} order by key ${direction} limit ?`;
+  return `select key, version, row from ${table}${indexed} where tenant = ?${equal}${page} order by key ${direction} limit ?`;
 }
 
-export function storedRow({ 0: key, 1: version, 2: row }: RowColumns): StoredRow {
+export function toSqliteRow({ 0: key, 1: version, 2: row }: RowColumns): StoredRow {
   return { key, version, row };
 }

@@ -1,34 +1,39 @@
-import type { Effect, Mode } from "../../core/effect.ts";
-import type { Admission, Policy } from "../../core/guard.ts";
-import type { Proposal } from "../../core/proposal.ts";
-import { given, type Told } from "../given.ts";
-import { plan, sendMail, step } from "./cast.ts";
-import { accepts, does, undoes } from "./moves.ts";
+import type { Admission, Policy } from "../../core/call/guard.ts";
+import type { Proposal } from "../../core/call/proposal.ts";
+import type { Mode } from "../../core/values/effect.ts";
+import { accepts, does, undoes } from "./commands.ts";
+import { plan, sendMail, step } from "./fixtures.ts";
+import { type GivenRun, given } from "./given.ts";
 
-/** A policy that has nothing against anything. */
-export const lenient: Policy = {
+/** A policy that allows everything. */
+export const lenientPolicy: Policy = {
   version: "v",
   checks: [],
   mode: null,
-  stepsMost: () => null,
+  maxSteps: () => null,
   trusts: () => false,
   earns: () => false,
   limits: [],
   limitsFor: () => [],
-  placesFor: () => [],
-  broken: () => null,
+  statePointersFor: () => [],
+  brokenInvariant: () => null,
   judge: () => ({ kind: "allow" }),
 };
 
-/** What a guard is shown of a step, with a tool and at a time. */
-export function admission(told: Told, id: string, wish: Partial<Proposal> & { effect?: Effect } = {}): Admission {
-  const { effect = told.step(id).spec.effect, ...rest } = wish;
-  const proposal = { tool: told.tool(id), flaw: null, trusted: false, ...rest } as Proposal;
-  return { run: told.run, step: told.step(id), proposal, effect, now: told.now, policy: null, closure: null };
+/** Makes the admission of a step at the current time of the run. */
+export function admissionFor(
+  givenRun: GivenRun,
+  id: string,
+  overrides: Partial<Proposal> & Partial<Pick<Admission, "effect" | "conditions">> = {},
+): Admission {
+  const { effect = givenRun.step(id).spec.effect, conditions = [], ...rest } = overrides;
+  const proposal = { tool: givenRun.tool(id), flaw: null, trusted: false, ...rest } as Proposal;
+  const { run, now } = givenRun;
+  return { run, step: givenRun.step(id), proposal, effect, now, policy: null, closure: null, conditions };
 }
 
-/** A run whose act a person undoes. */
-export const undoing = (mode: Mode, more = {}): Told => {
+/** Makes a run in which a person undoes an act. */
+export const givenUndo = (mode: Mode, more = {}): GivenRun => {
   const tool = { ...sendMail, compensates: true };
   return given(accepts(plan(step("send", { tool })), { mode, ...more })).when(does("send"), undoes("send"));
 };

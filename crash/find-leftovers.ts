@@ -1,0 +1,33 @@
+import { connectSqlite, type SqliteStatement } from "../src/store/sqlite/sqlite-driver.ts";
+
+/** By problem: a query for rows that must not remain in a closed store. */
+const leftoverQueries: Readonly<Record<string, string>> = {
+  "the file is damaged": "select integrity_check as id from pragma_integrity_check where integrity_check <> 'ok'",
+  "a lease that is still held": "select run as id from lease where worker is not null",
+  "a marker without a run": "select run as id from marker where run not in (select run from head)",
+  "a lease without a run": "select run as id from lease where run not in (select run from head)",
+  "a timer without a run": "select key as id from timer where key not in (select run from head)",
+  "a journal without a run row":
+    "select distinct run as id from event where type <> 'signal.sent' and run not like 'sch_%' and run not in (select key from run)",
+  "a timer of a removed schedule":
+    "select key as id from timer where key like 'sch_%' and key not in (select key from setting)",
+  ...Object.fromEntries(
+    ["run", "ledger", "gate", "request", "notice", "outcome"].map((table) => [
+      `a row of ${table} without its run`,
+      `select key as id from ${table} where row ->> 'run_id' not in (select run from head)`,
+    ]),
+  ),
+};
+
+/** Returns a description of each leftover row. */
+export function findLeftovers(file: string): readonly string[] {
+  const db = connectSqlite(file);
+  try {
+    return Object.entries(leftoverQueries).flatMap(([what, sql]) => {
+      const query = db.prepare(sql) as SqliteStatement<{ readonly id: string }>;
+      return query.all().map(({ id }) => `${what}: ${id}`);
+    });
+  } finally {
+    db.close();
+  }
+}

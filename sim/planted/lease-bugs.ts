@@ -1,0 +1,133 @@
+import type { PlantedBug } from "./plant-bug.ts";
+
+/** Bugs in leases, epochs, markers and the store. */
+export const leaseBugs: readonly PlantedBug[] = [
+  {
+    name: "the epoch is not checked",
+    file: "core/store/append-conditions.js",
+    find: "if (expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch)",
+    replace: "if (expect.epoch === -1)",
+  },
+  {
+    name: "the marker is always missing",
+    file: "store/memory/memory-store.js",
+    find: 'return tables.markers.get(tenant, run, step, attempt) === undefined ? "no" : "yes";',
+    replace: 'return "no";',
+  },
+  {
+    name: "the tool is called without a marker",
+    file: "engine/call/acquire.js",
+    find: "if (!(await ports.store.mark(claim, step_id, attempt)))",
+    replace: "if (attempt < 0)",
+  },
+  {
+    name: "the marker ignores the epoch",
+    file: "store/memory/memory-store.js",
+    find: "if (lease?.epoch !== epoch || lease.worker !== worker)\n                return false;",
+    replace: "",
+    also: {
+      file: "engine/worker/worker-leases.js",
+      find: "return this.#stopwatch() - (this.#provenAt.get(claim) ?? Number.NEGATIVE_INFINITY) <= this.#store.leaseMs / 2;",
+      replace: "return true;",
+    },
+  },
+  {
+    name: "a marker counts as missing after a restart of the machine",
+    file: "engine/worker/unfinished-steps.js",
+    find: "await store.marked(tenant, id, spec.step_id, act.attempt, act.boot)",
+    replace: "await store.marked(tenant, id, spec.step_id, act.attempt, store.boot)",
+  },
+  {
+    name: "a lease can be taken while it lasts",
+    file: "store/memory/memory-store.js",
+    find: "return isFree(lease) || lease?.worker === worker ? take(worker, tenant, run) : null;",
+    replace: "return take(worker, tenant, run);",
+  },
+  {
+    name: "a claim leaves the epoch as it is",
+    file: "store/memory/memory-store.js",
+    find: "const epoch = ((tables.epoch(tenant, run) ?? 0) + 1);",
+    replace: "const epoch = tables.epoch(tenant, run) ?? 1;",
+  },
+  {
+    name: "a ledger row is written unconditionally",
+    file: "core/evolve/event-rows.js",
+    find: 'return put("ledger", call.key, previousVersion(version), row);',
+    replace: 'return put("ledger", call.key, "any", row);',
+  },
+  {
+    name: "a row is found without its tenant",
+    file: "store/memory/memory-tables.js",
+    find: "return this.rows(table).get(tenant, key) ?? null;",
+    replace:
+      'for (const each of ["acme", "blue", "corp"])\n if (this.rows(table).get(each, key)) return this.rows(table).get(each, key);\n return null;',
+  },
+  {
+    name: "an append that landed is not recognised",
+    file: "engine/journal/append-once.js",
+    find: "if (!isSameHash(landing.hash, sent))",
+    replace: "if (sent !== null)",
+  },
+  {
+    name: "an outcome is dropped after a position conflict",
+    file: "engine/journal/run-mailbox.js",
+    find: "                this.#queue.unshift(...batch.commands);",
+    replace:
+      "for (const queued of batch.commands)\n queued.mustLand ? queued.answer(batch.decisions[0]) : this.#queue.push(queued);",
+  },
+  {
+    name: "an outcome is dropped when the store fails",
+    file: "engine/journal/run-mailbox.js",
+    find: "batch.commands.filter((queued) => queued.mustLand)",
+    replace: "[]",
+  },
+  {
+    name: "a worker renews the lease of another worker",
+    file: "store/memory/memory-store.js",
+    find: "of claims.filter((claim) => !isLost(claim))",
+    replace: "of claims",
+  },
+  {
+    name: "a worker releases the lease of another worker",
+    file: "store/memory/memory-store.js",
+    find: "if (!isLost(claim))",
+    replace: "if (claim.epoch > 0)",
+  },
+  {
+    name: "the position is not checked",
+    file: "core/store/append-conditions.js",
+    find: "if (position !== expect.position)",
+    replace: "if (position < 0)",
+  },
+  {
+    name: "a marker that cannot be read counts as missing",
+    file: "engine/worker/unfinished-steps.js",
+    find: "await store.marked(tenant, id, spec.step_id, act.attempt, act.boot)",
+    replace: 'await store.marked(tenant, id, spec.step_id, act.attempt, act.boot).catch(() => "no")',
+  },
+  {
+    name: "only external commands are synced",
+    file: "engine/journal/run-mailbox.js",
+    find: "return rests || this.#epoch === null || events.some(isHardEvent)",
+    replace: "return rests || this.#epoch === null",
+  },
+  {
+    name: "the end of a run is not synced",
+    file: "engine/journal/run-mailbox.js",
+    find: "return rests || this.#epoch === null || events.some(isHardEvent)",
+    replace: "return this.#epoch === null || events.some(isHardEvent)",
+  },
+  {
+    name: "commands are answered before they are written",
+    file: "engine/journal/run-mailbox.js",
+    find: "const landing = await appendOnce(this.#ports, entry);",
+    replace:
+      "for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
+  },
+  {
+    name: "a worker looks for due runs only after a hint",
+    file: "engine/worker/due-runs.js",
+    find: "if (!this.#stopped)\n            this.#arm(await this.#pause());",
+    replace: "",
+  },
+];

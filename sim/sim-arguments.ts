@@ -1,0 +1,61 @@
+import { parseArgs } from "node:util";
+
+export interface SimArguments {
+  readonly json: boolean;
+  /** The minimum number of steps, over as many seeds as needed; null: one seed, to its end. */
+  readonly steps: number | null;
+  /** Stop at the first violation. */
+  readonly first: boolean;
+  /** The first seed; null: a random seed. */
+  readonly seed: number | null;
+  /** With one seed: trace lines that contain this text are printed immediately. */
+  readonly about: string | null;
+  /**
+   * "all": search for every planted bug. "known": begin with the seeds that found each bug before. Else: the bugs
+   * whose names contain this text.
+   */
+  readonly planted: string;
+}
+
+const DEFAULT_STEPS = 1_000_000;
+
+/** Parses the command line, or returns what is wrong with it. */
+export function parseSimArguments(args: readonly string[]): SimArguments | { readonly wrong: string } {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        json: { type: "boolean", default: false },
+        first: { type: "boolean", default: false },
+        steps: { type: "string" },
+        seed: { type: "string" },
+        about: { type: "string" },
+        planted: { type: "string", default: "all" },
+      },
+    });
+    const { json, first, about = null, planted } = values;
+    const numbers = {
+      steps: parseWholeNumber(values.steps),
+      seed: parseWholeNumber(values.seed),
+    };
+    for (const [name, value] of Object.entries(numbers))
+      if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
+    const { seed, steps } = numbers;
+    return {
+      json,
+      first,
+      about,
+      planted,
+      seed,
+      steps: steps ?? (seed === null ? DEFAULT_STEPS : null),
+    };
+  } catch (error) {
+    return { wrong: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function parseWholeNumber(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;
+}

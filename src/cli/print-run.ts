@@ -1,0 +1,19 @@
+import type { Invocation } from "./invocation.ts";
+import { resultLines } from "./result-text.ts";
+import type { ShownResult } from "./run-advice.ts";
+import { loadRunFacts } from "./run-facts.ts";
+import type { TextLine } from "./text-line.ts";
+import type { OpenedEngine } from "./with-engine.ts";
+
+/** Prints a run and what can be done now, or the document with --json. */
+export async function printRun(
+  { terminal }: Invocation,
+  opened: OpenedEngine,
+  result: ShownResult,
+  { document = result, before = [] }: { readonly document?: unknown; readonly before?: readonly TextLine[] } = {},
+): Promise<void> {
+  if (terminal.json) return terminal.printJson(document);
+  const handle = await opened.engine.run(result.run_id, { principal: opened.person });
+  const facts = await loadRunFacts(handle, result);
+  terminal.print(...before, ...resultLines(result, facts, opened, terminal.style));
+}

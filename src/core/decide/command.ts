@@ -1,0 +1,325 @@
+import type { Principal } from "../approval/principal.ts";
+import type { TrustRecord } from "../approval/trust-record.ts";
+import type { Basis } from "../approval/verdict-basis.ts";
+import type { Proposal, ReuseTerms, ToolFacts } from "../call/proposal.ts";
+import type {
+  Call,
+  Confirmation,
+  Notice,
+  ParentStep,
+  ReuseSource,
+  StepCause,
+  StepEvent,
+  StepsInFlight,
+  ToolPin,
+} from "../event/event.ts";
+import type { SignalBoxVersion } from "../event/parking.ts";
+import type { Restoration } from "../event/restoration.ts";
+import type { RunRules } from "../event/run-rules.ts";
+import type { Request } from "../event/signal.ts";
+import type { Takeover } from "../event/takeover.ts";
+import type { UndoneAct } from "../event/undone-act.ts";
+import type { BudgetAlert } from "../limits/budget-alert.ts";
+import type { Plan, PlanStep } from "../plan/plan.ts";
+import type { ResourceClosing, RestoreReport } from "../ports/resource.ts";
+import type { HaltFact } from "../settings/halt.ts";
+import type { Patch } from "../state/patch.ts";
+import type { ForkOrigin, StateChange, StateRestore } from "../state/state-change.ts";
+import type { Check } from "../store/store.ts";
+import type { Cost, Sighting } from "../tool/tool.ts";
+import type { Mode, WorldOutcome } from "../values/effect.ts";
+import type { Fault } from "../values/fault.ts";
+import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
+import type { Json, JsonObject } from "../values/json.ts";
+
+/**
+ * A request to change a run, as plain data: it can be serialised, logged and replayed with the same decision. It has
+ * its time and every fact that its decision needs; compiled rules are a separate argument of `decide`.
+ */
+export type Command = { readonly now: Instant } & (
+  | {
+      readonly type: "accept";
+      readonly run_id: RunId;
+      readonly origin: RunId;
+      readonly principal: Principal;
+      readonly mode: Mode;
+      readonly plan: Plan | null;
+      readonly context: JsonObject;
+      readonly request: Request | null;
+      /** The rows that must be as they were read, such as the absent row of an older format of the request. */
+      readonly checks?: readonly Check[];
+      readonly tools: Readonly<Record<string, ToolPin>>;
+      readonly deadline_at: Instant | null;
+      readonly queue?: string;
+      readonly priority?: number;
+      readonly correlation_id: string;
+      readonly trace_id: string;
+      readonly parent?: ParentStep;
+      readonly project?: string;
+      readonly session?: string;
+      readonly forked?: ForkOrigin;
+      readonly confirmed?: Confirmation;
+      /** Present if the run continues a run that was in a restored backup. */
+      readonly restored?: Restoration;
+      readonly rules?: RunRules;
+      /** The reason of a cancellation that arrived before the run. The run is accepted and cancelled at once. */
+      readonly cancelled?: string;
+      /** Why the plan or call is refused. The run is accepted and ended at once, as the record of the refusal. */
+      readonly refused?: Fault;
+      /** The steps before the fork that have succeeded, in the order of their success. */
+      readonly inherited?: readonly InheritedStep[];
+    }
+  | { readonly type: "propose"; readonly step: PlanStep; readonly pin: ToolPin | null }
+  | { readonly type: "close" }
+  | {
+      readonly type: "start";
+      readonly step_id: StepId;
+      readonly proposal: Proposal;
+      /** The version of the policy that decides, or null if there is none. */
+      readonly policy: string | null;
+      /** Proves that there is no policy: a call that starts without one must not meet the first. */
+      readonly unruled: readonly Check[];
+      readonly halts: HaltFact;
+      /** The position of the run when this process first loaded it. It has not seen the acts before that happen. */
+      readonly loaded: number;
+      /** Null: not listed, because few decisions use them; the decision then asks for them. */
+      readonly in_flight: readonly StepId[] | null;
+    }
+  | {
+      readonly type: "end";
+      readonly grant: Grant;
+      readonly ending: HandlerResult;
+      /** The details of the last heartbeat of the handler, or null. */
+      readonly heartbeat: Json | null;
+      readonly tool: ToolFacts;
+      readonly cost: Cost | null;
+      readonly reuse: ReuseTerms | null;
+      readonly errands: readonly FollowUpStep[];
+      readonly notices: readonly Notice[];
+      /** Null if no slice is declared. */
+      readonly state: StateFact | null;
+      readonly closings?: readonly ResourceClosing[];
+      /** A random number in [0, 1) for the jitter of a retry. */
+      readonly dice: number;
+      readonly in_flight: readonly StepId[];
+      /** For an undo: a verifier confirmed that the act is undone. */
+      readonly confirmed: boolean;
+    }
+  | {
+      readonly type: "recover";
+      readonly found: readonly RecoveryFinding[];
+      /** Null if the previous worker released the run. */
+      readonly taken: TakeoverClaim | null;
+      /** The rules of the worker that recovers the run. Null if the run has the same rules. */
+      readonly rules: WorkerRules | null;
+    }
+  | {
+      readonly type: "settle";
+      readonly step_id: StepId;
+      readonly sighting: Sighting | null;
+      readonly flaw: Fault | null;
+      readonly in_flight: readonly StepId[];
+    }
+  | {
+      readonly type: "resolve";
+      readonly step_id: StepId;
+      readonly principal: Principal;
+      readonly verdict: Resolution;
+      /** The attempt that the decision is about. Null for the current one. */
+      readonly attempt: number | null;
+      readonly reason: string;
+      readonly in_flight: StepsInFlight;
+    }
+  | {
+      readonly type: "approve";
+      readonly gate_id: GateId;
+      readonly principal: Principal;
+      readonly reason: string;
+      /** The digest of the call that the decision is about. Absent for the call that the gate holds. */
+      readonly digest?: string;
+      /** The edited call that is approved instead. Absent if the held call is approved. */
+      readonly edit?: CallEdit;
+      readonly use_within_ms: number;
+      readonly in_flight: StepsInFlight;
+    }
+  | {
+      readonly type: "reject";
+      /** The trust that the requester has earned with the tool. The rejection forfeits it. */
+      readonly record?: TrustRecord;
+      readonly gate_id: GateId;
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly digest?: string;
+      readonly in_flight: StepsInFlight;
+    }
+  /** A gate is due: it escalates to more approvers, or expires. */
+  | { readonly type: "expire"; readonly gate_id: GateId; readonly in_flight: StepsInFlight }
+  /** The ledger row of an act of this run belongs to a later generation. */
+  | {
+      readonly type: "supersede";
+      readonly step_id: StepId;
+      readonly by: Extract<StepEvent, { type: "step.superseded" }>["by"];
+    }
+  | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
+  /** Records the results of a request to undo all acts. */
+  | {
+      readonly type: "tell_undone";
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly acts: readonly UndoneAct[];
+    }
+  /** Records what verifiers found about acts. `by` is the principal that asked, or null if the engine asked. */
+  | {
+      readonly type: "verify";
+      readonly by: string | null;
+      readonly reason: string;
+      readonly seen: readonly ActSighting[];
+    }
+  /** A halt was lifted: the halted steps start again. */
+  | { readonly type: "wake" }
+  | {
+      readonly type: "resume";
+      readonly principal: Principal;
+      readonly reason: string;
+      /** Changes nothing unless the run has ended as failed or partial and has a step that can run again. */
+      readonly only?: "failed";
+    }
+  /** The run was in a backup that is restored now. */
+  | {
+      readonly type: "park";
+      readonly principal: Principal;
+      readonly reason: string;
+      readonly restoration: Restoration;
+    }
+  | {
+      readonly type: "restore";
+      readonly principal: Principal;
+      readonly reason: string;
+      /** The version that state is restored to. */
+      readonly to: number;
+      readonly state: Pick<StateFact, "change" | "fault">;
+      /** The resources that were restored with the state. Null if none changed. */
+      readonly files: Required<Pick<StateRestore, "captures" | "closings">> | null;
+    }
+  /** The resources that an attempt changed are restored next. */
+  | {
+      readonly type: "restoring";
+      readonly step_id: StepId;
+      readonly attempt: number;
+      /** Null: the worker of the attempt died, and no fault is on record. */
+      readonly fault: Fault | null;
+    }
+  | {
+      readonly type: "restored";
+      readonly step_id: StepId;
+      readonly attempt: number;
+      readonly restored: readonly RestoreReport[];
+    }
+  /** The resources that an attempt changed cannot be restored before a person has done something. */
+  | { readonly type: "unrestorable"; readonly step_id: StepId; readonly attempt: number; readonly fault: Fault }
+  | { readonly type: "alert"; readonly alert: BudgetAlert }
+  | { readonly type: "deliver"; readonly notice_id: string }
+  /** A signal was sent that a step waits for. */
+  | {
+      readonly type: "signal";
+      readonly signal_id: string;
+      readonly step_id: StepId;
+      readonly box: SignalBoxVersion;
+      readonly payload: Json;
+      readonly by: string;
+      readonly request: Request | null;
+      readonly in_flight: StepsInFlight;
+    }
+);
+
+export type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
+
+/** The right to execute one attempt. Only a decision creates it. */
+export interface Grant {
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly started_at: Instant;
+  readonly generation: number;
+  /** True if a `step.started` event records the attempt. */
+  readonly recorded: boolean;
+  readonly proposal: Proposal;
+  readonly basis: Basis | null;
+}
+
+/** The answer of a verifier about a recorded act. Null: its tool has no verifier. */
+export interface ActSighting {
+  readonly step_id: StepId;
+  readonly sighting: Sighting | null;
+}
+
+/** An edited call, or the fault of its input. */
+export type CallEdit = { readonly call: Call } | { readonly flaw: Fault };
+
+/** The change of an attempt to the state of its project, computed on the latest version when the attempt ends. */
+export interface StateFact {
+  /** The version that the attempt read. */
+  readonly base: number;
+  /** The change that a success publishes, or null. */
+  readonly change: StateChange | null;
+  /** The log entries that a failure publishes, or null. */
+  readonly logged: StateChange | null;
+  /** A path that the attempt read or wrote and that another call has changed since, or null. */
+  readonly conflict: string | null;
+  /** Why the change is not valid, or null. */
+  readonly fault: Fault | null;
+  /** The changes that the handler wrote. */
+  readonly written: Patch;
+}
+
+/** A successful step of the run that this run was forked from. */
+export interface InheritedStep {
+  readonly step_id: StepId;
+  readonly output: Json;
+  readonly world: WorldOutcome;
+  readonly reused: ReuseSource;
+}
+
+/** How a handler ended. */
+export type HandlerResult =
+  /** `flaw` is the fault if the output does not match the output schema. */
+  | { readonly how: "value"; readonly output: Json; readonly flaw: Fault | null }
+  /** The tool reports that nothing happened. */
+  | { readonly how: "not_done"; readonly fault: Fault }
+  | { readonly how: "error"; readonly fault: Fault }
+  /** A timeout or an abort: the call may still happen. */
+  | { readonly how: "unheard"; readonly fault: Fault };
+
+/** A step that a successful call adds to the run. */
+export interface FollowUpStep {
+  readonly step: PlanStep;
+  readonly pin: ToolPin | null;
+  readonly cause: StepCause;
+}
+
+/** The facts that a new worker finds about a step that was running, in doubt or waiting for a tool. */
+export interface RecoveryFinding {
+  readonly step_id: StepId;
+  /** Whether the send marker of the attempt exists. */
+  readonly mark: "yes" | "no" | "unknown";
+  readonly tool: ToolFacts | null;
+}
+
+/** A worker, and the digest of its static rules. */
+export interface WorkerRules {
+  readonly worker: WorkerId;
+  readonly digest: Digest;
+}
+
+/** A takeover, and the number of takeovers without progress after which the run is parked. */
+export interface TakeoverClaim extends Pick<Takeover, "by" | "from" | "epoch"> {
+  readonly most: number;
+}
+
+export type Resolution =
+  /** `flaw`: why the output is refused. `missing`: the output is unknown, so the step fails with this fault. */
+  | { readonly as: "happened"; readonly output: Json; readonly flaw: Fault | null; readonly missing?: Fault }
+  | { readonly as: "absent" }
+  | { readonly as: "give_up" }
+  | { readonly as: "undo"; readonly tool: ToolFacts | null; readonly record?: TrustRecord }
+  /** Requests another verification. */
+  | { readonly as: "verify" };

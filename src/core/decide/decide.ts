@@ -1,0 +1,215 @@
+import type { Rules } from "../call/guard.ts";
+import type { EndStatus, Event } from "../event/event.ts";
+import { evolve } from "../evolve/evolve.ts";
+import { childRunReport } from "../run/child-run.ts";
+import { getStep, type Run } from "../run/run.ts";
+import { isUndoStep } from "../run/step.ts";
+import type { Check } from "../store/store.ts";
+import { assert, unreachable } from "../values/assert.ts";
+import type { Fault } from "../values/fault.ts";
+import type { GateId, Instant } from "../values/ids.ts";
+import type { Command, Grant } from "./command.ts";
+import { recordVerification } from "./confirm-acts.ts";
+import { approveHeldCall, expireGate, rejectHeldCall } from "./decide-gate.ts";
+import { endAttempt, uncompensatedEvent } from "./end-attempt.ts";
+import { parkRestoredRun } from "./park-restored-run.ts";
+import type { MissingFact, PartialDecision } from "./partial-decision.ts";
+import { recoverRun } from "./recover-run.ts";
+import { beginAttemptRestore, failAttemptRestore, finishAttemptRestore } from "./restore-attempt.ts";
+import {
+  acceptRun,
+  alertBudget,
+  cancelRun,
+  closeRun,
+  deliverNotice,
+  proposeStep,
+  recordUndo,
+  restoreState,
+  resumeRun,
+  wakeHaltedSteps,
+} from "./run-lifecycle.ts";
+import { resolveDoubt, settleDoubt, supersedeAct } from "./settle-doubt.ts";
+import { startStep } from "./start-step.ts";
+import { receiveSignal } from "./wait-step.ts";
+
+export interface Decision {
+  readonly events: readonly Event[];
+  readonly after: Run;
+  /** Indices of the steps that these events made ready. */
+  readonly fresh: readonly number[];
+  readonly checks: readonly Check[];
+  readonly grant: Grant | null;
+  readonly refusal: Fault | null;
+  readonly need: MissingFact | null;
+}
+
+/**
+ * Decides a command on a run: returns the events that follow, the conditions of their append, and the run after them.
+ * Pure: equal arguments give equal decisions. A refusal is a fact, so it is an event. An impossible state is a bug, so
+ * it is an assertion.
+ */
+export function decide(run: Run, command: Command, rules: Rules): Decision {
+  const decision = decideCommand(run, command, rules);
+  const { events, after, fresh } =
+    decision.events.length === 0
+      ? { events: NONE, after: run, fresh: NONE }
+      : applyEvents(run, decision.events, command.now);
+  return {
+    events,
+    after,
+    fresh,
+    checks: decision.checks ?? NONE,
+    grant: decision.grant ?? null,
+    refusal: decision.refusal ?? null,
+    need: decision.need ?? null,
+  };
+}
+
+const NONE: readonly never[] = [];
+
+/** Applies the decided events, and the events that follow from them at once. */
+function applyEvents(run: Run, decided: readonly Event[], at: Instant): Pick<Decision, "events" | "after" | "fresh"> {
+  const sequence = new EventSequence(run);
+  for (const event of decided) sequence.apply(event);
+  for (const event of refusedUndoEvents(decided, sequence.after, at)) sequence.apply(event);
+  // A gate is closed when its step no longer waits for it.
+  for (let next = 0; next < sequence.abandonedGates.length; next += 1) {
+    const gate_id = sequence.abandonedGates[next] as GateId;
+    sequence.apply({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
+  }
+  if (isRunOver(sequence.after)) sequence.apply(runEndedEvent(sequence.after, at));
+  return sequence;
+}
+
+/** A list of events and the run after them. */
+class EventSequence {
+  readonly events: Event[] = [];
+  fresh: readonly number[] = NONE;
+  abandonedGates: readonly GateId[] = NONE;
+  after: Run;
+
+  constructor(before: Run) {
+    this.after = before;
+  }
+
+  apply(event: Event): void {
+    this.events.push(event);
+    this.after = evolve(this.after, event);
+    const { fresh, abandonedGates } = this.after;
+    if (fresh.length > 0) this.fresh = this.fresh.length === 0 ? fresh : [...this.fresh, ...fresh];
+    if (abandonedGates.length > 0) this.abandonedGates = [...this.abandonedGates, ...abandonedGates];
+  }
+}
+
+function decideCommand(run: Run, command: Command, rules: Rules): PartialDecision {
+  assert(command.type === "accept" || run.position > 0, "only an accepted run receives commands");
+  // The store looks a run up by the tenant of the principal, so no principal reaches the run of another tenant.
+  assert(!("principal" in command) || command.principal.tenant === run.tenant, "a run is commanded by its own tenant");
+  switch (command.type) {
+    case "accept":
+      return acceptRun(run, command);
+    case "propose":
+      return proposeStep(run, command);
+    case "close":
+      return closeRun(run, command);
+    case "start":
+      return startStep(run, command, rules);
+    case "end":
+      return endAttempt(run, command);
+    case "recover":
+      return recoverRun(run, command);
+    case "settle":
+      return settleDoubt(run, command);
+    case "resolve":
+      return resolveDoubt(run, command);
+    case "approve":
+      return approveHeldCall(run, command);
+    case "reject":
+      return rejectHeldCall(run, command);
+    case "expire":
+      return expireGate(run, command);
+    case "supersede":
+      return supersedeAct(run, command);
+    case "cancel":
+      return cancelRun(run, command);
+    case "tell_undone":
+      return recordUndo(command);
+    case "verify":
+      return recordVerification(run, command);
+    case "wake":
+      return wakeHaltedSteps(run, command);
+    case "park":
+      return parkRestoredRun(run, command);
+    case "resume":
+      return resumeRun(run, command);
+    case "restoring":
+      return beginAttemptRestore(run, command);
+    case "restored":
+      return finishAttemptRestore(run, command);
+    case "unrestorable":
+      return failAttemptRestore(run, command);
+    case "restore":
+      return restoreState(run, command);
+    case "alert":
+      return alertBudget(run, command);
+    case "deliver":
+      return deliverNotice(run, command);
+    case "signal":
+      return receiveSignal(run, command);
+    default:
+      return unreachable(command);
+  }
+}
+
+/** Returns the events for the acts of rejected undos: each act remains in effect. */
+function refusedUndoEvents(events: readonly Event[], after: Run, at: Instant): readonly Event[] {
+  const more: Event[] = [];
+  for (const event of events) {
+    const refused = "gate_id" in event ? after.gates.get(event.gate_id) : event.type === "step.rejected" && event;
+    const undo = refused ? getStep(after, refused) : null;
+    if (undo?.cause?.by !== "undo" || undo.standing.state !== "rejected") continue;
+    more.push(uncompensatedEvent(after, undo.cause.of, undo.standing.fault, at));
+  }
+  return more;
+}
+
+function isRunOver(run: Run): boolean {
+  const { moving, retrying, waiting } = run.paces;
+  if (run.ended !== null || run.open || moving + retrying + waiting > 0) return false;
+  assert(run.paces.blocked === 0, "a blocked step has a dependency that can still end");
+  return true;
+}
+
+/** A child run reports its end to its parent step. */
+function runEndedEvent(run: Run, at: Instant): Event {
+  const status = endStatus(run);
+  const report = run.parent === null ? {} : { notices: [childRunReport(run, run.parent, status)] };
+  return {
+    type: "run.ended",
+    at,
+    status,
+    ...(status === "failed" && wasRejected(run) && { as: "rejected" }),
+    ...report,
+  };
+}
+
+/** True if the run was refused, or all its calls were: nothing ran. */
+function wasRejected(run: Run): boolean {
+  if (run.refused !== null) return true;
+  let rejected = 0;
+  for (const step of run.steps) {
+    if (isUndoStep(step) || step.standing.state === "skipped") continue;
+    if (step.standing.state !== "rejected" || step.attempts > 0) return false;
+    rejected += 1;
+  }
+  return rejected > 0;
+}
+
+function endStatus(run: Run): EndStatus {
+  if (run.cancel !== null) return "cancelled";
+  if (run.refused !== null) return "failed";
+  let requested = 0;
+  for (const step of run.steps) if (!isUndoStep(step)) requested += 1;
+  if (run.succeeded === requested) return "completed";
+  return run.succeeded > 0 ? "partial" : "failed";
+}

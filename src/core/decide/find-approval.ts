@@ -1,0 +1,23 @@
+import { type Demand, isDemandMet } from "../approval/approval-demand.ts";
+import type { Call } from "../event/event.ts";
+import { type Gate, gatePoll, type Run } from "../run/run.ts";
+import type { Step } from "../run/step.ts";
+import type { Instant } from "../values/ids.ts";
+
+/** Returns the gate whose unexpired approval covers this call and meets the demand, or null. */
+export function findApproval(run: Run, step: Step, call: Call, demand: Demand | null, now: Instant): Gate | null {
+  const gate = lastApprovedGate(run, step);
+  if (gate === null || !isApprovalValid(gate, call, now)) return null;
+  return demand === null || isDemandMet({ ...gatePoll(run, gate), demand }, gate.votes) ? gate : null;
+}
+
+/** Returns the last gate of the step if it is approved, whether or not an attempt has used the approval. */
+export function lastApprovedGate(run: Run, step: Step): Gate | null {
+  const gate = step.gate === null ? undefined : run.gates.get(step.gate);
+  return gate?.status === "approved" || gate?.status === "consumed" ? gate : null;
+}
+
+/** True if the approval is for exactly this call and has not expired. */
+export function isApprovalValid({ call: shown, use_by }: Gate, { digest }: Call, now: Instant): boolean {
+  return shown.digest === digest && use_by !== null && now <= use_by;
+}

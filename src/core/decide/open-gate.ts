@@ -1,0 +1,99 @@
+import { type Demand, mayVote, type Vote } from "../approval/approval-demand.ts";
+import type { Basis } from "../approval/verdict-basis.ts";
+import type { Proposal } from "../call/proposal.ts";
+import type { Call, DuplicateAct, Event } from "../event/event.ts";
+import { type Run, requesterOf } from "../run/run.ts";
+import { isUndoStep, type Step } from "../run/step.ts";
+import { assert } from "../values/assert.ts";
+import { worseEffect } from "../values/effect.ts";
+import type { Fault } from "../values/fault.ts";
+import type { Instant } from "../values/ids.ts";
+import type { CommandOf } from "./command.ts";
+import { findApproval, lastApprovedGate } from "./find-approval.ts";
+import type { PartialDecision } from "./partial-decision.ts";
+
+/** The reason for a gate and the demand that it makes. */
+interface GateRequest {
+  readonly rule: string;
+  readonly reason: string;
+  readonly demand: Demand;
+  readonly duplicate: DuplicateAct | null;
+  readonly basis?: Basis;
+  /** Why an earlier approval is no longer valid. */
+  readonly stale?: Fault;
+}
+
+/** Opens a gate for a call, with its preview, expected cost and reversibility. */
+export function openGate(
+  run: Run,
+  step: Step,
+  call: Call,
+  { proposal, now }: CommandOf<"start">,
+  held: GateRequest,
+): PartialDecision {
+  const { rule, reason, demand, duplicate, basis, stale = stalePreviewFault(step) } = held;
+  if (step.act?.doubt) return leaveInDoubt(step, reason, now);
+  const { gate_id, gate_ms, estimate, preview } = proposal;
+  if (preview === "wanted") return { events: [], need: "preview" };
+  assert(gate_id !== null, "a call is proposed with the id of its gate");
+  const votes = stale === undefined ? carriedVotes(run, step, call, held, now) : [];
+  const reversible = isReversible(step, proposal);
+  const opened: Event = {
+    type: "gate.opened",
+    at: now,
+    gate_id,
+    step_id: step.spec.step_id,
+    call,
+    rule,
+    reason,
+    demand,
+    expires_at: (now + Math.min(gate_ms, demand.within_ms ?? gate_ms)) as Instant,
+    duplicate_of: duplicate,
+    ...(estimate && { estimate }),
+    ...(reversible !== null && { reversible }),
+    ...(preview && { preview }),
+    ...(votes.length > 0 && { votes }),
+    ...(stale && { stale }),
+    ...(basis && { basis }),
+  };
+  return { events: [...closeStaleGate(run, step, stale, now), opened] };
+}
+
+/** Returns the fault of the last attempt if its result did not match the approved preview. */
+function stalePreviewFault({ standing }: Step): Fault | undefined {
+  return standing.state === "failed_retryable" && standing.fault.code === "PREVIEW_STALE" ? standing.fault : undefined;
+}
+
+/** Closes an approved gate whose preview is stale. */
+function closeStaleGate(run: Run, step: Step, stale: Fault | undefined, at: Instant): readonly Event[] {
+  const gate = lastApprovedGate(run, step);
+  if (stale === undefined || gate?.status !== "approved") return [];
+  return [{ type: "gate.closed", at, gate_id: gate.gate_id, reason: stale.message }];
+}
+
+/** Leaves an act in doubt that cannot be sent again. A person must settle it. */
+export function leaveInDoubt({ spec: { step_id } }: Step, why: string, at: Instant): PartialDecision {
+  return { events: [{ type: "step.probed", at, step_id, saw: "unknown", why, next_at: null }] };
+}
+
+/** Returns the votes of an earlier approval of this call that still count. They do not count for a repeated act. */
+function carriedVotes(
+  run: Run,
+  step: Step,
+  call: Call,
+  { demand, duplicate }: GateRequest,
+  now: Instant,
+): readonly Vote[] {
+  const gate = findApproval(run, step, call, null, now);
+  if (gate === null || gate.duplicate_of !== null || duplicate !== null) return [];
+  const poll = { demand, requester: requesterOf(run, step), opened_at: now };
+  return gate.votes.filter((vote) => mayVote(poll, vote));
+}
+
+/** Returns null if the call leaves nothing to undo. */
+function isReversible(step: Step, { tool }: Proposal): boolean | null {
+  assert(tool !== null, "only a call of a known tool is held");
+  const effect = worseEffect(step.spec.effect, tool.effect);
+  if (effect === "acts") return !isUndoStep(step) && tool.compensates;
+  return effect === "writes" ? true : null;
+}

@@ -1,0 +1,136 @@
+import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
+import type { Principal } from "../approval/principal.ts";
+import type { Event } from "../event/event.ts";
+import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
+import type { LimitedCharge } from "../limits/tally-charge.ts";
+import { type LeanStep, leanStep } from "../plan/plan.ts";
+import { childCancelNotices } from "../run/child-run.ts";
+import type { Run } from "../run/run.ts";
+import type { Step } from "../run/step.ts";
+import { isRunResumable } from "../run/step-transition.ts";
+import { type Fault, fault } from "../values/fault.ts";
+import type { Instant } from "../values/ids.ts";
+import type { CommandOf } from "./command.ts";
+import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+
+export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecision {
+  if (run.position > 0) return NO_CHANGE; // The command was accepted before, and its answer was lost.
+  const { type: _type, now, inherited = [], cancelled: reason, refused, checks = [], ...fields } = command;
+  const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(leanStep) };
+  const done = inherited.map(
+    (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
+  );
+  const accepted: Event = { type: "run.accepted", at: now, tenant: run.tenant, ...fields, plan };
+  if (refused !== undefined) return { events: [accepted, ...refusalEvents(plan?.steps ?? [], refused, now)] };
+  if (reason === undefined) return { events: [accepted, ...done], checks };
+  return { events: [accepted, { type: "cancel.requested", at: now, by: fields.principal.id, reason }] };
+}
+
+function refusalEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, at: Instant): readonly Event[] {
+  const rejected = steps.map(
+    ({ step_id }): Event => ({ type: "step.rejected", at, step_id, rule: "plan", fault: why }),
+  );
+  return [{ type: "run.refused", at, fault: why }, ...rejected];
+}
+
+/** Restores state as a new version on top of the current one. Records nothing if nothing differs. */
+export function restoreState(
+  _run: Run,
+  { principal, reason, to, state, files, now }: CommandOf<"restore">,
+): PartialDecision {
+  const { fault: refusal, change } = state;
+  if (refusal !== null) return { events: [], refusal };
+  if (change === null && files === null) return NO_CHANGE;
+  const changed = { ...(change !== null && { state: change }), ...files };
+  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }] };
+}
+
+export function proposeStep(run: Run, { step, pin, now }: CommandOf<"propose">): PartialDecision {
+  if (run.index.has(step.step_id)) return NO_CHANGE; // An agent loop that was killed proposes its steps again.
+  if (!run.open) {
+    const message = `run ${run.id} takes no more steps; open a new one`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  return {
+    events: [
+      { type: "step.proposed", at: now, step_id: step.step_id, step: leanStep(step), pin, cause: { by: "agent" } },
+    ],
+  };
+}
+
+export function closeRun(run: Run, { now }: CommandOf<"close">): PartialDecision {
+  return run.open ? { events: [{ type: "run.closed", at: now }] } : NO_CHANGE;
+}
+
+export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cancel">): PartialDecision {
+  if (run.cancel !== null) return NO_CHANGE;
+  if (run.ended !== null) {
+    return {
+      events: [],
+      refusal: fault("NOT_POSSIBLE", `run ${run.id} has ended (${run.ended.status}); there is nothing to cancel`),
+    };
+  }
+  const notices = childCancelNotices(run);
+  const more = notices.length === 0 ? {} : { notices };
+  return { events: [{ type: "cancel.requested", at: now, by: principal.id, reason, ...more }] };
+}
+
+export function resumeRun(run: Run, { principal, reason, only, now }: CommandOf<"resume">): PartialDecision {
+  if (only === "failed" && !isRetryable(run)) return NO_CHANGE;
+  if (run.ended === null && run.parked !== null) return resumeParkedRun(principal, reason, now);
+  if (run.ended === null) return NO_CHANGE; // The run is running, or waits for something that resuming does not change.
+  if (run.refused !== null) {
+    const message = `run ${run.id} is the record of a refused request, and nothing of it can run; submit it again, corrected`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  if (run.ended.status !== "partial" && run.ended.status !== "failed") {
+    return {
+      events: [],
+      refusal: fault("NOT_POSSIBLE", `run ${run.id} is ${run.ended.status}; only a partial or failed run is resumed`),
+    };
+  }
+  return { events: [{ type: "run.resumed", at: now, by: principal.id, reason }] };
+}
+
+function isRetryable(run: Run): boolean {
+  return (run.ended?.status === "partial" || run.ended?.status === "failed") && isRunResumable(run);
+}
+
+/** Only a person may resume the run: it may kill more workers, or it continues under other rules. */
+function resumeParkedRun(principal: Principal, reason: string, at: Instant): PartialDecision {
+  const refusal = judgeVerb(principal, "resume:parked", NO_FACTS);
+  if (refusal !== null) return { events: [], refusal };
+  return { events: [{ type: "run.resumed", at, by: principal.id, reason }] };
+}
+
+export function recordUndo({ principal, reason, acts, now }: CommandOf<"tell_undone">): PartialDecision {
+  return { events: [{ type: "run.undone", at: now, by: principal.id, reason, acts }] };
+}
+
+/** Readies the halted steps after a halt is lifted. The start of each step checks for other halts. */
+export function wakeHaltedSteps(run: Run, { now: at }: CommandOf<"wake">): PartialDecision {
+  const halted = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number)).filter(isHaltedStep);
+  const why = "a halt was lifted";
+  return { events: halted.map(({ spec: { step_id } }) => ({ type: "step.readied", at, step_id, why })) };
+}
+
+function isHaltedStep({ standing }: Step): boolean {
+  return standing.state === "waiting" && standing.on.for === "halt";
+}
+
+/** "!" keeps the id apart from step notices: no step id contains it. */
+export function alertBudget(run: Run, { alert, now: at }: CommandOf<"alert">): PartialDecision {
+  const notice_id = `ntc_${run.id.slice("run_".length)}_!budget_${run.position + 1}`;
+  const notices = [{ notice_id, topic: "budget.alerted", payload: { run_id: run.id, at, ...alert } }];
+  return { events: [{ type: "budget.alerted", at, ...alert, charges: [alertCharge(alert)], notices }] };
+}
+
+/** The store refuses this charge if the alert was recorded before. */
+function alertCharge(alert: BudgetAlert): LimitedCharge {
+  return { tally: alertTally(alert), amount: 1, limit: 1 };
+}
+
+export function deliverNotice(run: Run, { notice_id, now }: CommandOf<"deliver">): PartialDecision {
+  if (!run.notices.has(notice_id)) return NO_CHANGE;
+  return { events: [{ type: "notice.delivered", at: now, notice_id }] };
+}

@@ -1,0 +1,30 @@
+import type { Digest, Instant } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
+import type { SignalBoxVersion } from "./parking.ts";
+
+/** The idempotency key of a request: the same request under the same key is executed once. */
+export interface Request {
+  readonly key: string;
+  readonly digest: Digest;
+  /** 2: the row of the request is also keyed by project and session. Absent in older events and for signals. */
+  readonly form?: 2;
+}
+
+/** A signal that a step took from its box, or received directly from the sender. */
+export interface TakenSignal extends SignalBoxVersion {
+  readonly signal_id: string;
+  /** The request of the sender. Null if the box recorded the request, or if the sender gave none. */
+  readonly request: Request | null;
+}
+
+/** A signal that was sent before a step waited for it. The box of each key has its own journal. */
+export interface SignalSent {
+  readonly type: "signal.sent";
+  readonly at: Instant;
+  /** Unique, also for equal signals sent at the same time. */
+  readonly signal_id: string;
+  readonly box: SignalBoxVersion;
+  readonly payload: Json;
+  readonly by: string;
+  readonly request: Request | null;
+}

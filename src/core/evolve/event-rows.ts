@@ -1,0 +1,234 @@
+import type { Event, Notice } from "../event/event.ts";
+import type { SignalBoxVersion } from "../event/parking.ts";
+import type { Provenance } from "../event/provenance.ts";
+import type { Request } from "../event/signal.ts";
+import { getStep, type Run, requesterOf, runDueAt, runStatus } from "../run/run.ts";
+import { workerRequirements } from "../run/worker-requirements.ts";
+import type { StateChange } from "../state/state-change.ts";
+import { defaultQueue } from "../store/fair-queue.ts";
+import type { Put } from "../store/store.ts";
+import type {
+  GateRow,
+  LedgerRow,
+  NoticeRow,
+  OutcomeRow,
+  ProjectRow,
+  RequestRow,
+  RunRow,
+  SignalRow,
+  Table,
+  TimerRow,
+} from "../store/tables.ts";
+import { assert } from "../values/assert.ts";
+import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
+import { foldEvents } from "./evolve.ts";
+
+/** Returns the rows that follow from events. If all rows are dropped, folding all events again gives equal rows. */
+export function eventRows(before: Run, events: readonly Event[], after: Run): readonly Put[] {
+  const puts: Put[] = [];
+  let position = before.position;
+  for (const event of events) {
+    position += 1;
+    addEventRows(event, position, after, puts);
+  }
+  addReadModelRows(before, after, puts);
+  return puts;
+}
+
+/** Returns the puts of all events of a run. The last put of each row gives its current content. */
+export function historyRows(empty: Run, events: readonly Event[]): readonly Put[] {
+  const puts: Put[] = [];
+  const run = foldEvents(empty, events, (event, after) => addEventRows(event, after.position, after, puts));
+  puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, runDueAt(run), run, workerRequirements(run)));
+  return puts;
+}
+
+function addEventRows(event: Event, position: number, after: Run, puts: Put[]): void {
+  if ("ledger" in event && event.ledger && !event.ledger.superseded)
+    puts.push(ledgerPut(after, event.step_id, event.ledger.version));
+  if ("gate_id" in event && event.type !== "gate.contested") puts.push(gatePut(after, event.gate_id));
+  if ("state" in event && event.state) puts.push(projectPut(after.id, event.state, position));
+  if ("notices" in event && event.notices) puts.push(...noticePuts(event.notices, after.id, position));
+  switch (event.type) {
+    case "run.accepted":
+      if (event.request !== null) {
+        const row: RequestRow = { run_id: event.run_id, digest: event.request.digest };
+        const { principal, request } = event;
+        const key =
+          request.form === 2 ? requestKey(principal.id, request.key, event) : oldRequestKey(principal.id, request.key);
+        puts.push(put("request", key, null, row));
+      }
+      break;
+    case "step.started":
+      if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
+      break;
+    case "step.succeeded":
+      if (event.outcome) puts.push(outcomePut(after, event.outcome, event, position));
+      if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
+      break;
+    case "step.failed":
+      if (event.signal) puts.push(...signalPuts(event.signal, after.id, event.signal.request));
+      break;
+    case "step.parked":
+      if (event.on.for === "signal") puts.push(...signalPuts(event.on.box, after.id, null));
+      break;
+    case "step.settled": {
+      const { standing } = getStep(after, event);
+      if (standing.state === "succeeded" && standing.outcome !== null)
+        puts.push(outcomePut(after, standing.outcome, event, position));
+      break;
+    }
+    case "notice.delivered":
+      puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
+      break;
+  }
+}
+
+function noticePuts(notices: readonly Notice[], run_id: RunId, position: number): readonly Put[] {
+  return notices.map(({ notice_id }) => {
+    const row: NoticeRow = { notice_id, run_id, position };
+    return put("notice", notice_id, "any", row);
+  });
+}
+
+/** Returns the rows of a signal that a step waits for, takes or receives. The journal of `run_id` has the change. */
+export function signalPuts(box: SignalBoxVersion, run_id: RunId, request: Request | null): readonly Put[] {
+  const { key, version, sent, taken, waiters } = box;
+  const puts = [put("signal", key, previousVersion(version), { run_id, sent, taken, waiters } satisfies SignalRow)];
+  if (request === null) return puts;
+  const row: RequestRow = { run_id, digest: request.digest };
+  return [...puts, put("request", signalRequestKey(key, request.key), null, row)];
+}
+
+/** The prefix differs from that of `requestKey`, and from that of `oldRequestKey`, which begins with a number. */
+export function signalRequestKey(signal: string, key: string): string {
+  return `signal:${signal.length}:${signal}${key}`;
+}
+
+/** The project and session in which a request is made. */
+export interface RequestScope {
+  readonly project?: string | null;
+  readonly session?: string | null;
+}
+
+/** A JSON list ends itself, so two different requests never have the same key. */
+export function requestKey(principal: string, key: string, { project, session }: RequestScope): string {
+  return `request:${JSON.stringify([principal, project ?? null, session ?? null])}${key}`;
+}
+
+/** The key of a request without `form`: the length comes first, so two different pairs never have the same key. */
+export function oldRequestKey(principal: string, key: string): string {
+  return `${principal.length}:${principal}${key}`;
+}
+
+function put(table: Table, key: string, was: Put["was"], row: object): Put {
+  return { table, key, was, row: JSON.stringify(row) };
+}
+
+/** Returns the version that a put of this version expects, or null if the put creates the row. */
+function previousVersion(version: number): number | null {
+  return version === 1 ? null : version - 1;
+}
+
+function ledgerPut(after: Run, step_id: StepId, version: number): Put {
+  const { act, call, spec } = getStep(after, { step_id });
+  assert(act !== null && call?.key != null, "the step of a ledger row has an act");
+  const row: LedgerRow = {
+    key: call.key,
+    state: act.state,
+    generation: act.generation,
+    tool: spec.name,
+    run_id: after.id,
+    origin: after.origin,
+    step_id,
+    attempt: act.attempt,
+    input_digest: call.digest,
+    receipt: act.receipt,
+    usable: act.usable,
+  };
+  return put("ledger", call.key, previousVersion(version), row);
+}
+
+function projectPut(run_id: RunId, { project, version, commit }: StateChange, position: number): Put {
+  const row: ProjectRow = { run_id, position, commit };
+  return put("project", project, previousVersion(version), row);
+}
+
+function gatePut(after: Run, gate_id: GateId): Put {
+  const gate = after.gates.get(gate_id);
+  assert(gate !== undefined, "the gate of a gate row exists");
+  const step = getStep(after, gate);
+  const row: GateRow = {
+    gate_id,
+    run_id: after.id,
+    step_id: gate.step_id,
+    tool: step.spec.name,
+    status: gate.status,
+    input_digest: gate.call.digest,
+    requester: requesterOf(after, step),
+    opened_at: gate.opened_at,
+    expires_at: gate.expires_at,
+  };
+  return put("gate", gate_id, previousVersion(gate.version), row);
+}
+
+function outcomePut(
+  after: Run,
+  outcome: Provenance,
+  { step_id, at }: Pick<Extract<Event, { type: "step.succeeded" }>, "step_id" | "at">,
+  position: number,
+): Put {
+  const { outcome_id, type, status, tool, reuse_key } = outcome;
+  const row: OutcomeRow = { outcome_id, type, status, run_id: after.id, step_id, position, tool, at, reuse_key };
+  return put("outcome", outcome_id, "any", row);
+}
+
+/** Adds the run row and the timer row if they changed. Most events of a run change neither. */
+function addReadModelRows(before: Run, after: Run, puts: Put[]): void {
+  const isNew = before.position === 0;
+  // A run that reopens and ends in one entry keeps its status, but the time of its end changes.
+  const changed = runStatus(before) !== runStatus(after) || before.ended?.at !== after.ended?.at;
+  if (isNew || changed) puts.push(put("run", after.id, "any", runRow(after)));
+  const due = runDueAt(after);
+  const needs = workerRequirements(after);
+  const moved = due !== runDueAt(before) || after.rules?.digest !== before.rules?.digest;
+  if (isNew ? due !== null : moved || !sameStrings(needs, workerRequirements(before)))
+    puts.push(timerPut(after.id, due, after, needs));
+}
+
+function sameStrings(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index]);
+}
+
+/** Returns the put of the timer row: when the run is due, its queue and priority, and its worker requirements. */
+export function timerPut(
+  id: RunId,
+  due_at: Instant | null,
+  { queue, priority, rules = null }: Pick<Run, "queue" | "priority"> & Partial<Pick<Run, "rules">>,
+  needs: readonly string[] = [],
+): Put {
+  if (due_at === null && needs.length === 0) return { table: "timer", key: id, was: "any", row: null };
+  const row: TimerRow = {
+    due_at,
+    ...(queue !== defaultQueue && { queue }),
+    ...(priority !== 0 && { priority }),
+    ...(needs.length > 0 && { needs }),
+    ...(rules !== null && { rules: rules.digest }),
+  };
+  return put("timer", id, "any", row);
+}
+
+function runRow(run: Run): RunRow {
+  return {
+    run_id: run.id,
+    origin: run.origin,
+    status: runStatus(run),
+    final: run.ended !== null,
+    mode: run.mode,
+    principal: run.principal.id,
+    plan_id: run.plan?.plan_id ?? null,
+    accepted_at: run.accepted_at,
+    ended_at: run.ended?.at ?? null,
+    ...(run.ended?.as !== undefined && { ended_as: run.ended.as }),
+  };
+}

@@ -1,0 +1,154 @@
+import type { Event } from "../event/event.ts";
+import type { RunRestored } from "../event/restoration.ts";
+import { StepIndex } from "../persistent/step-index.ts";
+import { Vector } from "../persistent/vector.ts";
+import { planStep } from "../plan/plan.ts";
+import { dependentSteps } from "../plan/step-graph.ts";
+import { isProgress, type Parked } from "../run/parked.ts";
+import { copyRun, type MutableRun, type Run } from "../run/run.ts";
+import { isUndoStep, newStep } from "../run/step.ts";
+import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
+import type { Digest } from "../values/ids.ts";
+import { evolveGate } from "./evolve-gate.ts";
+import { applyVerified, evolveStep } from "./evolve-step.ts";
+import { addNotices, removeNotice } from "./pending-notices.ts";
+
+/** Returns the run after one more event. Pure: the same events always give the same run. */
+export function evolve(before: Run, event: Event): Run {
+  return applyEvent(copyRun(before), event);
+}
+
+/** Applies a list of events to one copy of the run. `onEvent` sees the run after each event and must not keep it. */
+export function foldEvents(
+  before: Run,
+  events: readonly Event[],
+  onEvent: ((event: Event, after: Run) => void) | null = null,
+): Run {
+  const run = copyRun(before);
+  for (const event of events) {
+    applyEvent(run, event);
+    onEvent?.(event, run);
+  }
+  return run;
+}
+
+function applyEvent(run: MutableRun, event: Event): MutableRun {
+  run.position += 1;
+  run.fresh = [];
+  run.abandonedGates = NONE;
+  if (run.takeovers.length > 0 && isProgress(event)) run.takeovers = NONE;
+  switch (event.type) {
+    case "run.accepted":
+      return applyAccepted(run, event);
+    case "run.refused":
+      return Object.assign(run, { open: false, refused: event.fault });
+    case "run.closed":
+      return Object.assign(run, { open: false });
+    case "cancel.requested":
+      addNotices(run, event.notices);
+      return cancelIdleSteps(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
+    case "run.restored":
+      return applyRunRestored(run, event);
+    case "run.resumed":
+      run.resumePosition = run.position;
+      return run.parked === null ? resumeSteps(run) : unpark(run, run.parked);
+    case "run.verified":
+      return applyVerified(run, event);
+    case "run.taken": {
+      const { type: _type, ...taken } = event;
+      return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
+    }
+    case "run.rules_adopted":
+      return adoptRules(run, event.to);
+    case "run.parked":
+      addNotices(run, event.notices);
+      return Object.assign(run, { parked: { for: "rules", since: event.at, from: event.from, to: event.to } });
+    case "run.poisoned":
+      addNotices(run, event.notices);
+      return Object.assign(run, { parked: { for: "takeovers", since: event.at } });
+    case "run.ended":
+      addNotices(run, event.notices);
+      return Object.assign(run, { ended: endOf(event) });
+    case "budget.alerted":
+      addNotices(run, event.notices);
+      return run;
+    case "run.undone":
+    case "state.restored":
+      return run;
+    case "notice.delivered":
+      return removeNotice(run, event.notice_id);
+    case "gate.opened":
+    case "gate.endorsed":
+    case "gate.approved":
+    case "gate.amended":
+    case "gate.escalated":
+    case "gate.rejected":
+    case "gate.expired":
+    case "gate.closed":
+    case "gate.contested":
+      return evolveGate(run, event);
+    default:
+      return evolveStep(run, event);
+  }
+}
+
+function endOf({ status, at, as }: Extract<Event, { type: "run.ended" }>): Run["ended"] {
+  return as === undefined ? { status, at } : { status, at, as };
+}
+
+const NONE: readonly never[] = [];
+
+/** A run that is parked for another reason than its rules stays parked until a person resumes it. */
+function adoptRules(run: MutableRun, digest: Digest): MutableRun {
+  const parked = run.parked?.for === "rules" ? null : run.parked;
+  return Object.assign(run, { rules: { ...run.rules, digest }, parked });
+}
+
+/** Continues a parked run. A person who resumes a run with pinned rules accepts the rules that were found. */
+function unpark(run: MutableRun, parked: Parked): MutableRun {
+  if (parked.for === "rules") run.rules = { ...run.rules, digest: parked.to };
+  return Object.assign(run, { parked: null });
+}
+
+function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
+  const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(planStep) };
+  const steps = (plan?.steps ?? []).map((spec, index) =>
+    newStep(index, spec, event.tools[spec.name] ?? null, null, spec.depends_on.length),
+  );
+  const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
+  const { type: _type, at, run_id: id, ...given } = event;
+  const index = StepIndex.of(plan?.steps ?? []);
+  return Object.assign(run, given, {
+    id,
+    accepted_at: at,
+    restored: event.restored ? { ...event.restored, steps: 0 } : null,
+    plan,
+    open: plan === null,
+    steps: Vector.from(steps),
+    index,
+    dependents: plan === null ? [] : dependentSteps(plan, index),
+    paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
+    fresh,
+  });
+}
+
+/** Approvals from before the backup may have been used after it, so they no longer count. */
+function applyRunRestored(run: MutableRun, event: RunRestored & Pick<Event, "at">): MutableRun {
+  const { incarnation, backup_at } = event;
+  run.restored = { incarnation, backup_at, steps: run.steps.length };
+  if (run.ended === null) run.parked = { for: "restore", since: event.at, incarnation, backup_at };
+  for (const step of run.steps) {
+    if (step.gate === null) continue;
+    const unapproved = { ...step, gate: null };
+    if (step.standing.state === "waiting_approval") moveStep(run, unapproved, { state: "ready" });
+    else replaceStep(run, unapproved);
+  }
+  return run;
+}
+
+function cancelIdleSteps(run: MutableRun): MutableRun {
+  for (const step of run.steps) {
+    if (isIdleStep(step) && !isUndoStep(step)) withdrawStep(run, step, { state: "cancelled" });
+  }
+  return run;
+}

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { nearestName } from "./nearest-name.ts";
+
+describe("the nearest name", () => {
+  const names = ["payload", "policy_tags", "depends_on", "gate"];
+
+  it.each([
+    ["paylod", "payload"],
+    ["Payload", "payload"],
+    ["policy_tag", "policy_tags"],
+    ["dependson", "depends_on"],
+    ["gates", "gate"],
+  ])("to %s is %s", (word, name) => {
+    expect(nearestName(word, names)).toBe(name);
+  });
+
+  it.each(["zebra", "", "g", "x".repeat(100)])("to %j does not exist", (word) => {
+    expect(nearestName(word, names)).toBeNull();
+  });
+
+  it("is the closer of two", () => {
+    expect(nearestName("mail.sent", ["mail.seed", "mail.send"])).toBe("mail.send");
+  });
+
+  it("is not a short name that has no letter in common", () => {
+    expect(nearestName("xy", ["ab", "q"])).toBeNull();
+  });
+});

@@ -1,0 +1,79 @@
+import type { EndStatus, Notice, ParentStep } from "../event/event.ts";
+import { utf8Length } from "../json/check-json.ts";
+import { stepKinds } from "../plan/step-kinds.ts";
+import type { RunId } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
+import type { Run } from "./run.ts";
+import type { Step } from "./step.ts";
+
+/** Returns the key of the signal that reports the end of a child run to its parent step. The prefix is reserved. */
+export function childEndSignal(child: RunId): string {
+  return `${endPrefix}${child}`;
+}
+
+const endPrefix = "run:";
+
+/** Returns the child run whose end this signal reports, or null for any other signal. */
+export function awaitedChildRun(signal: string): RunId | null {
+  return signal.startsWith(endPrefix) ? (signal.slice(endPrefix.length) as RunId) : null;
+}
+
+/** Makes the report of a child run to its parent step. "!" keeps its id apart from step notices: no step id has one. */
+export function childRunReport(run: Run, { most_bytes }: ParentStep, status: EndStatus): Notice {
+  const outputs = finalOutputs(run, most_bytes);
+  const report = { run_id: run.id, status, outputs: outputs ?? {}, failed: failedSteps(run) };
+  const payload = outputs === null ? { ...report, too_long: most_bytes } : report;
+  return {
+    notice_id: `${noticeIdPrefix(run)}_!report_${run.position + 1}`,
+    topic: "run.ended",
+    kin: "report",
+    payload,
+  };
+}
+
+/** Returns the outputs of the steps that no other step depends on, or null if they exceed `maxBytes`. */
+function finalOutputs({ steps, dependents }: Run, maxBytes: number): Json {
+  const outputs: Record<string, Json> = {};
+  let bytes = 0;
+  for (const { standing, spec, index, cause } of steps) {
+    const last = cause === null && dependents[index]?.length === 0;
+    if (!last || standing.state !== "succeeded") continue;
+    bytes += utf8Length(JSON.stringify(standing.output));
+    if (bytes > maxBytes) return null;
+    outputs[spec.step_id] = standing.output;
+  }
+  return outputs;
+}
+
+const FAILURES_MAX = 10;
+
+function failedSteps({ steps }: Run): Json {
+  const failed: Json[] = [];
+  for (const { standing, spec } of steps) {
+    if (failed.length === FAILURES_MAX) break;
+    if (standing.state !== "failed_final" && standing.state !== "rejected") continue;
+    const { code, message } = standing.fault;
+    failed.push({ step_id: spec.step_id, code, message });
+  }
+  return failed;
+}
+
+/** A cancelled run cancels its child runs, including those that may not have started yet. */
+export function childCancelNotices(run: Run): readonly Notice[] {
+  const notices: Notice[] = [];
+  for (const step of run.steps) if (mayHaveChild(step)) notices.push(childCancelNotice(run, step));
+  return notices;
+}
+
+function childCancelNotice(run: Run, { index, spec: { step_id } }: Step): Notice {
+  const notice_id = `${noticeIdPrefix(run)}_!cancel_${index}`;
+  return { notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id } };
+}
+
+function mayHaveChild({ spec, standing }: Step): boolean {
+  return stepKinds[spec.kind].startsRun && (standing.state === "ready" || standing.state === "waiting");
+}
+
+function noticeIdPrefix({ id }: Run): string {
+  return `ntc_${id.slice("run_".length)}`;
+}

@@ -1,0 +1,364 @@
+import { type Demand, nextEscalationAt, type Vote, type VotePoll } from "../approval/approval-demand.ts";
+import type { Principal } from "../approval/principal.ts";
+import type { Preview } from "../approval/result-preview.ts";
+import type { Basis } from "../approval/verdict-basis.ts";
+import type { Call, Confirmation, DuplicateAct, EndStatus, Notice, ParentStep, ToolPin } from "../event/event.ts";
+import type { Restoration } from "../event/restoration.ts";
+import type { RunRules } from "../event/run-rules.ts";
+import type { Request } from "../event/signal.ts";
+import type { Takeover } from "../event/takeover.ts";
+import type { CostEstimate } from "../limits/budget.ts";
+import { StepIndex } from "../persistent/step-index.ts";
+import { TrieMap } from "../persistent/trie-map.ts";
+import { emptyVector, type Vector } from "../persistent/vector.ts";
+import { WakeupHeap } from "../persistent/wakeup-heap.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { ForkOrigin } from "../state/state-change.ts";
+import { defaultQueue } from "../store/fair-queue.ts";
+import type { Cost } from "../tool/tool.ts";
+import { assert } from "../values/assert.ts";
+import type { Mode } from "../values/effect.ts";
+import type { Fault } from "../values/fault.ts";
+import type { GateId, Instant, RunId, StepId, Tenant } from "../values/ids.ts";
+import type { JsonObject } from "../values/json.ts";
+import type { Parked } from "./parked.ts";
+import type { Step, StepPace } from "./step.ts";
+
+export type { Step } from "./step.ts";
+
+/** The state of one run, folded from its events. It is never stored. */
+export interface Run {
+  readonly id: RunId;
+  readonly tenant: Tenant;
+  readonly origin: RunId;
+  readonly principal: Principal;
+  readonly mode: Mode;
+  readonly plan: Plan | null;
+  readonly context: JsonObject;
+  readonly request: Request | null;
+  /** Null if no step of another run started it. */
+  readonly parent: ParentStep | null;
+  /** The project whose state the run uses. If null, the run uses the state of its origin. */
+  readonly project: string | null;
+  readonly session: string | null;
+  readonly forked: ForkOrigin | null;
+  /** Null if the caller confirmed no step in advance. */
+  readonly confirmed: Confirmation | null;
+  /** By resource, the host that it was changed on. The run continues only on that host. */
+  readonly bound: Readonly<Record<string, string>>;
+  readonly tools: Readonly<Record<string, ToolPin>>;
+  /** The static rules that the run is executed under. Null for a run of an older version. */
+  readonly rules: RunRules | null;
+  readonly deadline_at: Instant | null;
+  readonly queue: string;
+  readonly priority: number;
+  readonly accepted_at: Instant;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+  /** The number of events of the run. */
+  readonly position: number;
+  /** Steps may still be proposed. */
+  readonly open: boolean;
+  readonly steps: Vector<Step>;
+  readonly index: StepIndex;
+  /** By step index, the indices of the steps that depend on it. Only steps of the plan have dependents. */
+  readonly dependents: readonly (readonly number[])[];
+  readonly gates: TrieMap<Gate>;
+  /** Ids of the steps that wait for a person, a signal, another run or a time, including retries. */
+  readonly waiting: TrieMap<true>;
+  /** Ids of the steps whose tool was missing or had changed since the run was accepted. */
+  readonly parkedForTools: TrieMap<true>;
+  /** When waiting steps are due. The first entry is valid; a stale entry is removed when it becomes the first. */
+  readonly wakeups: WakeupHeap;
+  readonly paces: Readonly<Record<StepPace, number>>;
+  /** The number of steps that have succeeded. Undo steps do not count. */
+  readonly succeeded: number;
+  readonly cancel: { readonly by: string; readonly reason: string } | null;
+  /** The step that ended the plan. Until the run is resumed, only undo steps start. */
+  readonly stopped: StepId | null;
+  /** The takeovers since the last progress of the run. */
+  readonly takeovers: readonly Takeover[];
+  /** The latest restore of a backup that contained the run, or a run that it continues. A person approves its acts. */
+  readonly restored: RestoredRun | null;
+  /** If not null, the run is parked: no step starts until a person resumes it. */
+  readonly parked: Parked | null;
+  /** `as` is present if the run failed and nothing of it ran, because it was refused. */
+  readonly ended: { readonly status: EndStatus; readonly at: Instant; readonly as?: "rejected" } | null;
+  /** If not null, the plan or call was refused before anything ran. The run cannot be resumed. */
+  readonly refused: Fault | null;
+  /** True if the tool of an act demands that the act is confirmed before a continued run relies on it. */
+  readonly hasConfirmableActs: boolean;
+  /** The position of the last `run.resumed` event, or 0. */
+  readonly resumePosition: number;
+  /** The position of the last `run.verified` event, or 0. */
+  readonly verifyPosition: number;
+  readonly spent: RunSpending;
+  /** The tools that were called so far. */
+  readonly calledTools: TrieMap<true>;
+  /** The policy tags of the steps that called them. */
+  readonly calledTags: TrieMap<true>;
+  /** The notices that are not delivered yet. */
+  readonly notices: TrieMap<Notice>;
+  /** The number of undelivered notices to other runs. */
+  readonly pendingRunNotices: number;
+  /** Indices of the steps that the last event made ready. */
+  readonly fresh: readonly number[];
+  /** Open gates whose step stopped waiting with the last event. */
+  readonly abandonedGates: readonly GateId[];
+}
+
+/**
+ * The copy of a run that `evolve` makes for one event. Functions change it in place and return it, and no other code
+ * refers to it. A new copy for every change would be most of the cost of a step.
+ */
+export type MutableRun = { -readonly [Field in keyof Run]: Run[Field] } & { fresh: number[] };
+
+/**
+ * Copies field by field. With `{ ...run }`, each copy of a copy gets its own hidden class, until V8 falls back to
+ * dictionary mode, which is ten times as slow and uses eight times as much memory.
+ */
+export function copyRun(run: Run): MutableRun {
+  return {
+    id: run.id,
+    tenant: run.tenant,
+    origin: run.origin,
+    principal: run.principal,
+    mode: run.mode,
+    plan: run.plan,
+    context: run.context,
+    request: run.request,
+    parent: run.parent,
+    project: run.project,
+    session: run.session,
+    forked: run.forked,
+    confirmed: run.confirmed,
+    bound: run.bound,
+    tools: run.tools,
+    rules: run.rules,
+    deadline_at: run.deadline_at,
+    queue: run.queue,
+    priority: run.priority,
+    accepted_at: run.accepted_at,
+    correlation_id: run.correlation_id,
+    trace_id: run.trace_id,
+    position: run.position,
+    open: run.open,
+    steps: run.steps,
+    index: run.index,
+    dependents: run.dependents,
+    gates: run.gates,
+    waiting: run.waiting,
+    parkedForTools: run.parkedForTools,
+    wakeups: run.wakeups,
+    paces: run.paces,
+    succeeded: run.succeeded,
+    cancel: run.cancel,
+    stopped: run.stopped,
+    takeovers: run.takeovers,
+    restored: run.restored,
+    parked: run.parked,
+    ended: run.ended,
+    refused: run.refused,
+    hasConfirmableActs: run.hasConfirmableActs,
+    resumePosition: run.resumePosition,
+    verifyPosition: run.verifyPosition,
+    spent: run.spent,
+    calledTools: run.calledTools,
+    calledTags: run.calledTags,
+    notices: run.notices,
+    pendingRunNotices: run.pendingRunNotices,
+    fresh: [],
+    abandonedGates: run.abandonedGates,
+  };
+}
+
+/** The restore of the backup that contained a run. */
+export interface RestoredRun extends Restoration {
+  /** The number of steps that the run had then. */
+  readonly steps: number;
+}
+
+/** A held call. Exactly the call that is shown and hashed here is executed. */
+export interface Gate {
+  readonly gate_id: GateId;
+  readonly step_id: StepId;
+  readonly status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
+  readonly version: number;
+  readonly call: Call;
+  readonly rule: string;
+  readonly reason: string;
+  readonly demand: Demand;
+  readonly duplicate_of: DuplicateAct | null;
+  readonly opened_at: Instant;
+  readonly expires_at: Instant;
+  /** The time until which the approval can be used. Null until the gate is approved. */
+  readonly use_by: Instant | null;
+  readonly decided_by: string | null;
+  /** The approvals of this call so far, one per person. */
+  readonly votes: readonly Vote[];
+  /** The time of the last escalation to more approvers. Null if there was none. */
+  readonly escalated_at: Instant | null;
+  readonly estimate?: CostEstimate;
+  readonly reversible?: boolean;
+  readonly preview?: Preview;
+  readonly stale?: Fault;
+  readonly basis?: Basis;
+}
+
+/** Returns the facts that decide which votes count at a gate. */
+export function gatePoll(run: Run, gate: Gate): VotePoll {
+  return { demand: gate.demand, requester: requesterOf(run, getStep(run, gate)), opened_at: gate.opened_at };
+}
+
+/** Returns the time at which an undecided gate escalates next or expires. */
+function gateDueAt(run: Run, gate: Gate): Instant {
+  const escalates = nextEscalationAt(gatePoll(run, gate), gate.escalated_at ?? gate.opened_at);
+  return escalates === null ? gate.expires_at : (Math.min(escalates, gate.expires_at) as Instant);
+}
+
+/** The cost of all attempts of the run so far, including failed ones. */
+export type RunSpending = Omit<Cost, "model"> & { readonly attempts: number };
+
+const NOTHING_SPENT: RunSpending = { usd_micros: 0, credits: 0, tokens_in: 0, tokens_out: 0, attempts: 0 };
+
+/** A run before its first event. */
+export function emptyRun(id: RunId, tenant: Tenant): Run {
+  return {
+    id,
+    tenant,
+    origin: id,
+    principal: { id: "", kind: "service", tenant },
+    mode: "human_gated",
+    plan: null,
+    context: {},
+    request: null,
+    parent: null,
+    project: null,
+    session: null,
+    forked: null,
+    confirmed: null,
+    bound: {},
+    tools: {},
+    rules: null,
+    deadline_at: null,
+    queue: defaultQueue,
+    priority: 0,
+    accepted_at: 0 as Instant,
+    correlation_id: "",
+    trace_id: "",
+    position: 0,
+    open: false,
+    steps: emptyVector(),
+    index: StepIndex.of([]),
+    dependents: [],
+    gates: TrieMap.empty(),
+    waiting: TrieMap.empty(),
+    parkedForTools: TrieMap.empty(),
+    wakeups: WakeupHeap.empty,
+    paces: { moving: 0, retrying: 0, waiting: 0, blocked: 0, done: 0 },
+    succeeded: 0,
+    cancel: null,
+    stopped: null,
+    takeovers: [],
+    restored: null,
+    parked: null,
+    ended: null,
+    refused: null,
+    hasConfirmableActs: false,
+    resumePosition: 0,
+    verifyPosition: 0,
+    spent: NOTHING_SPENT,
+    calledTools: TrieMap.empty(),
+    calledTags: TrieMap.empty(),
+    notices: TrieMap.empty(),
+    pendingRunNotices: 0,
+    fresh: [],
+    abandonedGates: [],
+  };
+}
+
+export function findStep(run: Run, id: StepId): Step | undefined {
+  const index = run.index.get(id);
+  return index === undefined ? undefined : run.steps.get(index);
+}
+
+/** Returns the step with this id. The run must have it. */
+export function getStep(run: Run, of: { readonly step_id: StepId }): Step {
+  const step = findStep(run, of.step_id);
+  assert(step !== undefined, "the run has the step of the event");
+  return step;
+}
+
+/** Returns the key of the project of a run. A run without a project shares a key with the runs of its origin. */
+export function runProjectKey({ project, origin }: Pick<Run, "project" | "origin">): string {
+  return project === null ? `run:${origin}` : projectKey(project);
+}
+
+/** Returns the key of the state that a run uses: the state of its project, or for a fork its own state. */
+export function runStateKey(run: Pick<Run, "id" | "project" | "origin" | "forked">): string {
+  return run.forked === null ? runProjectKey(run) : `run:${run.id}`;
+}
+
+export function projectKey(project: string): string {
+  return `project:${project}`;
+}
+
+/** Returns the principal who requested a step: for an undo, the one who requested the undo; else that of the run. */
+export function requesterOf(run: Run, { cause }: Step): string {
+  return cause?.by === "undo" ? cause.asked_by : run.principal.id;
+}
+
+export function outcomeId(run: RunId, step: StepId): string {
+  return `out_${run.slice("run_".length)}_${step}`;
+}
+
+export type RunStatus = "running" | "waiting" | "poison" | "restored" | EndStatus;
+
+function parkedStatus(parked: Parked): RunStatus {
+  if (parked.for === "restore") return "restored";
+  return parked.for === "takeovers" ? "poison" : "waiting";
+}
+
+export function runStatus(run: Run): RunStatus {
+  if (run.ended !== null) return run.ended.status;
+  if (run.parked !== null) return parkedStatus(run.parked);
+  return run.paces.moving + run.paces.retrying > 0 ? "running" : "waiting";
+}
+
+/**
+ * Returns when any worker can continue the run. That is its acceptance time while a step moves or a notice to another
+ * run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
+ * its requirements (worker-requirements.ts).
+ */
+export function runDueAt(run: Run): Instant | null {
+  const isOver = run.ended !== null || run.parked !== null;
+  if (run.pendingRunNotices > 0 || (!isOver && run.paces.moving > 0)) return run.accepted_at;
+  return isOver ? null : nextWakeAt(run);
+}
+
+/** Returns the earliest timer of the run. A parked run has none. */
+export function nextWakeAt(run: Run): Instant | null {
+  return run.parked === null ? (run.wakeups.first?.at ?? null) : null;
+}
+
+/** Returns the steps whose tool was missing or had changed since the run was accepted. */
+export function stepsParkedForTools(run: Run): readonly Step[] {
+  return Array.from(run.parkedForTools, ([id]) => run.steps.get(run.index.get(id) as number));
+}
+
+/** Returns when a waiting step is due, or null if no timer ends its wait. */
+export function stepWakeAt(run: Run, step: Step): Instant | null {
+  const { standing } = step;
+  switch (standing.state) {
+    case "failed_retryable":
+      return standing.retry_at;
+    case "waiting_approval":
+      return gateDueAt(run, run.gates.get(standing.gate_id) as Gate);
+    case "waiting":
+      return standing.on.for === "tool" ? null : standing.on.until;
+    case "in_doubt":
+      return standing.doubt.next.do === "look_again" ? standing.doubt.next.at : null;
+    default:
+      return null;
+  }
+}

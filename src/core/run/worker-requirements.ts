@@ -1,0 +1,55 @@
+import type { ToolPin } from "../event/event.ts";
+import type { Digest } from "../values/ids.ts";
+import type { Parked } from "./parked.ts";
+import { type Run, runDueAt, stepsParkedForTools } from "./run.ts";
+
+/** The requirement of a worker that delivers notices. The requirement of a tool contains "@". */
+export const noticeRequirement = "notice";
+
+/** Returns the requirement of a worker with these rules. */
+export function rulesRequirement(digest: Digest): string {
+  return `rules@${digest}`;
+}
+
+/** Returns the requirement of a tool as the run was accepted with it. */
+export function toolRequirement(name: string, { version, schema_hash, act_hash }: ToolPin): string {
+  const acts = act_hash === undefined ? "" : `:${act_hash.slice(0, 16)}`;
+  return `${name}@${version}:${schema_hash.slice(0, 16)}${acts}`;
+}
+
+/** Returns the requirements that a tool meets. A run that was accepted earlier may have pinned it without `act_hash`. */
+export function requirementsMet(name: string, { act_hash, ...old }: ToolPin): readonly string[] {
+  const met = toolRequirement(name, old);
+  return act_hash === undefined ? [met] : [toolRequirement(name, { ...old, act_hash }), met];
+}
+
+/** The maximum number of tool requirements in the row. The others are listed after one of these is met. */
+const REQUIREMENTS_MAX = 64;
+
+const NONE: readonly string[] = [];
+
+/**
+ * Returns what the run needs that not every worker has. A worker that meets one requirement can continue the run. Empty
+ * while any worker can continue the run: the requirements are computed again after that.
+ */
+export function workerRequirements(run: Run): readonly string[] {
+  if (run.notices.size === run.pendingRunNotices && run.parkedForTools.size === 0 && run.parked === null) return NONE;
+  if (runDueAt(run) === run.accepted_at) return NONE;
+  const tools =
+    run.ended !== null ? NONE : run.parked === null ? toolRequirements(run) : parkedRequirements(run.parked);
+  return run.notices.size > run.pendingRunNotices ? [noticeRequirement, ...tools] : tools;
+}
+
+/** A worker with the pinned rules continues a parked run. */
+function parkedRequirements(parked: Parked): readonly string[] {
+  return parked.for === "rules" && parked.from !== null ? [rulesRequirement(parked.from)] : NONE;
+}
+
+function toolRequirements(run: Run): readonly string[] {
+  const requirements = new Set<string>();
+  for (const { spec, pin } of stepsParkedForTools(run)) {
+    if (pin !== null) requirements.add(toolRequirement(spec.name, pin));
+    if (requirements.size === REQUIREMENTS_MAX) break;
+  }
+  return [...requirements];
+}

@@ -1,0 +1,315 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
+import type { Table } from "./tables.ts";
+
+/**
+ * The database of the journals. Recovery relies on four promises of every implementation: an entry is written
+ * completely or not at all; its conditions are checked in the same transaction that writes it; a hard entry is on disk,
+ * with everything appended before it, when `append` resolves; and the store never interprets a row.
+ */
+export interface Store {
+  /** The clock for leases, expiries and timers. */
+  readonly clock: Clock;
+  /**
+   * How long a lease is relied on without being renewed. Where leases end by time, it is also how long a lease lasts.
+   */
+  readonly leaseMs: number;
+
+  /**
+   * Writes the entries in order. A failed entry writes nothing and fails the later entries of its run. Rejects with a
+   * STORE_* fault if nothing was written.
+   */
+  append(entries: readonly Entry[]): Promise<readonly AppendResult[]>;
+
+  /** The events of a run after a position, oldest first; all of them, or the first `most`. */
+  events(tenant: Tenant, run: RunId, after: number, most?: number): Promise<readonly StoredEvent[]>;
+  head(tenant: Tenant, run: RunId): Promise<Head | null>;
+  /**
+   * Returns journals that have an event or a head, in the order of their ids, after an id, each with all of its events:
+   * at most `most` of them, and none only if there are no more.
+   */
+  journals(tenant: Tenant, after: string, most: number): Promise<readonly StoredJournal[]>;
+  /** Returns the number of events of each run, in the order given: one query for all runs of a worker. */
+  positions(runs: readonly Pick<Claim, "tenant" | "run">[]): Promise<readonly number[]>;
+  row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
+  list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;
+  /** Returns the rows that the store has copied to indexes or queues of its own and that differ from their copies. */
+  wrongCopies(tenant: Tenant): Promise<readonly RowName[]>;
+  used(tenant: Tenant, tally: string): Promise<number>;
+  /** Returns the ids of runs that have an event or a head, in order, after an id: the first `most`. */
+  runs(tenant: Tenant, after: string, most: number): Promise<readonly RunId[]>;
+  /** Returns the tallies in the order of their names, after a name: the first `most`. */
+  tallies(tenant: Tenant, after: string, most: number): Promise<readonly Tally[]>;
+
+  /** Claims one run if no live worker holds it. The epoch of the claim is greater than any before it. */
+  claim(worker: WorkerId, tenant: Tenant, run: RunId): Promise<Claim | null>;
+  /**
+   * Claims up to `limit` runs whose timer is due and that no live worker holds; then, if `limit` is not reached, runs
+   * that need something the worker offers. The only call across tenants, which it serves fairly (fair-queue.ts). The
+   * limits in `terms` hold across workers if all workers use the same ones.
+   */
+  claimDue(worker: WorkerId, limit: number, terms?: ClaimTerms): Promise<readonly Claim[]>;
+  /** Ends the registration of a worker that claims no more runs, so that other workers may claim runs with its rules. */
+  retireWorker(worker: WorkerId): Promise<void>;
+  /**
+   * Renews leases of a worker, and returns those of the claims that are lost. A lease that the worker holds and does not
+   * renew for `leaseMs` ends as if the worker had died.
+   */
+  renew(worker: WorkerId, claims: readonly Claim[]): Promise<readonly Claim[]>;
+  /**
+   * Returns the worker that held the run before this claim and did not release it; null if there is none, or if the run
+   * has been claimed again.
+   */
+  predecessor(claim: Claim): Promise<WorkerId | null>;
+  /** Releases a run; ignored if the epoch has changed. */
+  release(claim: Claim): Promise<void>;
+  /** Returns the leases of a tenant in the order of their runs, after a run: the first `most`. */
+  holdings(tenant: Tenant, after: string, most: number): Promise<readonly RunLease[]>;
+  /** Returns the earliest due time of the timers that are not due yet, or null. */
+  nextDue(): Promise<Instant | null>;
+
+  /**
+   * Writes the send marker of one attempt, unsynced, and counts it. False if the epoch or the worker of the lease has
+   * changed: then the tool must not be called.
+   */
+  mark(claim: Claim, step: StepId, attempt: number): Promise<boolean>;
+  /**
+   * Returns whether the marker of an attempt started under `boot` was written; `unknown` if it may have been lost, or
+   * if the run has fewer or more markers than were counted.
+   */
+  marked(tenant: Tenant, run: RunId, step: StepId, attempt: number, boot: string): Promise<"yes" | "no" | "unknown">;
+  /**
+   * Returns the runs that have an epoch, a lease or send markers, with them, in the order of their ids, after an id: the
+   * first `most`.
+   */
+  claims(tenant: Tenant, after: string, most: number): Promise<readonly RunClaims[]>;
+  /** As long as this value is unchanged, a missing marker was never written. */
+  readonly boot: string;
+
+  /** Content-addressed, so writing twice is harmless. Durable with the next hard append. */
+  putBlob(tenant: Tenant, hash: Digest, bytes: Uint8Array): Promise<void>;
+  blob(tenant: Tenant, hash: Digest): Promise<Uint8Array | null>;
+
+  /**
+   * Erases bodies and blobs and keeps the hash of each body, computed by `hashOf`. Returns the number of erased bodies,
+   * or null if the run has new events: then nothing is erased.
+   */
+  erase(what: Erasure, hashOf: (body: string) => Uint8Array): Promise<number | null>;
+
+  /** Calls `hint` when another process may have written. Only a hint; callers must also poll. */
+  watch(hint: () => void): () => void;
+  /** Registers a worker of this process, before its first claim. Its leases end at the latest when `close` resolves. */
+  registerWorker(worker: WorkerId): Promise<void>;
+  /** Absent if the database has its own tools for backups. */
+  readonly copies?: StoreCopies;
+  close(): Promise<void>;
+}
+
+/** Copies of a store that is one file. */
+export interface StoreCopies {
+  /** Returns the tenants that have a journal, also the owner of rows that apply to all tenants. */
+  tenants(): Promise<readonly Tenant[]>;
+  /** Prepares a copy of the store in a new file. Throws a fault if the file exists; nothing is ever overwritten. */
+  begin(file: string): StoreCopy;
+}
+
+/** A copy under way. It has a temporary name until it is whole, so a crash leaves no file with the name of the copy. */
+export interface StoreCopy {
+  /** Writes everything that is committed, in one consistent state, and opens the copy. Other processes can go on. */
+  write(): Promise<Store>;
+  /** Closes the copy, syncs it to disk and gives it its name. Returns its size in bytes. */
+  publish(): Promise<number>;
+  /** Removes the copy. */
+  discard(): Promise<void>;
+}
+
+/** One fact with its conditions and the rows that follow from it. */
+export interface Entry {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  readonly expect: {
+    /** The number of events of the run. 0: the run must be new. */
+    readonly position: number;
+    /** Null for a command from outside: submit, approve, resolve, … */
+    readonly epoch: Epoch | null;
+  };
+  readonly events: readonly SealedEvent[];
+  readonly puts: readonly Put[];
+  readonly charges: readonly Charge[];
+  readonly checks: readonly Check[];
+  /** hard: synced to disk with everything before it. soft: survives a crash of the process, not of the machine. */
+  readonly flush: "hard" | "soft";
+}
+
+/** An event as it is stored. The body is exactly the text that was hashed and is never serialised again. */
+export interface SealedEvent {
+  /** From 1; the n-th event of its run. */
+  readonly position: number;
+  readonly type: string;
+  readonly v: number;
+  readonly at: Instant;
+  readonly body: string;
+  readonly hash: Uint8Array;
+}
+
+/** `body` is null after it was erased; `body_hash` is then kept, so that the chain still verifies. */
+export interface StoredEvent extends Omit<SealedEvent, "body"> {
+  readonly body: string | null;
+  readonly body_hash: Uint8Array | null;
+}
+
+/** A conditional write of a row. A row is JSON text; null removes it. */
+export interface Put {
+  readonly table: Table;
+  readonly key: string;
+  /** null: the row must be new. n: it must have that version. "any": unconditional, version 0. */
+  readonly was: number | null | "any";
+  readonly row: string | null;
+}
+
+/** Refused, with the whole entry, if used + amount > limit. A null limit records and never refuses. */
+export interface Charge {
+  readonly tally: string;
+  readonly amount: number;
+  readonly limit: number | null;
+}
+
+/** The sum of all charges to a tally. */
+export interface Tally {
+  readonly tally: string;
+  readonly used: number;
+}
+
+/** A row that was read, not written: it must still have that version, or still be absent (null). */
+export interface Check {
+  readonly table: Table;
+  readonly key: string;
+  readonly was: number | null;
+  /**
+   * Present: the row is compared when the entry is checked and is not locked, so that a writer of the row never waits
+   * for this append. `own` is a row of the tenant, `house` a row of `sharedTenant`.
+   */
+  readonly glance?: "own" | "house";
+}
+
+/** The owner of rows that apply to all tenants. No principal can belong to it, because its name is not printable. */
+export const sharedTenant = "\u0001house" as Tenant;
+
+/** Returns the tenant whose row is checked. */
+export function checkedTenant(tenant: Tenant, { glance }: Pick<Check, "glance">): Tenant {
+  return glance === "house" ? sharedTenant : tenant;
+}
+
+export interface RowName {
+  readonly table: Table;
+  readonly key: string;
+}
+
+export interface StoredRow {
+  readonly key: string;
+  readonly version: number;
+  readonly row: string;
+}
+
+/**
+ * The result of an entry, with the reason if it did not land; the reason determines the next command. If several
+ * conditions fail, the order is epoch, position, row, check, charge.
+ */
+export type AppendResult =
+  | { readonly landed: true }
+  | { readonly landed: false; readonly why: "epoch" }
+  /** `hash`: of the event stored at the entry's first position, if there is one. */
+  | { readonly landed: false; readonly why: "position"; readonly position: number; readonly hash: Uint8Array | null }
+  | {
+      readonly landed: false;
+      readonly why: "row" | "check";
+      readonly table: Table;
+      readonly key: string;
+      readonly found: StoredRow | null;
+    }
+  | {
+      readonly landed: false;
+      readonly why: "charge";
+      readonly tally: string;
+      readonly used: number;
+      readonly limit: number;
+    }
+  /** An earlier entry of the same run failed. */
+  | { readonly landed: false; readonly why: "earlier" };
+
+/** The events of a run, with the stored head. */
+export interface StoredJournal {
+  readonly run: RunId;
+  readonly head: Head | null;
+  readonly events: readonly StoredEvent[];
+}
+
+export interface Head {
+  readonly position: number;
+  readonly hash: Uint8Array;
+}
+
+/** The right to execute one run, until another worker claims it. */
+export interface Claim {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  readonly worker: WorkerId;
+  readonly epoch: Epoch;
+}
+
+/** The runs that a worker claims, and the limits on leased runs over all workers. */
+export interface ClaimTerms {
+  /** Only runs of these queues. Absent: all queues. */
+  readonly queues?: readonly string[];
+  readonly perQueue?: Readonly<Record<string, number>>;
+  readonly perTenant?: number;
+  /** The things that this worker has and others may lack: it can claim runs that need one of them. */
+  readonly offers?: readonly string[];
+  /** The digest of the rules of this worker. It claims a run with other rules only if no live worker has those. */
+  readonly rules?: Digest;
+}
+
+/** A run that a worker holds. */
+export interface RunLease {
+  readonly run: RunId;
+  readonly worker: WorkerId;
+  readonly epoch: Epoch;
+  /** Null: the run has no timer, and the worker is about to release it. */
+  readonly queue: string | null;
+  readonly since: Instant;
+  /** When the lease ends unless it is renewed. Null: when the worker releases the run or is evicted. */
+  readonly until: Instant | null;
+}
+
+/** The epoch of a run, its lease and its send markers. */
+export interface RunClaims {
+  readonly run: RunId;
+  /** The epoch of the last claim. Null: the run was never claimed. */
+  readonly epoch: number | null;
+  /** Null: no worker holds the run. A lease without a worker is damaged. */
+  readonly lease: { readonly worker: WorkerId | null; readonly epoch: number } | null;
+  readonly markers: readonly { readonly step: StepId; readonly attempt: number; readonly epoch: number }[];
+  /** The number of markers that were written. */
+  readonly sent: number;
+}
+
+/** The data that retention erases from a run: the bodies of its events except those in `keep`, and the listed blobs. */
+export interface Erasure {
+  readonly tenant: Tenant;
+  readonly run: RunId;
+  /** The number of events of the run when the erasure was decided. */
+  readonly position: number;
+  /** Positions whose bodies stay. */
+  readonly keep: readonly number[];
+  readonly blobs: readonly Digest[];
+}
+
+/** Rows of one table, by key; `where` may name an indexed field (tables.ts). */
+export interface Query {
+  readonly table: Table;
+  readonly where?: { readonly field: string; readonly equals: string | number };
+  /** Only keys after this one in the given order. */
+  readonly after?: string;
+  readonly order: "oldest" | "newest";
+  readonly limit: number;
+}

@@ -1,0 +1,200 @@
+import type { Mode } from "../values/effect.ts";
+import type { Fault } from "../values/fault.ts";
+import type { Digest, EffectKey, GateId, Instant, RunId, StepId } from "../values/ids.ts";
+
+/** The tables beside the journal. All of them can be dropped and rebuilt from it. */
+export const tables = [
+  "run",
+  "ledger",
+  "request",
+  "gate",
+  "timer",
+  "signal",
+  "notice",
+  "project",
+  "outcome",
+  "setting",
+] as const;
+
+export type Table = (typeof tables)[number];
+
+/** The fields of a row that a query may name. Stores index exactly these. */
+export const indexedRowFields: Readonly<Partial<Record<Table, readonly string[]>>> = {
+  run: ["status"],
+  gate: ["status", "run_id"],
+  timer: ["due_at"],
+  notice: ["run_id"],
+  outcome: ["reuse_key", "run_id"],
+};
+
+/** The summary of a run that is read without folding its journal. Key: run id. */
+export interface RunRow {
+  readonly run_id: RunId;
+  readonly origin: RunId;
+  readonly status: string;
+  readonly final: boolean;
+  readonly mode: Mode;
+  readonly principal: string;
+  readonly plan_id: string | null;
+  readonly accepted_at: Instant;
+  readonly ended_at: Instant | null;
+  /** Present on a run that failed before anything ran, because it was refused. */
+  readonly ended_as?: "rejected";
+}
+
+/** The time at which a run can continue by itself. Key: run id. Workers find due runs only in this table. */
+export interface TimerRow {
+  /** Null: only a worker that offers something the run needs can continue it. */
+  readonly due_at: Instant | null;
+  /** Absent: the default queue. */
+  readonly queue?: string;
+  /** Absent: 0. */
+  readonly priority?: number;
+  /** A worker that offers one of these may claim the run at any time. */
+  readonly needs?: readonly string[];
+  /** The rules of the run: while a live worker has them, only such workers claim the run. Absent: any worker does. */
+  readonly rules?: Digest;
+}
+
+/** One row per effect key, which alone decides whether the act may execute. Key: the effect key. */
+export interface LedgerRow {
+  readonly key: EffectKey;
+  readonly state: LedgerState;
+  readonly generation: number;
+  readonly tool: string;
+  readonly run_id: RunId;
+  readonly origin: RunId;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly input_digest: Digest;
+  /** Position in the owner's journal of the event that proves the act; null until it exists. */
+  readonly receipt: number | null;
+  /** False: the act happened, but its output did not fit the schema, so no other call may reuse it. */
+  readonly usable: boolean;
+}
+
+export type LedgerState =
+  | "started"
+  | "committed"
+  | "in_doubt"
+  | "not_done"
+  | "absent"
+  | "given_up"
+  | "compensating"
+  | "compensated"
+  | "compensation_failed";
+
+/** The run that a request started. Key: principal id, project, session and request key. */
+export interface RequestRow {
+  readonly run_id: RunId;
+  readonly digest: Digest;
+}
+
+/** A held call, as a list shows it; the call itself is in the journal. Key: gate id. */
+export interface GateRow {
+  readonly gate_id: GateId;
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
+  readonly input_digest: Digest;
+  readonly requester: string;
+  readonly opened_at: Instant;
+  readonly expires_at: Instant;
+}
+
+/** The steps that wait for a signal, and the numbers of signals sent and taken. Key: the signal key. */
+export interface SignalRow {
+  /** The journal that last changed the row: that of a run, or that of the signal. */
+  readonly run_id: RunId;
+  readonly sent: number;
+  readonly taken: number;
+  /**
+   * The next signal goes to the first. A step that no longer waits may still be listed; its run then declines the
+   * signal.
+   */
+  readonly waiters: readonly { readonly run_id: RunId; readonly step_id: StepId }[];
+}
+
+/** The current state of a schedule. Key: its journal. */
+export interface ScheduleRow {
+  readonly schedule: string;
+  readonly status: "on" | "paused";
+  readonly cron: string;
+  readonly zone: string;
+  readonly catch_up: "all" | "latest" | "none";
+  readonly queue: string;
+  readonly priority: number;
+  /** Position of the event that holds the plan to submit and its principal. */
+  readonly order: number;
+  /** Null: the schedule is paused, or no further time matches. */
+  readonly next_at: Instant | null;
+  readonly last: { readonly due_at: Instant; readonly run_id: RunId | null; readonly fault: Fault | null } | null;
+}
+
+/** The policies of a tenant, each with the position of its document in their journal. Key: their journal. */
+export interface PolicyRow {
+  readonly policies: readonly { readonly place: string; readonly position: number }[];
+}
+
+/** The order of a person that no new call starts until a person lifts the halt. Running calls are not interrupted. */
+export interface Halt {
+  readonly over: HaltScope;
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** The scope of a halt: every tenant, the tenant that owns the journal, or one run and its child runs. */
+export type HaltScope = "everything" | "tenant" | RunId;
+
+/** The halts in force. Key: their journal. */
+export interface HaltRow {
+  readonly halts: readonly Halt[];
+}
+
+/** The order of a person that no call starts in a project: temporarily (`locked`) or permanently (`archived`). */
+export interface ProjectLock {
+  readonly how: "locked" | "archived";
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** Key: the project's journal. */
+export interface ProjectLockRow {
+  /** Null: the project is open. */
+  readonly closure: ProjectLock | null;
+}
+
+/** A notice that waits for delivery. Key: its stable id. Removed when delivered. */
+export interface NoticeRow {
+  readonly notice_id: string;
+  readonly run_id: RunId;
+  readonly position: number;
+}
+
+/** The event that holds a version of a project's state. */
+export interface StatePoint {
+  readonly run_id: RunId;
+  readonly position: number;
+  /** Unique, so that an event that the store has lost is not confused with the one written in its place. */
+  readonly commit: string;
+}
+
+/** The event of the latest version of a project's state; the row has the same version. Key: stateKeyOf its runs. */
+export type ProjectRow = StatePoint;
+
+/** An artifact and the event that holds it. Key: outcome id. */
+export interface OutcomeRow {
+  readonly outcome_id: string;
+  readonly type: string;
+  readonly status: "draft" | "final";
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly position: number;
+  readonly tool: string;
+  readonly at: Instant;
+  /** Equal for calls that may share this outcome; null if no other call may. */
+  readonly reuse_key: Digest | null;
+}

@@ -1,0 +1,75 @@
+import type { CallEdit } from "../../core/decide/command.ts";
+import { checkJson, valueLimits } from "../../core/json/check-json.ts";
+import { getStep, type Run } from "../../core/run/run.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { GateId, StepId } from "../../core/values/ids.ts";
+import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
+import { readPrincipal } from "../api/read-principal.ts";
+import { readReason } from "../api/read-reason.ts";
+import { proposeEditedCall } from "../call/make-proposal.ts";
+import { readTrustRecord } from "../rules/trust-record.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { loadGateRow } from "./admin-reports.ts";
+
+/** Approves a held call, or the same call with another input. */
+export async function approveGate(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  gateId: string,
+  options: ApproveOptions,
+): Promise<void> {
+  const decision = readGateDecision(options);
+  const { principal } = decision;
+  // Copied before the first await: the caller may change its objects later.
+  const input = options.input === undefined ? null : checkJson(options.input, valueLimits);
+  const { run_id, gate_id, step_id } = await loadGateRow(ports, principal.tenant, gateId as GateId);
+  const use_within_ms = ports.limits.useWithinMs;
+  ports.failpoint("approve.before");
+  await leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
+    type: "approve",
+    now: ports.clock.now(),
+    gate_id,
+    ...decision,
+    ...(input !== null && { edit: editedCall(ports, run, step_id, input) }),
+    use_within_ms,
+    in_flight,
+  }));
+  ports.failpoint("approve.after");
+}
+
+export async function rejectGate(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  gateId: string,
+  options: RejectOptions,
+): Promise<void> {
+  const decision = readGateDecision(options);
+  const { principal } = decision;
+  const { run_id, gate_id, tool, requester } = await loadGateRow(ports, principal.tenant, gateId as GateId);
+  const record = await readTrustRecord(ports, principal.tenant, tool, requester);
+  await leasedRuns.command(principal.tenant, run_id, (in_flight) => ({
+    type: "reject",
+    now: ports.clock.now(),
+    gate_id,
+    record,
+    ...decision,
+    in_flight,
+  }));
+}
+
+function readGateDecision({ principal, digest, ...options }: RejectOptions) {
+  if (digest !== undefined && typeof digest !== "string")
+    throw new FaultError(fault("INVALID_INPUT", "digest must be the digest of the call, as the gate shows it"));
+  return { principal: readPrincipal(principal), reason: readReason(options), ...(digest !== undefined && { digest }) };
+}
+
+/**
+ * Returns the call with another input. The tool parses the input, so the approved call is the one that runs. The run in
+ * memory may not contain a new gate yet.
+ */
+function editedCall(ports: WorkerPorts, run: Run, step_id: StepId, checked: ReturnType<typeof checkJson>): CallEdit {
+  if (checked.ok) return proposeEditedCall(ports, run, getStep(run, { step_id }), checked.value);
+  const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+  return { flaw: fault("INVALID_INPUT", `the input cannot be used: ${reasons.join("; ")}`, { reasons }) };
+}

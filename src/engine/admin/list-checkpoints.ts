@@ -1,0 +1,169 @@
+import type { Event } from "../../core/event/event.ts";
+import type { Capture } from "../../core/ports/resource.ts";
+import { findStep, type Run, runStateKey } from "../../core/run/run.ts";
+import type { StatePoint } from "../../core/store/tables.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
+import type { CheckpointView, StateSelector } from "../api/state-api.ts";
+import { AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
+import { loadRun } from "../journal/load-run.ts";
+import { type CaptureOwner, readCaptureTag } from "../resources/capture-tag.ts";
+import type { StateVersion, VersionedState } from "../state/project-states.ts";
+import { EventPageCache } from "../state/state-history.ts";
+import { openState } from "../state/state-view.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+/** Lists the changes of a state and of the files of its runs, as far as they can be restored, oldest first. */
+export async function listCheckpoints(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  of: StateSelector,
+): Promise<readonly CheckpointView[]> {
+  const { project } = await openState(ports, tenant, of);
+  const reader = new CheckpointReader(ports, tenant);
+  const versions = restorableVersions(ports, project);
+  const views: CheckpointView[] = [];
+  // Newest first: the page cache reads pages that end at the requested position.
+  for (const version of versions.toReversed()) views.push(await reader.viewVersion(version));
+  const known = new Set(versions.map(({ point }) => pointName(point)));
+  const oldest = (versions[0]?.version ?? 1) - 1;
+  const withFiles = await reader.viewFiles(project, known);
+  return [...views.reverse(), ...withFiles.filter(({ version }) => version >= oldest)].sort(compareCheckpoints);
+}
+
+/** Returns the versions that can be restored, within the limits of count and bytes. Version 0 has no change. */
+export function restorableVersions({ limits }: WorkerPorts, project: VersionedState): readonly StateVersion[] {
+  const recent = project.recentVersions(limits.checkpoints).filter(({ version }) => version > 0);
+  let bytes = 0;
+  const from = recent.findLastIndex(({ patch }) => {
+    bytes += JSON.stringify(patch).length;
+    return bytes > limits.checkpointBytes;
+  });
+  return recent.slice(from + 1);
+}
+
+export function checkpointNotFound(what: string): FaultError {
+  const message = `there is no checkpoint of ${what}; list the checkpoints to see which exist`;
+  return new FaultError(fault("CHECKPOINT_NOT_FOUND", message));
+}
+
+/** Orders by version, because clocks of workers differ. Calls that changed only files follow the version they left. */
+function compareCheckpoints(left: CheckpointView, right: CheckpointView): number {
+  if (left.version !== right.version) return left.version - right.version;
+  const [leftMade, rightMade] = [left, right].map(({ changes }) => changes > 0);
+  if (leftMade !== rightMade) return leftMade ? -1 : 1;
+  return left.at - right.at;
+}
+
+function pointName(point: Pick<StatePoint, "run_id" | "position"> | null): string {
+  return `${point?.run_id} ${point?.position}`;
+}
+
+/** Where the event that commits a capture is. */
+interface CapturePlace extends Pick<StatePoint, "run_id" | "position"> {
+  /** The version of the state after it. Null: the event does not contain it. */
+  readonly version: number | null;
+}
+
+class CheckpointReader {
+  readonly #ports: WorkerPorts;
+  readonly #tenant: Tenant;
+  readonly #pages: EventPageCache;
+  readonly #accepted: AcceptedEvents;
+  readonly #runs = new Map<RunId, Run | null>();
+
+  constructor(ports: WorkerPorts, tenant: Tenant) {
+    this.#ports = ports;
+    this.#tenant = tenant;
+    this.#pages = new EventPageCache(ports.store, tenant);
+    this.#accepted = new AcceptedEvents(ports.store, tenant);
+  }
+
+  async viewVersion({ version, point }: StateVersion): Promise<CheckpointView> {
+    const event = point && (await this.#pages.eventAt(point));
+    if (point === null || event === null) throw checkpointNotFound(`version ${version} of the state`);
+    return this.#view(point.run_id, event, version);
+  }
+
+  /** Returns the calls and restores that changed files of runs with this state, except the known ones. */
+  async viewFiles(project: VersionedState, known: ReadonlySet<string>): Promise<readonly CheckpointView[]> {
+    const views = new Map<string, CheckpointView>();
+    for (const [, resource] of this.#ports.resources.byName) {
+      const { captures } = await resource.kept();
+      for (const capture of captures) {
+        const place = await this.#findPlace(project, capture);
+        if (place === null || known.has(pointName(place)) || views.has(pointName(place))) continue;
+        const event = await this.#pages.eventAt({ ...place, commit: "" });
+        if (event === null || ("state" in event && event.state !== undefined)) continue;
+        const version = place.version ?? latestVersionBefore(project, place, event);
+        views.set(pointName(place), await this.#view(place.run_id, event, version));
+      }
+    }
+    return [...views.values()];
+  }
+
+  async #view(run_id: RunId, event: Event, version: number): Promise<CheckpointView> {
+    const isCall = "attempt" in event;
+    const step_id: StepId | null = isCall ? event.step_id : null;
+    return {
+      version,
+      run_id,
+      step_id,
+      attempt: isCall ? event.attempt : null,
+      tool: step_id === null ? null : plannedTool(await this.#accepted.read(run_id), step_id),
+      type: event.type,
+      at: event.at,
+      elapsed_ms: "started_at" in event ? event.at - event.started_at : 0,
+      changes: "state" in event ? (event.state?.patch.length ?? 0) : 0,
+      files: changedPaths(event),
+    };
+  }
+
+  /** Returns the event that commits the capture. Null: it belongs to another state, or its event is erased. */
+  async #findPlace(project: VersionedState, capture: Capture): Promise<CapturePlace | null> {
+    const owner = readCaptureTag(capture);
+    if (owner === null || owner.tenant !== this.#tenant) return null;
+    const run = await this.#run(owner.run_id);
+    if (run === null || runStateKey(run) !== project.key) return null;
+    if (owner.for === "fork") return { run_id: owner.into, position: 1, version: null };
+    if (owner.for === "restore") return this.#findRestore(owner, capture);
+    const checkpoint = findStep(run, owner.step_id)?.checkpoint;
+    if (!checkpoint?.captures.some(({ id }) => id === capture.id)) return null;
+    return { run_id: run.id, position: checkpoint.position, version: checkpoint.after };
+  }
+
+  async #findRestore({ run_id, position: before }: CaptureOwner, { id }: Capture): Promise<CapturePlace | null> {
+    const last = this.#runs.get(run_id)?.position ?? before;
+    for (let position = before + 1; position <= last; position += 1) {
+      const event = await this.#pages.eventAt({ run_id, position, commit: "" });
+      if (event?.type === "state.restored" && event.captures?.some((capture) => capture.id === id))
+        return { run_id, position, version: null };
+    }
+    return null;
+  }
+
+  async #run(id: RunId): Promise<Run | null> {
+    const known = this.#runs.get(id);
+    if (known !== undefined) return known;
+    // Retention may have erased the run.
+    const found = await loadRun(this.#ports.store, this.#tenant, id).then(
+      ({ run }) => run,
+      () => null,
+    );
+    this.#runs.set(id, found);
+    return found;
+  }
+}
+
+/** Compares events of one run by their positions, and events of other runs by time. */
+function latestVersionBefore(project: VersionedState, { run_id, position }: CapturePlace, { at }: Event): number {
+  const versions = project.recentVersions(Number.MAX_SAFE_INTEGER);
+  const isEarlier = (one: StateVersion) =>
+    one.point?.run_id === run_id ? one.point.position < position : one.at <= at;
+  return versions.findLast(isEarlier)?.version ?? 0;
+}
+
+function changedPaths(event: Event): number {
+  const closings = event.type === "run.accepted" ? event.forked?.closings : "closings" in event ? event.closings : [];
+  return (closings ?? []).reduce((sum, { changed }) => sum + changed, 0);
+}

@@ -1,0 +1,149 @@
+import type { Event } from "../../core/event/event.ts";
+import { projectKey } from "../../core/run/run.ts";
+import {
+  decideProjectLock,
+  type ProjectLockEvent,
+  projectLockPut,
+  unlockedProject,
+} from "../../core/settings/project-lock.ts";
+import type { RecordedVersion } from "../../core/state/snapshot-bundle.ts";
+import type { Entry } from "../../core/store/store.ts";
+import type { ProjectLock, ProjectLockRow } from "../../core/store/tables.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Instant, RunId, StepId, Tenant } from "../../core/values/ids.ts";
+import { isName, nameRule } from "../../core/values/is-name.ts";
+import type { Checkpoints, Engine } from "../api/engine-api.ts";
+import type { ProjectApi, ProjectVersion } from "../api/project-api.ts";
+import { readPrincipal } from "../api/read-principal.ts";
+import { readReason } from "../api/read-reason.ts";
+import type { CallResult, PrincipalOptions, ReasonOptions } from "../api/request-options.ts";
+import { type AcceptedEvent, AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
+import { appendOnce } from "../journal/append-once.ts";
+import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
+import { projectLockJournal } from "../journal/journal-names.ts";
+import { EventPageCache, StateHistoryReader } from "../state/state-history.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+/** The default number of versions that `history` returns. */
+const HISTORY_PAGE_SIZE = 50;
+
+/** Opens, closes and reverts projects, and lists their versions. Each project has a journal for opening and closing. */
+export class ProjectAdmin implements ProjectApi {
+  readonly #ports: WorkerPorts;
+  readonly #engine: RevertPorts;
+
+  constructor(ports: WorkerPorts, engine: RevertPorts) {
+    this.#ports = ports;
+    this.#engine = engine;
+  }
+
+  async history(
+    project: string,
+    { principal, limit = HISTORY_PAGE_SIZE, before = Number.POSITIVE_INFINITY }: Parameters<ProjectApi["history"]>[1],
+  ): Promise<readonly ProjectVersion[]> {
+    const { tenant } = readPrincipal(principal);
+    const { store } = this.#ports;
+    const key = projectKey(checkProjectName(project));
+    const row = await store.row(tenant, "project", key);
+    const trail = new StateHistoryReader(store, tenant, row === null ? null : JSON.parse(row.row));
+    const cache = { pages: new EventPageCache(store, tenant), acceptedEvents: new AcceptedEvents(store, tenant) };
+    const versions: ProjectVersion[] = [];
+    while (trail.upon !== null) {
+      const { told } = await trail.readNext();
+      for (const one of told.toReversed()) {
+        if (one.project !== key || versions.length >= limit) return versions;
+        if (one.version < before) versions.push(await this.#version(one, cache));
+      }
+    }
+    return versions;
+  }
+
+  async #version({ version, at, point, patch }: RecordedVersion, { pages, acceptedEvents }: HistoryCache) {
+    const { run_id } = point;
+    const event = await pages.eventAt(point);
+    return toProjectVersion({ version, at, run_id, patch }, event, await acceptedEvents.read(run_id));
+  }
+
+  async revert(project: string, version: number, options: Parameters<ProjectApi["revert"]>[2]): Promise<CallResult> {
+    const { principal, session } = options;
+    const place = { project, ...(session !== undefined && { session }) };
+    const state = await this.#engine.state({ principal, version, ...place });
+    return this.#engine.load(state.snapshot({ tag: `version ${version}` }), { ...options, ...place });
+  }
+
+  async close(project: string, options: ReasonOptions & { readonly as: ProjectLock["how"] }): Promise<void> {
+    const { as: how } = options;
+    if (how !== "locked" && how !== "archived")
+      throw new FaultError(fault("INVALID_INPUT", "as must be locked or archived"));
+    await this.#record(project, options, (by, at, reason) => ({ type: "project.closed", at, by, reason, how }));
+  }
+
+  async open(project: string, options: ReasonOptions): Promise<void> {
+    await this.#record(project, options, (by, at, reason) => ({ type: "project.opened", at, by, reason }));
+  }
+
+  async closure(project: string, { principal }: PrincipalOptions): Promise<ProjectLock | null> {
+    return (await this.#row(readPrincipal(principal).tenant, projectLockJournal(checkProjectName(project)))).closure;
+  }
+
+  async #row(tenant: Tenant, journal: RunId): Promise<ProjectLockRow> {
+    const stored = await this.#ports.store.row(tenant, "setting", journal);
+    return stored === null ? unlockedProject : (JSON.parse(stored.row) as ProjectLockRow);
+  }
+
+  /** Decides on the current project and appends the event. Decides again if another append came first. */
+  async #record(project: string, options: ReasonOptions, make: MakeLockEvent): Promise<void> {
+    const { id, tenant } = readPrincipal(options.principal);
+    const { store, clock } = this.#ports;
+    const run = projectLockJournal(checkProjectName(project));
+    const reason = readReason(options);
+    for (;;) {
+      const { position, hash } = (await store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
+      const event = decideProjectLock(await this.#row(tenant, run), make(id, clock.now(), reason));
+      if (event === null) return;
+      if ("code" in event) throw new FaultError(event);
+      const entry: Entry = {
+        tenant,
+        run,
+        expect: { position, epoch: null },
+        events: [new JournalCodec(tenant, run).seal(event, position + 1, hash).event],
+        puts: [projectLockPut(run, event, position + 1)],
+        charges: [],
+        checks: [],
+        flush: "hard",
+      };
+      if ((await appendOnce(this.#ports, entry)).landed) return this.#ports.halts.refresh({ tenant, project });
+    }
+  }
+}
+
+/** The parts of the engine that `revert` uses. */
+interface RevertPorts extends Pick<Engine, "state"> {
+  readonly load: Checkpoints["load"];
+}
+
+type MakeLockEvent = (by: string, at: Instant, reason: string) => ProjectLockEvent;
+
+/** Events that were read while listing versions. */
+interface HistoryCache {
+  readonly pages: EventPageCache;
+  readonly acceptedEvents: AcceptedEvents;
+}
+
+function toProjectVersion(
+  version: Pick<ProjectVersion, "version" | "at" | "run_id" | "patch">,
+  event: Event | null,
+  accepted: AcceptedEvent | null,
+): ProjectVersion {
+  const type = event?.type ?? "step.succeeded";
+  if (event !== null && "by" in event && typeof event.by === "string")
+    return { ...version, step_id: null, tool: null, by: event.by, type };
+  const step_id = event !== null && "step_id" in event ? (event.step_id as StepId) : null;
+  const tool = plannedTool(accepted, step_id);
+  return { ...version, step_id, tool, by: accepted?.principal.id ?? "", type };
+}
+
+function checkProjectName(project: string): string {
+  if (isName(project)) return project;
+  throw new FaultError(fault("INVALID_INPUT", `project must be ${nameRule}`));
+}

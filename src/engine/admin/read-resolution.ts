@@ -1,0 +1,55 @@
+import type { Resolution } from "../../core/decide/command.ts";
+import { findStep, type Step } from "../../core/run/run.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
+import type { Json } from "../../core/values/json.ts";
+import type { ResolveOptions } from "../api/engine-api.ts";
+import { loadRun } from "../journal/load-run.ts";
+import { redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
+import { readTrustRecord } from "../rules/trust-record.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+/** Reads a resolution. A given output must fit the tool's output schema, because dependent steps use it. */
+export async function readResolution(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  run: RunId,
+  step_id: StepId,
+  options: ResolveOptions,
+): Promise<Resolution> {
+  if (options.as === "absent" || options.as === "give_up" || options.as === "verify") return { as: options.as };
+  if (options.as !== "happened" && options.as !== "undo")
+    throw new FaultError(fault("INVALID_INPUT", `as must be happened, absent, undo, give_up or verify`));
+  const loaded = (await loadRun(ports.store, tenant, run)).run;
+  const step = findStep(loaded, step_id);
+  const name = step?.spec.name ?? "";
+  if (options.as === "undo") {
+    const record = await readTrustRecord(ports, tenant, name, loaded.principal.id);
+    return { as: "undo", tool: ports.toolbox.facts(name), record };
+  }
+  if (step?.cause?.by === "undo")
+    return { as: "happened", output: toStorableJsonOrNull(options.output ?? null), flaw: null };
+  if (step === undefined || step.act === null) {
+    const flaw = fault("NOT_POSSIBLE", `${step_id} was never started, so it has no outcome to settle`);
+    return { as: "happened", output: null, flaw };
+  }
+  return readHappened(ports, step, options.output);
+}
+
+function readHappened({ toolbox }: WorkerPorts, { spec }: Step, given: Json | undefined): Resolution {
+  const tool = toolbox.get(spec.name);
+  if (tool === undefined) {
+    if (given === undefined) return { as: "happened", output: null, flaw: null, missing: missingOutputFault(spec) };
+    const message = `${spec.name} is not registered here, so the output of ${spec.step_id} cannot be checked; register it, or leave the output out`;
+    throw new FaultError(fault("TOOL_MISSING", message));
+  }
+  const parsed = tool.output.parse(given ?? null);
+  if (parsed.ok) return { as: "happened", output: redactOutput(parsed.value, tool), flaw: null };
+  const message = `the output given for ${spec.step_id} does not fit ${spec.name}: ${parsed.fault.message}; pass an output of the tool`;
+  return { as: "happened", output: null, flaw: { ...parsed.fault, message } };
+}
+
+function missingOutputFault({ step_id, name }: Step["spec"]): Fault {
+  const message = `${step_id} happened, and its output is unknown; resolve it again with the output where ${name} is registered`;
+  return fault("SCHEMA_VALIDATION_FAILED", message);
+}

@@ -1,0 +1,109 @@
+import type { StoredEvent } from "../../../core/store/store.ts";
+import type { LedgerRow, RunRow } from "../../../core/store/tables.ts";
+import { FaultError, fault } from "../../../core/values/fault.ts";
+import type { Instant, RunId, Tenant } from "../../../core/values/ids.ts";
+import type { RetentionReport } from "../../api/retention-api.ts";
+import { hashBody, JournalCodec } from "../../journal/journal-codec.ts";
+import { listRows } from "../../journal/store-listing.ts";
+import type { WorkerPorts } from "../../worker/worker-ports.ts";
+import { retainJournals, unsharedBlobs } from "./retain-journals.ts";
+import { retainSnapshots } from "./retain-snapshots.ts";
+
+/** An ended run, and its position when it was read. */
+interface ErasableRun {
+  readonly run: RunId;
+  readonly position: number;
+}
+
+/** Erases event bodies of ended runs. Keeps heads, hashes, ledger rows, receipts and events with state patches. */
+export async function applyRetention(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  endedBefore: Instant,
+): Promise<RetentionReport> {
+  const candidates = await listErasableRuns(ports, tenant, endedBefore);
+  const erased = {
+    runs: 0,
+    events: await retainJournals(ports, tenant, endedBefore),
+    waiting: 0,
+    snapshots: await retainSnapshots(ports, tenant, endedBefore),
+  };
+  if (candidates.length === 0) return erased;
+  // Read after the positions: a later receipt moves its run on, and then nothing of that run is erased.
+  const receipts = await listReceiptPositions(ports, tenant);
+  for (const { run, position } of candidates) {
+    if (await hasNotices(ports, tenant, run)) {
+      erased.waiting += 1;
+      continue;
+    }
+    const stored = await ports.store.events(tenant, run, 0);
+    const keep = [...(receipts.get(run) ?? []), ...(await stateEventPositions(ports, tenant, run, stored))];
+    const isKept = ({ position }: StoredEvent) => keep.includes(position);
+    const blobs = unsharedBlobs(
+      stored.filter((event) => !isKept(event)),
+      stored.filter(isKept),
+    );
+    const events = (await ports.store.erase({ tenant, run, position, keep, blobs }, hashBody)) ?? 0;
+    if (events > 0) erased.runs += 1;
+    erased.events += events;
+  }
+  return erased;
+}
+
+/** Throws unless the time is in the past. A future time would erase runs that end meanwhile. */
+export function assertPast({ clock }: WorkerPorts, endedBefore: Instant): void {
+  if (Number.isSafeInteger(endedBefore) && endedBefore <= clock.now()) return;
+  const message = "endedBefore must be a time in the past, in milliseconds since 1970";
+  throw new FaultError(fault("INVALID_INPUT", message));
+}
+
+async function listErasableRuns(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  endedBefore: Instant,
+): Promise<readonly ErasableRun[]> {
+  const candidates: ErasableRun[] = [];
+  for await (const { row } of listRows(ports.store, tenant, "run")) {
+    const { run_id, ended_at } = JSON.parse(row) as RunRow;
+    if (ended_at === null || ended_at >= endedBefore) continue;
+    const position = (await ports.store.head(tenant, run_id))?.position ?? 0;
+    const [last] = position === 0 ? [] : await ports.store.events(tenant, run_id, position - 1, 1);
+    if (last !== undefined && last.body !== null) candidates.push({ run: run_id, position });
+  }
+  return candidates;
+}
+
+/** Returns whether the run has undelivered notices. Their content is in the bodies. */
+async function hasNotices({ store }: WorkerPorts, tenant: Tenant, run: RunId): Promise<boolean> {
+  const where = { field: "run_id", equals: run };
+  return (await store.list(tenant, { table: "notice", where, order: "oldest", limit: 1 })).length > 0;
+}
+
+/** Returns the positions of events that carry state patches. The state of the project is folded from them. */
+async function stateEventPositions(
+  { store }: WorkerPorts,
+  tenant: Tenant,
+  run: RunId,
+  stored: readonly StoredEvent[],
+): Promise<readonly number[]> {
+  const journal = new JournalCodec(tenant, run);
+  const keep: number[] = [];
+  for (const event of stored.filter(({ body }) => body !== null))
+    if ("state" in (await journal.open(event, store))) keep.push(event.position);
+  return keep;
+}
+
+async function listReceiptPositions(
+  ports: WorkerPorts,
+  tenant: Tenant,
+): Promise<ReadonlyMap<RunId, readonly number[]>> {
+  const receipts = new Map<RunId, number[]>();
+  for await (const { row } of listRows(ports.store, tenant, "ledger")) {
+    const { run_id, receipt } = JSON.parse(row) as LedgerRow;
+    if (receipt === null) continue;
+    const kept = receipts.get(run_id);
+    if (kept === undefined) receipts.set(run_id, [receipt]);
+    else kept.push(receipt);
+  }
+  return receipts;
+}

@@ -1,0 +1,108 @@
+import type { Principal } from "../../core/approval/principal.ts";
+import { evaluateGuards, type Guard, type HoldVerdict } from "../../core/call/guard.ts";
+import type { Plan } from "../../core/plan/plan.ts";
+import type { Tool, ToolContext } from "../../core/tool/tool.ts";
+import { notDone } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { Json } from "../../core/values/json.ts";
+import { cel } from "../../expression/cel.ts";
+import { rehearsalStore } from "../../store/rehearsal/rehearsal-store.ts";
+import type { Simulation, SubmitOptions } from "../api/engine-api.ts";
+import { ToolRegistry } from "../call/tool-registry.ts";
+import { loadRun } from "../journal/load-run.ts";
+import { submitRun } from "../messages/submit-run.ts";
+import { neverHalted } from "../rules/halt-cache.ts";
+import { LeasedRuns } from "../worker/leased-runs.ts";
+import { waitForResult } from "../worker/wait-for-result.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { reportSimulation, type SimulationNotes } from "./simulation-report.ts";
+
+export interface SimulateOptions extends SubmitOptions {
+  /**
+   * recorded: reads are answered by reusable outcomes of earlier runs. none: every read is unknown. live: reads without
+   * a recorded outcome are really called, each as a run of its own, with its cost.
+   */
+  readonly reads?: "recorded" | "none" | "live";
+}
+
+/** Really calls a tool that reads. */
+type AskLive = (tool: string, input: Json) => Promise<Json>;
+
+/**
+ * Runs a plan on a store that discards its writes, with tools that have no effect outside. Tools that are pure or write
+ * only state run; reads are answered from earlier runs or called; acts and needed approvals are listed.
+ */
+export async function simulatePlan(
+  real: WorkerPorts,
+  plan: Plan,
+  principal: Principal,
+  options: SimulateOptions,
+  live: AskLive,
+): Promise<Simulation> {
+  const notes: SimulationNotes = { stopped: new Map(), held: new Map() };
+  const { requestKey: _key, mode, reads = "recorded", ...given } = options;
+  const tools = real.toolbox.all().map((tool) => harmlessTool(tool, notes, reads === "live" ? live : null));
+  const ports = simulationPorts(real, tools, notes);
+  const leasedRuns = new LeasedRuns(ports, true);
+  const asked = mode === undefined || mode === "dry_run" ? given : { ...given, mode };
+  const submitted = await submitRun(ports, leasedRuns, simulatedPlan(plan, reads), principal, asked);
+  const result = await waitForResult(ports.store, leasedRuns, principal.tenant, submitted.id);
+  await leasedRuns.drain();
+  const { run } = await loadRun(ports.store, principal.tenant, submitted.id);
+  return reportSimulation(ports, run, result, notes);
+}
+
+function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: SimulationNotes): WorkerPorts {
+  const store = rehearsalStore(real.store);
+  return {
+    ...real,
+    store,
+    leases: real.leases.withStore(store),
+    toolbox: new ToolRegistry(tools, cel),
+    projects: real.projects.withStore(store),
+    tenants: real.tenants.forSimulation(),
+    rules: { ...real.rules, guards: [approvingGuard(real.rules.guards, held)] },
+    halts: neverHalted,
+    alerted: new Set(),
+    onNotice: null,
+    failpoint: () => {},
+  };
+}
+
+/** Combines the guards into one that allows held calls and notes each hold. */
+function approvingGuard(guards: readonly Guard[], held: Map<StepId, HoldVerdict>): Guard {
+  return {
+    id: "rehearsal",
+    judge(admission) {
+      const verdict = evaluateGuards(guards, admission);
+      if (verdict.kind !== "hold") return verdict;
+      held.set(admission.step.spec.step_id, verdict);
+      return { kind: "allow" };
+    },
+  };
+}
+
+/** Changes the plan so that no step ends the simulation, and that it attaches to no earlier run. */
+function simulatedPlan(plan: Plan, reads: "recorded" | "none" | "live"): Plan {
+  const steps = plan.steps.map((step) => ({
+    ...step,
+    on_failure: "skip" as const,
+    on_rejected: "continue" as const,
+    cache_policy: reads === "none" && step.effect === "reads" ? ("never" as const) : step.cache_policy,
+  }));
+  return { ...plan, intent_id: null, steps };
+}
+
+function harmlessTool(tool: Tool, { stopped }: SimulationNotes, live: AskLive | null): Tool {
+  const drafted = tool.effect === "writes" && Object.keys(tool.resources).length === 0;
+  if (tool.effect === "pure" || drafted) return tool;
+  const { preview } = tool;
+  const stop = async (input: Json, context: ToolContext): Promise<unknown> => {
+    stopped.set(context.step_id, input);
+    if (preview !== null) return preview(input, context);
+    throw notDone("TOOL_FAILED", "a simulation does not call tools that act");
+  };
+  const asks = live !== null && tool.effect === "reads" && Object.keys(tool.resources).length === 0;
+  const run = asks ? (input: Json) => live(tool.name, input) : stop;
+  return { ...tool, resources: {}, confirm: "none", tries: 1, verify: null, run };
+}

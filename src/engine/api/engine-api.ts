@@ -1,0 +1,400 @@
+import type { Demand } from "../../core/approval/approval-demand.ts";
+import type { VersionedGuard } from "../../core/call/guard.ts";
+import type { Event, Notice } from "../../core/event/event.ts";
+import type { UndoneAct } from "../../core/event/undone-act.ts";
+import type { VerifiedAct } from "../../core/event/verified-act.ts";
+import type { Budget, CostEstimate, LimitUnit, Rate } from "../../core/limits/budget.ts";
+import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
+import type { Resource } from "../../core/ports/resource.ts";
+import type { RunSpending } from "../../core/run/run.ts";
+import type { OpenGate, RunResult } from "../../core/run/run-result.ts";
+import type { TranscriptEntry } from "../../core/run/transcript.ts";
+import type { BackupRecord } from "../../core/settings/backup.ts";
+import type { RetentionRecord } from "../../core/settings/retention.ts";
+import type { Slice } from "../../core/state/slice.ts";
+import type { StateDifference } from "../../core/state/state-difference.ts";
+import type { ClaimTerms, Store } from "../../core/store/store.ts";
+import type { GateRow, RunRow } from "../../core/store/tables.ts";
+import type { TimeWindow } from "../../core/time/time-window.ts";
+import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
+import type { Mode } from "../../core/values/effect.ts";
+import type { Fault } from "../../core/values/fault.ts";
+import type { Instant, RunId, StepId, WorkerId } from "../../core/values/ids.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { Failpoints } from "../ports/failpoint.ts";
+import type { NewId } from "../ports/system-ports.ts";
+import type { AdoptOptions, AdoptReport, BackupReport } from "./backup-api.ts";
+import type { Durability, EngineLimits } from "./engine-limits.ts";
+import type { Halts } from "./halt-api.ts";
+import type { TenantPolicies } from "./policy-api.ts";
+import type { ProjectApi } from "./project-api.ts";
+import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
+import type { RetentionReport } from "./retention-api.ts";
+import type { Schedules } from "./schedule-api.ts";
+import type {
+  CheckpointDiff,
+  CheckpointRef,
+  CheckpointRestore,
+  CheckpointView,
+  StateSelector,
+  StateSnapshot,
+  StateVersionSelector,
+  StateView,
+} from "./state-api.ts";
+import type { TenantSettings } from "./tenant-settings.ts";
+
+export type { PrincipalInput } from "./principal-input.ts";
+export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
+export type { ScheduleOptions } from "./schedule-api.ts";
+
+export interface EngineOptions {
+  /** The store, or a promise of one that must connect first. */
+  readonly store: Store | Promise<Store>;
+  readonly tools?: readonly Tool[];
+  /** The parts of a project's state, made by defineSlice. */
+  readonly slices?: readonly Slice[];
+  /** Resources that tools change, such as file trees, by the name that tools use. */
+  readonly resources?: Readonly<Record<string, Resource>>;
+  readonly tenants?: Readonly<Record<string, TenantSettings>>;
+  /** Budgets and call rates that apply to every tenant; `tenants` adds more for one tenant. */
+  readonly budgets?: readonly Budget[];
+  readonly rates?: readonly Rate[];
+  /** The time zone of the days and months that budgets count, by IANA name. Default: UTC. */
+  readonly zone?: string;
+  /** Additional guards. They run after the built-in ones. */
+  readonly guards?: readonly VersionedGuard[];
+  /** Policies as JSON, each with its scope. A call that one policy refuses is refused, even if others allow it. */
+  readonly policies?: readonly unknown[];
+  /** False: this engine submits, decides and reads, but executes no step. Default: true if `tools` is given. */
+  readonly work?: boolean;
+  /** Which runs this engine claims, and how many. Default: all of them, without a limit. */
+  readonly worker?: ClaimTerms;
+  /** Require plans to state effects, tags, cache policy and idempotency template explicitly. */
+  readonly strictPlans?: boolean;
+  /**
+   * Seed of `context.random`. All workers of a store use the same one, so that a repeated call gets the same numbers.
+   */
+  readonly seed?: string;
+  readonly durability?: Durability;
+  readonly limits?: Partial<EngineLimits>;
+  readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;
+  readonly clock?: Clock;
+  /** A monotonic clock. It detects that this process was suspended. */
+  readonly stopwatch?: Stopwatch;
+  readonly timers?: Timers;
+  readonly dice?: RandomSource;
+  readonly newId?: NewId;
+  readonly failpoint?: Failpoints;
+}
+
+export interface SignalOptions extends PrincipalOptions {
+  /** The sender's id of this signal. Sending the same id again has no effect. */
+  readonly id?: string;
+}
+
+/** delivered: a step was waiting. kept: stored for the next step that waits. duplicate: the id was sent before. */
+export type SignalReception = "delivered" | "kept" | "duplicate";
+
+export interface RejectOptions extends ReasonOptions {
+  /** Digest of the call that the decider saw. If the gate now holds another call, nothing is decided. */
+  readonly digest?: string;
+}
+
+export interface ApproveOptions extends RejectOptions {
+  /** Approves the call with this input instead. The guards check the edited call like any other. */
+  readonly input?: Json;
+}
+
+/**
+ * How a person settles an act in doubt, or asks its tool's verifier to check it again. `happened` without an output means
+ * null. If the tool is not registered here, the act is recorded as happened, and its step fails until its output is
+ * given where the tool is registered.
+ */
+export type ResolveOptions = ReasonOptions & {
+  /** The attempt that the person looked at. If a newer attempt exists, nothing is settled. */
+  readonly attempt?: number;
+} & (
+    | { readonly as: "happened"; readonly output?: Json }
+    | { readonly as: "absent" }
+    | { readonly as: "undo" }
+    | { readonly as: "give_up" }
+    | { readonly as: "verify" }
+  );
+
+/** The state of a run now, before it can go no further by itself. */
+export interface RunProgress extends RunResult {
+  readonly running: boolean;
+  /** False: part of it may not be on disk yet. It survives a crash of the process, but perhaps not of the machine. */
+  readonly durable: boolean;
+}
+
+/** One event with its position in the journal. */
+export interface RecordedEvent {
+  readonly position: number;
+  readonly event: Event;
+  /** False: it may not be on disk yet. */
+  readonly durable: boolean;
+}
+
+export interface RunHandle {
+  readonly run_id: RunId;
+  /** True: an earlier submission with the same request key is this run. */
+  readonly attached: boolean;
+  /** Resolves when the run can go no further by itself. */
+  result(): Promise<RunResult>;
+  /** Resolves when the run has ended. */
+  finished(): Promise<RunResult>;
+  /** Returns the current state without waiting. */
+  now(): Promise<RunProgress>;
+  /** Yields the events so far; with `follow`, also new ones until the run has ended. */
+  events(options?: {
+    readonly after?: number;
+    readonly follow?: boolean;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<RecordedEvent>;
+  /** Returns the calls of the run and their answers, in the order of the journal. */
+  transcript(): Promise<readonly TranscriptEntry[]>;
+  cancel(options?: { readonly reason?: string }): Promise<void>;
+}
+
+export interface PageOptions {
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+export interface GateView extends OpenGate {
+  readonly run_id: RunId;
+  readonly status: GateRow["status"];
+  readonly requester: string;
+}
+
+/** A gate whose call cannot be shown, because the journal of its run cannot be read. */
+export type UnreadableGate = Pick<
+  GateView,
+  "gate_id" | "step_id" | "tool" | "digest" | "expires_at" | "run_id" | "status" | "requester"
+> & { readonly fault: Fault };
+
+/** A worker and the runs that it leases. */
+export interface WorkerView {
+  readonly worker: WorkerId;
+  readonly runs: readonly {
+    readonly run_id: RunId;
+    /** Null: the run has nothing left to do, and its lease is about to be released. */
+    readonly queue: string | null;
+    /** When the worker claimed the run. */
+    readonly since: Instant;
+    /** When other workers may claim the run, unless the lease is renewed. Null on SQLite: leases do not end by time. */
+    readonly until: Instant | null;
+  }[];
+}
+
+export interface CostReport {
+  readonly run_id: RunId;
+  readonly spent: RunSpending;
+  readonly attempts: readonly {
+    readonly step_id: StepId;
+    readonly attempt: number;
+    readonly at: Instant;
+    readonly cost: Json;
+  }[];
+}
+
+export interface SpendingReport {
+  readonly period: string;
+  readonly usd_micros: number;
+  readonly credits: number;
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+}
+
+/** A limit and how much of it is used. */
+export interface BudgetView {
+  readonly of: "budget" | "rate";
+  readonly unit: LimitUnit;
+  readonly per: string;
+  /** The tool that the limit applies to. Null: all tools, or those that the rule matches. */
+  readonly tool: string | null;
+  /** The policy rule that sets the limit. Null: it comes from settings. */
+  readonly rule: string | null;
+  readonly limit: number;
+  /** The amount spent, plus what is reserved for calls that are running or in doubt. */
+  readonly used: number;
+  readonly left: number;
+  /** Null: the limit applies to each call separately. */
+  readonly tally: string | null;
+  readonly window: TimeWindow | null;
+  /** The expected use at the end of the window at the current pace. Null: the window has no end or has just begun. */
+  readonly forecast: number | null;
+  /** When the limit is used up at the current pace. Null: not before the window ends. */
+  readonly exhausted_at: Instant | null;
+  /** The highest of 80, 90 and 100 percent that is reached. Null: less than 80 percent is used. */
+  readonly alert: 80 | 90 | 100 | null;
+}
+
+export interface AuditReport {
+  readonly runs: number;
+  readonly events: number;
+  readonly erased: number;
+  /** The first problem found in each broken run. */
+  readonly broken: readonly { readonly run_id: RunId; readonly position: number; readonly what: string }[];
+  /** Stored rows that no event explains. Only an audit of the whole tenant looks for them. */
+  readonly rows: readonly { readonly table: string; readonly key: string; readonly what: string }[];
+  /** Tallies that differ from the sum of the charges in events. Only an audit of the whole tenant checks them. */
+  readonly tallies: readonly { readonly tally: string; readonly used: number; readonly charged: number }[];
+}
+
+/** Reports the calls that a plan would make. A simulation writes nothing. */
+export interface Simulation {
+  readonly status: RunResult["status"] | "unknown";
+  readonly steps: Readonly<Record<string, SimulatedStep>>;
+  readonly acts: readonly {
+    readonly step_id: StepId;
+    readonly tool: string;
+    readonly input: Json;
+    readonly needs_approval: boolean;
+    /** Whether its tool can undo it. */
+    readonly reversible: boolean;
+    /** A reason to look twice: the identity of the act may not be what it looks like. */
+    readonly caution?: string;
+  }[];
+  /** The approvals that the plan would need. The simulation continues as if they were given. */
+  readonly gates: readonly SimulatedGate[];
+  /** The changes to the project's state. */
+  readonly changes: readonly StateDifference[];
+  /** The certain cost, and the highest cost by the tools' estimates. Null: a tool has no estimate. */
+  readonly cost: { readonly least: CostEstimate; readonly most: CostEstimate | null };
+}
+
+export interface SimulatedGate {
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly rule: string;
+  readonly reason: string;
+  readonly demand: Demand;
+}
+
+export type SimulatedStep =
+  | { readonly would: "succeed"; readonly output: Json }
+  /** `output`: the answer of the tool's preview. */
+  | { readonly would: "act"; readonly input: Json; readonly needs_approval: boolean; readonly output?: Json }
+  | { readonly would: "fail"; readonly fault: Fault }
+  /** It depends on a value that only a real run can produce. */
+  | { readonly would: "unknown"; readonly why: string };
+
+/** Restores earlier state and files. The journal is never rewritten: a restore is a new version. */
+export interface Checkpoints {
+  /** Lists the calls and restores that changed state or files and can be restored, oldest first. */
+  list(options: PrincipalOptions & StateSelector): Promise<readonly CheckpointView[]>;
+  /** Restores state and files together, and returns what changed. Keeps log slices by default. */
+  restore(at: CheckpointRef, options: ReasonOptions & { readonly preserveLogs?: boolean }): Promise<CheckpointRestore>;
+  /** Loads a snapshot into state by a run of its own. `SLICE_CHANGED`: a slice is missing or declared differently. */
+  load(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult>;
+  /** Returns the differences in state and files between two calls on the same state. */
+  diff(from: CheckpointRef, to: CheckpointRef, options: PrincipalOptions): Promise<CheckpointDiff>;
+  /**
+   * Starts a new run from the checkpoint, with a state of its own. Steps done before the checkpoint stay done. Acts
+   * performed after it are found in the ledger. The new run has the source run's plan, or the one given.
+   */
+  fork(at: CheckpointRef, options: ForkOptions): Promise<RunHandle>;
+}
+
+export interface ForkOptions extends PrincipalOptions {
+  readonly plan?: unknown;
+  readonly mode?: Mode;
+  /** Required if calls have changed files since the checkpoint, because runs share one working tree. */
+  readonly files?: "restore" | "leave";
+}
+
+export interface ServeOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** The public API of an engine. */
+export interface Engine {
+  submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
+  /** Makes one tool call as a run of one step. The tool is the one that this engine has under the name. */
+  call<Called extends Tool>(
+    tool: Called,
+    input: InputOf<Called>,
+    options: SubmitOptions,
+  ): Promise<CallResult<OutputOf<Called>>>;
+  call(tool: string, input: Json, options: SubmitOptions): Promise<CallResult>;
+  run(runId: string, options: PrincipalOptions): Promise<RunHandle>;
+  /** Checks a plan without running it. */
+  check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
+  simulate(
+    plan: unknown,
+    options: Omit<SubmitOptions, "retryFailed"> & { readonly reads?: "recorded" | "none" | "live" },
+  ): Promise<Simulation>;
+
+  /** Returns the state of a project or of a run: the latest, at a version, or at a time. */
+  state(options: PrincipalOptions & StateSelector & StateVersionSelector): Promise<StateView>;
+  readonly checkpoints: Checkpoints;
+  /** The history of projects, and whether they are open. */
+  readonly projects: ProjectApi;
+
+  /** Sends a signal. If no step waits for it yet, the signal is stored for the first step that does. */
+  signal(key: string, payload: Json, options: SignalOptions): Promise<SignalReception>;
+
+  /** Plans that are submitted at set times. */
+  readonly schedules: Schedules;
+
+  readonly policies: TenantPolicies;
+
+  /** Halts stop new calls of one run, of a tenant, or of everything. */
+  readonly halts: Halts;
+
+  /** Approves a held call. The call runs once it has as many approvals as the gate demands. */
+  approve(gateId: string, options: ApproveOptions): Promise<void>;
+  /** Rejects a held call. One rejection is enough. */
+  reject(gateId: string, options: RejectOptions): Promise<void>;
+  resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void>;
+  resume(runId: string, options: ReasonOptions): Promise<RunHandle>;
+  /** Undoes the acts of a run, latest first, as far as tools can. Records and returns the outcome of each. */
+  undo(runId: string, options: ReasonOptions): Promise<readonly UndoneAct[]>;
+  /** Asks verifiers whether the recorded acts of a run are still in effect. An act in doubt is not among them. */
+  verify(runId: string, options: ReasonOptions): Promise<readonly VerifiedAct[]>;
+
+  runs(options: PrincipalOptions & PageOptions & { readonly status?: string }): Promise<readonly RunRow[]>;
+  /** Lists open gates, oldest first. A gate whose run cannot be read is listed without its call. */
+  gates(options: PrincipalOptions & PageOptions): Promise<readonly (GateView | UnreadableGate)[]>;
+  gate(gateId: string, options: PrincipalOptions): Promise<GateView>;
+  /** Lists workers and the runs of the tenant that each leases now. */
+  workers(options: PrincipalOptions): Promise<readonly WorkerView[]>;
+  cost(runId: string, options: PrincipalOptions): Promise<CostReport>;
+  /** Returns the spending of a principal on a day (YYYY-MM-DD), or of the tenant or a project in a month (YYYY-MM). */
+  spent(
+    options: PrincipalOptions & { readonly period: string; readonly by?: string; readonly project?: string },
+  ): Promise<SpendingReport>;
+  /** Returns the use of each limit of the tenant and the principal (or `by`), and of a run or project if named. */
+  budgets(
+    options: PrincipalOptions & { readonly by?: string; readonly project?: string; readonly runId?: string },
+  ): Promise<readonly BudgetView[]>;
+  audit(options: PrincipalOptions & { readonly runId?: string }): Promise<AuditReport>;
+  /** Erases the event bodies of runs that ended before a time. Keeps hashes, ledger and receipts. Agents cannot. */
+  retain(options: ReasonOptions & { readonly endedBefore: Instant | number }): Promise<RetentionReport>;
+  /** Lists the retentions of the tenant, newest first: who erased, when, why and how much. */
+  retentions(options: PrincipalOptions): Promise<readonly RetentionRecord[]>;
+  /** Copies the store to a new file while it is in use, audits the copy, and then names it. Only a SQLite store can. */
+  backup(file: string, options: ReasonOptions): Promise<BackupReport>;
+  /** Lists the backups of the tenant and their restores, newest first. */
+  backups(options: PrincipalOptions): Promise<readonly BackupRecord[]>;
+  /**
+   * Treats the store as a backup that was restored, for the tenant of the principal: begins a new incarnation, parks
+   * every run that had not ended, holds their acts, and pauses all schedules. Only a person can. No worker may run.
+   */
+  adoptBackup(options: AdoptOptions): Promise<AdoptReport>;
+  /**
+   * Keeps the process alive and executes due runs until the signal aborts or the engine is closed. Resolves when the
+   * running handlers have ended and the store is closed.
+   */
+  serve(options?: ServeOptions): Promise<void>;
+  /** Stops claiming runs, waits for running handlers to end, and closes the store. */
+  close(): Promise<void>;
+}
+
+export interface PlanReport {
+  readonly ok: boolean;
+  readonly reasons: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+}

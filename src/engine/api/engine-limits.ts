@@ -1,0 +1,44 @@
+/**
+ * every: each append is synced to disk. power: everything shown outside survives a power cut. process: data survives a
+ * crash of the process only.
+ */
+export type Durability = "every" | "power" | "process";
+
+/** The limits of an engine. Each has a name, a default and its own fault code. */
+export interface EngineLimits {
+  /** Handlers that may run at once in this process. */
+  readonly concurrency: number;
+  readonly outputBytes: number;
+  /** How long a gate waits for a decision. */
+  readonly gateMs: number;
+  /** How long an approval stays valid. */
+  readonly useWithinMs: number;
+  readonly errandsPerStep: number;
+  readonly noticesPerStep: number;
+  /** How long `onNotice` may take before the notice is delivered again. */
+  readonly noticeMs: number;
+  /** How many workers in a row may lose a run before it is parked as poison. */
+  readonly takeovers: number;
+  /** How deep child runs may be nested. */
+  readonly childDepth: number;
+  /** How many versions of a state can be restored, and how many bytes of patches. */
+  readonly checkpoints: number;
+  readonly checkpointBytes: number;
+  /** A snapshot of a state is written after this many versions, so that a new worker need not read them all. */
+  readonly snapshotVersions: number;
+}
+
+export const defaultLimits: EngineLimits = {
+  concurrency: 100,
+  outputBytes: 8 * 1024 * 1024,
+  gateMs: 7 * 24 * 60 * 60 * 1000,
+  useWithinMs: 24 * 60 * 60 * 1000,
+  errandsPerStep: 100,
+  noticesPerStep: 100,
+  noticeMs: 60_000,
+  takeovers: 3,
+  childDepth: 8,
+  checkpoints: 100,
+  checkpointBytes: 64 * 1024 * 1024,
+  snapshotVersions: 100,
+};

@@ -1,0 +1,60 @@
+import type { Grant } from "../../core/decide/command.ts";
+import type { Step } from "../../core/run/run.ts";
+import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { AttemptState } from "../state/attempt-state.ts";
+import { type AttemptReport, notCalled } from "./attempt-report.ts";
+import type { CallContext } from "./call-context.ts";
+import type { CallResources } from "./call-resources.ts";
+import { STORE_TOO_SLOW } from "./last-check.ts";
+import { driftFault } from "./preview-call.ts";
+
+/**
+ * Stage 3. The decision has acquired the ledger row of an act with its `step.started` event. Acquires the rest: a draft
+ * of the state, and the send marker of an act. Returns null, or why the call is not made.
+ */
+export function acquire(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  resources: CallResources,
+): AttemptReport | null | Promise<AttemptReport | null> {
+  const hasState = context.ports.slices.length > 0;
+  return hasState || isAct(grant) ? acquireStateAndMarker(context, step, grant, resources) : null;
+}
+
+/** Only an act has a generation: the number of times that its key was executed. */
+export function isAct({ generation }: Grant): boolean {
+  return generation > 0;
+}
+
+async function acquireStateAndMarker(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  resources: CallResources,
+): Promise<AttemptReport | null> {
+  const { ports, mailbox } = context;
+  if (ports.slices.length > 0) {
+    resources.state = await AttemptState.open(ports, mailbox.run, step, grant.proposal.policy_state);
+    const drift = driftFault(ports, mailbox.run, grant, resources.state);
+    if (drift !== null) return notCalled(drift);
+  }
+  return !isAct(grant) || (await writeMarker(context, grant)) ? null : STORE_TOO_SLOW;
+}
+
+/**
+ * Writes the send marker of an act. Returns false if the store failed: whether the marker exists is then unknown, and
+ * the act is not called.
+ */
+async function writeMarker({ ports, claim }: CallContext, { step_id, attempt }: Grant): Promise<boolean> {
+  ports.failpoint("start.after");
+  try {
+    if (!(await ports.store.mark(claim, step_id, attempt)))
+      throw new FencedError("another worker claimed the run before the call");
+  } catch (error) {
+    if (isStoreFault(error)) return false;
+    throw error;
+  }
+  ports.failpoint("mark.after");
+  return true;
+}

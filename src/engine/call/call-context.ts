@@ -1,0 +1,52 @@
+import type { Grant } from "../../core/decide/command.ts";
+import type { Notice } from "../../core/event/event.ts";
+import type { Step } from "../../core/run/run.ts";
+import type { Claim } from "../../core/store/store.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { RunMailbox } from "../journal/run-mailbox.ts";
+import type { AttemptReport } from "./attempt-report.ts";
+import type { CallPorts } from "./call-ports.ts";
+import type { ChildRunPort } from "./child-run-port.ts";
+import type { RunningHandler } from "./handler-attempt.ts";
+
+/** Identifies a running handler: that of an attempt, or that of a preview. */
+export type HandlerOwner = Pick<Grant, "step_id" | "generation">;
+
+/** The leased run that a call belongs to, as the stages of the call see it. */
+export interface CallContext {
+  readonly ports: CallPorts;
+  readonly claim: Claim;
+  readonly mailbox: RunMailbox;
+  readonly childRuns: ChildRunPort;
+  /** The position of the run when this process first loaded it. */
+  readonly loadedAt: number;
+
+  /** Returns the number of calls that have entered the road so far. */
+  callsStarted(): number;
+  /** Returns the steps in flight without a `step.started` event, of the first `calls` calls or of all. */
+  inFlight(calls?: number): readonly StepId[];
+
+  /** Has recorded acts confirmed in the outside world, and records the answers. */
+  confirmActs(acts: readonly StepId[]): Promise<void>;
+
+  /** Registers a running handler. A cancelled run aborts it. */
+  handlerStarted(owner: HandlerOwner, handler: RunningHandler): void;
+  /** The attempt has ended, though its handler may still run. */
+  attemptEnded(owner: HandlerOwner): void;
+  /** The handler has returned. `late`: its report, if the attempt had ended before. */
+  handlerReturned(grant: Grant, late: AttemptReport | null): void;
+
+  /** Delivers committed notices, each at least once. */
+  deliver(notices: readonly Notice[]): void;
+  /** Plans the next transition of a step: at once, or at its time. */
+  schedule(step: Step): void;
+
+  /** True if the lease was lost or released: nothing more is written under it. */
+  isReleased(): boolean;
+  /** Waits for work without which the run cannot continue here. If it fails, the run is lost. */
+  require(work: Promise<unknown>): Promise<unknown>;
+  /** Gives the run up because of an error. */
+  lose(error: unknown): void;
+  /** Releases the run if it has no more work. */
+  releaseIfAtRest(): void;
+}

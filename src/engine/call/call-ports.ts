@@ -1,0 +1,35 @@
+import type { Notice } from "../../core/event/event.ts";
+import type { RandomSource } from "../../core/ports/clock.ts";
+import type { Claim } from "../../core/store/store.ts";
+import type { RunId } from "../../core/values/ids.ts";
+import type { EngineLimits } from "../api/engine-limits.ts";
+import type { ResourcePorts } from "../resources/resource-ports.ts";
+import type { HaltCache } from "../rules/halt-cache.ts";
+import type { PolicyRegistry } from "../rules/policy-registry.ts";
+import type { TenantRules } from "../rules/tenant-rules.ts";
+import type { ToolRegistry } from "./tool-registry.ts";
+
+/** The services that the stages of a call use. */
+export interface CallPorts extends ResourcePorts {
+  readonly dice: RandomSource;
+  /** With the call, the seed of the random numbers that a tool gets. */
+  readonly seed: string;
+  readonly limits: EngineLimits;
+  readonly toolbox: ToolRegistry;
+  readonly tenants: TenantRules;
+  readonly policies: PolicyRegistry;
+  readonly halts: HaltCache;
+  readonly leases: LeaseConfirmation;
+  /** Budget alerts that are known to be recorded. */
+  readonly alerted: Set<string>;
+  /** Delivers a notice, at least once. Null: notices wait for a worker that can deliver them. */
+  readonly onNotice: ((notice: Notice & { readonly run_id: RunId }) => Promise<void>) | null;
+}
+
+/** Tells whether a claim is still this worker's. */
+interface LeaseConfirmation {
+  /** Returns whether the store confirmed the claim recently. */
+  isProven(claim: Claim): boolean;
+  /** Asks the store if the claim is not proven. */
+  confirm(claim: Claim): Promise<boolean>;
+}

@@ -1,0 +1,76 @@
+import type { Grant } from "../../core/decide/command.ts";
+import type { Step } from "../../core/run/run.ts";
+import type { CompletedAct } from "../../core/tool/tool.ts";
+import { assert } from "../../core/values/assert.ts";
+import { downstreamKey } from "../ports/digest.ts";
+import { isAct } from "./acquire.ts";
+import type { AttemptReport } from "./attempt-report.ts";
+import type { CallContext } from "./call-context.ts";
+import { type CallResources, closeResources } from "./call-resources.ts";
+import { expectedCost } from "./cost-estimate.ts";
+import { type HandlerWork, startHandler } from "./handler-attempt.ts";
+import { lastCheck } from "./last-check.ts";
+import { previewInstant } from "./preview-call.ts";
+import { timeLimitFor } from "./time-limit.ts";
+
+/** Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called. */
+export async function execute(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  resources: CallResources,
+): Promise<AttemptReport> {
+  const { ports } = context;
+  const { captured, state } = resources;
+  for (let check = lastCheck(context, step, grant); check !== null; check = lastCheck(context, step, grant)) {
+    const refused = await check;
+    if (refused !== null) return refused;
+  }
+  // Nothing is awaited between the last check and the start of the handler.
+  const handler = startHandler(ports, handlerWork(context, step, grant, resources), (late) =>
+    context.handlerReturned(grant, late),
+  );
+  context.handlerStarted(grant, handler);
+  let report = await handler.ended;
+  context.attemptEnded(grant);
+  if (captured !== null) report = await closeResources(ports, report, captured);
+  state?.close(report.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
+  if (isAct(grant)) ports.failpoint("tool.after");
+  return report;
+}
+
+function handlerWork(
+  { ports, mailbox: { run } }: CallContext,
+  step: Step,
+  grant: Grant,
+  { state, captured }: CallResources,
+): HandlerWork {
+  const { spec, cause } = step;
+  const { input, call, estimate } = grant.proposal;
+  const tool = ports.toolbox.get(spec.name);
+  assert(tool !== undefined, "an unknown tool is never admitted");
+  const undoes = cause?.by === "undo";
+  return {
+    tool,
+    handler: (given) =>
+      undoes && tool.compensate !== null
+        ? tool.compensate(input as unknown as CompletedAct, given)
+        : tool.run(input, given),
+    context: {
+      key: call?.key == null ? "" : downstreamKey(call.key, grant.generation),
+      run_id: run.id,
+      plan_id: run.plan?.plan_id ?? null,
+      step_id: spec.step_id,
+      attempt: grant.attempt,
+      correlation_id: run.correlation_id,
+      trace_id: run.trace_id,
+      now: previewInstant(run, step) ?? grant.started_at,
+      last_heartbeat: step.heartbeat,
+    },
+    state,
+    captured,
+    checksOutput: !undoes,
+    ...timeLimitFor(run, step, tool, ports.clock.now()),
+    costTerms: { expected: expectedCost(estimate) },
+  };
+}

@@ -1,0 +1,302 @@
+import type { HandlerResult } from "../../core/decide/command.ts";
+import { seededRandom } from "../../core/persistent/seeded-random.ts";
+import type { Tool, ToolContext } from "../../core/tool/tool.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
+import { jsonBytesAtMost, redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
+import { endingOfThrown, errorText } from "../ports/thrown-fault.ts";
+import type { CapturedResources } from "../resources/resource-registry.ts";
+import type { AttemptState } from "../state/attempt-state.ts";
+import { AttemptLog, type AttemptReport, type CostTerms } from "./attempt-report.ts";
+import type { CallPorts } from "./call-ports.ts";
+import type { TimeLimit } from "./time-limit.ts";
+
+export interface HandlerWork extends TimeLimit {
+  readonly tool: Tool;
+  readonly handler: (context: ToolContext) => Promise<unknown>;
+  readonly context: Omit<
+    ToolContext,
+    | "clock"
+    | "cost"
+    | "errand"
+    | "child"
+    | "notice"
+    | "heartbeat"
+    | "signal"
+    | "slice"
+    | "dispatch"
+    | "resource"
+    | "random"
+  >;
+  /** Null: the engine has no slices. */
+  readonly state: AttemptState | null;
+  /** Null: the tool changes no resource. */
+  readonly captured: CapturedResources | null;
+  /** False: the output is not checked against the output schema, because it is that of a compensation. */
+  readonly checksOutput: boolean;
+  /** Null: the handler may not report a cost, because it runs for a preview. */
+  readonly costTerms: CostTerms | null;
+}
+
+/** A handler that runs, and the attempt that waits for it. */
+export interface RunningHandler {
+  /** Resolves when the attempt ends: with an output, an error, a timeout or an abort. */
+  readonly ended: Promise<AttemptReport>;
+  /** True if the attempt has ended and the handler still runs. */
+  readonly overdue: boolean;
+  abort(why: Fault): void;
+}
+
+/** Is called when the handler returns. `late`: its report, if the attempt had ended before. */
+type OnReturn = (late: AttemptReport | null) => void;
+
+/** Starts a handler. Never throws: every error becomes the end of the attempt. */
+export function startHandler(ports: CallPorts, work: HandlerWork, onReturn: OnReturn): RunningHandler {
+  const attempt = new HandlerAttempt(ports, work, onReturn);
+  attempt.begin();
+  return attempt;
+}
+
+const noop = (): void => {};
+
+class HandlerAttempt implements RunningHandler {
+  readonly ended: Promise<AttemptReport>;
+  readonly #ports: CallPorts;
+  readonly #work: HandlerWork;
+  readonly #onReturn: OnReturn;
+  readonly #log: AttemptLog;
+  /** Made when the handler first reads its signal; most never do. */
+  #controller: AbortController | null = null;
+  #aborted: FaultError | null = null;
+  #resolve: (execution: AttemptReport) => void = noop;
+  #clearTimeout = noop;
+  #clearHeartbeat = noop;
+  #lastHeartbeatAt: Instant;
+  #hasEnded = false;
+  #hasReturned = false;
+
+  constructor(ports: CallPorts, work: HandlerWork, onReturn: OnReturn) {
+    this.#ports = ports;
+    this.#work = work;
+    this.#onReturn = onReturn;
+    this.#log = new AttemptLog(ports.limits, work.costTerms);
+    this.#lastHeartbeatAt = work.context.now;
+    this.ended = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  get overdue(): boolean {
+    return this.#hasEnded && !this.#hasReturned;
+  }
+
+  begin(): void {
+    const { tool, timeoutMs } = this.#work;
+    this.#clearTimeout = this.#ports.timers.after(timeoutMs, () => this.abort(timeoutFault(this.#work)));
+    if (tool.heartbeatMs !== null) {
+      this.#lastHeartbeatAt = this.#ports.clock.now();
+      this.#watchHeartbeat(tool.heartbeatMs);
+    }
+    void this.#call();
+  }
+
+  heartbeat(details: Json | undefined): void {
+    this.#lastHeartbeatAt = this.#ports.clock.now();
+    this.#log.beat(details);
+  }
+
+  /** Sets one timer at a time, however often the handler sends a heartbeat. */
+  #watchHeartbeat(ms: number): void {
+    const { clock, timers } = this.#ports;
+    const check = () => {
+      if (clock.now() - this.#lastHeartbeatAt < ms) return this.#watchHeartbeat(ms);
+      return this.abort(fault("TOOL_TIMEOUT", `${this.#work.tool.name} sent no heartbeat for ${ms} ms`));
+    };
+    this.#clearHeartbeat = timers.after(Math.max(1, this.#lastHeartbeatAt + ms - clock.now()), check);
+  }
+
+  abort(why: Fault): void {
+    if (!this.#hasEnded) this.#end({ how: "unheard", fault: why });
+    this.#aborted ??= new FaultError(why);
+    this.#controller?.abort(this.#aborted);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted);
+    }
+    return this.#controller.signal;
+  }
+
+  async #call(): Promise<void> {
+    let value: unknown;
+    let failure: HandlerResult | null = null;
+    try {
+      value = await this.#work.handler(new HandlerContext(this.#work, this, this.#log, this.#ports));
+    } catch (error) {
+      failure = this.#failure(error);
+    }
+    const ending = failure ?? this.#readOutput(value);
+    const late = this.#hasEnded;
+    this.#hasReturned = true;
+    if (!late) this.#end(ending);
+    this.#onReturn(late ? this.#log.reportWith(ending) : null);
+  }
+
+  /** Reading an output can run getters of the tool. If one throws, the handler has returned an unreadable output. */
+  #readOutput(value: unknown): HandlerResult {
+    try {
+      return checkOutput(this.#ports, this.#work, value);
+    } catch (error) {
+      const message = `${this.#work.tool.name}: its output cannot be read: ${errorText(error)}`;
+      return { how: "value", output: null, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
+    }
+  }
+
+  /** An error of the log says nothing about what the tool had done by then. */
+  #failure(error: unknown): HandlerResult {
+    const { refusal } = this.#log;
+    return refusal !== null && error === refusal ? { how: "unheard", fault: refusal.fault } : endingOfThrown(error);
+  }
+
+  #end(ending: HandlerResult): void {
+    this.#hasEnded = true;
+    this.#clearTimeout();
+    this.#clearHeartbeat();
+    this.#resolve(this.#log.reportWith(ending));
+  }
+}
+
+/**
+ * The context of a handler. `signal` is an own property, so that a copy of the context has it. All contexts share one
+ * getter: a literal with a getter makes one per object, which takes five times as long and three times the memory.
+ */
+class HandlerContext implements ToolContext {
+  static readonly #signal: PropertyDescriptor & ThisType<HandlerContext> = {
+    enumerable: true,
+    get() {
+      return this.#attempt.signal;
+    },
+  };
+
+  readonly key: ToolContext["key"];
+  readonly run_id: RunId;
+  readonly plan_id: string | null;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+  declare readonly signal: AbortSignal;
+  readonly now: Instant;
+  readonly clock: ToolContext["clock"];
+  readonly last_heartbeat: Json | null;
+  readonly heartbeat: ToolContext["heartbeat"];
+  readonly cost: ToolContext["cost"];
+  readonly errand: ToolContext["errand"];
+  readonly child: ToolContext["child"];
+  readonly notice: ToolContext["notice"];
+  readonly slice: ToolContext["slice"];
+  readonly dispatch: ToolContext["dispatch"];
+  readonly resource: ToolContext["resource"];
+  readonly random: ToolContext["random"];
+  readonly #attempt: HandlerAttempt;
+
+  constructor(
+    { context: given, state, captured }: HandlerWork,
+    attempt: HandlerAttempt,
+    log: AttemptLog,
+    { clock, seed }: CallPorts,
+  ) {
+    this.key = given.key;
+    this.run_id = given.run_id;
+    this.plan_id = given.plan_id;
+    this.step_id = given.step_id;
+    this.attempt = given.attempt;
+    this.correlation_id = given.correlation_id;
+    this.trace_id = given.trace_id;
+    this.now = given.now;
+    this.clock = clock;
+    this.last_heartbeat = given.last_heartbeat;
+    this.heartbeat = (details) => attempt.heartbeat(details);
+    this.cost = (spent) => log.addCost(spent);
+    this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
+    this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
+    this.notice = (topic, payload) => log.addNotice(topic, payload);
+    this.slice = (slice) => requireState(state).slice(slice) as never;
+    this.dispatch = (event, payload) => requireState(state).dispatch(event, payload);
+    this.resource = (name: string) => requireResources(captured).handle(name) as never;
+    this.random = attemptRandom(given, seed);
+    this.#attempt = attempt;
+    Object.defineProperty(this, "signal", HandlerContext.#signal);
+  }
+}
+
+function timeoutFault({ tool, timeoutMs, endsByDeadline }: HandlerWork): Fault {
+  if (endsByDeadline)
+    return fault("DEADLINE_EXCEEDED", `the deadline of the run passed while ${tool.name} was running`);
+  return fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`);
+}
+
+function requireState(state: AttemptState | null): AttemptState {
+  if (state !== null) return state;
+  throw new FaultError(fault("STATE_FORBIDDEN", "this engine has no slices; pass slices to createEngine"));
+}
+
+function requireResources(captured: CapturedResources | null): CapturedResources {
+  if (captured !== null) return captured;
+  throw new FaultError(fault("STATE_FORBIDDEN", "the tool declares no resource"));
+}
+
+/** Random numbers derived from the attempt, so that they need not be recorded. */
+function attemptRandom({ run_id, step_id, attempt }: HandlerWork["context"], seed: string): () => number {
+  let next: (() => number) | null = null;
+  return () => {
+    next ??= seededRandom(`${seed}${run_id}/${step_id}/${attempt}`);
+    return next();
+  };
+}
+
+function checkOutput(ports: CallPorts, { tool, checksOutput }: HandlerWork, value: unknown): HandlerResult {
+  const refusal = isJsonObject(value as Json) ? reportedFailure(value as JsonObject) : null;
+  if (refusal !== null) return { how: "error", fault: reportedFault(ports, tool, value as JsonObject, refusal) };
+  const parsed = checksOutput ? tool.output.parse(value) : { ok: true as const, value: toStorableJsonOrNull(value) };
+  const raw = parsed.ok ? parsed.value : toStorableJsonOrNull(value);
+  const most = ports.limits.outputBytes;
+  const bytes = jsonBytesAtMost(raw) <= most ? 0 : Buffer.byteLength(JSON.stringify(raw));
+  if (bytes > most) {
+    const message = `${tool.name} answered ${bytes} bytes, the limit is ${most}; return a reference instead`;
+    return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
+  }
+  const output = redactOutput(raw, tool);
+  if (parsed.ok) return { how: "value", output, flaw: null };
+  return {
+    how: "value",
+    output,
+    flaw: fault(
+      "SCHEMA_VALIDATION_FAILED",
+      `${tool.name}: its output does not match its output schema: ${parsed.fault.message}`,
+    ),
+  };
+}
+
+/** Returns the fault of a reported failure. It keeps the `value` of the answer, redacted, unless it is too large. */
+function reportedFault({ limits }: CallPorts, tool: Tool, answer: JsonObject, refusal: string): Fault {
+  const message = `${tool.name} answered ${refusal}`;
+  // The pointers of secrets may begin at the answer or at its value.
+  const whole = redactOutput(toStorableJsonOrNull(answer), tool);
+  const value = isJsonObject(whole) ? whole.value : undefined;
+  const stored = value === undefined ? undefined : redactOutput(value, tool);
+  const fits = stored !== undefined && jsonBytesAtMost(stored) <= limits.outputBytes;
+  return fits ? fault("TOOL_FAILED", message, { value: stored }) : fault("TOOL_FAILED", message);
+}
+
+/** Returns the failure that an output reports by `success: false`, or by `isError` as in MCP; else null. */
+function reportedFailure({ success, isError, error, message, content }: JsonObject): string | null {
+  if (success !== false && isError !== true) return null;
+  const [first] = Array.isArray(content) ? (content as readonly Json[]) : [];
+  const text = error ?? message ?? (isJsonObject(first) ? first.text : undefined);
+  const what = success === false ? "success: false" : "isError";
+  return typeof text === "string" ? `${what}, ${text.slice(0, 2000)}` : what;
+}

@@ -1,0 +1,82 @@
+import type { Grant } from "../../core/decide/command.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import { CALL_WITHIN_MS, isUndoStep } from "../../core/run/step.ts";
+import { waitTimes } from "../../core/time/wait-times.ts";
+import { fault } from "../../core/values/fault.ts";
+import type { Instant } from "../../core/values/ids.ts";
+import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { type AttemptReport, notCalled } from "./attempt-report.ts";
+import type { CallContext } from "./call-context.ts";
+
+/**
+ * Checks right before the call what may have changed while the store was slow or this process was suspended. Returns
+ * null if the call may be made now. Else returns a promise of why it is not made, or of null: then check again, because
+ * another fact may have grown old meanwhile.
+ */
+export function lastCheck(context: CallContext, step: Step, grant: Grant): Promise<AttemptReport | null> | null {
+  const { ports, mailbox, claim } = context;
+  const now = ports.clock.now();
+  if (isCancelled(mailbox.run, step)) return Promise.resolve(CANCELLED);
+  if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(STORE_TOO_SLOW);
+  if (!ports.leases.isProven(claim)) return confirmLease(context, grant);
+  if (isUndoStep(step)) return null;
+  if (!haltsAreFresh(context, grant, now)) return refreshHalts(context, grant);
+  return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
+}
+
+/**
+ * Asks the store for the lease, because this process may have been suspended for longer than the lease lasts. If the
+ * store fails, a call whose start is on record is not made. Without a recorded start there is nothing to end, so the
+ * fault of the store is thrown.
+ */
+async function confirmLease({ ports, claim }: CallContext, { recorded }: Grant): Promise<AttemptReport | null> {
+  try {
+    if (await ports.leases.confirm(claim)) return null;
+  } catch (error) {
+    if (recorded && isStoreFault(error)) return STORE_TOO_SLOW;
+    throw error;
+  }
+  throw new FencedError("another worker claimed the run while this process was suspended");
+}
+
+/** Reads the halts again: a halt may have been set after the start was decided. */
+async function refreshHalts(context: CallContext, grant: Grant): Promise<AttemptReport | null> {
+  const { ports, mailbox } = context;
+  try {
+    await ports.halts.refresh(mailbox.run);
+  } catch (error) {
+    // Only this process knows that the call was not made, so it records that.
+    if (grant.recorded && isStoreFault(error)) return HALTED;
+    throw error;
+  }
+  return haltsAreFresh(context, grant, ports.clock.now()) ? null : HALTED;
+}
+
+/** No call starts a second after a halt. The append of a recorded start has checked the halt rows itself. */
+function haltsAreFresh({ ports, mailbox }: CallContext, { recorded, started_at }: Grant, now: Instant): boolean {
+  if (!recorded) return ports.halts.isFresh(mailbox.run);
+  const since = now - started_at;
+  const freshMs = waitTimes.recordedCallHaltCacheMs;
+  return (since >= 0 && since < freshMs) || ports.halts.isFresh(mailbox.run, freshMs);
+}
+
+/** True if the run was cancelled after the start. A call that is sent again, to settle a doubt, is made all the same. */
+function isCancelled({ cancel }: Run, step: Step): boolean {
+  return cancel !== null && !isUndoStep(step) && !step.act?.doubt;
+}
+
+/** True if the start is so old that recovery could not tell this call from one never made, or the promise has expired. */
+function isTooLate(run: Run, { step_id, started_at }: Grant, now: Instant): boolean {
+  const until = findStep(run, step_id)?.act?.doubt?.doubt.exits.resend_until ?? null;
+  return now - started_at > CALL_WITHIN_MS || (until !== null && now >= until);
+}
+
+export const STORE_TOO_SLOW = notCalled(
+  fault("CALL_NOT_MADE", "the call was not made: the store failed, or took too long to record its start"),
+);
+
+const HALTED = notCalled(
+  fault("CALL_NOT_MADE", "the call was not made: a halt was set, or could not be ruled out, before it was sent"),
+);
+
+const CANCELLED = notCalled(fault("CANCELLED", "the run was cancelled before the call was made"));

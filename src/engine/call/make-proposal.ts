@@ -1,0 +1,264 @@
+import type { Proposal } from "../../core/call/proposal.ts";
+import type { CallEdit } from "../../core/decide/command.ts";
+import type { Call } from "../../core/event/event.ts";
+import { canonicalJson } from "../../core/json/canonical-json.ts";
+import { valueAt, withValuesAt } from "../../core/json/json-pointer.ts";
+import {
+  boundPayloadKeys,
+  placeholderSource,
+  renderTemplate,
+  templateLookup,
+  templatePlaceholders,
+} from "../../core/plan/idempotency-template.ts";
+import { type PlanBinding, type PlanStep, signalKeyPattern } from "../../core/plan/plan.ts";
+import { stepKinds } from "../../core/plan/step-kinds.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import { identityCaution, identityValue } from "../../core/tool/act-identity.ts";
+import type { IdentityField, Tool } from "../../core/tool/tool.ts";
+import { worseEffect } from "../../core/values/effect.ts";
+import { type Fault, fault } from "../../core/values/fault.ts";
+import type { EffectKey, GateId, StepId } from "../../core/values/ids.ts";
+import { nameRule } from "../../core/values/is-name.ts";
+import { type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
+import { digestOfJson, digestOfParts, downstreamKey, undoKey } from "../ports/digest.ts";
+import type { CallPorts } from "./call-ports.ts";
+import { estimateCost } from "./cost-estimate.ts";
+import { canPreview } from "./preview-call.ts";
+
+/** Makes the proposal of a step: resolves bindings, parses the input once, derives the key of an act. No I/O, never throws. */
+export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
+  const { kind, name } = step.spec;
+  const { callsTool } = stepKinds[kind];
+  const parked = callsTool ? mismatch(ports, run, step) : null;
+  const tool = callsTool && parked === null ? ports.toolbox.get(name) : undefined;
+  const { input, call, derived, flaw } = proposeCall(run, step, tool, wants);
+  const expected = tool === undefined || flaw !== null ? UNKNOWN : estimateCost(step, tool, input);
+  return {
+    input,
+    call,
+    derived,
+    flaw: flaw ?? expected.flaw,
+    parked,
+    tool: callsTool ? ports.toolbox.facts(name) : null,
+    trusted: ports.tenants.trusts(run.tenant, name),
+    record: null,
+    ledger: null,
+    reusable: null,
+    signal: null,
+    estimate: expected.estimate,
+    limits: NONE,
+    policy_state: null,
+    captures: tool === undefined || Object.keys(tool.resources).length === 0 ? NONE : "wanted",
+    preview: tool !== undefined && canPreview(tool, step) ? "wanted" : null,
+    pins: null,
+    gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
+    gate_ms: ports.limits.gateMs,
+    boot: ports.store.boot,
+  };
+}
+
+const UNKNOWN = { estimate: null, flaw: null } as const;
+const NONE: readonly never[] = [];
+
+/** Returns why the step must wait: this worker does not have its tool or one of its resources; else null. */
+function mismatch({ toolbox, resources }: CallPorts, run: Run, { spec: { name }, pin }: Step): Fault | null {
+  const tool = toolbox.get(name);
+  return toolbox.mismatch(name, pin) ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
+}
+
+type ProposedCall = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
+
+function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { readonly call: boolean }): ProposedCall {
+  if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
+  switch (step.spec.kind) {
+    case "operator":
+      return tool === undefined ? payloadAsInput(step) : toolCall(run, step, tool, wants);
+    case "assertion":
+      return payloadAsInput(step);
+    case "wait":
+      return proposeWait(run, step);
+    case "run":
+      return proposeChildRun(run, step);
+  }
+}
+
+/** The input is the payload of the plan, not parsed. */
+function payloadAsInput({ spec }: Step): ProposedCall {
+  return { input: spec.payload, call: null, derived: false, flaw: null };
+}
+
+function toolCall(run: Run, step: Step, tool: Tool, wants: { readonly call: boolean }): ProposedCall {
+  const { spec, cause } = step;
+  if (cause?.by === "undo") return { derived: true, flaw: null, ...undoCall(run, cause.of) };
+  const read = readInput(run, step, tool);
+  if (!read.ok) return { input: spec.payload, call: null, derived: false, flaw: read.fault };
+  const { input, bound } = read;
+  const derived = bound || !sameJson(input, spec.payload);
+  if (worseEffect(spec.effect, tool.effect) === "acts") return { input, derived, ...actCall(run, step, tool, input) };
+  return { input, call: wants.call ? plainCall(input) : null, derived, flaw: null };
+}
+
+/** Makes the call of a held step with another input, or says why that input cannot be used. */
+export function proposeEditedCall({ toolbox }: CallPorts, run: Run, step: Step, given: Json): CallEdit {
+  const tool = toolbox.get(step.spec.name);
+  const mismatch = toolbox.mismatch(step.spec.name, step.pin);
+  if (mismatch !== null) return { flaw: mismatch };
+  if (tool === undefined)
+    return {
+      flaw: fault(
+        "TOOL_MISSING",
+        `${step.spec.name} is not registered here, so its input cannot be changed; register the tool`,
+      ),
+    };
+  const parsed = tool.input.parse(given);
+  if (!parsed.ok) return { flaw: { ...parsed.fault, message: `${tool.name}: ${parsed.fault.message}` } };
+  if (worseEffect(step.spec.effect, tool.effect) !== "acts") return { call: plainCall(parsed.value) };
+  const { call, flaw } = actCall(run, step, tool, parsed.value);
+  return call === null ? { flaw: flaw as Fault } : { call };
+}
+
+/** A wait calls no tool, but its signal key can be bound to an earlier output. */
+function proposeWait(run: Run, { spec }: Step): ProposedCall {
+  const filled = fillPayload(run, spec);
+  const plain = { call: null, derived: false };
+  if (!filled.ok) return { ...plain, input: spec.payload, flaw: filled.fault };
+  const { signal } = filled.input as JsonObject;
+  if (signal === undefined || (typeof signal === "string" && signalKeyPattern.test(signal)))
+    return { ...plain, input: filled.input, flaw: null };
+  const message = `${spec.step_id}: its signal is not a name of ${nameRule}`;
+  return { ...plain, input: filled.input, flaw: fault("INVALID_INPUT", message) };
+}
+
+/** The child run checks the plan itself. */
+function proposeChildRun(run: Run, { spec }: Step): ProposedCall {
+  const read = fillPayload(run, spec);
+  return read.ok
+    ? { call: null, derived: read.bound, input: read.input, flaw: null }
+    : { call: null, derived: false, input: spec.payload, flaw: read.fault };
+}
+
+type ReadInput =
+  | { readonly ok: true; readonly input: Json; readonly bound: boolean }
+  | { readonly ok: false; readonly fault: Fault };
+
+function readInput(run: Run, { spec }: Step, tool: Tool): ReadInput {
+  const filled = fillPayload(run, spec);
+  if (!filled.ok) return filled;
+  const parsed = tool.input.parse(filled.input);
+  if (parsed.ok) return { ok: true, input: parsed.value, bound: filled.bound };
+  return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
+}
+
+/** Returns the payload with the bound values. */
+function fillPayload(run: Run, spec: PlanStep): ReadInput {
+  const values: [string, Json][] = [];
+  for (const [pointer, binding] of Object.entries(spec.bindings)) {
+    const value = boundValue(run, binding);
+    if (value === undefined) return { ok: false, fault: missingValueFault(spec.step_id, pointer, binding) };
+    values.push([pointer, value]);
+  }
+  const bound = values.length > 0;
+  const payload = bound ? withValuesAt(spec.payload, values) : spec.payload;
+  if (payload === undefined) {
+    const message = `${spec.step_id}: its payload has no place for ${values.map(([pointer]) => pointer).join(", ")}`;
+    return { ok: false, fault: fault("INVALID_INPUT", message) };
+  }
+  return { ok: true, input: payload, bound };
+}
+
+function missingValueFault(step: StepId, pointer: string, { step: source, path }: PlanBinding): Fault {
+  return fault("MISSING_REQUIRED_CONTEXT", `${step}: ${pointer} is bound to ${source}${path}, which has no value`);
+}
+
+function boundValue(run: Run, { step, path, as }: PlanBinding): Json | undefined {
+  const standing = findStep(run, step)?.standing;
+  const value = standing?.state === "succeeded" ? valueAt(standing.output, path) : undefined;
+  return as === "sha256" && value !== undefined ? digestOfJson(value) : value;
+}
+
+function plainCall(input: Json): Call {
+  return { input, digest: digestOfJson(input), key: null, keyed_by: null };
+}
+
+interface ActCall {
+  readonly call: Call | null;
+  readonly flaw: Fault | null;
+}
+
+/** Makes the call of an act. Its key identifies the act. */
+function actCall(run: Run, step: Step, tool: Tool, input: Json): ActCall {
+  const what = actIdentity(run, step, tool, input);
+  if ("flaw" in what) return { call: null, flaw: what.flaw };
+  const caution = "caution" in what && what.caution !== null ? { caution: what.caution } : {};
+  const key = digestOfParts(
+    "writ/key/v1",
+    run.tenant,
+    tool.name,
+    what.scope,
+    what.keyed_by,
+    what.text,
+  ) as string as EffectKey;
+  return { call: { input, digest: digestOfJson(input), key, keyed_by: what.keyed_by, ...caution }, flaw: null };
+}
+
+type ActIdentity =
+  | {
+      readonly keyed_by: "identity" | "template" | "input";
+      readonly scope: string;
+      readonly text: string;
+      readonly caution?: string | null;
+    }
+  | { readonly flaw: Fault };
+
+/** Returns the text that makes two calls the same act, and its scope: the whole tenant, or this step and its forks. */
+function actIdentity(run: Run, { spec }: Step, tool: Tool, input: Json): ActIdentity {
+  const here = `step/${run.origin}/${spec.step_id}`;
+  if (tool.identity !== null) return identityFromInput(spec.step_id, tool.identity, input);
+  const template = spec.idempotency_template;
+  if (template === null) return { keyed_by: "input", scope: here, text: canonicalJson(input) };
+  const filled = typeof input === "object" && input !== null && !Array.isArray(input) ? (input as JsonObject) : {};
+  const rendered = renderTemplate(template, templateLookup({ ...spec.payload, ...filled }, run.context));
+  if (!rendered.ok) {
+    const message = `${spec.step_id}: ${rendered.missing.join(", ")} of its idempotency template has no value`;
+    return { flaw: fault("MISSING_REQUIRED_CONTEXT", message) };
+  }
+  const names = templatePlaceholders(template);
+  const sources = { payload: spec.payload, bound: boundPayloadKeys(spec.bindings), context: run.context };
+  const literal = names.length > 0 && names.every((name) => placeholderSource(name, sources) !== "binding");
+  return { keyed_by: "template", scope: literal ? "tenant" : here, text: rendered.text };
+}
+
+/** Refuses a call without a value for its identity: it would be the same act as every other such call. */
+function identityFromInput(step: StepId, identity: readonly IdentityField[], input: Json): ActIdentity {
+  const pointers = identity.map(({ pointer }) => pointer);
+  const missing = pointers.filter((pointer) => (valueAt(input, pointer) ?? null) === null);
+  if (missing.length > 0) {
+    return {
+      flaw: fault(
+        "MISSING_REQUIRED_CONTEXT",
+        `${step}: ${missing.join(", ")} is part of the identity of the act and has no value`,
+      ),
+    };
+  }
+  const values = identity.map((field) => identityValue(field, valueAt(input, field.pointer) as Json));
+  const caution = identityCaution(identity, (pointer) => valueAt(input, pointer));
+  return { keyed_by: "identity", scope: "tenant", text: canonicalJson(values), caution };
+}
+
+/** The input of an undo is the recorded act. */
+function undoCall(run: Run, of: StepId): { readonly input: Json; readonly call: Call | null } {
+  const original = findStep(run, of);
+  const key = original?.call?.key;
+  if (original == null || key == null) return { input: null, call: null };
+  const { act } = original;
+  const generation = act?.generation ?? 1;
+  const input = {
+    input: original.call?.input ?? null,
+    output: act?.output ?? null,
+    key: downstreamKey(key, generation), // The key that the act was executed with.
+  };
+  return {
+    input,
+    call: { input, digest: digestOfJson(input), key: undoKey(key, generation), keyed_by: "input" },
+  };
+}

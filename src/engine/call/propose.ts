@@ -1,0 +1,51 @@
+import type { Proposal } from "../../core/call/proposal.ts";
+import { stepKinds } from "../../core/plan/step-kinds.ts";
+import type { Run, Step } from "../../core/run/run.ts";
+import { awaitsSignal } from "../../core/run/step.ts";
+import { worseEffect } from "../../core/values/effect.ts";
+import type { CallContext } from "./call-context.ts";
+import { withExternalFacts } from "./external-facts.ts";
+import { makeProposal } from "./make-proposal.ts";
+
+/**
+ * Stage 1. Puts the call together with the facts that its decision always needs: the input, the key, the row of the
+ * ledger or of the signal. The rules that judge it are at most a second old.
+ */
+export function propose(context: CallContext, step: Step): Proposal | Promise<Proposal> {
+  const { ports, mailbox } = context;
+  const { run } = mailbox;
+  const refreshing = ports.policies.refreshIfStale(run.tenant) ?? ports.halts.refreshIfStale(run);
+  return refreshing === null && isPlain(context, step)
+    ? makeProposal(ports, run, step, { call: false })
+    : proposeWithFacts(context, step, refreshing);
+}
+
+/** True for a step that does not act, and whose call no person sees and no other run shares. It needs no facts. */
+function isPlain({ ports, mailbox }: CallContext, step: Step): boolean {
+  const { kind, name, effect } = step.spec;
+  if (!stepKinds[kind].callsTool || usesCall(mailbox.run, step)) return false;
+  return worseEffect(effect, ports.toolbox.facts(name)?.effect ?? "acts") !== "acts";
+}
+
+/** True if the decision needs the digest of the input: for a gate, to reuse an output, or to find a rejected call. */
+function usesCall({ forked }: Run, { spec }: Step): boolean {
+  return spec.cache_policy !== "never" || spec.gate !== "none" || isRejectedTool(forked, spec.name);
+}
+
+function isRejectedTool(forked: Run["forked"], name: string): boolean {
+  return forked?.rejected?.some(({ tool }) => tool === name) ?? false;
+}
+
+async function proposeWithFacts(
+  { ports, mailbox }: CallContext,
+  step: Step,
+  refreshing: Promise<void> | null,
+): Promise<Proposal> {
+  if (refreshing !== null) await refreshing;
+  const { tenant } = mailbox.run;
+  await ports.policies.refreshIfStale(tenant);
+  await ports.halts.refreshIfStale(mailbox.run);
+  const proposal = makeProposal(ports, mailbox.run, step, { call: usesCall(mailbox.run, step) });
+  if (proposal.call === null && !awaitsSignal(step)) return proposal;
+  return withExternalFacts(ports, mailbox.run, step, proposal);
+}

@@ -1,0 +1,76 @@
+import { noticeRequirement, rulesRequirement } from "../core/run/worker-requirements.ts";
+import { SliceFolds } from "../core/state/slice-fold.ts";
+import type { WorkerId } from "../core/values/ids.ts";
+import { cel } from "../expression/cel.ts";
+import { standardGuards } from "../policy/guards/standard-guards.ts";
+import type { EngineOptions } from "./api/engine-api.ts";
+import { defaultLimits } from "./api/engine-limits.ts";
+import { ToolRegistry } from "./call/tool-registry.ts";
+import {
+  backgroundTimers,
+  keepProcessAlive,
+  systemIds,
+  systemRandom,
+  systemStopwatch,
+  systemTimers,
+} from "./ports/system-ports.ts";
+import { readCaptureStatus } from "./resources/capture-status.ts";
+import { ResourceRegistry } from "./resources/resource-registry.ts";
+import { StoreHaltCache } from "./rules/halt-cache.ts";
+import { PolicyRegistry, readEnginePolicies } from "./rules/policy-registry.ts";
+import { rulesDigest } from "./rules/rules-digest.ts";
+import { TenantRules } from "./rules/tenant-rules.ts";
+import { ProjectStates } from "./state/project-states.ts";
+import { makeStateTools } from "./state/state-tools.ts";
+import { WorkerLeases } from "./worker/worker-leases.ts";
+import type { WorkerPorts } from "./worker/worker-ports.ts";
+
+/** Makes the services of an engine from its options. */
+export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">): WorkerPorts {
+  const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
+  const worker = newId("wrk", clock.now()) as WorkerId;
+  const toolbox = new ToolRegistry([...(options.tools ?? []), ...makeStateTools(options.slices ?? [])], cel);
+  const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], cel), { store, clock }, cel);
+  const onNotice = options.onNotice ?? null;
+  const limits = { ...defaultLimits, ...options.limits };
+  const digest = rulesDigest(options);
+  const terms = {
+    ...options.worker,
+    rules: digest,
+    offers: [...(onNotice === null ? [] : [noticeRequirement]), rulesRequirement(digest), ...toolbox.needs()],
+  };
+  return {
+    store,
+    clock,
+    timers,
+    loopTimers: options.timers ?? backgroundTimers,
+    dice,
+    seed: options.seed ?? "",
+    newId,
+    leases: new WorkerLeases(store, worker, options.stopwatch ?? systemStopwatch, terms),
+    rulesDigest: digest,
+    // With timers of the caller, time is the caller's, and so is the life of the process.
+    keepAlive: options.timers === undefined ? keepProcessAlive : (awaited) => awaited,
+    toolbox,
+    tenants: new TenantRules(options.tenants ?? {}, options),
+    slices: options.slices ?? [],
+    projects: new ProjectStates(store, {
+      folds: new SliceFolds(options.slices ?? []),
+      every: limits.snapshotVersions,
+      recent: limits.checkpoints,
+    }),
+    resources: new ResourceRegistry(options.resources ?? {}, (capture) => readCaptureStatus(store, capture)),
+    rules: {
+      guards: [...standardGuards, ...(options.guards ?? [])],
+      policyFor: (run) => policies.of(run),
+      conditionsOf: (tool) => toolbox.conditionsOf(tool),
+    },
+    policies,
+    halts: new StoreHaltCache({ store, clock }),
+    alerted: new Set(),
+    durability: options.durability ?? "power",
+    limits,
+    failpoint: options.failpoint ?? (() => {}),
+    onNotice,
+  };
+}

@@ -1,0 +1,23 @@
+import type { AppendResult } from "../../core/store/store.ts";
+import { FaultError } from "../../core/values/fault.ts";
+
+/** The epoch has moved: another worker holds the run. This worker stops and writes nothing more. */
+export class FencedError extends Error {
+  override readonly name = "Fenced";
+}
+
+/** A row that the command relied on is another one now. */
+export class ConditionFailedError extends Error {
+  override readonly name = "RowLost";
+  readonly landing: AppendResult & { landed: false };
+
+  constructor(landing: AppendResult & { landed: false }) {
+    super(`a ${landing.why} condition failed`);
+    this.landing = landing;
+  }
+}
+
+/** The store failed, or its answer was lost. It may come back. */
+export function isStoreFault(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.code.startsWith("STORE_");
+}

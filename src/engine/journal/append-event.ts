@@ -1,0 +1,31 @@
+import type { Entry } from "../../core/store/store.ts";
+import type { RunId, Tenant } from "../../core/values/ids.ts";
+import { appendOnce } from "./append-once.ts";
+import { GENESIS_HASH, JournalCodec, type JournalEvent } from "./journal-codec.ts";
+import type { JournalPorts } from "./journal-ports.ts";
+
+/**
+ * Appends an event to a journal without rows, synced to disk, and returns its position. Tries the next position if
+ * another append came first.
+ */
+export async function appendEvent(
+  ports: Pick<JournalPorts, "store" | "timers">,
+  tenant: Tenant,
+  run: RunId,
+  event: JournalEvent,
+): Promise<number> {
+  for (;;) {
+    const { position, hash } = (await ports.store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
+    const entry: Entry = {
+      tenant,
+      run,
+      expect: { position, epoch: null },
+      events: [new JournalCodec(tenant, run).seal(event, position + 1, hash).event],
+      puts: [],
+      charges: [],
+      checks: [],
+      flush: "hard",
+    };
+    if ((await appendOnce(ports, entry)).landed) return position + 1;
+  }
+}

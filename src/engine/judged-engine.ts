@@ -1,0 +1,220 @@
+import type { VerbTarget } from "../core/approval/judge-verb.ts";
+import type { Principal } from "../core/approval/principal.ts";
+import type { Verb } from "../core/approval/verb-rules.ts";
+import type { InputOf, Tool } from "../core/tool/tool.ts";
+import type { Json } from "../core/values/json.ts";
+import type { RunTarget, VerbJudge } from "./admin/verb-judge.ts";
+import type { Checkpoints, Engine, ResolveOptions, SubmitOptions } from "./api/engine-api.ts";
+import type { HaltOptions, Halts } from "./api/halt-api.ts";
+import type { TenantPolicies } from "./api/policy-api.ts";
+import type { ProjectApi } from "./api/project-api.ts";
+import { assertKnownFields, readOptions } from "./api/read-options.ts";
+import type { Schedules } from "./api/schedule-api.ts";
+import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
+import { judgedHandle } from "./judged-handle.ts";
+
+/**
+ * Wraps the public surface of an engine: each method reads its options, refuses unknown ones, and has its use judged
+ * before the engine does anything. A caller has no other access to the engine.
+ */
+export function judgedEngine(engine: Engine, judge: VerbJudge): Engine {
+  return {
+    ...judgedRuns(engine, judge),
+    ...judgedDecisions(engine, judge),
+    ...judgedReports(engine, judge),
+    signal: async (key, payload, given) => engine.signal(key, payload, judge.judge("signal", given)),
+    retain: async (given) => {
+      const options = await judge.judgeByPolicy("retain", given, ({ endedBefore }) => ({
+        runId: null,
+        input: { ended_before: Number(endedBefore) || 0 },
+      }));
+      return engine.retain(options);
+    },
+    backup: async (file, given) => engine.backup(file, await judge.judgeStoreUse("backup", "backup:everything", given)),
+    backups: async (given) => engine.backups(judge.judge("backups", given)),
+    adoptBackup: async (given) => engine.adoptBackup(judge.judge("adoptBackup", given)),
+    checkpoints: judgedCheckpoints(engine.checkpoints, judge),
+    projects: judgedProjects(engine.projects, judge),
+    schedules: judgedSchedules(engine.schedules, judge),
+    policies: judgedPolicies(engine.policies, judge),
+    halts: judgedHalts(engine.halts, judge),
+    serve: async (given = {}) => engine.serve(readOptions("serve", given)),
+    close: () => engine.close(),
+  };
+}
+
+function judgedRuns(
+  engine: Engine,
+  judge: VerbJudge,
+): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "resume"> {
+  // `run.cancel` is the verb of a handle that fewest principals may use.
+  const handleTarget = (principal: Principal, runId: string) => judge.findRun(principal, "run.cancel", runId);
+  return {
+    submit: async (plan, given) => {
+      const options = judgeSubmission(judge, "submit", given);
+      const { principal, project = null } = options;
+      return judgedHandle(judge, principal, await engine.submit(plan, options), { by: principal.id, project });
+    },
+    call: async <Called extends Tool>(tool: Called | string, input: InputOf<Called> | Json, given: SubmitOptions) =>
+      engine.call(tool as Called, input as InputOf<Called>, judgeSubmission(judge, "call", given)),
+    check: (plan, given = {}) => engine.check(plan, readOptions("check", given)),
+    simulate: async (plan, given) => engine.simulate(plan, judge.judge("simulate", given)),
+    run: async (runId, given) => {
+      const options = await judge.judgeOn("run", given, () => ({ runId }));
+      const { principal } = options;
+      return judgedHandle(judge, principal, await engine.run(runId, options), await handleTarget(principal, runId));
+    },
+    resume: async (runId, given) => {
+      const options = await judge.judgeOn("resume", given, () => ({ runId }));
+      const { principal } = options;
+      const handle = await engine.resume(runId, options);
+      return judgedHandle(judge, principal, handle, await handleTarget(principal, runId));
+    },
+  };
+}
+
+/** With `retryFailed`, a submission resumes the earlier run of the principal, so it needs the right to do that. */
+function judgeSubmission<Options extends Pick<SubmitOptions, "principal" | "retryFailed">>(
+  judge: VerbJudge,
+  verb: "submit" | "call" | "checkpoints.load" | "projects.revert",
+  given: Options,
+): Options & { readonly principal: Principal } {
+  const options = judge.judge(verb, given);
+  if (options.retryFailed) judge.assertAllowed(options.principal, "resume", ownTarget(options));
+  return options;
+}
+
+function judgedDecisions(
+  engine: Engine,
+  judge: VerbJudge,
+): Pick<Engine, "approve" | "reject" | "resolve" | "undo" | "verify"> {
+  const resolveUse = ({ as }: ResolveOptions): Verb => (as === "verify" ? "resolve:verify" : "resolve");
+  return {
+    approve: async (gateId, given) => engine.approve(gateId, judge.judge("approve", given)),
+    reject: async (gateId, given) => engine.reject(gateId, judge.judge("reject", given)),
+    resolve: async (runId, stepId, given) =>
+      engine.resolve(runId, stepId, await judge.judgeOn("resolve", given, () => ({ runId }), resolveUse)),
+    undo: async (runId, given) => engine.undo(runId, judge.judge("undo", given)),
+    verify: async (runId, given) => engine.verify(runId, await judge.judgeOn("verify", given, () => ({ runId }))),
+  };
+}
+
+type Report = "state" | "runs" | "gates" | "gate" | "workers" | "cost" | "spent" | "budgets" | "audit" | "retentions";
+
+function judgedReports(engine: Engine, judge: VerbJudge): Pick<Engine, Report> {
+  return {
+    state: async (given) => engine.state(await judge.judgeOn("state", given, stateTarget)),
+    // The lists leave out what a principal may not read, so it may ask for them.
+    runs: async (given) => engine.runs(judge.judge("runs", given, ownTarget)),
+    gates: async (given) => engine.gates(judge.judge("gates", given, ownTarget)),
+    gate: async (gateId, given) => {
+      const options = judge.judge("gate", given, ownTarget);
+      const gate = await engine.gate(gateId, options);
+      judge.assertAllowed(options.principal, "gate", { by: gate.requester, project: null });
+      return gate;
+    },
+    workers: async (given) => engine.workers(judge.judge("workers", given)),
+    cost: async (runId, given) => engine.cost(runId, await judge.judgeOn("cost", given, () => ({ runId }))),
+    spent: async (given) =>
+      engine.spent(judge.judge("spent", given, ({ by = null, project = null }) => ({ by, project }))),
+    budgets: async (given) =>
+      engine.budgets(
+        await judge.judgeOn("budgets", given, ({ principal, by = principal.id, runId }) =>
+          runId === undefined || by !== principal.id ? { by, project: null } : { runId },
+        ),
+      ),
+    audit: async (given) => engine.audit(await judge.judgeOn("audit", given, auditTarget)),
+    retentions: async (given) => engine.retentions(judge.judge("retentions", given)),
+  };
+}
+
+function ownTarget({ principal }: { readonly principal: Principal }): VerbTarget {
+  return { by: principal.id, project: null };
+}
+
+function auditTarget({ runId }: { readonly runId?: string }): VerbTarget | RunTarget {
+  return runId === undefined ? { by: null, project: null } : { runId };
+}
+
+function stateTarget(of: StateSelector): VerbTarget | RunTarget {
+  return "project" in of ? { by: null, project: of.project } : { runId: of.runId };
+}
+
+function judgedCheckpoints(checkpoints: Checkpoints, judge: VerbJudge): Checkpoints {
+  return {
+    list: async (given) => checkpoints.list(await judge.judgeOn("checkpoints.list", given, stateTarget)),
+    restore: async (at, given) => {
+      const ref = readCheckpointRef(at);
+      const options = await judge.judgeByPolicy("checkpoints.restore", given, () => checkpointUse(ref));
+      return checkpoints.restore(ref, options);
+    },
+    load: async (snapshot, given) => checkpoints.load(snapshot, judgeSubmission(judge, "checkpoints.load", given)),
+    diff: async (from, to, given) => {
+      const [early, late] = [readCheckpointRef(from), readCheckpointRef(to)];
+      const options = await judge.judgeOn("checkpoints.diff", given, () => early);
+      const { principal } = options;
+      const verb = "checkpoints.diff";
+      judge.assertAllowed(principal, verb, await judge.findRun(principal, verb, late.runId));
+      return checkpoints.diff(early, late, options);
+    },
+    fork: async (at, given) => {
+      const ref = readCheckpointRef(at);
+      const options = await judge.judgeByPolicy("checkpoints.fork", given, () => checkpointUse(ref));
+      const { principal } = options;
+      return judgedHandle(judge, principal, await checkpoints.fork(ref, options), { by: principal.id, project: null });
+    },
+  };
+}
+
+function checkpointUse({ runId, stepId, side }: CheckpointRef) {
+  return { runId, input: { run_id: String(runId), step_id: String(stepId), side: String(side) } };
+}
+
+function readCheckpointRef(at: CheckpointRef): CheckpointRef {
+  assertKnownFields("the fields of the checkpoint", at, ["runId", "stepId", "side"]);
+  return { ...at };
+}
+
+function judgedProjects(projects: ProjectApi, judge: VerbJudge): ProjectApi {
+  const of = (project: string) => () => ({ by: null, project });
+  return {
+    history: async (project, given) => projects.history(project, judge.judge("projects.history", given, of(project))),
+    closure: async (project, given) => projects.closure(project, judge.judge("projects.closure", given, of(project))),
+    close: async (project, given) => projects.close(project, judge.judge("projects.close", given)),
+    open: async (project, given) => projects.open(project, judge.judge("projects.open", given)),
+    revert: async (project, version, given) =>
+      projects.revert(project, version, judgeSubmission(judge, "projects.revert", given)),
+  };
+}
+
+function judgedSchedules(schedules: Schedules, judge: VerbJudge): Schedules {
+  return {
+    set: async (schedule, plan, given) => schedules.set(schedule, plan, judge.judge("schedules.set", given)),
+    pause: async (schedule, given) => schedules.pause(schedule, judge.judge("schedules.pause", given)),
+    resume: async (schedule, given) => schedules.resume(schedule, judge.judge("schedules.resume", given)),
+    remove: async (schedule, given) => schedules.remove(schedule, judge.judge("schedules.remove", given)),
+    list: async (given) => schedules.list(judge.judge("schedules.list", given)),
+  };
+}
+
+function judgedPolicies(policies: TenantPolicies, judge: VerbJudge): TenantPolicies {
+  return {
+    set: async (document, given) => policies.set(document, judge.judge("policies.set", given)),
+    remove: async (name, given) => policies.remove(name, judge.judge("policies.remove", given)),
+    list: async (given) => policies.list(judge.judge("policies.list", given)),
+  };
+}
+
+function judgedHalts(halts: Halts, judge: VerbJudge): Halts {
+  const none = () => ({ by: null, project: null });
+  const setUse = ({ everything, runId }: HaltOptions): Verb => {
+    if (everything) return "halts.set:everything";
+    return runId === undefined ? "halts.set:tenant" : "halts.set";
+  };
+  const liftUse = ({ everything }: HaltOptions): Verb => (everything ? "halts.lift:everything" : "halts.lift");
+  return {
+    set: async (given) => halts.set(judge.judge("halts.set", given, none, setUse)),
+    lift: async (given) => halts.lift(judge.judge("halts.lift", given, none, liftUse)),
+    list: async (given) => halts.list(judge.judge("halts.list", given)),
+  };
+}

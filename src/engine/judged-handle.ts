@@ -1,0 +1,37 @@
+import type { VerbTarget } from "../core/approval/judge-verb.ts";
+import type { Principal } from "../core/approval/principal.ts";
+import type { VerbJudge } from "./admin/verb-judge.ts";
+import type { RunHandle } from "./api/engine-api.ts";
+import { readOptions } from "./api/read-options.ts";
+
+/** Wraps the handle of a run: each method is judged for the principal that got the handle. */
+export function judgedHandle(judge: VerbJudge, principal: Principal, handle: RunHandle, run: VerbTarget): RunHandle {
+  return {
+    run_id: handle.run_id,
+    attached: handle.attached,
+    result: async () => {
+      judge.assertAllowed(principal, "run.result", run);
+      return handle.result();
+    },
+    finished: async () => {
+      judge.assertAllowed(principal, "run.finished", run);
+      return handle.finished();
+    },
+    now: async () => {
+      judge.assertAllowed(principal, "run.now", run);
+      return handle.now();
+    },
+    events: (given = {}) => {
+      judge.assertAllowed(principal, "run.events", run);
+      return handle.events(readOptions("run.events", given));
+    },
+    transcript: async () => {
+      judge.assertAllowed(principal, "run.transcript", run);
+      return handle.transcript();
+    },
+    cancel: async (given = {}) => {
+      judge.assertAllowed(principal, "run.cancel", run);
+      await handle.cancel(readOptions("run.cancel", given));
+    },
+  };
+}

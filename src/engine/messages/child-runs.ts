@@ -1,0 +1,119 @@
+import type { ParentStep } from "../../core/event/event.ts";
+import { signalRequestKey } from "../../core/evolve/event-rows.ts";
+import type { Plan } from "../../core/plan/plan.ts";
+import { childEndSignal } from "../../core/run/child-run.ts";
+import type { Run } from "../../core/run/run.ts";
+import { ancestorRuns } from "../../core/settings/halt.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { JsonObject } from "../../core/values/json.ts";
+import { type ChildRunPort, childRunId } from "../call/child-run-port.ts";
+import { isStoreFault } from "../journal/append-errors.ts";
+import { readSignalBox } from "../journal/signal-box.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { sendSignal } from "./send-signal.ts";
+import { acceptCancelledChild, readPlan, submitChildRun } from "./submit-run.ts";
+
+/** Starts the child runs of leased runs, and delivers notices between parents and children. */
+export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict: boolean): ChildRunPort {
+  return {
+    start: async (run, { spec: { step_id } }, input) => {
+      const { plan: raw, context = {} } = input as { readonly plan?: unknown; readonly context?: JsonObject };
+      const parent = parentOf(ports, run, step_id);
+      if (parent.depth > ports.limits.childDepth) return tooDeepFault(step_id, ports.limits.childDepth);
+      const plan = readChildPlan(ports, raw, context, strict);
+      if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
+      const id = childRunId(run.id, step_id);
+      try {
+        const child = await submitChildRun(ports, leasedRuns, parent, { run, id, plan, context });
+        return await resumeChild(ports, leasedRuns, run, child);
+      } catch (error) {
+        if (!(error instanceof FaultError) || isStoreFault(error) || error.fault.code === "ENGINE_CLOSED") throw error;
+        // For example, retention has erased the child run.
+        return { ...error.fault, message: `${step_id}: ${error.fault.message}` };
+      }
+    },
+    deliver: async (run, { notice_id, kin, payload }) => {
+      if (kin === "report") {
+        await sendSignal(ports, leasedRuns, run.tenant, {
+          key: childEndSignal(run.id),
+          payload,
+          by: run.id,
+          id: notice_id,
+        });
+        return;
+      }
+      const { step_id } = payload as { readonly step_id: StepId };
+      await cancelChild(ports, leasedRuns, run, parentOf(ports, run, step_id));
+    },
+  };
+}
+
+function tooDeepFault(step: StepId, most: number): Fault {
+  return fault(
+    "LIMIT_EXCEEDED",
+    `${step} starts a child run at level ${most + 1}, and the limit is ${most}; start it from a run further up`,
+  );
+}
+
+function readChildPlan(ports: WorkerPorts, raw: unknown, context: JsonObject, strict: boolean): Plan | Fault {
+  try {
+    return readPlan(ports, raw, context, strict);
+  } catch (error) {
+    if (error instanceof FaultError) return error.fault;
+    throw error;
+  }
+}
+
+/** Resumes a child run that had ended without success and had reported that. */
+async function resumeChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run, child: Run): Promise<Fault | null> {
+  if (child.ended === null || (await hasPendingReport(ports, child))) return null;
+  const box = await readSignalBox(ports, run.tenant, childEndSignal(child.id));
+  if (box.sent > box.taken) return null; // The child has ended again, and its report is in the box.
+  if (child.ended.status === "completed")
+    return fault(
+      "LIMIT_EXCEEDED",
+      `the result of child run ${child.id} exceeds the output limit of a step; start a new child run with a smaller result`,
+    );
+  if (child.ended.status === "cancelled")
+    return fault("NOT_POSSIBLE", `child run ${child.id} was cancelled and cannot be resumed; start a new one`);
+  const reason = `run ${run.id} was resumed`;
+  const { principal } = run;
+  await leasedRuns.command(run.tenant, child.id, () => ({ type: "resume", now: ports.clock.now(), principal, reason }));
+  return null;
+}
+
+/** Returns whether the report of the child's end is not in the signal box yet. */
+async function hasPendingReport({ store }: WorkerPorts, { id, tenant, notices }: Run): Promise<boolean> {
+  for (const [notice_id, { kin }] of notices) {
+    if (kin !== "report") continue;
+    if ((await store.row(tenant, "request", signalRequestKey(childEndSignal(id), notice_id))) === null) return true;
+  }
+  return false;
+}
+
+/** Cancels the child run of a step. If it does not exist yet, accepts it as cancelled, so that it can never start. */
+async function cancelChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run, parent: ParentStep): Promise<void> {
+  const { tenant, principal } = run;
+  const id = childRunId(run.id, parent.step_id);
+  const reason = `run ${run.id} was cancelled`;
+  for (let exists = false; ; ) {
+    try {
+      await leasedRuns.command(tenant, id, () => ({ type: "cancel", now: ports.clock.now(), principal, reason }));
+      return;
+    } catch (error) {
+      if (!(error instanceof FaultError) || !["RUN_NOT_FOUND", "NOT_POSSIBLE"].includes(error.fault.code)) throw error;
+      if (error.fault.code === "NOT_POSSIBLE" || exists) return; // The child has ended, or was erased since.
+      // If it exists now, it was just accepted: cancel it again.
+      exists = (await ports.store.head(tenant, id)) !== null;
+      if (!exists && (await acceptCancelledChild(ports, parent, run, id, reason))) return;
+    }
+  }
+}
+
+function parentOf(ports: WorkerPorts, run: Run, step_id: StepId): ParentStep {
+  const above = ancestorRuns(run);
+  const own = { run_id: run.id, step_id, depth: (run.parent?.depth ?? 0) + 1, most_bytes: ports.limits.outputBytes };
+  return above.length === 0 ? own : { ...own, above };
+}

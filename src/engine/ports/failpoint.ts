@@ -1,0 +1,35 @@
+/**
+ * The points where a crash of the process leaves a distinct state on record. In production no listener is set. Crash
+ * tests pass a listener that kills the process at one of them.
+ */
+export const failpoints = [
+  "accept.before",
+  "accept.after",
+  "claim.after",
+  "start.before",
+  "start.after",
+  "mark.after",
+  "tool.after",
+  "close.after",
+  "restore.before",
+  "restore.after",
+  "end.after",
+  "rewind.after",
+  "keep.before",
+  "gate.after",
+  "approve.before",
+  "approve.after",
+  "recover.before",
+  "recover.after",
+  "confirm.before",
+  "confirm.after",
+  "settle.before",
+  "settle.after",
+  "notice.before",
+  "notice.after",
+  "release.before",
+] as const;
+
+export type Failpoint = (typeof failpoints)[number];
+
+export type Failpoints = (point: Failpoint) => void;

@@ -1,0 +1,126 @@
+import type { Principal } from "../core/approval/principal.ts";
+import type { Event } from "../core/event/event.ts";
+import { runStatus } from "../core/run/run.ts";
+import { type RunResult, runResult } from "../core/run/run-result.ts";
+import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
+import type { RunRow } from "../core/store/tables.ts";
+import type { RunId } from "../core/values/ids.ts";
+import type { RecordedEvent, RunHandle, RunProgress } from "./api/engine-api.ts";
+import { readReason } from "./api/read-reason.ts";
+import { lastHardPosition } from "./journal/hard-events.ts";
+import { GENESIS_HASH, JournalCodec } from "./journal/journal-codec.ts";
+import { loadRun } from "./journal/load-run.ts";
+import type { LeasedRuns } from "./worker/leased-runs.ts";
+import { waitForResult } from "./worker/wait-for-result.ts";
+import type { WorkerPorts } from "./worker/worker-ports.ts";
+
+/** A handle on a run for one principal. */
+export class EngineRunHandle implements RunHandle {
+  readonly run_id: RunId;
+  readonly attached: boolean;
+  readonly #ports: WorkerPorts;
+  readonly #leasedRuns: LeasedRuns;
+  readonly #principal: Principal;
+
+  constructor(
+    ports: WorkerPorts,
+    leasedRuns: LeasedRuns,
+    principal: Principal,
+    run: { readonly id: RunId; readonly attached: boolean },
+  ) {
+    this.#ports = ports;
+    this.#leasedRuns = leasedRuns;
+    this.#principal = principal;
+    this.run_id = run.id;
+    this.attached = run.attached;
+  }
+
+  result(): Promise<RunResult> {
+    return this.#ports.keepAlive(this.#rested());
+  }
+
+  finished(): Promise<RunResult> {
+    return this.#ports.keepAlive(this.#ended());
+  }
+
+  #rested(): Promise<RunResult> {
+    return waitForResult(this.#ports.store, this.#leasedRuns, this.#principal.tenant, this.run_id);
+  }
+
+  async #ended(): Promise<RunResult> {
+    for (;;) {
+      const changed = this.#leasedRuns.nextChange();
+      const result = await this.#rested();
+      if (result.final) return result;
+      await changed;
+    }
+  }
+
+  async now(): Promise<RunProgress> {
+    const { tenant } = this.#principal;
+    const held = this.#leasedRuns.get(tenant, this.run_id);
+    const run = held?.run ?? (await loadRun(this.#ports.store, tenant, this.run_id)).run;
+    const running = runStatus(run) === "running";
+    const synced = !running || held?.mailbox.durablePosition === run.position; // Results of a run at rest are on disk.
+    return { ...runResult(run), running, durable: synced && this.#ports.durability !== "process" };
+  }
+
+  async *events({
+    after = 0,
+    follow = false,
+    signal,
+  }: {
+    after?: number;
+    follow?: boolean;
+    signal?: AbortSignal;
+  } = {}): AsyncIterable<RecordedEvent> {
+    const { tenant } = this.#principal;
+    const journal = new JournalCodec(tenant, this.run_id);
+    let position = after;
+    let previous =
+      (await this.#ports.store.events(tenant, this.run_id, Math.max(0, after - 1), 1))[0]?.hash ?? GENESIS_HASH;
+    if (after === 0) previous = GENESIS_HASH;
+    for (;;) {
+      const changed = this.#leasedRuns.nextProgress(signal);
+      const { ended, rested, synced } = await this.#reached();
+      const news = await this.#ports.store.events(tenant, this.run_id, position);
+      journal.assertIntact(news, previous, position);
+      const durable = this.#ports.durability === "process" ? 0 : Math.max(synced, lastHardPosition(news, rested));
+      for (const stored of news) {
+        position = stored.position;
+        previous = stored.hash;
+        yield { position, event: await journal.open(stored, this.#ports.store), durable: position <= durable };
+      }
+      if (!follow || ended || signal?.aborted) return;
+      await this.#ports.keepAlive(changed);
+    }
+  }
+
+  async transcript(): Promise<readonly TranscriptEntry[]> {
+    const events: Event[] = [];
+    for await (const { event } of this.events()) events.push(event);
+    return runTranscript(events);
+  }
+
+  /** Returns how far the run has come. It is read before the events, so these are at least as recent. */
+  async #reached(): Promise<{ readonly ended: boolean; readonly rested: number; readonly synced: number }> {
+    const { tenant } = this.#principal;
+    const { store, durability } = this.#ports;
+    const held = this.#leasedRuns.get(tenant, this.run_id)?.mailbox.durablePosition ?? 0;
+    const head = await store.head(tenant, this.run_id);
+    const stored = await store.row(tenant, "run", this.run_id);
+    const row = stored === null ? null : (JSON.parse(stored.row) as RunRow);
+    return {
+      ended: row?.final ?? false,
+      rested: row === null || row.status === "running" ? 0 : (head?.position ?? 0),
+      synced: durability === "every" ? Number.POSITIVE_INFINITY : held,
+    };
+  }
+
+  async cancel(options: { readonly reason?: string } = {}): Promise<void> {
+    const reason = readReason(options);
+    const principal = this.#principal;
+    const cancel = () => ({ type: "cancel", now: this.#ports.clock.now(), principal, reason }) as const;
+    await this.#leasedRuns.command(principal.tenant, this.run_id, cancel);
+  }
+}

@@ -1,0 +1,276 @@
+import { stateBounds } from "../../core/approval/principal.ts";
+import type { HandlerResult, StateFact } from "../../core/decide/command.ts";
+import { type Run, runStateKey, type Step } from "../../core/run/run.ts";
+import { Draft, type DraftOptions } from "../../core/state/draft.ts";
+import { Footprint, findStateConflict, type Patch } from "../../core/state/patch.ts";
+import type { PolicyState } from "../../core/state/policy-state.ts";
+import { applyPatch } from "../../core/state/project-state.ts";
+import type { Slice } from "../../core/state/slice.ts";
+import { StateAfterPatch } from "../../core/state/state-after-patch.ts";
+import type { StateChange } from "../../core/state/state-change.ts";
+import type { StateAccess } from "../../core/state/state-order.ts";
+import { type Effect, worseEffect } from "../../core/values/effect.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { Json } from "../../core/values/json.ts";
+import { toStorableJson } from "../ports/storable-json.ts";
+import type { StateVersion, VersionedState } from "./project-states.ts";
+import type { StatePorts } from "./state-ports.ts";
+
+/** The state that a run works on. */
+export function openRunState({ projects }: StatePorts, run: Run): Promise<VersionedState> {
+  return projects.open(run.tenant, runStateKey(run), run.forked?.state ?? null);
+}
+
+/** Returns the invariant of a slice or a policy that the patch would break, or null. */
+export function findInvariantFault(
+  { policies, slices }: StatePorts,
+  run: Run,
+  project: VersionedState,
+  patch: Patch,
+): Fault | null {
+  if (patch.length === 0) return null;
+  const stateAfter = () => new StateAfterPatch(project.head.state, patch, { slices, session: run.session ?? "" });
+  return project.invariantFault(patch) ?? policies.of(run)?.brokenInvariant(stateAfter) ?? null;
+}
+
+/** The access of an attempt to state, and the state that its admission read. */
+interface AttemptTerms {
+  readonly effect: Effect;
+  readonly declared: StateAccess;
+  readonly admittedOn: PolicyState | null;
+}
+
+function attemptTerms({ toolbox }: StatePorts, { spec }: Step): Omit<AttemptTerms, "admittedOn"> {
+  const tool = toolbox.get(spec.name);
+  const declared = {
+    state_reads: spec.state_reads ?? tool?.stateReads ?? null,
+    state_writes: spec.state_writes ?? tool?.stateWrites ?? null,
+  };
+  return { effect: worseEffect(spec.effect, tool?.effect ?? "acts"), declared };
+}
+
+/** An event that a call dispatches to the slices. */
+interface DispatchedEvent {
+  readonly event: string;
+  readonly payload: Json;
+}
+
+/** The event that every ended call dispatches, if a slice has a reducer for it. */
+const TOOL_INVOKED = "tool.invoked";
+
+/**
+ * The state that one attempt works on: a draft of its project's state, private until the attempt succeeds. `fact` rebases
+ * the draft on the latest version each time the end of the attempt is decided.
+ */
+export class AttemptState {
+  readonly #ports: StatePorts;
+  readonly #project: VersionedState;
+  readonly #base: StateVersion;
+  readonly #draft: Draft;
+  readonly #effect: Effect;
+  readonly #bounds: Pick<DraftOptions, "declared" | "bounds">;
+  readonly #session: string;
+  readonly #run: Run;
+  readonly #admittedOn: PolicyState | null;
+  readonly #commit: string;
+  /** Events that an act dispatched, and the end of the call: applied to the latest state when the end is decided. */
+  readonly #dispatched: DispatchedEvent[] = [];
+  #rebased: RebasedChange | null = null;
+
+  constructor(ports: StatePorts, project: VersionedState, run: Run, { effect, declared, admittedOn }: AttemptTerms) {
+    this.#ports = ports;
+    this.#run = run;
+    this.#admittedOn = admittedOn;
+    this.#project = project;
+    this.#base = project.head;
+    this.#effect = effect;
+    this.#session = run.session ?? "";
+    this.#bounds = { declared, bounds: stateBounds(run.principal) };
+    this.#draft = this.#draftOf(this.#base, effect === "writes", this.#bounds);
+    this.#commit = ports.newId("cmt", ports.clock.now());
+  }
+
+  /** `admittedOn`: the state that the policies read when they admitted the call. */
+  static async open(
+    ports: StatePorts,
+    run: Run,
+    step: Step,
+    admittedOn: PolicyState | null = null,
+  ): Promise<AttemptState> {
+    return new AttemptState(ports, await openRunState(ports, run), run, { ...attemptTerms(ports, step), admittedOn });
+  }
+
+  slice(slice: Slice): ReturnType<Draft["slice"]> {
+    return this.#draft.slice(slice);
+  }
+
+  dispatch(event: string, given: Json): void {
+    const payload = toStorableJson(given);
+    if (payload === undefined)
+      throw this.#draft.refuse(fault("STATE_INVALID", `the payload of the event ${event} is not JSON`));
+    if (this.#effect === "writes") this.#draft.dispatch(event, payload);
+    else if (this.#effect === "acts") this.#dispatched.push({ event, payload });
+    else throw this.#draft.refuse(this.#readOnlyFault());
+  }
+
+  #readOnlyFault(): Fault {
+    const message = `a tool with the effect ${this.#effect} cannot change state; declare the effect writes`;
+    return fault("STATE_FORBIDDEN", message);
+  }
+
+  /** Ends the draft: later changes by the handler are ignored. Dispatches the end of the call. */
+  close(
+    ending: HandlerResult,
+    about: { readonly tool: string; readonly step_id: string; readonly attempt: number },
+  ): void {
+    this.#draft.close();
+    if (!this.#ports.slices.some(({ reducers }) => Object.hasOwn(reducers, TOOL_INVOKED))) return;
+    const why = ending.how === "value" ? (ending.flaw ?? this.#draft.fault) : ending.fault;
+    this.#dispatched.push({
+      event: TOOL_INVOKED,
+      payload: { ...about, success: why === null, fault: why && { ...why } },
+    });
+  }
+
+  /** Releases the state. Later changes by the handler are ignored. */
+  release(): void {
+    this.#draft.close();
+    this.#project.leave();
+  }
+
+  /** True if the output may depend on state. */
+  get hasRead(): boolean {
+    return this.#draft.reads.size > 0;
+  }
+
+  get written(): Patch {
+    return this.#draft.patch;
+  }
+
+  /** The version that the attempt reads, and the paths that it has read. */
+  get reads(): { readonly base: StateVersion; readonly paths: Iterable<string> } {
+    return { base: this.#base, paths: this.#draft.reads.places };
+  }
+
+  /** Why the change is not valid on the latest version, or null. */
+  get fault(): Fault | null {
+    return this.#rebase().change.flaw;
+  }
+
+  /** Computes the change on the latest version. `fails`: the attempt may fail, and then publishes its log entries. */
+  fact(fails: boolean): StateFact {
+    const { change } = this.#rebase();
+    const conflict = this.#conflict();
+    return {
+      base: this.#base.version,
+      change: this.#changeOf(change.patch),
+      logged: fails || conflict !== null || change.flaw !== null ? this.#logged() : null,
+      conflict,
+      fault: change.flaw,
+      written: this.written,
+    };
+  }
+
+  #logged(): StateChange | null {
+    const { head } = this.#project;
+    return this.#changeOf(this.#whole(this.#with(head, this.#loggedOn(head), null, true)).patch);
+  }
+
+  /** Appends the log entries to the latest version: they do not depend on what the attempt read. */
+  #loggedOn(head: StateVersion): Patch {
+    const { logged } = this.#draft;
+    if (head === this.#base || logged.length === 0) return logged;
+    const again = this.#draftOf(head, true, {});
+    for (const change of logged) if (change.op === "append") again.append(change);
+    return again.patch;
+  }
+
+  /** Returns a path that the attempt read or wrote and that another call has changed since, or null. */
+  #conflict(): string | null {
+    if (this.#draft.patch.length === 0) return null;
+    const since = this.#project.patchesSince(this.#base);
+    return since === null
+      ? "state"
+      : (findStateConflict(since, this.#draft.reads, this.#draft.writes) ?? this.#outdated());
+  }
+
+  /** Returns a path that the admission read and that has changed since, or null. The next attempt is admitted anew. */
+  #outdated(): string | null {
+    if (this.#admittedOn === null) return null;
+    const then = this.#project.versionAt(this.#admittedOn.version);
+    const since = then && this.#project.patchesSince(then);
+    if (since === null) return "state";
+    const read = new Footprint();
+    for (const path of this.#admittedOn.recorded) read.add(path);
+    return findStateConflict(since, read, NO_FOOTPRINT);
+  }
+
+  #changeOf(patch: Patch): StateChange | null {
+    return patch.length === 0 ? null : this.#project.makeChange(patch, this.#commit);
+  }
+
+  /** Applies the draft to the latest version. */
+  #rebase(): RebasedChange {
+    const { head } = this.#project;
+    if (this.#rebased?.head === head) return this.#rebased;
+    const { patch, fault: flaw } = this.#draft;
+    // A draft in conflict is not applied: its call runs again.
+    const change = this.#conflict() === null ? this.#whole(this.#with(head, patch, flaw, false)) : { patch: [], flaw };
+    this.#rebased = { head, change };
+    return this.#rebased;
+  }
+
+  /** Checks the invariants of whole slices and policies on the rebased patch. */
+  #whole({ patch, flaw }: CheckedPatch): CheckedPatch {
+    const broken = flaw ?? findInvariantFault(this.#ports, this.#run, this.#project, patch);
+    return broken === flaw ? { patch, flaw } : { patch: [], flaw: broken };
+  }
+
+  /** Returns the patch, followed by the changes of the dispatched events. */
+  #with(head: StateVersion, patch: Patch, flaw: Fault | null, failed: boolean): CheckedPatch {
+    if (this.#dispatched.length === 0 || flaw !== null) return { patch, flaw };
+    const ownEvents = failed ? [] : this.#dispatched.filter(({ event }) => event !== TOOL_INVOKED);
+    const own = this.#reduce(head, patch, ownEvents, (base) => this.#draftOf(base, true, this.#bounds));
+    if (own.flaw !== null) return { patch: [], flaw: own.flaw };
+    // A reducer that refuses the end of the call does not fail the call.
+    const endEvents = this.#dispatched.filter(({ event }) => event === TOOL_INVOKED);
+    const ended = this.#reduce(head, own.patch, endEvents, (base) => this.#draftOf(base, true, {}), failed);
+    return { patch: ended.patch, flaw: null };
+  }
+
+  #reduce(
+    head: StateVersion,
+    patch: Patch,
+    events: readonly DispatchedEvent[],
+    makeDraft: (base: StateVersion) => Draft,
+    onlyLogs = false,
+  ): CheckedPatch {
+    if (events.length === 0) return { patch, flaw: null };
+    const draft = makeDraft({ ...head, state: applyPatch(head.state, patch) });
+    for (const { event, payload } of events) {
+      try {
+        draft.dispatch(event, payload);
+      } catch (error) {
+        if (!(error instanceof FaultError)) throw error;
+      }
+    }
+    return { patch: [...patch, ...(onlyLogs ? draft.logged : draft.patch)], flaw: draft.fault };
+  }
+
+  #draftOf({ state }: StateVersion, writes: boolean, bounds: Pick<DraftOptions, "declared" | "bounds">): Draft {
+    return new Draft(state, { slices: this.#ports.slices, session: this.#session, writes, ...bounds });
+  }
+}
+
+const NO_FOOTPRINT = new Footprint();
+
+/** The change of an attempt, applied to one version. */
+interface RebasedChange {
+  readonly head: StateVersion;
+  readonly change: CheckedPatch;
+}
+
+interface CheckedPatch {
+  readonly patch: Patch;
+  readonly flaw: Fault | null;
+}

@@ -1,0 +1,212 @@
+import type { Event } from "../../core/event/event.ts";
+import type { ProjectState } from "../../core/state/project-state.ts";
+import {
+  decodeBundle,
+  decodeState,
+  type RecordedVersion,
+  type SnapshotBundle,
+  type SnapshotPointer,
+} from "../../core/state/snapshot-bundle.ts";
+import type { StateChange } from "../../core/state/state-change.ts";
+import type { Store, StoredEvent } from "../../core/store/store.ts";
+import type { StatePoint } from "../../core/store/tables.ts";
+import { assert } from "../../core/values/assert.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest, Instant, RunId, Tenant } from "../../core/values/ids.ts";
+import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
+import { snapshotBlobName } from "./snapshot-writer.ts";
+
+/** The versions that lead to a point of a state. */
+export interface StateHistory {
+  /** The whole state at the start and its version; null if the history starts at `upon`. */
+  readonly whole: { readonly state: ProjectState; readonly at: RecordedVersion } | null;
+  /** Null if the history starts with the empty state. */
+  readonly upon: StatePoint | null;
+  /** The versions after the start, oldest first. */
+  readonly told: readonly RecordedVersion[];
+}
+
+/** How far to read back, and which versions to return. */
+interface HistoryQuery {
+  /** True if the caller has the state at this point. */
+  isKnown(point: StatePoint): boolean;
+  /** True if the read may end at this version, provided that a whole state is stored for it. */
+  isFarEnough(told: RecordedVersion, newest: RecordedVersion): boolean;
+  /** False if the caller needs neither this version nor later ones. */
+  isWanted(told: RecordedVersion): boolean;
+}
+
+/** Reads back from a point as far as the query says. */
+export async function readStateHistory(
+  trail: StateHistoryReader,
+  { isKnown, isFarEnough: isEnough, isWanted }: HistoryQuery,
+): Promise<StateHistory> {
+  const met: RecordedVersion[] = [];
+  let newest: RecordedVersion | null = null;
+  for (let { upon } = trail; upon !== null && !isKnown(upon); { upon } = trail) {
+    const { told, kept } = await trail.readNext();
+    const last = told.at(-1) as RecordedVersion;
+    newest ??= last;
+    const state = kept !== null && isEnough(last, newest) ? await trail.readWholeState(kept) : null;
+    if (state !== null) return { whole: { state, at: last }, upon, told: met.reverse() };
+    const known = told.findLastIndex(({ point }) => isKnown(point));
+    for (const one of told.slice(known + 1).reverse()) if (met.length > 0 || isWanted(one)) met.push(one);
+    if (known >= 0) return { whole: null, upon: (told[known] as RecordedVersion).point, told: met.reverse() };
+  }
+  return { whole: null, upon: trail.upon, told: met.reverse() };
+}
+
+/** A read part of the history, with its snapshot; null if it was read from an event. */
+interface HistoryPart extends SnapshotBundle {
+  readonly kept: SnapshotPointer | null;
+}
+
+/** Reads back from a point, newest first: from snapshots where they exist, else from events. */
+export class StateHistoryReader {
+  /** The point at which the next part ends; null before the first version. */
+  upon: StatePoint | null;
+  readonly #shelf: SnapshotBundles;
+  readonly #pages: EventPageCache;
+
+  constructor(store: Store, tenant: Tenant, from: StatePoint | null) {
+    this.upon = from;
+    this.#shelf = new SnapshotBundles(store, tenant);
+    this.#pages = new EventPageCache(store, tenant);
+  }
+
+  /** The snapshot that ends where the next part ends, or null. */
+  get nextBundle(): SnapshotPointer | null {
+    return this.#shelf.said;
+  }
+
+  async readNext(): Promise<HistoryPart> {
+    const { upon: point, nextBundle: said } = this;
+    assert(point !== null, "there is nothing before the first version");
+    const bundle = said && (await this.#shelf.bundle(said, point));
+    return bundle === null ? this.readNextEvent() : this.#passed({ ...bundle, kept: said });
+  }
+
+  /** Reads the next part from its event, without snapshots. */
+  async readNextEvent(): Promise<HistoryPart> {
+    assert(this.upon !== null, "there is nothing before the first version");
+    return this.#passed({ ...(await this.#pages.bundleAt(this.upon)), kept: null });
+  }
+
+  #passed(piece: HistoryPart): HistoryPart {
+    for (const one of piece.told.toReversed()) this.#shelf.note(one);
+    this.upon = piece.upon;
+    return piece;
+  }
+
+  /** Returns the whole state of a snapshot, or null if it has none or the blob is gone. */
+  async readWholeState({ whole }: SnapshotPointer): Promise<ProjectState | null> {
+    const text = whole === undefined ? null : await this.readBlobText(whole);
+    return text === null ? null : decodeState(text);
+  }
+
+  /** Returns the text of a blob, or null if it is gone or its content does not match its name. */
+  readBlobText(name: Digest): Promise<string | null> {
+    return this.#shelf.read(name);
+  }
+}
+
+/** The snapshots that the read versions name. */
+class SnapshotBundles {
+  readonly #store: Store;
+  readonly #tenant: Tenant;
+  /** The next version to read. */
+  #next: { readonly project: string; readonly version: number } | null = null;
+  readonly #kept = new Map<number, SnapshotPointer>();
+
+  constructor(store: Store, tenant: Tenant) {
+    this.#store = store;
+    this.#tenant = tenant;
+  }
+
+  note({ project, version, kept }: RecordedVersion): void {
+    if (project !== this.#next?.project) this.#kept.clear();
+    this.#next = { project, version: version - 1 };
+    if (kept !== undefined) this.#kept.set(kept.version, kept);
+  }
+
+  get said(): SnapshotPointer | null {
+    return this.#kept.get(this.#next?.version ?? -1) ?? null;
+  }
+
+  /** Returns the versions up to a point, or null if the blob is gone or ends at another point. */
+  async bundle({ changes }: SnapshotPointer, point: StatePoint): Promise<SnapshotBundle | null> {
+    const text = await this.read(changes);
+    const bundle = text === null ? null : decodeBundle(text);
+    return bundle?.told.at(-1)?.point.commit === point.commit ? bundle : null;
+  }
+
+  async read(name: Digest): Promise<string | null> {
+    const bytes = await this.#store.blob(this.#tenant, name);
+    if (bytes === null) return null;
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+    return snapshotBlobName(text) === name ? text : null;
+  }
+}
+
+/** Consecutive versions are often in the journal of one run. */
+const PAGE_SIZE = 200;
+
+/** Consecutive versions may also alternate between a few runs. */
+const CACHED_RUNS_MAX = 8;
+
+/** Reads journals backwards, one page at a time. */
+export class EventPageCache {
+  readonly #store: Store;
+  readonly #tenant: Tenant;
+  readonly #pages = new Map<RunId, readonly StoredEvent[]>();
+
+  constructor(store: Store, tenant: Tenant) {
+    this.#store = store;
+    this.#tenant = tenant;
+  }
+
+  async bundleAt(point: StatePoint): Promise<SnapshotBundle> {
+    const event = await this.eventAt(point);
+    const change = event !== null && "state" in event ? event.state : undefined;
+    if (event !== null && change?.commit === point.commit)
+      return { upon: change.upon, told: [versionRecordOf(change, point, event.at)] };
+    const { run_id, position } = point;
+    const message = `event ${position} of run ${run_id} does not contain the state version that a later one names; audit the run`;
+    throw new FaultError(fault("CHAIN_BROKEN", message));
+  }
+
+  async eventAt({ run_id, position }: StatePoint): Promise<Event | null> {
+    const stored = this.#found(run_id, position) ?? (await this.#turnTo(run_id, position));
+    return stored === null ? null : new JournalCodec(this.#tenant, run_id).open<Event>(stored, this.#store);
+  }
+
+  #found(run: RunId, position: number): StoredEvent | null {
+    return this.#pages.get(run)?.find((event) => event.position === position) ?? null;
+  }
+
+  async #turnTo(run: RunId, position: number): Promise<StoredEvent | null> {
+    const before = Math.max(0, position - PAGE_SIZE);
+    const found = await this.#store.events(this.#tenant, run, before, position - before);
+    const [first, ...rest] = found;
+    const journal = new JournalCodec(this.#tenant, run);
+    if (first !== undefined && before === 0) journal.assertIntact([first], GENESIS_HASH);
+    if (first !== undefined) journal.assertIntact(rest, first.hash, first.position);
+    this.#keep(run, before === 0 ? found : rest);
+    return this.#found(run, position);
+  }
+
+  #keep(run: RunId, page: readonly StoredEvent[]): void {
+    this.#pages.delete(run);
+    this.#pages.set(run, page);
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size > CACHED_RUNS_MAX && oldest !== undefined) this.#pages.delete(oldest);
+  }
+}
+
+export function versionRecordOf(
+  { project, version, patch, kept }: StateChange,
+  point: StatePoint,
+  at: Instant,
+): RecordedVersion {
+  return { project, version, at, point, patch, ...(kept && { kept }) };
+}

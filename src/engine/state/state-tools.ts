@@ -1,0 +1,190 @@
+import { parsePointer, pointerTo, valueAt } from "../../core/json/json-pointer.ts";
+import { stateTools } from "../../core/plan/plan-context.ts";
+import type { Schema } from "../../core/ports/schema.ts";
+import { parseListIndex } from "../../core/state/project-state.ts";
+import type { ListDraft, MapDraft, Slice } from "../../core/state/slice.ts";
+import type { Tool, ToolContext } from "../../core/tool/tool.ts";
+import { toolDefaults } from "../../core/tool/tool-defaults.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest } from "../../core/values/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
+import type { StateSnapshot } from "../api/state-api.ts";
+import { digestOfJson } from "../ports/digest.ts";
+import { loadSnapshot, snapshotProblem } from "./state-snapshot.ts";
+
+/**
+ * Returns the tools that steps of kind `state_read` and `state_write` call. An engine with slices has them built in.
+ */
+export function makeStateTools(slices: readonly Slice[]): readonly Tool[] {
+  if (slices.length === 0) return [];
+  return [
+    makeStateTool(
+      stateTools.state_read,
+      "pure",
+      "Returns the value at a path of the project's state: { path }.",
+      readInputSchema,
+      (input, context) => readState(slices, String(input.path), context),
+    ),
+    makeStateTool(
+      stateTools.state_write,
+      "writes",
+      "Sets an entry, { path, value }, or dispatches { event, payload }.",
+      writeInputSchema,
+      (input, context) => writeState(slices, input, context),
+    ),
+    makeStateTool(
+      STATE_LOAD_TOOL,
+      "writes",
+      "Makes state what a snapshot says: { snapshot }.",
+      loadInputSchema,
+      (input, context) => loadSnapshot(slices, input.snapshot as unknown as StateSnapshot, context),
+    ),
+  ];
+}
+
+/** The tool that `engine.checkpoints.load` calls. */
+export const STATE_LOAD_TOOL = "state.load";
+
+const loadInputSchema = { type: "object", required: ["snapshot"], properties: { snapshot: { type: "object" } } };
+const readInputSchema = { type: "object", required: ["path"], properties: { path: { type: "string" } } };
+const writeInputSchema = {
+  type: "object",
+  properties: { path: { type: "string" }, value: {}, event: { type: "string" }, payload: {} },
+};
+
+/** The check of each input schema; it returns the problem of an input, or null. */
+const inputProblems = new Map<Json, (value: JsonObject) => string | null>([
+  [readInputSchema, readProblem],
+  [writeInputSchema, writeProblem],
+  [loadInputSchema, loadProblem],
+]);
+
+function makeStateTool(
+  name: string,
+  effect: "pure" | "writes",
+  description: string,
+  json: Json,
+  run: (input: JsonObject, context: ToolContext) => Json,
+): Tool {
+  return {
+    name,
+    version: "1",
+    effect,
+    description,
+    tags: [],
+    risk: "low",
+    roles: [],
+    preconditions: [],
+    input: makeSchema(json, inputProblems.get(json) ?? writeProblem),
+    output: makeSchema({}, () => null),
+    identity: null,
+    timeoutMs: toolDefaults.timeoutMs,
+    asks: null,
+    heartbeatMs: null,
+    tries: null,
+    retry: "named",
+    cache: "never",
+    cacheTtlMs: null,
+    cost: null,
+    resources: {},
+    stateReads: null,
+    stateWrites: null,
+    redact: [],
+    settleAfterMs: 0,
+    confirm: "none",
+    idempotentForMs: null,
+    errorsMean: "unknown",
+    onDuplicate: "hold",
+    safeIfAbsent: false,
+    run: async (input, context) => run(input as JsonObject, context),
+    preview: null,
+    verify: null,
+    compensate: null,
+  };
+}
+
+function makeSchema(json: Json, flaw: (value: JsonObject) => string | null): Schema {
+  return {
+    hash: digestOfJson(json) as Digest,
+    json,
+    parse: (value) => {
+      const given = value as Json;
+      const wrong = isJsonObject(given) ? flaw(given) : flaw({});
+      return wrong === null ? { ok: true, value: given } : { ok: false, fault: fault("INVALID_INPUT", wrong) };
+    },
+  };
+}
+
+function loadProblem({ snapshot }: JsonObject): string | null {
+  return isJsonObject(snapshot) ? snapshotProblem(snapshot) : "it takes { snapshot }";
+}
+
+function readProblem({ path, ...rest }: JsonObject): string | null {
+  return isStatePointer(path) && Object.keys(rest).length === 0
+    ? null
+    : "it takes { path }, a JSON pointer such as /slice/key";
+}
+
+function writeProblem({ path, value, event, payload, ...rest }: JsonObject): string | null {
+  const sets = isStatePointer(path) && value !== undefined && event === undefined && payload === undefined;
+  const dispatches = typeof event === "string" && path === undefined && value === undefined;
+  return (sets || dispatches) && Object.keys(rest).length === 0
+    ? null
+    : "it takes { path, value }, or { event, payload }";
+}
+
+function isStatePointer(path: Json | undefined): boolean {
+  return typeof path === "string" && (parsePointer(path)?.length ?? 0) > 0;
+}
+
+function readState(slices: readonly Slice[], path: string, context: ToolContext): Json {
+  const { slice, key, inside } = findLocation(slices, path);
+  const found = context.slice(slice);
+  if (key === null)
+    return slice.shape === "list"
+      ? (found as ListDraft<Json>).all()
+      : Object.fromEntries((found as MapDraft<Json>).all());
+  if (slice.shape === "map") return (found as MapDraft<Json>).get(key, inside) ?? null;
+  const entry = (found as ListDraft<Json>).get(parseListIndex(key) ?? -1);
+  return entry === undefined ? null : (valueAt(entry, inside) ?? null);
+}
+
+function writeState(
+  slices: readonly Slice[],
+  { path, value = null, event, payload = null }: JsonObject,
+  context: ToolContext,
+): Json {
+  if (typeof event === "string") {
+    context.dispatch(event, payload);
+    return { event };
+  }
+  const { slice, key, inside } = findLocation(slices, String(path));
+  const draft = context.slice(slice);
+  const index = key === null ? null : parseListIndex(key);
+  if (slice.shape === "map" && key !== null) {
+    if (inside === "") (draft as MapDraft<Json>).set(key, value);
+    else (draft as MapDraft<Json>).setAt(key, inside, value);
+  } else if (key === "-" && inside === "") (draft as ListDraft<Json>).append(value);
+  else if (index !== null && inside === "") (draft as ListDraft<Json>).set(index, value);
+  else throw stateInvalidError(`${String(path)} is no entry; name one, or /slice/- for one more of a list`);
+  return { path: String(path) };
+}
+
+interface StateLocation {
+  readonly slice: Slice;
+  readonly key: string | null;
+  readonly inside: string;
+}
+
+function findLocation(slices: readonly Slice[], path: string): StateLocation {
+  const [name = "", key = null, ...inside] = parsePointer(path) ?? [];
+  const slice = slices.find((known) => known.name === name);
+  if (slice === undefined)
+    throw stateInvalidError(`there is no slice ${name}; there are ${slices.map((known) => known.name).join(", ")}`);
+  return { slice, key, inside: inside.reduce(pointerTo, "") };
+}
+
+function stateInvalidError(message: string): FaultError {
+  const why: Fault = fault("STATE_INVALID", message);
+  return new FaultError(why);
+}

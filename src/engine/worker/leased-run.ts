@@ -1,0 +1,340 @@
+import type { WorkerRules } from "../../core/decide/command.ts";
+import type { Event } from "../../core/event/event.ts";
+import { findStep, getStep, type Run, runStateKey, runStatus, type Step, stepWakeAt } from "../../core/run/run.ts";
+import { type RunResult, runResult } from "../../core/run/run-result.ts";
+import type { Claim } from "../../core/store/store.ts";
+import { fault } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { CallContext } from "../call/call-context.ts";
+import { isUnrestorable, restoreLostResources } from "../call/call-resources.ts";
+import type { ChildRunPort } from "../call/child-run-port.ts";
+import { NoticeDelivery } from "../call/notice-delivery.ts";
+import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { type LoadedRun, type MailboxListener, RunMailbox } from "../journal/run-mailbox.ts";
+import { ActConfirmer } from "./act-confirmer.ts";
+import { DoubtSettler } from "./doubt-settler.ts";
+import type { HandlerSlots } from "./handler-slots.ts";
+import { RunningHandlers } from "./running-handlers.ts";
+import { StepAlarms } from "./step-alarms.ts";
+import { StepScheduler } from "./step-scheduler.ts";
+import { findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
+import type { WorkerPorts } from "./worker-ports.ts";
+
+/** How a lease ended: the run has no more work, another worker holds it, or this worker failed with it. */
+export type LeaseEnd = "rested" | "fenced" | "failed";
+
+/** The owner of a leased run. */
+export interface LeasedRunOwner {
+  readonly childRuns: ChildRunPort;
+  /** True if this worker held the run before and failed with it. */
+  readonly hasFailed: boolean;
+  /** The position of the run when this process first loaded it. */
+  readonly loadedAt: number;
+  onProgress(): void;
+  onEnd(end: LeaseEnd): void;
+}
+
+/** A reaction to this promise runs after the microtasks that are queued now. */
+const NEXT_MICROTASK = Promise.resolve();
+
+interface ResultWaiter {
+  readonly resolve: (result: RunResult | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * A run that this worker has leased. Routes each committed event to the scheduler, the alarms, the doubt settler and
+ * the deliveries, until the run has no more work.
+ */
+export class LeasedRun implements MailboxListener {
+  readonly claim: Claim;
+  readonly mailbox: RunMailbox;
+  readonly #ports: WorkerPorts;
+  readonly #scheduler: StepScheduler;
+  readonly #handlers: RunningHandlers;
+  readonly #settler: DoubtSettler;
+  readonly #confirmer: ActConfirmer;
+  readonly #alarms: StepAlarms;
+  readonly #deliveries: NoticeDelivery;
+  readonly #owner: LeasedRunOwner;
+  readonly #waiters: ResultWaiter[] = [];
+  readonly #idle: (() => void)[] = [];
+  #begun = false;
+  /** The error of the store, while it cannot take an outcome. */
+  #stalled: { readonly error: unknown } | null = null;
+  #released = false;
+
+  constructor(ports: WorkerPorts, slots: HandlerSlots, loaded: LoadedRun, claim: Claim, owner: LeasedRunOwner) {
+    this.#ports = ports;
+    this.claim = claim;
+    this.#owner = owner;
+    this.mailbox = new RunMailbox(ports, loaded, claim.epoch, this);
+    const context = this.#context();
+    this.#scheduler = new StepScheduler(context, slots);
+    this.#handlers = new RunningHandlers(context);
+    this.#settler = new DoubtSettler(context, (step) => this.#handlers.isOverdue(step));
+    this.#confirmer = new ActConfirmer(context);
+    this.#alarms = new StepAlarms(ports);
+    this.#deliveries = new NoticeDelivery(context);
+  }
+
+  #context(): CallContext {
+    return {
+      ports: this.#ports,
+      claim: this.claim,
+      mailbox: this.mailbox,
+      childRuns: this.#owner.childRuns,
+      loadedAt: this.#owner.loadedAt,
+      callsStarted: () => this.#scheduler.callsStarted,
+      inFlight: (calls) => this.#scheduler.inFlight(calls),
+      confirmActs: (acts) => this.#confirmer.confirm(acts),
+      handlerStarted: (owner, handler) => this.#handlers.add(owner, handler),
+      attemptEnded: (owner) => this.#handlers.endAttempt(owner),
+      handlerReturned: (grant, late) => this.#handlers.remove(grant, late),
+      deliver: (notices) => this.#deliveries.deliver(notices),
+      schedule: (step) => this.#schedule(step),
+      isReleased: () => this.#released,
+      require: (work) => this.#require(work),
+      lose: (error) => this.#lose(error),
+      releaseIfAtRest: () => this.#releaseIfAtRest(),
+    };
+  }
+
+  /** The position of the run when this process first loaded it. */
+  get loadedAt(): number {
+    return this.#owner.loadedAt;
+  }
+
+  get run(): Run {
+    return this.mailbox.run;
+  }
+
+  /** The number of calls that have entered the road so far. */
+  get callsStarted(): number {
+    return this.#scheduler.callsStarted;
+  }
+
+  /** Returns the steps in flight without a `step.started` event, of the first `calls` calls. */
+  inFlight(calls: number): readonly StepId[] {
+    return this.#scheduler.inFlight(calls);
+  }
+
+  /** Recovers the run and continues it. */
+  async begin(): Promise<void> {
+    await this.#require(this.#recover());
+  }
+
+  async #recover(): Promise<void> {
+    this.#ports.projects.markStale(this.run.tenant, runStateKey(this.run));
+    await this.#settleResources();
+    const found = await findUnfinishedSteps(this.#ports, this.run);
+    const taken = await readTakeover(this.#ports, this.run, this.claim, this.#owner.hasFailed);
+    const rules = this.#otherRules();
+    if (found.length > 0 || taken !== null || rules !== null) {
+      this.#ports.failpoint("recover.before");
+      await this.mailbox.ask(() => ({ type: "recover", now: this.#ports.clock.now(), found, taken, rules }));
+      this.#ports.failpoint("recover.after");
+    }
+    this.#begun = true;
+    this.#scheduleAll();
+    this.#deliveries.deliver();
+    this.#scheduler.advance();
+    this.#releaseIfAtRest();
+  }
+
+  /** Returns the rules of this worker if the run goes on under other rules; else null. */
+  #otherRules(): WorkerRules | null {
+    const { rulesDigest: digest } = this.#ports;
+    const { rules, ended } = this.run;
+    const isParked = this.run.parked?.for === "rules";
+    return (rules?.digest === digest && !isParked) || ended !== null ? null : { worker: this.claim.worker, digest };
+  }
+
+  /**
+   * Restores the resources that the calls of the previous worker had captured. If a person must do something first, the
+   * step ends with the fault, and the restore is tried again when the run is resumed.
+   */
+  async #settleResources(): Promise<void> {
+    const { clock } = this.#ports;
+    for (const step of [...this.run.steps].filter(hasLostResources)) {
+      const unrestored = await restoreLostResources({ ports: this.#ports, mailbox: this.mailbox }, step);
+      const { spec, attempts: attempt } = step;
+      const { step_id } = spec;
+      if (unrestored !== null)
+        await this.mailbox.ask(() => ({ type: "unrestorable", now: clock.now(), step_id, attempt, fault: unrestored }));
+    }
+  }
+
+  /** Resolves with the result at rest, or with null if another worker holds the run. Rejects if this worker failed. */
+  rest(): Promise<RunResult | null> {
+    if (this.#released) return Promise.resolve(null);
+    if (this.#stalled !== null) return Promise.reject(this.#stalled.error);
+    return this.#isAtRest()
+      ? Promise.resolve(runResult(this.run))
+      : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  /** The run cannot be read any more. */
+  fail(error: unknown): void {
+    this.#lose(error);
+  }
+
+  /** The lease could not be renewed: another worker holds the run. */
+  fence(): void {
+    this.#lose(new FencedError("the lease was lost"));
+  }
+
+  /** Starts no more calls, waits for running handlers and notices in delivery, and releases the run. */
+  drain(): Promise<void> {
+    this.#deliveries.drain();
+    // A store that failed may never take the outcomes, so closing does not wait for them.
+    return this.#finish(() => (this.#stalled === null ? this.#underWay() + this.#deliveries.underWay : 0));
+  }
+
+  async #finish(inFlight: () => number): Promise<void> {
+    this.#scheduler.stop();
+    while (!this.#released && inFlight() > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#released) return;
+    this.#leave();
+    for (const { resolve } of this.#waiters.splice(0)) resolve(null);
+    this.#owner.onEnd("rested");
+  }
+
+  onStalled(error: unknown): void {
+    this.#stalled = { error };
+    for (const { reject } of this.#waiters.splice(0)) reject(error);
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  onAppended(events: readonly Event[], fresh: readonly number[]): void {
+    this.#stalled = null;
+    for (const index of fresh) this.#scheduler.ready(index);
+    for (const event of events) this.#follow(event);
+    this.#owner.onProgress();
+    this.#scheduler.advance();
+    void NEXT_MICROTASK.then(this.#checkRest);
+  }
+
+  readonly #checkRest = () => this.#releaseIfAtRest();
+
+  showsResult(after: Run): boolean {
+    const { moving, retrying } = after.paces;
+    return retrying === 0 && moving <= this.#handlers.size && moving === this.#handlers.overdueDoubts(after);
+  }
+
+  /** Reacts to a committed event. The scheduler has the steps that it made ready. */
+  #follow(event: Event): void {
+    // The call itself dispatches the notices of its success.
+    if ("notices" in event && event.type !== "step.succeeded") this.#deliveries.deliver(event.notices);
+    switch (event.type) {
+      case "step.failed":
+      case "step.parked":
+      case "step.doubted":
+      case "step.probed":
+      case "gate.opened": {
+        const step = findStep(this.run, event.step_id);
+        if (step !== undefined && step.standing.state !== "ready") this.#schedule(step);
+        break;
+      }
+      case "gate.escalated": {
+        const gate = this.run.gates.get(event.gate_id);
+        if (gate !== undefined) this.#schedule(getStep(this.run, gate));
+        break;
+      }
+      case "run.resumed":
+        this.#scheduleAll(); // Parked steps are not among those that became ready.
+        break;
+      case "cancel.requested":
+        this.#handlers.abortAll((step_id) =>
+          fault("CANCELLED", `${step_id} was cancelled: ${event.reason || "no reason given"}`),
+        );
+        break;
+    }
+  }
+
+  #scheduleAll(): void {
+    for (const step of this.run.steps) this.#schedule(step);
+  }
+
+  #schedule(step: Step): void {
+    if (this.run.parked !== null) return; // Its next call may be the one that kills its workers.
+    const { standing, spec } = step;
+    if (standing.state === "ready") this.#scheduler.ready(step.index);
+    if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settler.settle(spec.step_id);
+    const at = stepWakeAt(this.run, step);
+    if (at === null) return;
+    // If it is due, at once: a run that only waits is at rest, and would be released before the alarm.
+    if (at <= this.#ports.clock.now()) this.#wake(step);
+    else this.#alarms.set(spec.step_id, at, () => this.#wake(this.run.steps.get(step.index)));
+  }
+
+  #wake({ standing, spec, index }: Step): void {
+    if (standing.state === "waiting_approval") {
+      void this.#settler.expire(spec.step_id, standing.gate_id);
+    } else if (standing.state === "in_doubt") {
+      void this.#settler.settle(spec.step_id);
+    } else {
+      this.#scheduler.ready(index);
+      this.#scheduler.advance();
+    }
+  }
+
+  #underWay(): number {
+    return this.#scheduler.size + this.#settler.size;
+  }
+
+  #isAtRest(): boolean {
+    if (!this.#begun) return false; // Recovery may still make steps ready.
+    if (this.#underWay() > 0) return false;
+    return runStatus(this.run) !== "running" || this.showsResult(this.run);
+  }
+
+  #releaseIfAtRest(): void {
+    if (this.#idle.length > 0) for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.#released || !this.#isAtRest()) return;
+    const waiters = this.#waiters.splice(0);
+    if (waiters.length > 0) {
+      const result = runResult(this.run);
+      for (const { resolve } of waiters) resolve(result);
+    }
+    // A late output may come, or a notice is not delivered.
+    if (this.#handlers.size > 0 || this.#deliveries.busy) return;
+    this.#leave();
+    this.#ports.failpoint("release.before");
+    this.#owner.onEnd("rested");
+  }
+
+  #require(work: Promise<unknown>): Promise<unknown> {
+    return work.catch((error) => this.#lose(error));
+  }
+
+  /**
+   * Ends the lease because of an error. If another worker holds the run, aborts the handlers and writes nothing more.
+   */
+  #lose(error: unknown): void {
+    if (this.#released) return;
+    const fenced = error instanceof FencedError;
+    for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);
+    if (isStoreFault(error)) {
+      // The store may recover, and calls in flight have outcomes to record. Recovery before that would doubt them.
+      void this.#finish(() => this.#underWay() + this.#handlers.size);
+      return;
+    }
+    this.#leave();
+    if (fenced) this.#handlers.abortAll(() => fault("CANCELLED", "another worker holds the run"));
+    this.#owner.onEnd(fenced ? "fenced" : "failed");
+  }
+
+  #leave(): void {
+    this.#released = true;
+    this.mailbox.stop();
+    this.#scheduler.stop();
+    this.#alarms.clear();
+    this.#deliveries.stop();
+  }
+}
+
+/** True if the resources of the last attempt are not restored, and no person must do something before. */
+function hasLostResources({ captures, standing }: Step): boolean {
+  return captures.length > 0 && !(standing.state === "failed_final" && isUnrestorable(standing.fault.code));
+}

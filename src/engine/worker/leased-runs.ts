@@ -1,0 +1,326 @@
+import type { Command } from "../../core/decide/command.ts";
+import type { Decision } from "../../core/decide/decide.ts";
+import type { StepsInFlight } from "../../core/event/event.ts";
+import { nextWakeAt, type Run, runDueAt } from "../../core/run/run.ts";
+import { workerRequirements } from "../../core/run/worker-requirements.ts";
+import type { Claim } from "../../core/store/store.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
+import { type ChildRunPort, noChildRuns } from "../call/child-run-port.ts";
+import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { loadRun } from "../journal/load-run.ts";
+import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
+import { HandlerSlots } from "./handler-slots.ts";
+import { LeasedRun, type LeaseEnd } from "./leased-run.ts";
+import type { WorkerPorts } from "./worker-ports.ts";
+
+const REMEMBERED_RUNS_MAX = 10_000;
+
+/** Makes a command for the current run. `inFlight` is "unknown" unless this engine leases the run. */
+type MakeOutsideCommand = (inFlight: StepsInFlight, run: Run) => Command;
+
+/** The runs that this engine leases. Sends commands to any run, leased here or not. */
+export class LeasedRuns {
+  readonly #ports: WorkerPorts;
+  readonly #slots: HandlerSlots;
+  readonly #works: boolean;
+  readonly #leased = new Map<string, LeasedRun>();
+  /** Claims in progress, so that concurrent callers share one lease. */
+  readonly #taking = new Map<string, Promise<LeasedRun | null>>();
+  /** Runs that this engine failed to continue. When their lease expires, a worker takes them over, perhaps this one. */
+  readonly #failed = new Set<string>();
+  /** By open run whose acts are confirmed after a restart, the position at which this process first loaded it. */
+  readonly #loadedAt = new Map<string, number>();
+  readonly #watchers = new Set<() => void>();
+  readonly #followers = new Set<() => void>();
+  /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
+  readonly #unreleased: Claim[] = [];
+  readonly #releasing = new Set<Promise<void>>();
+  #onWorkAvailable: () => void = () => {};
+  #onRest: (until: Instant) => void = () => {};
+  #childRuns: ChildRunPort = noChildRuns;
+  #closed = false;
+
+  constructor(ports: WorkerPorts, works: boolean) {
+    this.#ports = ports;
+    this.#slots = new HandlerSlots(ports.limits.concurrency);
+    this.#works = works;
+  }
+
+  get works(): boolean {
+    return this.#works && !this.#closed;
+  }
+
+  /** Sets the callback for when a run may be claimable. */
+  onWorkAvailable(callback: () => void): void {
+    this.#onWorkAvailable = callback;
+  }
+
+  /** Sets the callback for when a run comes to rest until a time. */
+  onRest(callback: (until: Instant) => void): void {
+    this.#onRest = callback;
+  }
+
+  /** Sets how leased runs start child runs and receive their reports. */
+  useChildRuns(childRuns: ChildRunPort): void {
+    this.#childRuns = childRuns;
+  }
+
+  assertOpen(): void {
+    if (this.#closed) throw new FaultError(fault("ENGINE_CLOSED", "the engine is closed; create a new one"));
+  }
+
+  get(tenant: Tenant, run: RunId): LeasedRun | undefined {
+    return this.#leased.get(leasedRunName(tenant, run));
+  }
+
+  all(): readonly LeasedRun[] {
+    return [...this.#leased.values()];
+  }
+
+  /** Returns the claims whose leases are to be renewed. */
+  claims(): readonly Claim[] {
+    return this.all().map(({ claim }) => claim);
+  }
+
+  /** Returns whether a run may be claimed directly: not in the fair order, and under the rules of this engine. */
+  claimsImmediately({ queue, rules }: Pick<Run, "queue" | "rules">): boolean {
+    const hasOwnRules = rules?.digest === this.#ports.rulesDigest;
+    return this.works && hasOwnRules && this.#ports.leases.claimsImmediately(queue);
+  }
+
+  /**
+   * Claims a run that is due. If its queue has limits, or it has other rules than this engine, starts a search instead,
+   * which claims in the fair order and only if no live worker has the rules of the run.
+   */
+  async takeDueRun(run: Pick<Run, "tenant" | "id" | "queue" | "rules">, loaded?: LoadedRun): Promise<LeasedRun | null> {
+    if (this.claimsImmediately(run)) return this.take(run.tenant, run.id, loaded);
+    if (this.works && this.#ports.leases.serves(run.queue)) this.#onWorkAvailable();
+    return null;
+  }
+
+  /** Claims a run and continues it. `loaded`: the run, if it was read before. Null: another worker leases it. */
+  take(tenant: Tenant, run: RunId, loaded?: LoadedRun): Promise<LeasedRun | null> {
+    const name = leasedRunName(tenant, run);
+    const leased = this.#leased.get(name);
+    if (leased !== undefined) return Promise.resolve(leased);
+    const taking = this.#taking.get(name) ?? this.#claim(name, tenant, run, loaded);
+    this.#taking.set(name, taking);
+    return taking;
+  }
+
+  async #claim(name: string, tenant: Tenant, run: RunId, loaded?: LoadedRun): Promise<LeasedRun | null> {
+    try {
+      const claim = await this.#ports.leases.claim(tenant, run);
+      if (claim === null) return null;
+      // After the first epoch, another worker may have appended since the run was read.
+      const fold = claim.epoch === 1 ? loaded : undefined;
+      return this.begin(claim, fold ?? (await loadRun(this.#ports.store, tenant, run)));
+    } finally {
+      this.#taking.delete(name);
+    }
+  }
+
+  /** Ends the lease of a claim that the store reports as lost. */
+  onLeaseLost(claim: Claim): void {
+    const leased = this.get(claim.tenant, claim.run);
+    if (leased?.claim === claim) leased.fence();
+  }
+
+  /** Releases a claim that is not used. */
+  release(claim: Claim): void {
+    void this.#release(claim);
+  }
+
+  /** Continues a claimed run. */
+  begin(claim: Claim, loaded: LoadedRun): LeasedRun | null {
+    this.#ports.failpoint("claim.after");
+    if (this.#closed) {
+      void this.#release(claim);
+      return null;
+    }
+    const name = leasedRunName(claim.tenant, claim.run);
+    const other = this.#leased.get(name);
+    if (other !== undefined && other.claim.epoch >= claim.epoch) return other;
+    other?.fence();
+    const leased: LeasedRun = new LeasedRun(this.#ports, this.#slots, loaded, claim, {
+      childRuns: this.#childRuns,
+      hasFailed: this.#failed.delete(name),
+      loadedAt: this.#loadedAt.get(name) ?? loaded.run.position,
+      onProgress: () => this.#notifyProgress(),
+      onEnd: (end) => this.#onEnd(name, leased, end),
+    });
+    this.#leased.set(name, leased);
+    void leased.begin();
+    return leased;
+  }
+
+  /** Continues claimed runs. Returns whether there was any to continue. */
+  async takeClaimed(claims: readonly Claim[]): Promise<boolean> {
+    let taken = 0;
+    for (const claim of claims) {
+      const name = leasedRunName(claim.tenant, claim.run);
+      // A claim in progress is later than this one: the store would have refused it otherwise.
+      if (this.#taking.has(name)) continue;
+      const taking = this.#loadAndBegin(name, claim);
+      this.#taking.set(name, taking);
+      try {
+        if ((await taking) !== null) taken += 1;
+      } catch (error) {
+        // A run that cannot be read stays claimed until its lease expires; the others continue.
+        if (!(error instanceof FaultError)) throw error;
+      }
+    }
+    return taken > 0;
+  }
+
+  async #loadAndBegin(name: string, claim: Claim): Promise<LeasedRun | null> {
+    try {
+      return this.begin(claim, await loadRun(this.#ports.store, claim.tenant, claim.run));
+    } finally {
+      this.#taking.delete(name);
+    }
+  }
+
+  /** Decides a command: in the mailbox of the leased run, or else on the run as it is stored. */
+  async command(tenant: Tenant, run: RunId, make: MakeOutsideCommand): Promise<Decision> {
+    this.assertOpen();
+    const leased = this.get(tenant, run);
+    const decision = (leased && (await askLeasedRun(leased, make))) ?? (await this.#askStore(tenant, run, make));
+    if (decision.refusal !== null) throw new FaultError(decision.refusal);
+    if (leased === undefined && this.#isDue(decision.after)) await this.takeDueRun(decision.after);
+    this.notifyChange();
+    return decision;
+  }
+
+  async #askStore(tenant: Tenant, run: RunId, make: MakeOutsideCommand): Promise<Decision> {
+    const mailbox = new RunMailbox(this.#ports, await loadRun(this.#ports.store, tenant, run), null);
+    return mailbox.ask((latest) => make("unknown", latest));
+  }
+
+  #isDue(run: Run): boolean {
+    const due = runDueAt(run);
+    return (
+      (due !== null && due <= this.#ports.clock.now()) ||
+      workerRequirements(run).some((need) => this.#ports.leases.offers(need))
+    );
+  }
+
+  /** Resolves when a run may have changed: a lease ended, or another process appended. */
+  nextChange(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#watchers.delete(done);
+        signal?.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#watchers.add(done);
+      signal?.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  /** Like `nextChange`, and also after each append of a leased run. */
+  nextProgress(signal?: AbortSignal): Promise<void> {
+    const changed = this.nextChange(signal);
+    return Promise.race([changed, new Promise<void>((resolve) => this.#followers.add(resolve))]);
+  }
+
+  #notifyProgress(): void {
+    for (const follower of this.#followers) follower();
+    this.#followers.clear();
+  }
+
+  notifyChange(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  /**
+   * Reads what other processes appended to leased runs, such as approvals. A run that cannot be read stops no other.
+   */
+  async refresh(): Promise<void> {
+    this.#ports.projects.markAllStale();
+    const leased = this.all();
+    const positions = leased.length === 0 ? [] : await this.#ports.store.positions(this.claims());
+    for (const [index, one] of leased.entries())
+      if (Number(positions[index]) > one.run.position)
+        await this.#attempt(
+          () => one.mailbox.refresh(),
+          (error) => one.fail(error),
+        );
+    for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
+    this.notifyChange();
+  }
+
+  async #attempt(work: () => Promise<void>, failed: (error: unknown) => void): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isStoreFault(error)) throw error;
+      failed(error);
+    }
+  }
+
+  #onEnd(name: string, leased: LeasedRun, end: LeaseEnd): void {
+    if (this.#leased.get(name) === leased) this.#leased.delete(name);
+    if (end === "rested") this.#releaseAndSearch(leased);
+    if (end === "failed") this.#failed.add(name);
+    this.#remember(name, leased);
+    const wake = nextWakeAt(leased.run);
+    if (wake !== null) this.#onRest(wake);
+    this.notifyChange();
+  }
+
+  /** Remembers a run that this process has known since a position. A run that it forgets is only confirmed again. */
+  #remember(name: string, { run, loadedAt }: LeasedRun): void {
+    this.#loadedAt.delete(name);
+    if (run.ended !== null || !run.hasConfirmableActs) return;
+    this.#loadedAt.set(name, loadedAt);
+    const [oldest] = this.#loadedAt.keys();
+    if (this.#loadedAt.size > REMEMBERED_RUNS_MAX && oldest !== undefined) this.#loadedAt.delete(oldest);
+  }
+
+  /** Releases the run. With limits, another run may have waited for this one to end. */
+  #releaseAndSearch({ claim, run }: LeasedRun): void {
+    void this.#release(claim).then(() => {
+      if (this.works && !this.claimsImmediately(run)) this.#onWorkAvailable();
+    });
+  }
+
+  #release(claim: Claim): Promise<void> {
+    const releasing = this.#ports.store
+      .release(claim)
+      .catch(() => void this.#unreleased.push(claim))
+      .finally(() => this.#releasing.delete(releasing));
+    this.#releasing.add(releasing);
+    return releasing;
+  }
+
+  /** Stops claiming, and waits until the calls in flight have ended and all leases are released. */
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#taking.values());
+    await Promise.all(this.all().map((leased) => leased.drain()));
+    await Promise.all(this.#releasing); // Other workers then need not wait for the leases to expire.
+    this.notifyChange();
+  }
+}
+
+/**
+ * Decides a command in the mailbox of a leased run. Null: the lease is lost, or the decision has no events. A decision
+ * without an append cannot detect a lost lease, so it is made again on the stored run.
+ */
+async function askLeasedRun(leased: LeasedRun, make: MakeOutsideCommand): Promise<Decision | null> {
+  try {
+    const calls = leased.callsStarted;
+    const decision = await leased.mailbox.ask((run) => make(leased.inFlight(calls), run));
+    return decision.events.length > 0 ? decision : null;
+  } catch (error) {
+    if (!(error instanceof FencedError)) throw error;
+    leased.fence();
+    return null;
+  }
+}
+
+function leasedRunName(tenant: Tenant, run: RunId): string {
+  return `${tenant.length}:${tenant}${run}`;
+}

@@ -1,0 +1,83 @@
+import type { Grant } from "../../core/decide/command.ts";
+import { findStep, type Run } from "../../core/run/run.ts";
+import type { Fault } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { AttemptReport } from "../call/attempt-report.ts";
+import type { CallContext, HandlerOwner } from "../call/call-context.ts";
+import { commitReport } from "../call/commit.ts";
+import { deliverNotices } from "../call/dispatch.ts";
+import type { RunningHandler } from "../call/handler-attempt.ts";
+
+/**
+ * The running handlers of a leased run, of attempts and previews. A handler can outlive its attempt and the next one.
+ */
+export class RunningHandlers {
+  readonly #context: CallContext;
+  readonly #running = new Map<HandlerOwner, RunningHandler>();
+
+  constructor(context: CallContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  add(owner: HandlerOwner, handler: RunningHandler): void {
+    this.#running.set(owner, handler);
+  }
+
+  /** The attempt has ended, though its handler may still run. */
+  endAttempt(owner: HandlerOwner): void {
+    if (owner.generation === 0) this.#running.delete(owner); // Only the late output of an act matters.
+  }
+
+  /** The handler has returned. `late`: its report, if the attempt had ended before. */
+  remove(grant: Grant, late: AttemptReport | null): void {
+    if (late === null)
+      this.#running.delete(grant); // The attempt has its report.
+    else void this.#removeLate(grant, late);
+  }
+
+  async #removeLate(grant: Grant, late: AttemptReport): Promise<void> {
+    const context = this.#context;
+    if (!context.isReleased()) await context.require(this.#commitLate(grant, late));
+    this.#running.delete(grant); // Not before its report is recorded: until then the run is not released.
+    const step = findStep(this.#run, grant.step_id);
+    if (step?.standing.state === "in_doubt" && !context.isReleased()) context.schedule(step);
+    context.releaseIfAtRest();
+  }
+
+  /** Records the late output of an act. Any other late end only says when the handler was last alive. */
+  async #commitLate(grant: Grant, late: AttemptReport): Promise<void> {
+    const step = findStep(this.#run, grant.step_id);
+    if (step === undefined || grant.generation === 0) return;
+    const { ending } = late;
+    const heard = ending.how === "value" ? ending : ({ how: "unheard", fault: ending.fault } as const);
+    deliverNotices(this.#context, await commitReport(this.#context, step, grant, { ...late, ending: heard }, null));
+  }
+
+  abortAll(why: (step: StepId) => Fault): void {
+    for (const [{ step_id }, running] of this.#running) running.abort(why(step_id));
+  }
+
+  /** True if a handler of the step still runs after its attempt: its doubt is not settled meanwhile. */
+  isOverdue(id: StepId): boolean {
+    for (const [{ step_id }, { overdue }] of this.#running) if (overdue && step_id === id) return true;
+    return false;
+  }
+
+  /** Returns the number of acts in doubt that are not settled because their handlers still run. */
+  overdueDoubts(run: Run): number {
+    const doubts = new Set<StepId>();
+    for (const [{ step_id }, { overdue }] of this.#running) {
+      const standing = overdue ? findStep(run, step_id)?.standing : undefined;
+      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") doubts.add(step_id);
+    }
+    return doubts.size;
+  }
+
+  get #run(): Run {
+    return this.#context.mailbox.run;
+  }
+}

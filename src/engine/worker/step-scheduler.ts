@@ -1,0 +1,112 @@
+import { runStateKey } from "../../core/run/run.ts";
+import { hadStateConflict } from "../../core/run/step.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { CallContext } from "../call/call-context.ts";
+import { walkRoad } from "../call/road.ts";
+import type { QueueTurn } from "../state/named-queues.ts";
+import type { HandlerSlots } from "./handler-slots.ts";
+import { ReadySteps } from "./ready-steps.ts";
+
+/** Starts the ready steps of a leased run in the order of the plan, as far as handler slots are free. */
+export class StepScheduler {
+  readonly #context: CallContext;
+  readonly #slots: HandlerSlots;
+  readonly #ready = new ReadySteps();
+  /** By step in flight, the number of its call. */
+  readonly #inFlight = new Map<number, number>();
+  /** By step that had a state conflict, its place in the queue of its project. */
+  readonly #turns = new Map<number, QueueTurn>();
+  #callsStarted = 0;
+  #stopped = false;
+
+  constructor(context: CallContext, slots: HandlerSlots) {
+    this.#context = context;
+    this.#slots = slots;
+  }
+
+  /** The number of calls in flight. */
+  get size(): number {
+    return this.#inFlight.size;
+  }
+
+  ready(index: number): void {
+    this.#ready.push(index);
+  }
+
+  /** Starts ready steps. */
+  advance(): void {
+    const busy: number[] = [];
+    while (this.#ready.size > 0 && !this.#stopped) {
+      if (!this.#slots.take(this.#whenFree)) break;
+      const index = this.#ready.pop() as number;
+      if (this.#inFlight.has(index)) {
+        busy.push(index);
+        this.#slots.release();
+      } else if (this.#mayStart(index)) {
+        void this.#start(index);
+      } else {
+        this.#slots.release();
+      }
+    }
+    for (const index of busy) this.#ready.push(index);
+  }
+
+  readonly #whenFree = () => this.advance();
+
+  /** False: other steps of its project come first. The queue calls when it is the turn of this step. */
+  #mayStart(index: number): boolean {
+    const { ports, mailbox } = this.#context;
+    const { run } = mailbox;
+    if (!hadStateConflict(run.steps.get(index))) return true;
+    const called = () => {
+      this.#ready.push(index);
+      this.advance();
+    };
+    const turn = this.#turns.get(index) ?? ports.projects.joinQueue(run.tenant, runStateKey(run), called);
+    this.#turns.set(index, turn);
+    return turn.isFirst;
+  }
+
+  #leaveQueue(index: number): void {
+    const turn = this.#turns.get(index);
+    this.#turns.delete(index); // If the step has a conflict again, it joins the queue again.
+    turn?.leave();
+  }
+
+  async #start(index: number): Promise<void> {
+    this.#callsStarted += 1;
+    this.#inFlight.set(index, this.#callsStarted);
+    try {
+      await walkRoad(this.#context, this.#context.mailbox.run.steps.get(index));
+    } catch (error) {
+      this.#context.lose(error);
+    }
+    this.#inFlight.delete(index);
+    this.#leaveQueue(index);
+    this.#slots.release();
+    this.advance();
+    this.#context.releaseIfAtRest();
+  }
+
+  /** The number of calls that have entered the road so far. */
+  get callsStarted(): number {
+    return this.#callsStarted;
+  }
+
+  /** Returns the steps in flight without a `step.started` event, of the first `calls` calls. */
+  inFlight(calls = this.#callsStarted): readonly StepId[] {
+    const { run } = this.#context.mailbox;
+    const ids: StepId[] = [];
+    for (const [index, number] of this.#inFlight) {
+      const { standing, spec } = run.steps.get(index);
+      if (number <= calls && standing.state !== "running") ids.push(spec.step_id);
+    }
+    return ids;
+  }
+
+  /** Starts no more steps. Calls in flight end normally. */
+  stop(): void {
+    this.#stopped = true;
+    for (const index of this.#turns.keys()) if (!this.#inFlight.has(index)) this.#leaveQueue(index);
+  }
+}

@@ -1,0 +1,27 @@
+import { runStatus } from "../../core/run/run.ts";
+import { type RunResult, runResult } from "../../core/run/run-result.ts";
+import type { Store } from "../../core/store/store.ts";
+import type { RunId, Tenant } from "../../core/values/ids.ts";
+import { loadRun } from "../journal/load-run.ts";
+import type { LeasedRuns } from "./leased-runs.ts";
+
+/** Waits until the run is at rest, on any worker, and returns its result. */
+export async function waitForResult(store: Store, runs: LeasedRuns, tenant: Tenant, id: RunId): Promise<RunResult> {
+  for (;;) {
+    const changed = runs.nextChange();
+    const result = await resultAtRest(store, runs, tenant, id);
+    if (result !== null) return result;
+    await changed;
+  }
+}
+
+/** Returns the result if the run is at rest now, on any worker. */
+async function resultAtRest(store: Store, runs: LeasedRuns, tenant: Tenant, id: RunId): Promise<RunResult | null> {
+  runs.assertOpen();
+  const leased = runs.get(tenant, id);
+  if (leased !== undefined) return leased.rest();
+  const { run } = await loadRun(store, tenant, id);
+  if (runStatus(run) !== "running") return runResult(run);
+  if (!runs.claimsImmediately(run)) return null;
+  return (await runs.take(tenant, id))?.rest() ?? null;
+}

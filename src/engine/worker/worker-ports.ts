@@ -1,0 +1,12 @@
+import type { Digest } from "../../core/values/ids.ts";
+import type { CallPorts } from "../call/call-ports.ts";
+import type { WorkerLeases } from "./worker-leases.ts";
+
+/** All services of an engine. Workers, messages and administration use most of them. */
+export interface WorkerPorts extends CallPorts {
+  readonly leases: WorkerLeases;
+  /** Keeps the process alive until the promise is settled: a caller awaits it. */
+  keepAlive<Result>(awaited: Promise<Result>): Promise<Result>;
+  /** The digest of the static rules of this engine. */
+  readonly rulesDigest: Digest;
+}

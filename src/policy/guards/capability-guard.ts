@@ -1,0 +1,32 @@
+import { type Capability, toolProblem } from "../../core/approval/principal.ts";
+import { type Admission, ALLOW, type Guard } from "../../core/call/guard.ts";
+import { stepKinds } from "../../core/plan/step-kinds.ts";
+import { fault } from "../../core/values/fault.ts";
+
+/** Guard 2: refuses a call unless every capability of the principal permits it. */
+export const capabilityGuard: Guard = {
+  id: "capability",
+  judge(admission) {
+    const { step, run } = admission;
+    const { capabilities = [], id } = run.principal;
+    if (!stepKinds[step.spec.kind].callsTool || step.cause?.by === "undo") return ALLOW;
+    for (const capability of capabilities) {
+      const why = capabilityProblem(capability, admission);
+      if (why === null) continue;
+      const message = `${id} may not run ${step.spec.step_id}: ${why}`;
+      return { kind: "refuse", rule: "capability", fault: fault("AUTH_FORBIDDEN", message) };
+    }
+    return ALLOW;
+  },
+};
+
+/**
+ * Returns why the capability does not permit the call, or null. Every step counts, so that the limit is known in
+ * advance.
+ */
+function capabilityProblem(capability: Capability, { step }: Admission): string | null {
+  const { max_actions } = capability;
+  const why = toolProblem(capability, step.spec.name);
+  if (why !== null) return why;
+  return max_actions !== undefined && step.index >= max_actions ? `its limit is ${max_actions} steps per run` : null;
+}

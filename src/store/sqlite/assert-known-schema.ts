@@ -1,0 +1,45 @@
+import { FaultError, fault } from "../../core/values/fault.ts";
+import { migrateFile } from "./migrate-file.ts";
+import { connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
+
+interface SchemaObject {
+  readonly type: "table" | "index" | "view" | "trigger";
+  readonly name: string;
+  /** The table that an index or a trigger belongs to. */
+  readonly of: string;
+}
+
+/**
+ * Throws if the file has a table, index, view or trigger that is not of Writ: a trigger could change or drop what Writ
+ * writes, and the journal would not show it.
+ */
+export function assertKnownSchema(db: SqliteDatabase, file: string): void {
+  const known = knownNames();
+  const foreign = readObjects(db).filter(({ name }) => !known.has(name));
+  if (foreign.length === 0) return;
+  const names = foreign.map(({ type, name, of }) => `the ${type} ${name}${name === of ? "" : ` on ${of}`}`);
+  const message = `${file} contains ${names.join(", ")}, which Writ did not create; find out who did, drop it, and run: writ audit`;
+  throw new FaultError(fault("STORE_UNUSABLE", message, { foreign: names }));
+}
+
+let names: ReadonlySet<string> | null = null;
+
+/** Returns the names that the migrations create. They are found in an empty database, once per process. */
+function knownNames(): ReadonlySet<string> {
+  if (names !== null) return names;
+  const db = connectSqlite(":memory:");
+  try {
+    migrateFile(db, ":memory:");
+    names = new Set(readObjects(db).map(({ name }) => name));
+    return names;
+  } finally {
+    db.close();
+  }
+}
+
+/** The tables of SQLite itself, and of Litestream, which replicates a file, are not listed. */
+function readObjects(db: SqliteDatabase): readonly SchemaObject[] {
+  const sql = `select type, name, tbl_name as "of" from sqlite_schema
+    where name not like 'sqlite\\_%' escape '\\' and tbl_name not like '\\_litestream\\_%' escape '\\' order by name`;
+  return db.prepare(sql).all() as readonly SchemaObject[];
+}

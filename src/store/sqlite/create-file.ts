@@ -1,0 +1,81 @@
+import { accessSync, chmodSync, closeSync, constants, lstatSync, openSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
+
+/** Creates the file with mode 600, before SQLite creates it with the default mode. The log files inherit the mode. */
+export function createFile(file: string): void {
+  try {
+    closeSync(openSync(file, "wx", 0o600));
+  } catch (error) {
+    // An existing file is not opened here: closing it would drop the locks this process may hold on it.
+    if (errorCodeOf(error) !== "EEXIST") throw unusableFault(file, error);
+    // An empty file was created in advance, perhaps with another mode.
+    if (isEmptyFile(file)) chmodEmptyFile(file);
+  }
+  assertWritable(file);
+}
+
+/** Throws if the path is not a file that can hold a store. */
+export function assertExists(file: string): void {
+  if (isEmptyFile(file))
+    throw notAStore(file, "it is empty, so it is no store; run a plan first, or give another path");
+  assertWritable(file);
+}
+
+function isEmptyFile(file: string): boolean {
+  try {
+    const found = statSync(file);
+    if (!found.isFile()) throw notAStore(file, "it is not a regular file; give another path");
+    return found.size === 0;
+  } catch (error) {
+    if (error instanceof FaultError) throw error;
+    throw unusableFault(file, error);
+  }
+}
+
+/** Links and the files of the kernel, which look empty, are not changed. */
+function chmodEmptyFile(file: string): void {
+  if (lstatSync(file).isSymbolicLink())
+    throw notAStore(file, "it is a link to an empty file; give the path of the file");
+  if (kernelFileSystems.has(statfsSync(file).type))
+    throw notAStore(file, "it is a file of the kernel; give another path");
+  chmodSync(file, 0o600);
+}
+
+/** The types of procfs and sysfs. */
+const kernelFileSystems: ReadonlySet<number> = new Set([0x9fa0, 0x62656572]);
+
+function assertWritable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+  } catch (error) {
+    throw unusableFault(file, error);
+  }
+}
+
+function notAStore(file: string, about: string): FaultError {
+  return new FaultError(fault("STORE_UNUSABLE", `${file}: ${about}`));
+}
+
+const openProblems: Readonly<Record<string, readonly [FaultCode, string]>> = {
+  ENOENT: ["STORE_UNUSABLE", "it or its directory does not exist; create the directory or give another path"],
+  ENOTDIR: ["STORE_UNUSABLE", "its directory is a file; give another path"],
+  EROFS: ["STORE_READ_ONLY", "it is on a read-only disk; give another path"],
+  EACCES: [
+    "STORE_READ_ONLY",
+    "this user has no permission to write it and its directory; change the permissions or give another path",
+  ],
+};
+
+function unusableFault(file: string, cause: unknown): FaultError {
+  const [code, about] = openProblems[errorCodeOf(cause)] ?? [
+    "STORE_UNUSABLE",
+    `it cannot be opened (${errorCodeOf(cause)})`,
+  ];
+  return new FaultError(fault(code, `${file}: ${about}`), { cause });
+}
+
+function errorCodeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,79 @@
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { SqliteDatabase } from "./sqlite-driver.ts";
+import { type SqliteMigration, sqliteMigrations } from "./sqlite-migrations.ts";
+
+const applicationId = 0x57524954;
+
+/** The migrations that were applied, and the version that the file has now. */
+export interface FileMigration {
+  readonly applied: readonly string[];
+  readonly version: number;
+}
+
+/**
+ * Migrates the schema to the current version. Each migration and its record are one transaction. Returns the names of
+ * the migrations that it applied. No other process may use the file meanwhile.
+ */
+export function migrateFile(db: SqliteDatabase, file: string): readonly string[] {
+  const applied: string[] = [];
+  for (const migration of sqliteMigrations) {
+    if (schemaVersion(db, file) >= migration.number) continue;
+    db.exec("begin immediate");
+    try {
+      // Another process may have applied it between the check and the lock.
+      if (schemaVersion(db, file) < migration.number) {
+        applyMigration(db, migration);
+        applied.push(migration.name);
+      }
+      db.exec("commit");
+    } catch (error) {
+      if (db.isTransaction) db.exec("rollback");
+      throw error;
+    }
+  }
+  assertNotNewer(schemaVersion(db, file), sqliteMigrations.length, file);
+  return applied;
+}
+
+/** Throws if the file is a database of another program, before that database is changed. */
+export function assertNotForeign(db: SqliteDatabase, file: string): void {
+  schemaVersion(db, file);
+}
+
+/** Returns whether the file has the version of this code. Throws if it is of a newer version. */
+export function isUpToDate(db: SqliteDatabase, file: string): boolean {
+  const [found, known] = [schemaVersion(db, file), sqliteMigrations.length];
+  assertNotNewer(found, known, file);
+  return found === known;
+}
+
+/** Throws if the file is of an older or newer version. */
+export function assertUpToDate(db: SqliteDatabase, file: string): void {
+  const [found, known] = [schemaVersion(db, file), sqliteMigrations.length];
+  assertNotNewer(found, known, file);
+  if (found === known) return;
+  const message = `${file} has schema version ${found} and this version of Writ needs ${known}; run: writ migrate --store <file>`;
+  throw new FaultError(fault("STORE_OLDER", message, { found, known }));
+}
+
+function applyMigration(db: SqliteDatabase, { number, name, sql }: SqliteMigration): void {
+  db.exec(sql);
+  db.prepare("insert into migration (number, name) values (?, ?)").run(number, name);
+}
+
+/** Returns the number of the latest migration, or 0 for a new file. */
+export function schemaVersion(db: SqliteDatabase, file: string): number {
+  if (queryOne(db, "pragma application_id") === applicationId) return queryOne(db, "select max(number) from migration");
+  if (queryOne(db, "select count(*) from sqlite_schema") === 0) return 0;
+  throw new FaultError(fault("STORE_UNUSABLE", `${file} is a SQLite database that is not of Writ; use another path`));
+}
+
+function assertNotNewer(found: number, known: number, file: string): void {
+  if (found <= known) return;
+  const message = `${file} has schema version ${found} and this version of Writ knows ${known}; use the newer Writ that wrote it`;
+  throw new FaultError(fault("STORE_NEWER", message, { found, known }));
+}
+
+function queryOne(db: SqliteDatabase, sql: string): number {
+  return Number(Object.values(db.prepare(sql).get() ?? {})[0]);
+}

@@ -1,0 +1,25 @@
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Digest, WorkerId } from "../../core/values/ids.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import type { SqliteStatements } from "./statements.ts";
+import type { UnrenewedLeases } from "./unrenewed-leases.ts";
+
+/** The registered workers of this process. */
+interface OwnWorkers {
+  /** Shows, inside a transaction, that they run. */
+  beat(): void;
+  /** Records, inside a transaction, the rules of a worker. */
+  setRules(worker: WorkerId, rules: Digest): void;
+  unregister(worker: WorkerId): Promise<void>;
+}
+
+/** The shared context of the parts of the store. */
+export interface SqliteContext {
+  readonly statements: SqliteStatements;
+  readonly group: GroupCommit;
+  readonly clock: Clock;
+  /** Runs `work` outside a transaction and throws errors of SQLite as faults. */
+  read<Result>(work: () => Result): Result;
+  readonly workers: OwnWorkers;
+  readonly unrenewed: UnrenewedLeases;
+}

@@ -1,0 +1,13 @@
+/** How long the processes of a SQLite file wait for each other, in milliseconds, and how often they look. */
+export const sqliteTimes = {
+  /** The time between two looks of a worker at the others. */
+  lookMs: 250,
+  /** How long a worker whose lock is held may stand still before it loses its runs. */
+  stallMs: 60_000,
+  /** How long a write waits for the transactions of other processes before it fails. */
+  busyMs: 5000,
+  /** The longest pause between two attempts to begin a transaction. */
+  busyPauseMs: 16,
+  /** How long opening waits for a process that creates or migrates the file. */
+  openingMs: 2000,
+} as const;

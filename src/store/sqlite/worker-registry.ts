@@ -1,0 +1,272 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, statfsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Digest, WorkerId } from "../../core/values/ids.ts";
+import { writVersion } from "../../core/values/writ-version.ts";
+import { LockFile } from "./lock-file.ts";
+import { IN_MEMORY } from "./open-database.ts";
+import type { SqliteContext } from "./sqlite-context.ts";
+import { sqliteTimes } from "./sqlite-times.ts";
+import { type Beat, StallWatch } from "./stall-watch.ts";
+import { evictWorker } from "./statements.ts";
+
+/** How many other workers one worker looks at. With more workers, each still has this many observers. */
+const peersPerLook = 8;
+
+/** How many beats fit into the time after which a worker counts as stalled. */
+const beatsPerStall = 12;
+
+export interface WorkerRegistryOptions {
+  readonly file: string;
+  readonly boot: string;
+  readonly timers: Timers;
+  readonly stopwatch: Stopwatch;
+  /** How long a worker whose lock is held may stand still before it loses its runs, in milliseconds. */
+  readonly stallMs: number;
+  /** Called between two steps of a registration or an eviction, where tests kill the process. */
+  readonly failpoint: (name: string) => void;
+}
+
+interface Peer {
+  readonly id: WorkerId;
+  readonly beat: Beat;
+}
+
+/**
+ * The workers of one file. A worker holds a lock file while its process lives. It looks at the other workers, and
+ * evicts those that are dead or stalled: their leases end, and nothing that they write later lands.
+ */
+export class WorkerRegistry {
+  readonly #context: Pick<SqliteContext, "statements" | "group" | "read">;
+  readonly #options: WorkerRegistryOptions;
+  readonly #own = new Map<WorkerId, LockFile>();
+  readonly #rules = new Map<WorkerId, Digest>();
+  readonly #stalls: StallWatch;
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #cancel: () => void = () => {};
+
+  constructor(context: Pick<SqliteContext, "statements" | "group" | "read">, options: WorkerRegistryOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#stalls = new StallWatch(options.stallMs, options.stopwatch);
+  }
+
+  /** Registers a worker of this process: first its lock, then its row, so that a row always had a locked file. */
+  async register(worker: WorkerId): Promise<void> {
+    // No other process reaches a database in memory.
+    if (this.#own.has(worker) || this.#options.file === IN_MEMORY) return;
+    const folder = workersFolder(this.#options.file);
+    assertLocalDisk(this.#options.file, statfsSync(dirname(folder)).type);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    await this.#takeOver(worker);
+    this.#assertSameBoot();
+    const lock = LockFile.create(this.#pathOf(worker));
+    this.#options.failpoint("register.locked");
+    try {
+      await this.#context.group.join("soft", () => this.#insert(worker));
+    } catch (error) {
+      lock.remove();
+      throw error;
+    }
+    this.#own.set(worker, lock);
+    this.#options.failpoint("register.landed");
+    this.#removeLeftovers(folder);
+    await this.#look();
+    if (this.#own.size === 1) this.#arm();
+  }
+
+  async unregisterAll(): Promise<void> {
+    for (const worker of [...this.#own.keys()]) await this.unregister(worker);
+  }
+
+  /** Ends the leases that a worker of this process still holds, and removes the worker. */
+  async unregister(worker: WorkerId): Promise<void> {
+    const lock = this.#own.get(worker);
+    if (lock === undefined) return;
+    this.#own.delete(worker);
+    this.#rules.delete(worker);
+    if (this.#own.size === 0) this.#cancel();
+    try {
+      await this.#context.group.join("soft", () => this.#evict(worker));
+      this.#options.failpoint("unregister.landed");
+      lock.remove();
+    } catch {
+      // The others find the free lock, and evict the worker.
+      lock.free();
+    }
+  }
+
+  /** Records, inside a transaction, the rules of a worker. */
+  setRules(worker: WorkerId, rules: Digest): void {
+    this.#context.statements.setRules.run(rules, worker);
+    if (this.#own.has(worker)) this.#rules.set(worker, rules);
+  }
+
+  /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
+  beat(): void {
+    this.#beatAt = this.#options.stopwatch();
+    for (const worker of this.#own.keys())
+      if (this.#context.statements.beat.run(worker).changes === 0) this.#insert(worker);
+  }
+
+  #insert(worker: WorkerId): void {
+    this.#context.statements.insertWorker.run(
+      worker,
+      this.#options.boot,
+      process.pid,
+      writVersion,
+      this.#rules.get(worker) ?? null,
+    );
+  }
+
+  #evict(worker: WorkerId): void {
+    evictWorker(this.#context.statements, worker);
+  }
+
+  #pathOf(worker: WorkerId): string {
+    return join(workersFolder(this.#options.file), lockName(worker));
+  }
+
+  /** Evicts a dead worker with the id of a new one, or throws if it lives. Ids are random, so this is a copied id. */
+  async #takeOver(worker: WorkerId): Promise<void> {
+    const found = LockFile.take(this.#pathOf(worker));
+    if (found === "missing") return;
+    if (found === "held")
+      throw new FaultError(fault("STORE_BUSY", `${this.#options.file} already has a worker ${worker}; use another id`));
+    await this.#evictDead(worker, found);
+  }
+
+  /** A worker under another boot runs on another machine, where locks and the log of this file cannot be shared. */
+  #assertSameBoot(): void {
+    const { boot, file } = this.#options;
+    for (const worker of this.#context.read(() => this.#context.statements.workers.all())) {
+      if (worker.boot === boot) continue;
+      const found = LockFile.take(this.#pathOf(worker.id));
+      if (found instanceof LockFile) found.free();
+      if (found !== "held") continue;
+      const message = `${file} has a worker on another machine; stop it, or use Postgres for workers on several machines`;
+      throw new FaultError(fault("STORE_ELSEWHERE", message, { worker: worker.id }));
+    }
+  }
+
+  /** Removes the files of workers that died before they had a row, or while they were evicted. */
+  #removeLeftovers(folder: string): void {
+    const { statements, read } = this.#context;
+    const names = readdirSync(folder);
+    const known = new Set(read(() => statements.workers.all()).map(({ id }) => lockName(id)));
+    for (const name of names.filter((name) => !known.has(name))) {
+      const found = LockFile.take(join(folder, name));
+      if (found instanceof LockFile) found.remove();
+    }
+  }
+
+  #arm(): void {
+    this.#cancel = this.#options.timers.after(sqliteTimes.lookMs, () => {
+      void this.#look()
+        // The store is unavailable. The next look tries again.
+        .catch(() => {})
+        .then(() => {
+          if (this.#own.size > 0) this.#arm();
+        });
+    });
+  }
+
+  async #look(): Promise<void> {
+    this.#keepFiles();
+    if (this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall)
+      await this.#context.group.join("soft", () => this.beat());
+    const peers = this.#peers();
+    this.#stalls.look(peers.map(({ id }) => id));
+    for (const peer of peers) await this.#examine(peer);
+  }
+
+  /** Creates the lock file of a worker again if it was deleted, so that the death of the worker is noticed at once. */
+  #keepFiles(): void {
+    for (const [worker, lock] of this.#own)
+      if (!existsSync(lock.path)) {
+        this.#own.set(worker, LockFile.create(lock.path));
+        lock.free();
+      }
+  }
+
+  /** Returns the workers that follow those of this process in the order of their ids. */
+  #peers(): readonly Peer[] {
+    const { statements, read } = this.#context;
+    const beats = new Map<WorkerId, Beat>();
+    read(() => {
+      // A lease without a registered worker is from a copied or restored file, or its worker is about to beat.
+      for (let next = statements.nextHolder.get(""); next !== undefined; next = statements.nextHolder.get(next.found))
+        beats.set(next.found, null);
+      for (const { id, beat } of statements.workers.all()) beats.set(id, beat);
+    });
+    const [first] = this.#own.keys();
+    const ids = [...beats.keys()].filter((id) => !this.#own.has(id)).sort();
+    const start = ids.findIndex((id) => first !== undefined && id > first);
+    const ring = start <= 0 ? ids : [...ids.slice(start), ...ids.slice(0, start)];
+    return ring.slice(0, peersPerLook).map((id) => ({ id, beat: beats.get(id) ?? null }));
+  }
+
+  async #examine({ id, beat }: Peer): Promise<void> {
+    const found = LockFile.take(this.#pathOf(id));
+    if (found instanceof LockFile) await this.#evictDead(id, found);
+    else if (this.#stalls.isStalled(id, beat)) await this.#evictStalled(id, beat);
+  }
+
+  /** Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. */
+  async #evictDead(worker: WorkerId, lock: LockFile): Promise<void> {
+    this.#options.failpoint("evict.locked");
+    try {
+      await this.#context.group.join("soft", () => this.#evict(worker));
+    } catch (error) {
+      lock.free();
+      throw error;
+    }
+    this.#options.failpoint("evict.landed");
+    lock.remove();
+  }
+
+  /** Evicts a worker unless it has moved. */
+  async #evictStalled(worker: WorkerId, seen: Beat): Promise<void> {
+    const { statements, group } = this.#context;
+    await group.join("soft", () => {
+      if ((statements.beatOf.get(worker)?.beat ?? null) === seen) this.#evict(worker);
+    });
+  }
+}
+
+/** True if a running process is a worker of this store. */
+export function hasWorker(file: string): boolean {
+  const folder = workersFolder(file);
+  if (!existsSync(folder)) return false;
+  return readdirSync(folder).some((name) => {
+    const found = LockFile.take(join(folder, name));
+    if (found instanceof LockFile) found.free();
+    return found === "held";
+  });
+}
+
+/** Uses the real path, so that two links to one store share their workers. */
+function workersFolder(file: string): string {
+  return `${realpathSync(file)}-workers`;
+}
+
+function lockName(worker: WorkerId): string {
+  return `${encodeURIComponent(worker)}.lock`;
+}
+
+/** The types of NFS, SMB and 9p, where a lock may not be seen by other machines or may outlive its process. */
+const networkFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xfe534d42, "SMB"],
+  [0xff534d42, "SMB"],
+  [0x01021997, "9p"],
+]);
+
+export function assertLocalDisk(file: string, type: number): void {
+  const found = networkFileSystems.get(type);
+  if (found === undefined) return;
+  const message = `${file} is on ${found}, where the locks of workers do not hold; put it on a local disk, or use Postgres`;
+  throw new FaultError(fault("STORE_UNUSABLE", message, { found }));
+}

@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { repositoryRoot } from "../repo/repository-path.ts";
+
+interface Figures {
+  readonly steps: number;
+  readonly seeds: number;
+  readonly violations: number;
+  readonly planted: number;
+  readonly found: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly trace?: string;
+  readonly hunted?: readonly { readonly name: string; readonly found: object | null }[];
+}
+
+/** Runs a program of the repository and answers with what it says. */
+function run(...args: readonly string[]): Promise<{ readonly said: string; readonly complained: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: ["ignore", "pipe", "pipe"] });
+    const heard = { said: "", complained: "" };
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      heard.said += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      heard.complained += text;
+    });
+    child.on("error", reject);
+    child.on("close", () => resolve(heard));
+  });
+}
+
+async function sim(...args: readonly string[]): Promise<Figures & { readonly complained: string }> {
+  const { said, complained } = await run(join("dist-sim", "sim", "main.js"), "--json", ...args);
+  if (said === "") throw new Error(complained);
+  return { ...(JSON.parse(said) as Figures), complained };
+}
+
+beforeAll(async () => {
+  const { complained } = await run(join("scripts", "build.js"), "--sim");
+  expect(complained).toBe("");
+});
+
+describe("simulator", () => {
+  it("plays one seed the same way, to the last step", async () => {
+    const [once, again] = await Promise.all([sim("--seed", "7"), sim("--seed", "7")]);
+    expect(once.trace).toMatch(/^[0-9a-f]{8}$/);
+    expect(again).toEqual(once);
+    expect((await sim("--seed", "8")).trace).not.toBe(once.trace);
+  });
+
+  it("finds no broken invariant in a million steps that cover every event", { timeout: 600_000 }, async () => {
+    const half = ["--planted", "none", "--steps", "500000", "--seed"];
+    const halves = await Promise.all([sim(...half, "1"), sim(...half, "1000000")]);
+    expect(halves.map(({ complained, violations }) => [complained, violations])).toEqual([
+      ["", 0],
+      ["", 0],
+    ]);
+    expect(halves[0].steps + halves[1].steps).toBeGreaterThanOrEqual(1_000_000);
+    for (const { counts } of halves) {
+      expect(Object.keys(counts)).toEqual(expect.arrayContaining(["kills", "fenced", "lost", "doubts", "powerCuts"]));
+      expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
+    }
+  });
+
+  it("finds every bug that is planted in a copy of the engine", { timeout: 600_000 }, async () => {
+    const { planted, found, hunted } = await sim("--planted", "known", "--steps", "0", "--seed", "1");
+    expect(hunted?.filter((bug) => bug.found === null).map(({ name }) => name)).toEqual([]);
+    expect(planted).toBeGreaterThanOrEqual(20);
+    expect(found).toBe(planted);
+  });
+});

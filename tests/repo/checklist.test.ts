@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { repositoryPath } from "./repository-path.ts";
+
+const read = (path: string) => readFileSync(repositoryPath(path), "utf8");
+
+interface Item {
+  readonly id: string;
+  readonly what: string;
+  /** Null if no test covers the item. */
+  readonly kept: { readonly file: string; readonly title: string } | null;
+}
+
+const items = [...read("project/checklist.md").matchAll(/^\| ([A-Z]d?\d+) \| (.+) \| (.+) \|$/gm)].map(
+  ([, id = "", what = "", by = ""]): Item => {
+    const [, file = "", title = ""] = /^`([^`]+\.ts)`: "(.+)"$/.exec(by) ?? [];
+    return { id, what, kept: by === "–" ? null : { file, title } };
+  },
+);
+
+const range = (letter: string, from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, at) => `${letter}${from + at}`);
+
+/** Every promised item, in the order of the page. */
+const promised = [
+  ...range("W", 1, 36).filter((id) => id !== "W27"), // About adapters, which do not exist yet.
+  ...range("Wd", 1, 13),
+  ...range("G", 1, 25),
+  ...["C21", "C22", "C23", "C42", "K18", "K19", "K22", "K28"],
+  ...range("Gd", 1, 15),
+  ...range("Cd", 1, 18),
+  ...range("S", 42, 90),
+  ...["A8", "A9", "A10", "A11", "A18", "K1", "K27"],
+  ...range("Ad", 1, 13),
+  ...range("Kd", 1, 5),
+];
+
+describe("project/checklist.md", () => {
+  it("has every item once, in order", () => {
+    expect(items.map(({ id }) => id)).toEqual(promised);
+  });
+
+  it.each(items.flatMap(({ id, kept }) => (kept === null ? [] : [[id, kept.file, kept.title] as const])))(
+    "names a test that exists for %s: %s",
+    (_, file, title) => {
+      expect(read(file)).toContain(`"${title}"`);
+    },
+  );
+
+  it("marks an item as not done where no test covers it", () => {
+    const silent = items.filter(({ kept, what }) => kept === null && !/^\*Not done/.test(what));
+    expect(silent.map(({ id }) => id)).toEqual([]);
+  });
+});

@@ -1,0 +1,409 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { cliScenarios } from "../../crash/cli-scenarios.ts";
+import { partNames } from "../../crash/part-selector.ts";
+import { scenarios } from "../../crash/scenarios.ts";
+import { exitCodeOfFault } from "../../src/cli/exit-code.ts";
+import { valueLimits } from "../../src/core/json/check-json.ts";
+import { planLimits } from "../../src/core/plan/plan.ts";
+import { expressionLimits } from "../../src/core/ports/expression.ts";
+import { waitTimes } from "../../src/core/time/wait-times.ts";
+import { toolDefaults } from "../../src/core/tool/tool-defaults.ts";
+import { type FaultCode, faults } from "../../src/core/values/fault.ts";
+import { defaultLimits } from "../../src/engine/api/engine-limits.ts";
+import { requestLimits } from "../../src/engine/api/request-limits.ts";
+import { failpoints } from "../../src/engine/ports/failpoint.ts";
+import { fileLimits } from "../../src/resources/file-limits.ts";
+import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
+import { schemaLimits } from "../../src/schema/validator/schema-limits.ts";
+import { schemaRefusals } from "../../src/schema/validator/schema-refusals.ts";
+import { sqliteTimes } from "../../src/store/sqlite/sqlite-times.ts";
+import { documentedCommands, outputPattern } from "./documented-commands.ts";
+import { layerRules, moduleRules } from "./module-rules.ts";
+import { repositoryPath } from "./repository-path.ts";
+
+const read = (path: string) => readFileSync(repositoryPath(path), "utf8");
+const pages = ["README.md", "ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md", "CHANGELOG.md", ...markdownIn("docs")];
+
+function markdownIn(folder: string): readonly string[] {
+  const found = readdirSync(repositoryPath(folder), { recursive: true, encoding: "utf8" });
+  return found.filter((name) => name.endsWith(".md")).map((name) => join(folder, name));
+}
+
+describe("docs/errors.md", () => {
+  it("has a heading for every fault with the text of the fault table", async () => {
+    await expect(errorsPage()).toMatchFileSnapshot(repositoryPath("docs/errors.md"));
+  });
+});
+
+function errorsPage(): string {
+  const sections = Object.entries(faults).map(([code, row]) => {
+    const { tries, baseMs, capMs } = row as { tries: number; baseMs?: number; capMs?: number };
+    const again =
+      tries === 1
+        ? "Not tried again by itself."
+        : `Tried ${tries} times in all, waiting up to ${baseMs} ms, doubling, at most ${capMs} ms, with full jitter.`;
+    return `## ${code}\n\n${wrapped(`${sentence(row.about)} ${again} Exit code ${exitCodeOfFault(code as FaultCode)}.`)}\n`;
+  });
+  const head = [
+    "# Faults\n",
+    wrapped(
+      "Every way in which a call or a request can fail. A fault is data: `{ code, message, detail? }`. The message says what failed, for which step, tool or run, and what to do. An act is retried only after its tool has reported that nothing happened. A run whose step failed for good ends as `failed` or `partial` with `final: true`: fix the cause, then resume it, or submit its request again with `retryFailed`.",
+    ),
+    "",
+  ].join("\n");
+  return [head, ...sections].join("\n");
+}
+
+/** Breaks a paragraph into lines of at most 118 characters. */
+function wrapped(paragraph: string): string {
+  return paragraph.replaceAll(/(?=\S)(.{1,118})(?: |$)/g, "$1\n").trimEnd();
+}
+
+function sentence(text: string): string {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+}
+
+describe("docs/limits.md", () => {
+  it("has every limit with its value", async () => {
+    await expect(limitsPage()).toMatchFileSnapshot(repositoryPath("docs/limits.md"));
+  });
+});
+
+function limitsPage(): string {
+  const plan = section(planLimits, {
+    steps: "steps of a plan",
+    bytes: "bytes of a plan as JSON",
+    depth: "nesting levels of a plan, and of the target of a binding",
+    nodes: "values in a plan",
+    idLength: "characters of an id",
+    dependencies: "dependencies between the steps of a plan",
+    templateLength: "characters of an idempotency template",
+    timeoutMs: "milliseconds of the timeout of a call",
+    waitMs: "milliseconds of a wait step",
+    retries: "retries of a step",
+  });
+  const asked = section(requestLimits, {
+    list: "entries returned by one list request; the default is 50, and `after` returns the next page",
+    reason: "characters of a reason",
+    haltReason: "characters of the reason of a halt, which must not be empty",
+    halts: "halts in force at the same time for a tenant, on runs or on the whole tenant (`LIMIT_EXCEEDED`)",
+    amount: "units of a cost or a limit (`CONFIG_INVALID`, `TOOL_INVALID` or `TOOL_FAILED`)",
+    refusedInput: "bytes of the input of a refused call that is recorded whole; a larger one by its digest and size",
+    refusedReasons: "reasons in the record of a refused request; the fault lists more",
+    refusedMessage: "characters of the message in that record",
+  });
+  const values = section(valueLimits, {
+    bytes: "bytes of one input or output as JSON",
+    depth: "nesting levels of the value",
+    nodes: "values inside it",
+  });
+  const expression = section(expressionLimits, {
+    length: "characters of an expression",
+    nodes: "syntax nodes of an expression",
+    depth: "nesting levels of an expression",
+    list: "elements of a list literal",
+    arguments: "arguments of a function call",
+    pattern: "instructions of a compiled pattern",
+    fuel: "steps of one evaluation: one per syntax node and list element, one per 64 characters of text, more for a pattern match",
+  });
+  const schema = section(schemaLimits, {
+    bytes: "bytes of a JSON Schema",
+    depth: "nesting levels of a schema",
+    nodes: "values in a schema",
+    schemas: "schemas in a schema, including itself",
+    patternLength: "characters of a pattern, which must not repeat a part of variable length",
+    patternSteps: "steps of a pattern match on a long text; a value that needs more is refused",
+    steps:
+      "steps of one validation: one per schema applied to a value, more for long texts, names and lists; a value that needs more is refused",
+    stepsEach: "additional steps per value inside the validated value",
+  });
+  const engine = section(defaultLimits, {
+    concurrency: "handlers that run at the same time in one process; further calls wait",
+    outputBytes: "bytes of an output as JSON; for a child run, bytes of all reported outputs",
+    gateMs: "milliseconds until an undecided gate expires (`GATE_EXPIRED`)",
+    useWithinMs: "milliseconds for which an approval is valid; then the gate opens again",
+    errandsPerStep: "errands of one step",
+    noticesPerStep: "notices of one step",
+    noticeMs:
+      "milliseconds of one `onNotice` call; then the delivery is retried later and the next notice is delivered",
+    takeovers: "takeovers of a run from dead workers in a row without progress; then the run is parked as `poison`",
+    childDepth: "levels of child runs",
+    checkpoints:
+      "versions of a project's state that can be restored, at most 1000; an older version is `CHECKPOINT_NOT_FOUND`",
+    checkpointBytes: "bytes of changes as JSON that a restore reads; a version further back is `CHECKPOINT_NOT_FOUND`",
+    snapshotVersions:
+      "versions of a project's state between two snapshots; a worker that loads the state reads about this many events",
+  });
+  const files = section(fileLimits, {
+    fileBytes: "bytes of a file that is read or written in one call",
+    streamBytes: "bytes written to one file as a stream",
+    captureBytes: "bytes of one captured file; in a tree with raw access, a larger file is `RESOURCE_UNFIT`",
+    pathSegments: "segments of a path",
+    segmentBytes: "bytes of one path segment",
+    listEntries: "entries of a listed directory",
+    globMatches: "files that match a glob pattern",
+    grepMatches: "lines that match a search",
+    grepBytes: "bytes that a search reads",
+    treeEntries: "entries of a tree that is captured for raw access, or searched by `glob` and `grep`",
+    keptCaptures: "calls that can be restored; above it nothing is refused and the oldest captures are dropped",
+    keptBytes: "bytes of retained captures; above it nothing is refused and the oldest captures are dropped",
+  });
+  const waits = section(
+    waitTimes,
+    {
+      appendResendMs: "before an append is sent again, after its answer was lost",
+      outcomeRetryMs: "before the outcome of a call is appended again, after the store failed",
+      noticeRetryMinMs: "after the first failed delivery of a notice; the pause doubles with each further failure",
+      noticeRetryMaxMs: "longest pause between two deliveries of a notice",
+      stepPollMinMs:
+        "shortest pause until a waiting step checks the key or the halt again; the pause grows with the time waited",
+      keyPollMaxMs: "longest pause between two checks of a key that another call uses",
+      haltPollMaxMs: "longest pause between two checks of a halt whose lifting wakes the run",
+      sharedHaltPollMaxMs: "longest pause between two checks of a halt of all tenants, whose lifting wakes no run",
+      actResendMinMs: "shortest pause before an act in doubt is sent again; the pause grows with the time passed",
+      actResendMaxMs: "longest pause before an act in doubt is sent again",
+      sweepMs: "average time between two searches for due runs; a notification starts a search at once",
+      haltCacheMs: "age up to which a call without an append of its own relies on the halts that were last read",
+      recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
+      policyCacheMs:
+        "age up to which a call relies on the policies that were last read; the start of an act checks their row",
+    },
+    "| wait | milliseconds | use |",
+  );
+  const tools = section(
+    toolDefaults,
+    {
+      timeoutMs: "milliseconds until a call is aborted (`timeoutMs`): `TOOL_TIMEOUT`, and an act is in doubt",
+      modelTimeoutMs:
+        'the same for a tool with `asks: "model"`, whose timeout is not retried because each attempt is paid for',
+      settleAfter: "milliseconds after its timeout in which an act can still take effect (`settleAfter`)",
+      triesOfAnyError: 'attempts in all after an error that `retry: "any"` covers (`tries`)',
+    },
+    "| default | value | of |",
+  );
+  const processes = section(
+    sqliteTimes,
+    {
+      lookMs: "between two looks of a worker at the other workers",
+      stallMs: "after which a worker that is alive but stands still loses its runs",
+      busyMs: "after which a write that waits for other processes fails with `STORE_FAILED`",
+      busyPauseMs: "longest pause between two attempts to write while another process writes",
+      openingMs: "after which opening a file that another process creates or migrates fails with `STORE_BUSY`",
+    },
+    "| wait | milliseconds | use |",
+  );
+  return [
+    "# Limits\n",
+    "Everything that can grow has a limit. [errors.md](errors.md) lists the retries of each fault and the waits between them.\n",
+    "## Plan limits\n\nA plan that exceeds one is refused with `PLAN_INVALID`, and the reason names the limit. They are not configurable.\n",
+    plan,
+    "## Value limits\n\nA call whose input or output exceeds one is rejected or fails with `LIMIT_EXCEEDED`. They are not configurable.\n",
+    values,
+    "## Expression limits\n\nAn expression that exceeds one is refused when it is read, or has no value, which refuses the call. They are not\nconfigurable.\n",
+    expression,
+    "## JSON Schema limits\n\nA schema that exceeds one is refused with `SCHEMA_UNUSABLE` when it is declared; a value that exceeds one is refused\nwhen it is validated. They are not configurable.\n",
+    schema,
+    schemaSupport(),
+    "## Tool defaults\n\nThe settings of a tool whose definition does not set them (`defineTool`).\n",
+    tools,
+    "## Engine limits\n\nSet with `createEngine({ limits })`. Unless the table says otherwise, a step that exceeds one fails with\n`LIMIT_EXCEEDED`.\n",
+    engine,
+    "## Request limits\n\nUnless the table says otherwise, a request that exceeds one is refused with `INVALID_INPUT`. They are not configurable.\n",
+    asked,
+    "## File limits\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Unless the table says otherwise, a\ncall that exceeds one is refused with `LIMIT_EXCEEDED`, and the message names the limit.\n",
+    files,
+    "## Wait times\n\nHow long the engine waits before it tries or looks again. They are not configurable.\n",
+    waits,
+    "## Processes on one SQLite file\n\nHow long processes wait for each other. They are not configurable.\n",
+    processes,
+  ].join("\n");
+}
+
+/** The part of the page that lists what Writ refuses of JSON Schema, and where it differs. */
+function schemaSupport(): string {
+  const about: Readonly<Record<keyof typeof schemaRefusals, string>> = {
+    otherDraft: "a `$schema` of another draft, or with a vocabulary of its own",
+    remoteReference: "a `$ref` or `$dynamicRef` to another document, including the metaschemas",
+    recursiveReference: "`$recursiveRef`",
+    innerId: 'an `$id` inside the schema; in draft-07, `$id: "#name"` is allowed',
+    asynchrony: "`$async`",
+    exponentialPattern: "a pattern with a repeated group that can match in several ways",
+    prototypeName: "a member named `__proto__`, in the schema or in a value",
+  };
+  expect(Object.keys(about)).toEqual(Object.keys(schemaRefusals));
+  const rows = Object.entries(schemaRefusals).map(
+    ([name, message]) => `| ${about[name as keyof typeof schemaRefusals]} | ${message} |`,
+  );
+  return [
+    "## JSON Schema support\n",
+    wrapped(
+      "A JSON Schema is read as draft 2020-12, or as draft-07 if its `$schema` says so. A keyword that the draft does not have is ignored. These features are refused on purpose, with `SCHEMA_UNUSABLE`:",
+    ),
+    "",
+    "| refused | message |",
+    "|---|---|",
+    ...rows,
+    "",
+    "Two features differ from the default of the drafts:\n",
+    wrapped(
+      `- \`format\` is checked for these names, with the precision of \`ajv-formats\`: ${checkedFormats.map((name) => `\`${name}\``).join(", ")}. Every other name is an annotation and has no effect.`,
+    ),
+    "- `contentEncoding`, `contentMediaType` and `contentSchema` are annotations in both drafts.\n",
+  ].join("\n");
+}
+
+/** One row for each limit; a limit without a description fails the test. */
+function section(
+  limits: object,
+  about: Readonly<Record<string, string>>,
+  header: string = "| limit | maximum | of |",
+): string {
+  const rows = Object.entries(limits).map(([name, most]) => `| \`${name}\` | ${most} | ${about[name]} |`);
+  expect(Object.keys(about)).toEqual(Object.keys(limits));
+  return [header, "|---|---|---|", ...rows, ""].join("\n");
+}
+
+describe("ARCHITECTURE.md", () => {
+  it("shows the modules as the architecture test enforces them", () => {
+    const rows = sectionOf("Modules").filter((line) => line.startsWith("| `"));
+    const expected = moduleRules.map(
+      ({ name, about, modules }) =>
+        `| \`${name}\` | ${about} | ${modules.map((module) => `\`${module}\``).join(", ") || "nothing"} |`,
+    );
+    expect(rows).toEqual(expected);
+  });
+
+  it("shows the layers as the architecture test enforces them", () => {
+    const rows = sectionOf("Layers").filter((line) => line.startsWith("| `"));
+    const expected = layerRules.map(
+      ({ folders, about }) => `| ${folders.map((folder) => `\`${folder}\``).join(", ")} | ${about} |`,
+    );
+    expect(rows).toEqual(expected);
+  });
+
+  it("stays within 300 lines", () => {
+    expect(read("ARCHITECTURE.md").split("\n").length).toBeLessThanOrEqual(300);
+  });
+});
+
+function sectionOf(heading: string): readonly string[] {
+  const lines = read("ARCHITECTURE.md").split("\n");
+  const from = lines.indexOf(`## ${heading}`) + 1;
+  const length = lines.slice(from).findIndex((line) => line.startsWith("## "));
+  return lines.slice(from, from + length);
+}
+
+describe("docs/guarantees.md", () => {
+  const page = read("docs/guarantees.md");
+  const kept = [...page.matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file, title]) => [
+    title as string,
+    file as string,
+  ]);
+
+  it.each(kept)("names a test that exists: %s", (title, file) => {
+    expect(read(file)).toContain(`"${title}"`);
+  });
+
+  it("names a test for every promise", () => {
+    const promises = page.split("\n").filter((line) => /^\| [A-Z]/.test(line));
+    expect(promises).toHaveLength(kept.length);
+  });
+
+  it("has the ten laws, each with at least one promise", () => {
+    const [, ...laws] = page.slice(0, page.indexOf("## Not promised")).split(/^### /m);
+    expect(laws.map((law) => Number.parseInt(law, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(laws.filter((law) => !/^\| [A-Z]/m.test(law))).toEqual([]);
+  });
+});
+
+describe("docs/crash.md", () => {
+  const text = read("docs/crash.md");
+  const tableAfter = (heading: string) =>
+    [...(text.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "").matchAll(/^\| `([\w.]+)` \| ([^|]+)/gm)].map(
+      ([, name, about]) => [name as string, (about as string).trim()] as const,
+    );
+
+  it("has a line for every failpoint of the source, in order", () => {
+    expect(tableAfter("Failpoints").map(([name]) => name)).toEqual([...failpoints]);
+  });
+
+  it("describes every scenario with the scenario's own text", () => {
+    const told = Object.entries(scenarios).map(([name, { about }]) => [name, about]);
+    expect(tableAfter("Scenarios")).toEqual(told);
+  });
+
+  it("describes every kill mode and every command-line scenario", () => {
+    expect(tableAfter("Kill modes").map(([name]) => name)).toEqual([...partNames]);
+    for (const name of Object.keys(cliScenarios))
+      expect(text).toMatch(new RegExp(`^The scenarios of .process.:[^:]*\`${name}\``, "m"));
+  });
+});
+
+describe("documentation pages", () => {
+  it.each(pages)("%s links only to existing files", (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target]) => target as string);
+    const missing = links.filter((target) => !existsSync(repositoryPath(dirname(page), target)));
+    expect(missing).toEqual([]);
+  });
+
+  it.each(pages)("%s links only to existing headings", (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+    const missing = links.filter(([, target, anchor]) => !anchorsOf(target || basename(page), page).has(anchor ?? ""));
+    expect(missing.map(([link]) => link)).toEqual([]);
+  });
+
+  it("would be caught linking to a missing heading", () => {
+    expect(anchorsOf("../cli.md", "docs/guides/first-tool.md").has("writ-crashtest-tool")).toBe(true);
+    expect(anchorsOf("../cli.md", "docs/guides/first-tool.md").has("writ-crashtest")).toBe(false);
+  });
+});
+
+/** The names by which the headings of a page can be linked to. */
+function anchorsOf(target: string, from: string): ReadonlySet<string> {
+  const headings = read(join(dirname(from), target)).matchAll(/^#+ (.+)$/gm);
+  return new Set(Array.from(headings, ([, text = ""]) => anchorOf(text)));
+}
+
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+
+describe("guides", () => {
+  it.each(markdownIn("docs/guides"))("%s says what each of its programs prints", (page) => {
+    const told = documentedCommands(read(page));
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.filter((block) => block.kind === "program" && block.prints.length === 0)).toEqual([]);
+  });
+
+  it.each([
+    ["a block without a language", "```\nhello\n```"],
+    ["a program without a name", "```js\nconsole.log(1);\n```"],
+    ["a language nobody runs", "```ts\n// a.mjs: types\n```"],
+    ["words that nothing prints", "```text\nhello\n```"],
+  ])("may not contain %s, which no test would run", (_, page) => {
+    expect(() => documentedCommands(`${page}\n`)).toThrow();
+  });
+
+  it("are compared with the printed output except for the parts they leave out", () => {
+    expect("run_1 ended\na\nb\nlast\n").toMatch(outputPattern("run_… ended\n…\nlast\n"));
+    expect("run_1 ended\nlast\n").not.toMatch(outputPattern("run_… ended\nlast but one\n"));
+    expect("first\nlast\n").not.toMatch(outputPattern("last\n"));
+    expect("a+b\n").not.toMatch(outputPattern("aab\n"));
+    expect("run_\n").not.toMatch(outputPattern("run_…\n"));
+  });
+});
+
+describe("decision records", () => {
+  it("have consecutive numbers in their file names and titles", () => {
+    const names = readdirSync(repositoryPath("docs", "adr"))
+      .filter((name) => name !== "README.md")
+      .toSorted();
+    const said = names.map((name) => /^# (\d+)\. /.exec(read(`docs/adr/${name}`))?.[1]);
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
+    expect(said.map(Number)).toEqual(names.map((_, index) => index + 1));
+  });
+});

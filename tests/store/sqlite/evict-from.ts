@@ -1,0 +1,10 @@
+import type { WorkerId } from "../../../src/core/values/ids.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { evictWorker, prepareStatements } from "../../../src/store/sqlite/statements.ts";
+
+/** Evicts a worker of a file, as another process does that finds it dead. */
+export function evictFrom(path: string, worker: WorkerId): void {
+  const { db } = openDatabase(path);
+  evictWorker(prepareStatements(db), worker);
+  db.close();
+}

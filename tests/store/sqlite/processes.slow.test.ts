@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, describe, it } from "vitest";
+import type { RunId } from "../../../src/core/values/ids.ts";
+import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
+import { assertLands, runA, tenantA, workerB } from "../../../src/testing/store-contract/contract-rule.ts";
+import { builtModule, repositoryRoot } from "../../repo/repository-path.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "writ-processes-"));
+chmodSync(folder, 0o755);
+let files = 0;
+const newFile = (): string => join(folder, `${files++}.db`);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The start of every child program: the built package, the path of the file, and a function that makes an entry. */
+const preamble = `
+  import { sqlite } from ${JSON.stringify(builtModule("sqlite.js"))};
+  const file = process.argv[1];
+  const entry = (run, position, flush) => ({
+    tenant: "acme", run, expect: { position: position - 1, epoch: null }, puts: [], charges: [], checks: [], flush,
+    events: [{ position, type: "step.succeeded", v: 1, at: 1, body: "{}", hash: new Uint8Array(32) }],
+  });
+`;
+
+function child(file: string, script: string, as: { uid?: number; gid?: number } = {}): ChildProcess {
+  const args = ["--input-type=module", "--eval", preamble + script, file];
+  return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], cwd: repositoryRoot, ...as });
+}
+
+async function* linesOf({ stdout }: ChildProcess): AsyncGenerator<string> {
+  assert.ok(stdout !== null);
+  yield* createInterface({ input: stdout });
+}
+
+async function allLinesOf(process: ChildProcess): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for await (const line of linesOf(process)) lines.push(line);
+  return lines;
+}
+
+async function kill(process: ChildProcess): Promise<void> {
+  const exited = once(process, "exit");
+  process.kill("SIGKILL");
+  await exited;
+}
+
+describe("worker of a SQLite file", () => {
+  it("keeps its runs beside another worker until it is killed; then the other takes over within a second", async () => {
+    const file = newFile();
+    const worker = child(
+      file,
+      `const store = await sqlite(file);
+       await store.append([entry("run-hire", 1, "hard")]);
+       await store.registerWorker("ana");
+       const claim = await store.claim("ana", "acme", "run-hire");
+       await store.mark(claim, "send", 1);
+       console.log("working");
+       setInterval(() => store, 1000);`,
+    );
+    for await (const line of linesOf(worker)) if (line === "working") break;
+    const store = openSqlite(file);
+    await store.registerWorker(workerB);
+    assert.equal(await store.claim(workerB, tenantA, runA), null);
+    await kill(worker);
+    let claim = await store.claim(workerB, tenantA, runA);
+    for (let waits = 0; claim === null && waits < 40; waits += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+      claim = await store.claim(workerB, tenantA, runA);
+    }
+    assert.ok(claim !== null);
+    assert.equal(claim.epoch, 3);
+    assert.equal(await store.predecessor(claim), "ana");
+    assert.equal(await store.marked(tenantA, runA, "send" as never, 1, store.boot), "yes");
+    await store.close();
+  });
+});
+
+describe("killed process", () => {
+  it("leaves every acknowledged entry, hard or soft", async () => {
+    const file = newFile();
+    const writer = child(
+      file,
+      `const store = await sqlite(file);
+       for (let position = 1; ; position++) {
+         await store.append([entry("run-hire", position, position % 5 === 0 ? "hard" : "soft")]);
+         process.stdout.write(position + "\\n");
+       }`,
+    );
+    let acknowledged = 0;
+    for await (const line of linesOf(writer)) {
+      acknowledged = Number(line);
+      if (acknowledged === 500) await kill(writer);
+    }
+    const store = openSqlite(file);
+    const head = await store.head(tenantA, runA);
+    assert.ok(head !== null && head.position >= acknowledged && acknowledged >= 500);
+    assert.equal((await store.events(tenantA, runA, 0)).length, head.position);
+    await store.close();
+  });
+});
+
+describe("many processes", () => {
+  it("open a new file at once and lose no entry", async () => {
+    const file = newFile();
+    const script = (name: string) =>
+      `const store = await sqlite(file);
+       for (let position = 1; position <= 50; position++) {
+         const [landing] = await store.append([entry(${JSON.stringify(name)}, position, "soft")]);
+         if (!landing.landed) throw new Error(JSON.stringify(landing));
+       }
+       await store.close();
+       console.log("done");`;
+    const names = ["run-1", "run-2", "run-3", "run-4", "run-5", "run-6"];
+    const answers = await Promise.all(names.map((name) => allLinesOf(child(file, script(name)))));
+    assert.deepEqual(
+      answers.flat(),
+      names.map(() => "done"),
+    );
+    const store = openSqlite(file);
+    for (const name of names) assert.equal((await store.head(tenantA, name as RunId))?.position, 50);
+    await store.close();
+  });
+});
+
+describe("user without write permission", () => {
+  const script = `
+    try { await sqlite(file); console.log("opened"); }
+    catch (error) { console.log(error.fault?.code, error.message.includes("permissions")); }`;
+  // Permissions do not restrict root, so a root process starts the child with an unprivileged user id.
+  const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+  it("gets STORE_READ_ONLY for a file", async () => {
+    const file = newFile();
+    const store = openSqlite(file);
+    await assertLands(store, {});
+    await store.close();
+    chmodSync(file, 0o400);
+    assert.deepEqual(await allLinesOf(child(file, script, nobody)), ["STORE_READ_ONLY true"]);
+  });
+
+  it("gets STORE_READ_ONLY for a directory", async () => {
+    const closed = mkdtempSync(join(folder, "closed-"));
+    chmodSync(closed, 0o555);
+    assert.deepEqual(await allLinesOf(child(join(closed, "writ.db"), script, nobody)), ["STORE_READ_ONLY true"]);
+  });
+});
