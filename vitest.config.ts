@@ -27,6 +27,7 @@ export default defineConfig({
           name: "fast",
           include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
           exclude: ["**/*.slow.test.ts"],
+          setupFiles: "tests/property-seed.ts",
           // They leave nothing behind in their process; loading everything anew for each file takes longer than the tests.
           isolate: false,
           // Only what hangs takes that long, even on a machine that has other work to do.
@@ -40,6 +41,7 @@ export default defineConfig({
           // The same stories on the store that needs a server.
           include: ["tests/engine/*.test.ts"],
           exclude: ["**/*.slow.test.ts"],
+          setupFiles: "tests/property-seed.ts",
           env: { WRIT_PLACE: "postgres" },
           // One database for all files of a process, besides what the fast ones gain.
           isolate: false,

@@ -21,7 +21,7 @@ export type OtherProcessTask = { readonly folder: string } & (
   | { readonly do: "work"; readonly plan: keyof typeof otherProcessPlans }
   /** Submits a plan and waits for its end, without working. */
   | { readonly do: "order"; readonly plan: keyof typeof otherProcessPlans }
-  | { readonly do: "approve"; readonly gate: string; readonly times: number }
+  | { readonly do: "approve"; readonly gate: string; readonly times: number; readonly by?: string }
   | { readonly do: "cancel"; readonly run: string }
 );
 
@@ -73,7 +73,8 @@ async function runTask(engine: Engine, task: OtherProcessTask): Promise<void> {
     }
     case "approve":
       for (let time = 0; time < task.times; time += 1) {
-        const refusal = await engine.approve(task.gate, { principal: personAna }).then(() => null, faultCode);
+        const principal = { ...personAna, id: task.by ?? personAna.id };
+        const refusal = await engine.approve(task.gate, { principal }).then(() => null, faultCode);
         printJson({ approved: refusal ?? true });
       }
       return;

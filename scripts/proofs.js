@@ -11,6 +11,7 @@ const proofs = [
   ["npm", "run", "--silent", "crash"],
   ["npm", "run", "--silent", "chaos"],
   ["npm", "run", "--silent", "sim", "--", "--json", "--steps", "10000000"],
+  ["npm", "run", "--silent", "properties"],
   ["npm", "run", "--silent", "check:bugs"],
   ["npm", "run", "--silent", "matrix"],
 ];

@@ -6,6 +6,7 @@ import { Draft } from "../../src/core/state/draft.ts";
 import { applyPatch, EMPTY_STATE, type ProjectState } from "../../src/core/state/project-state.ts";
 import type { MapDraft } from "../../src/core/state/slice.ts";
 import type { ToolContext } from "../../src/core/tool/tool.ts";
+import { isName } from "../../src/core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../src/core/values/json.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
@@ -20,6 +21,7 @@ const names = ["a", "a.b", "a/b", "~1", "~", "", "__proto__", "constructor", "0"
 const name = fc.oneof(fc.constantFrom(...names), fc.string({ maxLength: 6, unit: "grapheme" }));
 /** A plan refuses the name `__proto__`, and JSON has one zero. */
 const member = name.filter((one) => one !== "__proto__");
+const anyProject = name.map((one) => `p${one}`).filter(isName);
 const value = fc
   .oneof(fc.dictionary(member, fc.jsonValue(), { maxKeys: 3 }), fc.jsonValue())
   .filter((one) => !JSON.stringify(one).includes("__proto__"))
@@ -91,37 +93,49 @@ describe.each(storeKinds)("replay of state, on $name", ({ newFixture: newStage }
       fc.record({ op: fc.constant("delete"), key: name }),
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 9 }), fc.nat(), name, async (deeds, back, project) => {
-        const stage = newStage();
-        const work = scriptedTool("work", ({ input, context }) => done(context.slice(beds), input as unknown as Deed), {
-          effect: "writes",
-        });
-        const options = { tools: [work.tool], slices, limits: { snapshotVersions: 3 } };
-        const at = { principal: botAgent, project: `p${project}` };
-        const engine = await stage.open(options);
-        const model: (readonly (readonly [string, Json])[])[] = [[]];
-        const runs: string[] = [];
-        for (const one of deeds) {
-          const plan = { steps: [{ step_id: "a", name: "work", payload: one }] };
-          const run = await engine.submit(plan, at);
-          await run.result();
-          const { version } = await engine.state(at);
-          if (version === model.length) {
-            model.push(after(model.at(-1) ?? [], one as unknown as Deed));
-            runs.push(run.run_id);
+      fc.asyncProperty(
+        fc.array(deed, { minLength: 1, maxLength: 9 }),
+        fc.nat(),
+        anyProject,
+        async (deeds, back, project) => {
+          const stage = newStage();
+          const work = scriptedTool(
+            "work",
+            ({ input, context }) => done(context.slice(beds), input as unknown as Deed),
+            {
+              effect: "writes",
+            },
+          );
+          const options = { tools: [work.tool], slices, limits: { snapshotVersions: 3 } };
+          const at = { principal: botAgent, project };
+          const engine = await stage.open(options);
+          const model: (readonly (readonly [string, Json])[])[] = [[]];
+          const runs: string[] = [];
+          for (const one of deeds) {
+            const plan = { steps: [{ step_id: "a", name: "work", payload: one }] };
+            const run = await engine.submit(plan, at);
+            await run.result();
+            const { version } = await engine.state(at);
+            if (version === model.length) {
+              model.push(after(model.at(-1) ?? [], one as unknown as Deed));
+              runs.push(run.run_id);
+            }
           }
-        }
-        await stage.crash();
-        const cold = await stage.open(options);
-        for (const [version, entries] of model.entries())
-          expect((await cold.state({ ...at, version })).slice(beds).all()).toEqual(entries);
-        if (runs.length === 0) return;
-        const to = back % runs.length;
-        await cold.checkpoints.restore({ runId: runs[to] ?? "", stepId: "a", side: "after" }, { principal: anaPerson });
-        expect((await cold.state(at)).slice(beds).all()).toEqual(model[to + 1]);
-        expect(await cold.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
-        await stage.crash();
-      }),
+          await stage.crash();
+          const cold = await stage.open(options);
+          for (const [version, entries] of model.entries())
+            expect((await cold.state({ ...at, version })).slice(beds).all()).toEqual(entries);
+          if (runs.length === 0) return;
+          const to = back % runs.length;
+          await cold.checkpoints.restore(
+            { runId: runs[to] ?? "", stepId: "a", side: "after" },
+            { principal: anaPerson },
+          );
+          expect((await cold.state(at)).slice(beds).all()).toEqual(model[to + 1]);
+          expect(await cold.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
+          await stage.crash();
+        },
+      ),
       { numRuns: 8 },
     );
   });

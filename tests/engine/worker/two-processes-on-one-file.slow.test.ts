@@ -76,7 +76,8 @@ describe("two processes on one file", () => {
     const folder = runner.newFolder();
     const worker = new Neighbour(folder, { do: "work", plan: "gated" });
     const gate = (await worker.saysOf("gate")) as string;
-    const both = [1, 2].map(() => new Neighbour(folder, { do: "approve", gate, times: 1 }));
+    // Two people: one person who approves twice in the same millisecond makes one and the same fact.
+    const both = ["ana", "ben"].map((by) => new Neighbour(folder, { do: "approve", gate, times: 1, by }));
     const said = await Promise.all(both.map((approver) => approver.saysOf("approved")));
     expect(said.filter((word) => word === true)).toHaveLength(1);
     expect(said.filter((word) => word === "GATE_DECIDED")).toHaveLength(1);
