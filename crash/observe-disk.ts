@@ -31,13 +31,13 @@ function observedDatabase(
   disk: DiskObserver,
 ): SqliteDriver["DatabaseSync"] {
   return class extends DatabaseSync {
-    /** False for the lock file of the worker, which is never written. */
+    /** False for the lock files, which are never written. */
     readonly #isStore: boolean;
     #synchronous: SqliteStatement<{ readonly synchronous: number }> | null = null;
 
     constructor(file: string) {
       super(file);
-      this.#isStore = !file.endsWith("-worker");
+      this.#isStore = !lockFileUrl.test(file);
     }
 
     override exec(sql: string): void {
@@ -70,6 +70,8 @@ function observedDatabase(
   };
 }
 
+/** The version lock, and the lock files of workers. */
+const lockFileUrl = /(-worker|\.lock)(\?|$)/;
 const FULL = 2;
 /** A checkpoint syncs the log before it copies and the file after it. */
 const checkpointStatement = /^pragma wal_checkpoint/i;

@@ -10,9 +10,9 @@ import { proveRecovery } from "./prove-recovery.ts";
 import type { ReplayResult, ReplayTask } from "./replay-prefixes.ts";
 import { runUserProgram } from "./run-user-program.ts";
 import type { ScenarioName } from "./scenarios.ts";
-import { storeFile, worldFile } from "./store-files.ts";
+import { locksFolder, storeFile, worldFile } from "./store-files.ts";
 import { type WritePrefix, writePrefixes } from "./write-prefixes.ts";
-import { WriteRecorder } from "./write-recorder.ts";
+import { readMoment, WriteRecorder } from "./write-recorder.ts";
 
 const boot = "boot 1";
 
@@ -26,7 +26,7 @@ async function main(task: ReplayTask): Promise<void> {
   await runUserProgram({ scenarioNames: [scenario], store: openSqlite(storeFile(folder)), world, at: () => {} });
   recorder.stop();
   const worldBytes = readFileSync(world);
-  const prefixes = [...writePrefixes(recorder, worldBytes.length)].filter((_, index) => index % task.every === 0);
+  const prefixes = [...writePrefixes(recorder, readMoment(folder))].filter((_, index) => index % task.every === 0);
   const outcomes = await mapConcurrently(prefixes, (prefix) =>
     restartFrom(task, prefix, worldBytes.subarray(0, prefix.worldSize)),
   );
@@ -45,6 +45,8 @@ async function restartFrom({ folder, scenario, kills, stuckMs }: ReplayTask, pre
   const prefixFolder = join(folder, `prefix-${prefix.name.replaceAll(" ", "-")}`);
   mkdirSync(prefixFolder);
   const { db, wal } = prefix.files;
+  mkdirSync(locksFolder(prefixFolder));
+  for (const name of prefix.lockFiles) writeFileSync(join(locksFolder(prefixFolder), name), "");
   if (db !== null) writeFileSync(storeFile(prefixFolder), db);
   if (wal !== null) writeFileSync(`${storeFile(prefixFolder)}-wal`, wal);
   writeFileSync(worldFile(prefixFolder), worldBytes);

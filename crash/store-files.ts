@@ -7,6 +7,14 @@ export const storeFile = (folder: string): string => join(folder, "writ.db");
 /** Returns the path of the world log in a folder. */
 export const worldFile = (folder: string): string => join(folder, "world.jsonl");
 
+/** Returns the folder of the lock files of the workers on the store in a folder. */
+export const locksFolder = (folder: string): string => `${storeFile(folder)}-workers`;
+
+/** Returns the names of these lock files. */
+export function lockFileNames(folder: string): readonly string[] {
+  return existsSync(locksFolder(folder)) ? readdirSync(locksFolder(folder)) : [];
+}
+
 /** The durable files of a store. SQLite makes the others (`-shm`, the worker lock) again when it opens the store. */
 const durableFiles = ["writ.db", "writ.db-wal"] as const;
 
@@ -24,7 +32,10 @@ export function saveSyncedCopy(folder: string): void {
   rmSync(join(folder, `synced-${last}`), { recursive: true, force: true });
 }
 
-/** Simulates a power cut: resets the store to its last synced copy. The lock files of workers stay, without their locks. */
+/**
+ * Simulates a power cut: resets the store to its last synced copy. The lock files of workers stay, without their locks;
+ * a replay loses them.
+ */
 export function cutPower(folder: string): void {
   for (const name of readdirSync(folder))
     if (name.startsWith("writ.db") && name !== "writ.db-workers") rmSync(join(folder, name));

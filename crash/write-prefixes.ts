@@ -1,12 +1,10 @@
-import type { FileWrite, StoreBytes, WriteBatch, WriteRecorder } from "./write-recorder.ts";
+import type { FileWrite, Moment, StoreBytes, WriteBatch, WriteRecorder } from "./write-recorder.ts";
 
-/** A state that a crash can leave: the files after some of the writes, and the size of the world log by then. */
-export interface WritePrefix {
+/** A state that a crash can leave: the files after some of the writes, and the files beside the store by then. */
+export interface WritePrefix extends Moment {
   readonly name: string;
   readonly files: StoreBytes;
-  /** The size of the world log in bytes. */
-  readonly worldSize: number;
-  /** True: the power was cut, so the boot id changes and unsynced writes may be lost. */
+  /** True: the power was cut, so the boot id changes, and unsynced writes and the lock files are lost. */
   readonly power: boolean;
 }
 
@@ -15,51 +13,55 @@ export interface WritePrefix {
  * the largest possible world log. After each transaction also: a power cut before the next sync, with a world log that
  * may be far ahead of the disk. And each write half done.
  */
-export function* writePrefixes(recorder: WriteRecorder, finalWorldSize: number): Generator<WritePrefix> {
+export function* writePrefixes(recorder: WriteRecorder, end: Moment): Generator<WritePrefix> {
   const { batches } = recorder;
   let files = recorder.first;
   yield* boundaryStates("0", files, {
-    least: recorder.initialWorldSize,
-    most: batches[0]?.before ?? 0,
-    unsynced: worldSizeBeforeNextSync(batches, 0, finalWorldSize),
+    earliest: recorder.start,
+    latest: batches[0]?.before ?? end,
+    unsynced: momentBeforeNextSync(batches, 0, end),
   });
   let count = 0;
   for (const [index, batch] of batches.entries()) {
     for (const [position, write] of batch.writes.entries()) {
       count += 1;
       const torn = applyTornWrite(write, files, count);
-      if (torn !== null) yield { name: `${count} torn`, files: torn, worldSize: batch.before, power: false };
+      if (torn !== null) yield { name: `${count} torn`, files: torn, ...batch.before, power: false };
       files = applyWrite(files, write);
-      if (position < batch.writes.length - 1) yield { name: `${count}`, files, worldSize: batch.after, power: false };
+      if (position < batch.writes.length - 1) yield { name: `${count}`, files, ...batch.after, power: false };
     }
-    const most = batches[index + 1]?.before ?? finalWorldSize;
     yield* boundaryStates(`${count}`, files, {
-      least: batch.after,
-      most,
-      unsynced: worldSizeBeforeNextSync(batches, index + 1, finalWorldSize),
+      earliest: batch.after,
+      latest: batches[index + 1]?.before ?? end,
+      unsynced: momentBeforeNextSync(batches, index + 1, end),
     });
   }
 }
 
-interface WorldSizeBounds {
-  readonly least: number;
-  readonly most: number;
-  /** The largest possible world log before the next sync ends. */
-  readonly unsynced: number;
+/** The moments at which a crash can leave the files between two batches. */
+interface MomentBounds {
+  readonly earliest: Moment;
+  readonly latest: Moment;
+  /** The last moment before the next sync ends. */
+  readonly unsynced: Moment;
 }
 
 function* boundaryStates(
   name: string,
   files: StoreBytes,
-  { least, most, unsynced }: WorldSizeBounds,
+  { earliest, latest, unsynced }: MomentBounds,
 ): Generator<WritePrefix> {
-  yield { name, files, worldSize: least, power: false };
-  if (most !== least) yield { name: `${name} late`, files, worldSize: most, power: false };
-  yield { name: `${name} power`, files, worldSize: unsynced, power: true };
+  yield { name, files, ...earliest, power: false };
+  if (!isSameMoment(earliest, latest)) yield { name: `${name} late`, files, ...latest, power: false };
+  yield { name: `${name} power`, files, worldSize: unsynced.worldSize, lockFiles: [], power: true };
 }
 
-function worldSizeBeforeNextSync(batches: readonly WriteBatch[], from: number, finalWorldSize: number): number {
-  return batches.slice(from).find(({ synced }) => synced)?.before ?? finalWorldSize;
+function isSameMoment(left: Moment, right: Moment): boolean {
+  return left.worldSize === right.worldSize && left.lockFiles.join("/") === right.lockFiles.join("/");
+}
+
+function momentBeforeNextSync(batches: readonly WriteBatch[], from: number, end: Moment): Moment {
+  return batches.slice(from).find(({ synced }) => synced)?.before ?? end;
 }
 
 function applyWrite(files: StoreBytes, write: FileWrite): StoreBytes {

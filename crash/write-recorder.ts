@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import type { DiskObserver } from "./observe-disk.ts";
-import { storeFile, worldFile } from "./store-files.ts";
+import { lockFileNames, storeFile, worldFile } from "./store-files.ts";
 
 /** The bytes of the file and the log of a store; null: the file does not exist. */
 export interface StoreBytes {
@@ -14,12 +14,20 @@ export type FileWrite = { readonly file: keyof StoreBytes } & (
   | { readonly end: number }
 );
 
-/** The writes of one transaction or checkpoint, and the size of the world log before and after it. */
+/** The files beside the store at one moment. */
+export interface Moment {
+  /** The size of the world log in bytes. */
+  readonly worldSize: number;
+  /** The names of the lock files of workers. */
+  readonly lockFiles: readonly string[];
+}
+
+/** The writes of one transaction or checkpoint, and the moments before and after it. */
 export interface WriteBatch {
   readonly writes: readonly FileWrite[];
   readonly synced: boolean;
-  readonly before: number;
-  readonly after: number;
+  readonly before: Moment;
+  readonly after: Moment;
 }
 
 const PAGE = 4096;
@@ -34,23 +42,23 @@ const FRAME = FRAME_HEAD + PAGE;
  */
 export class WriteRecorder implements DiskObserver {
   readonly first: StoreBytes;
-  /** The initial size of the world log. */
-  readonly initialWorldSize: number;
+  readonly start: Moment;
   readonly batches: WriteBatch[] = [];
   readonly #folder: string;
   #last: StoreBytes;
-  #before = 0;
+  #before: Moment;
   #running = true;
 
   constructor(folder: string) {
     this.#folder = folder;
     this.first = readStoreBytes(folder);
-    this.initialWorldSize = worldSize(folder);
+    this.start = readMoment(folder);
+    this.#before = this.start;
     this.#last = this.first;
   }
 
   writing(): void {
-    this.#before = worldSize(this.#folder);
+    if (this.#running) this.#before = readMoment(this.#folder);
   }
 
   written(synced: boolean): void {
@@ -58,7 +66,7 @@ export class WriteRecorder implements DiskObserver {
     const now = readStoreBytes(this.#folder);
     const writes = diffStores(this.#last, now);
     this.#last = now;
-    if (writes.length > 0) this.batches.push({ writes, synced, before: this.#before, after: worldSize(this.#folder) });
+    if (writes.length > 0) this.batches.push({ writes, synced, before: this.#before, after: readMoment(this.#folder) });
   }
 
   stop(): void {
@@ -66,10 +74,9 @@ export class WriteRecorder implements DiskObserver {
   }
 }
 
-/** Returns the size of the world log in bytes. */
-function worldSize(folder: string): number {
+export function readMoment(folder: string): Moment {
   const world = worldFile(folder);
-  return existsSync(world) ? statSync(world).size : 0;
+  return { worldSize: existsSync(world) ? statSync(world).size : 0, lockFiles: lockFileNames(folder) };
 }
 
 function readStoreBytes(folder: string): StoreBytes {

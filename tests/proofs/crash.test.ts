@@ -9,7 +9,7 @@ import { randomKillName } from "../../crash/run-random-kills.ts";
 import type { FinalRun } from "../../crash/run-user-program.ts";
 import { scenarios } from "../../crash/scenarios.ts";
 import { writePrefixes } from "../../crash/write-prefixes.ts";
-import type { WriteBatch, WriteRecorder } from "../../crash/write-recorder.ts";
+import type { Moment, WriteBatch, WriteRecorder } from "../../crash/write-recorder.ts";
 import { failpoints } from "../../src/engine/ports/failpoint.ts";
 
 /** Returns the results of crash tests without findings. */
@@ -123,22 +123,28 @@ describe("crash finding", () => {
 
 describe("states of a recorded process", () => {
   const page = (byte: number) => Buffer.alloc(4096, byte);
-  const soft: WriteBatch = { writes: [{ file: "wal", at: 0, bytes: page(1) }], synced: false, before: 10, after: 20 };
+  const moment = (worldSize: number, ...lockFiles: string[]): Moment => ({ worldSize, lockFiles });
+  const soft: WriteBatch = {
+    writes: [{ file: "wal", at: 0, bytes: page(1) }],
+    synced: false,
+    before: moment(10),
+    after: moment(20, "a.lock"),
+  };
   const hard: WriteBatch = {
     writes: [
       { file: "wal", at: 4096, bytes: page(2) },
       { file: "wal", at: 8192, bytes: page(3) },
     ],
     synced: true,
-    before: 30,
-    after: 40,
+    before: moment(30, "a.lock"),
+    after: moment(40, "a.lock"),
   };
   const recorder = {
     first: { db: null, wal: null },
-    initialWorldSize: 5,
+    start: moment(5),
     batches: [soft, hard],
   } as unknown as WriteRecorder;
-  const states = [...writePrefixes(recorder, 50)];
+  const states = [...writePrefixes(recorder, moment(50))];
   const brief = states.map(({ name, files, worldSize, power }) => [name, files.wal?.length ?? 0, worldSize, power]);
 
   it("are every write, complete and torn, with the effects possible by then", () => {
@@ -154,6 +160,11 @@ describe("states of a recorded process", () => {
       ["3", 12_288, 40, false],
       ["3 late", 12_288, 50, false],
     ]);
+  });
+
+  it("have the lock files of that moment, and none after a power cut", () => {
+    const named = states.filter(({ lockFiles }) => lockFiles.length > 0).map(({ name }) => name);
+    expect(named).toEqual(["1", "1 late", "2 torn", "2", "3 torn", "3"]);
   });
 
   it("after a power cut come after every effect before the next sync", () => {

@@ -28,8 +28,10 @@ export interface WorkerRegistryOptions {
   readonly failpoint: (name: string) => void;
 }
 
+/** Another worker. Its boot is null if it has no row. */
 interface Peer {
   readonly id: WorkerId;
+  readonly boot: string | null;
   readonly beat: Beat;
 }
 
@@ -193,24 +195,26 @@ export class WorkerRegistry {
   /** Returns the workers that follow those of this process in the order of their ids. */
   #peers(): readonly Peer[] {
     const { statements, read } = this.#context;
-    const beats = new Map<WorkerId, Beat>();
+    const peers = new Map<WorkerId, Peer>();
     read(() => {
       // A lease without a registered worker is from a copied or restored file, or its worker is about to beat.
       for (let next = statements.nextHolder.get(""); next !== undefined; next = statements.nextHolder.get(next.found))
-        beats.set(next.found, null);
-      for (const { id, beat } of statements.workers.all()) beats.set(id, beat);
+        peers.set(next.found, { id: next.found, boot: null, beat: null });
+      for (const worker of statements.workers.all()) peers.set(worker.id, worker);
     });
     const [first] = this.#own.keys();
-    const ids = [...beats.keys()].filter((id) => !this.#own.has(id)).sort();
+    const ids = [...peers.keys()].filter((id) => !this.#own.has(id)).sort();
     const start = ids.findIndex((id) => first !== undefined && id > first);
     const ring = start <= 0 ? ids : [...ids.slice(start), ...ids.slice(0, start)];
-    return ring.slice(0, peersPerLook).map((id) => ({ id, beat: beats.get(id) ?? null }));
+    return ring.slice(0, peersPerLook).map((id) => peers.get(id) as Peer);
   }
 
-  async #examine({ id, beat }: Peer): Promise<void> {
+  async #examine({ id, boot, beat }: Peer): Promise<void> {
     const found = LockFile.take(this.#pathOf(id));
-    if (found instanceof LockFile) await this.#evictDead(id, found);
-    else if (this.#stalls.isStalled(id, beat)) await this.#evictStalled(id, beat);
+    if (found instanceof LockFile) return this.#evictDead(id, found);
+    // A power cut can bring back the row of a worker, but not its lock file.
+    const diedWithItsBoot = found === "missing" && boot !== null && boot !== this.#options.boot;
+    if (diedWithItsBoot || this.#stalls.isStalled(id, beat)) await this.#evictUnlessMoved(id, beat);
   }
 
   /** Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. */
@@ -226,8 +230,8 @@ export class WorkerRegistry {
     lock.remove();
   }
 
-  /** Evicts a worker unless it has moved. */
-  async #evictStalled(worker: WorkerId, seen: Beat): Promise<void> {
+  /** Evicts a worker unless its beat has changed. */
+  async #evictUnlessMoved(worker: WorkerId, seen: Beat): Promise<void> {
     const { statements, group } = this.#context;
     await group.join("soft", () => {
       if ((statements.beatOf.get(worker)?.beat ?? null) === seen) this.#evict(worker);

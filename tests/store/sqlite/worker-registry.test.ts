@@ -207,6 +207,14 @@ describe("dead worker of a SQLite file", () => {
     await claimRun(await startWorker(workerB), workerB);
   });
 
+  it("is evicted at once although a power cut has lost its lock file", async () => {
+    const { leaveDead, startWorker, lockPath, workers } = setUp();
+    await leaveDead(workerA, "the boot before");
+    rmSync(lockPath(workerA));
+    await claimRun(await startWorker(workerB), workerB);
+    assert.deepEqual(workers(), [workerB]);
+  });
+
   it("leaves no file behind if it died before it had a row", async () => {
     const { file, startWorker, lockPath } = setUp();
     mkdirSync(`${file}-workers`);
@@ -259,7 +267,7 @@ describe("stalled worker of a SQLite file", () => {
     assert.deepEqual(await stalled.renew(claim.worker, [claim]), []);
   });
 
-  it("is not dead if its lock file is missing", async () => {
+  it("is not dead if its lock file is missing under the same boot", async () => {
     const { startWorker, timers, lockPath } = setUp();
     const stalled = await startWorker(workerA, "stopped");
     await claimRun(stalled, workerA);
