@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CellOutcome } from "../../crash/cell.ts";
 import { CellRunner } from "../../crash/cell-runner.ts";
@@ -13,7 +12,10 @@ import { randomKillName, runRandomKills } from "../../crash/run-random-kills.ts"
 import { type ScenarioName, scenarios } from "../../crash/scenarios.ts";
 import { failpoints } from "../../src/engine/ports/failpoint.ts";
 
-/** Covers every kind of step, every failpoint and every kill mode; `npm run crash` kills at every point. */
+/**
+ * Covers every kind of step, every failpoint and every kill mode. `npm run crash` kills at every point, and at random
+ * moments of a new seed.
+ */
 const names = Object.keys(scenarios) as ScenarioName[];
 const runner = await CellRunner.create();
 const totals = newPartTotals();
@@ -128,7 +130,7 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
   ])(
     "%s",
     async (_, number) => {
-      const which = { seed: randomInt(2 ** 31), number };
+      const which = { seed: 20_261_118, number };
       const found = await findingsOf(async () => {
         const outcome = await runRandomKills(runner, which);
         addOutcome(totals, outcome, randomKillName(which, outcome));
