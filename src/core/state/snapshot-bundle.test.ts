@@ -45,8 +45,8 @@ describe("an encoded state", () => {
   });
 
   it("is ignored in another format", () => {
-    expect(decodeState(`{"form":"writ/kept/v2","slices":[]}`)).toBeNull();
-    expect(decodeBundle(`{"form":"writ/kept/v2","told":[]}`)).toBeNull();
-    expect(decodeBundle(encodeBundle({ upon: null, told: [] }))).toMatchObject({ upon: null, told: [] });
+    expect(decodeState(`{"form":"writ/snapshot/v2","slices":[]}`)).toBeNull();
+    expect(decodeBundle(`{"form":"writ/snapshot/v2","versions":[]}`)).toBeNull();
+    expect(decodeBundle(encodeBundle({ base: null, versions: [] }))).toMatchObject({ base: null, versions: [] });
   });
 });

@@ -35,15 +35,15 @@ export interface RecordedVersion {
 
 /** Consecutive versions, oldest first, and the event of the version before them. */
 export interface SnapshotBundle {
-  readonly upon: StatePoint | null;
-  readonly told: readonly RecordedVersion[];
+  readonly base: StatePoint | null;
+  readonly versions: readonly RecordedVersion[];
 }
 
 /** The format of bundles. A bundle in another format is ignored, and the events are read instead. */
-const FORMAT = "writ/kept/v1";
+const FORMAT = "writ/snapshot/v1";
 
-export function encodeBundle({ upon, told }: SnapshotBundle): string {
-  return JSON.stringify({ form: FORMAT, upon, told });
+export function encodeBundle({ base, versions }: SnapshotBundle): string {
+  return JSON.stringify({ form: FORMAT, base, versions });
 }
 
 export function decodeBundle(text: string): SnapshotBundle | null {

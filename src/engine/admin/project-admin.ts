@@ -45,12 +45,12 @@ export class ProjectAdmin implements ProjectApi {
     const { store } = this.#ports;
     const key = projectKey(checkProjectName(project));
     const row = await store.row(tenant, "project", key);
-    const trail = new StateHistoryReader(store, tenant, row === null ? null : JSON.parse(row.row));
+    const reader = new StateHistoryReader(store, tenant, row === null ? null : JSON.parse(row.row));
     const cache = { pages: new EventPageCache(store, tenant), acceptedEvents: new AcceptedEvents(store, tenant) };
     const versions: ProjectVersion[] = [];
-    while (trail.upon !== null) {
-      const { told } = await trail.readNext();
-      for (const one of told.toReversed()) {
+    while (reader.base !== null) {
+      const { versions: recorded } = await reader.readNext();
+      for (const one of recorded.toReversed()) {
         if (one.project !== key || versions.length >= limit) return versions;
         if (one.version < before) versions.push(await this.#version(one, cache));
       }

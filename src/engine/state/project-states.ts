@@ -133,10 +133,10 @@ export class VersionedState {
   #fresh = false;
   #freshening: Promise<void> | null = null;
   /** The latest known snapshot. */
-  #kept: SnapshotPointer | null = null;
+  #snapshot: SnapshotPointer | null = null;
   /** The snapshot that the next change will name. */
-  #unsaid: SnapshotPointer | null = null;
-  #keeping = false;
+  #unrecorded: SnapshotPointer | null = null;
+  #isWriting = false;
 
   /** `forked` is the point of another state from which this one continues. */
   constructor(
@@ -197,8 +197,8 @@ export class VersionedState {
   async findLatest(isIt: (version: Pick<StateVersion, "version" | "at">) => boolean): Promise<StateVersion | null> {
     const found = this.#versions.findLast(isIt);
     if (found !== undefined) return found;
-    const isIts = (told: RecordedVersion) => this.#isBefore(told) || isIt(told);
-    const past = await readStateHistory(this.#trail((this.#versions[0] as StateVersion).point), {
+    const isIts = (recorded: RecordedVersion) => this.#isBefore(recorded) || isIt(recorded);
+    const past = await readStateHistory(this.#readHistory((this.#versions[0] as StateVersion).point), {
       isKnown: () => false,
       isFarEnough: isIts,
       isWanted: isIts,
@@ -214,15 +214,15 @@ export class VersionedState {
   /** Returns the change that makes the next version. */
   makeChange(patch: Patch, commit: string): StateChange {
     const { version, point } = this.head;
-    const kept = this.#unsaid;
+    const kept = this.#unrecorded;
     return { project: this.key, version: version + 1, commit, upon: point, patch, ...(kept && { kept }) };
   }
 
-  applyChange(change: StateChange, told: RecordedVersion): void {
+  applyChange(change: StateChange, recorded: RecordedVersion): void {
     const { head } = this;
     if (change.version === head.version + 1 && change.upon?.commit === head.point?.commit) {
-      this.#push(told);
-      this.#keepSome();
+      this.#push(recorded);
+      this.#writeDueSnapshot();
     } else {
       this.markStale();
     }
@@ -257,20 +257,20 @@ export class VersionedState {
   /** `from` is the head at the time when the store was asked for `point`. */
   async #walkTo(point: StatePoint | null, from: StatePoint | null): Promise<void> {
     const { recent } = this.#archive;
-    const past = await readStateHistory(this.#trail(point), {
+    const past = await readStateHistory(this.#readHistory(point), {
       isKnown: (known) => this.#lastAt(known) >= 0,
-      isFarEnough: (told, newest) => this.#isBefore(told) || newest.version - told.version >= recent,
+      isFarEnough: (recorded, newest) => this.#isBefore(recorded) || newest.version - recorded.version >= recent,
       isWanted: () => true,
     });
     // A change that landed during the read is newer than the answer.
     if (this.head.point?.commit !== from?.commit && this.#lastAt(point) >= 0) return;
-    this.#cutBack(past.upon);
+    this.#cutBack(past.base);
     this.#versions = this.#folded(past, this.#versions);
     this.#forgetSome();
-    for (const { kept } of past.told) if (kept !== undefined) this.#said(kept);
+    for (const { kept } of past.versions) if (kept !== undefined) this.#noteSnapshot(kept);
   }
 
-  #trail(from: StatePoint | null): StateHistoryReader {
+  #readHistory(from: StatePoint | null): StateHistoryReader {
     return new StateHistoryReader(this.#archive.store, this.tenant, from);
   }
 
@@ -290,14 +290,14 @@ export class VersionedState {
     if (at >= 0) this.#versions.length = at + 1;
     else this.#versions = [EMPTY_VERSION];
     const { version } = this.head;
-    if (this.#kept !== null && this.#kept.version > version) this.#kept = null;
-    if (this.#unsaid !== null && this.#unsaid.version > version) this.#unsaid = null;
+    if (this.#snapshot !== null && this.#snapshot.version > version) this.#snapshot = null;
+    if (this.#unrecorded !== null && this.#unrecorded.version > version) this.#unrecorded = null;
   }
 
   /** Returns the versions extended by the history. */
-  #folded({ whole, told }: StateHistory, from: readonly StateVersion[]): StateVersion[] {
+  #folded({ whole, versions: recorded }: StateHistory, from: readonly StateVersion[]): StateVersion[] {
     let versions = whole === null ? [...from] : [this.#begin(whole.at, whole.state)];
-    for (const one of told) {
+    for (const one of recorded) {
       const before = (versions.at(-1) as StateVersion).state;
       const state = applyPatch(before, one.patch);
       this.#archive.folds.carry(before, one.patch, state);
@@ -307,18 +307,18 @@ export class VersionedState {
     return versions;
   }
 
-  #begin(told: RecordedVersion, state: ProjectState): StateVersion {
-    const { version, at, point } = told;
-    return { version: this.#isBefore(told) ? 0 : version, at, point, state, patch: [] };
+  #begin(recorded: RecordedVersion, state: ProjectState): StateVersion {
+    const { version, at, point } = recorded;
+    return { version: this.#isBefore(recorded) ? 0 : version, at, point, state, patch: [] };
   }
 
-  #push(told: RecordedVersion): void {
+  #push(recorded: RecordedVersion): void {
     const before = this.head.state;
-    const state = applyPatch(before, told.patch);
-    this.#archive.folds.carry(before, told.patch, state);
-    this.#versions.push({ ...told, state });
+    const state = applyPatch(before, recorded.patch);
+    this.#archive.folds.carry(before, recorded.patch, state);
+    this.#versions.push({ ...recorded, state });
     this.#forgetSome();
-    if (told.kept !== undefined) this.#said(told.kept);
+    if (recorded.kept !== undefined) this.#noteSnapshot(recorded.kept);
   }
 
   #forgetSome(): void {
@@ -326,40 +326,40 @@ export class VersionedState {
       this.#versions.splice(0, this.#versions.length - RECENT_VERSIONS_MAX);
   }
 
-  #said(kept: SnapshotPointer): void {
-    if (this.#kept === null || kept.version >= this.#kept.version) this.#kept = kept;
-    if (this.#unsaid !== null && this.#unsaid.version <= kept.version) this.#unsaid = null;
+  #noteSnapshot(kept: SnapshotPointer): void {
+    if (this.#snapshot === null || kept.version >= this.#snapshot.version) this.#snapshot = kept;
+    if (this.#unrecorded !== null && this.#unrecorded.version <= kept.version) this.#unrecorded = null;
   }
 
   /**
    * Writes a snapshot in the background if one is due. No call depends on it, and a failure is retried after the next
    * change.
    */
-  #keepSome(): void {
-    const from = Math.max(this.#kept?.version ?? 0, (this.#versions[0] as StateVersion).version);
-    if (this.#keeping || this.head.version - from < this.#archive.every) return;
-    this.#keeping = true;
-    void this.#keep(from)
+  #writeDueSnapshot(): void {
+    const from = Math.max(this.#snapshot?.version ?? 0, (this.#versions[0] as StateVersion).version);
+    if (this.#isWriting || this.head.version - from < this.#archive.every) return;
+    this.#isWriting = true;
+    void this.#writeSnapshot(from)
       .catch(() => {})
       .finally(() => {
-        this.#keeping = false;
+        this.#isWriting = false;
       });
   }
 
   /** Writes a snapshot of the versions after `from`. The next change names it. */
-  async #keep(from: number): Promise<void> {
+  async #writeSnapshot(from: number): Promise<void> {
     const { store } = this.#archive;
     const { state, version, point } = this.head;
-    const told = this.recentVersions(version - from).map((one) => this.#told(one));
-    const upon = this.versionAt(from)?.point ?? null;
-    const kept = await writeSnapshot(store, this.tenant, { upon, told, state, last: this.#kept });
+    const versions = this.recentVersions(version - from).map((one) => this.#toRecorded(one));
+    const base = this.versionAt(from)?.point ?? null;
+    const kept = await writeSnapshot(store, this.tenant, { base, versions, state, last: this.#snapshot });
     // Meanwhile the store may have lost the version, or another worker may have written a snapshot.
-    if (this.versionAt(version)?.point?.commit !== point?.commit || version <= (this.#kept?.version ?? 0)) return;
-    this.#kept = kept;
-    this.#unsaid = kept;
+    if (this.versionAt(version)?.point?.commit !== point?.commit || version <= (this.#snapshot?.version ?? 0)) return;
+    this.#snapshot = kept;
+    this.#unrecorded = kept;
   }
 
-  #told({ version, at, point, patch, kept }: StateVersion): RecordedVersion {
+  #toRecorded({ version, at, point, patch, kept }: StateVersion): RecordedVersion {
     assert(point !== null, "a version after the first has a point in a journal");
     return { project: this.key, version, at, point, patch, ...(kept && { kept }) };
   }

@@ -8,13 +8,13 @@ import { writeSnapshot } from "./snapshot-writer.ts";
 
 const tenant = "acme" as Tenant;
 
-function told(version: number, patch: Patch): RecordedVersion {
+function recordedVersion(version: number, patch: Patch): RecordedVersion {
   const point = { run_id: "run_1" as RunId, position: version, commit: `cmt_${version}` };
   return { project: "project:p", version, at: version as Instant, point, patch };
 }
 
-describe("keeping many versions in one piece", () => {
-  it("writes as much as was changed, three times at most, however much there is", async () => {
+describe("snapshot of many versions", () => {
+  it("writes at most three times the bytes of the changes, for a state of any size", async () => {
     const real = memoryStore();
     let written = 0;
     const store = {
@@ -31,14 +31,14 @@ describe("keeping many versions in one piece", () => {
     for (let version = 1; version <= 10_000; version += 100) {
       const versions: RecordedVersion[] = [];
       for (let n = version; n < version + 100; n += 1) {
-        const one = told(n, [
+        const one = recordedVersion(n, [
           { op: "set", path: `/beds/key ${(n * 7919) % 4000}`, value: { n, text: "a row of peas" } },
         ]);
         state = applyPatch(state, one.patch);
         changed += JSON.stringify(one).length;
         versions.push(one);
       }
-      last = await writeSnapshot(store, tenant, { upon: null, told: versions, state, last });
+      last = await writeSnapshot(store, tenant, { base: null, versions, state, last });
       if (last.whole !== undefined) wholes += 1;
     }
     const first = JSON.stringify(all).length;

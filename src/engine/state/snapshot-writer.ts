@@ -12,8 +12,8 @@ import type { Digest, Tenant } from "../../core/values/ids.ts";
 
 /** The versions for a snapshot, oldest first, and the state after them. */
 export interface SnapshotInput {
-  readonly upon: StatePoint | null;
-  readonly told: readonly RecordedVersion[];
+  readonly base: StatePoint | null;
+  readonly versions: readonly RecordedVersion[];
   readonly state: ProjectState;
   /** The previous snapshot, or null. */
   readonly last: SnapshotPointer | null;
@@ -26,9 +26,9 @@ export interface SnapshotInput {
 export async function writeSnapshot(
   store: Store,
   tenant: Tenant,
-  { upon, told, state, last }: SnapshotInput,
+  { base, versions, state, last }: SnapshotInput,
 ): Promise<SnapshotPointer> {
-  const newest = told.at(-1) as RecordedVersion;
+  const newest = versions.at(-1) as RecordedVersion;
   const { version } = newest;
   const put = async (text: string): Promise<{ readonly name: Digest; readonly bytes: number }> => {
     const bytes = Buffer.from(text);
@@ -36,7 +36,7 @@ export async function writeSnapshot(
     await store.putBlob(tenant, name, bytes);
     return { name, bytes: bytes.length };
   };
-  const { name: changes, bytes } = await put(encodeBundle({ upon, told }));
+  const { name: changes, bytes } = await put(encodeBundle({ base, versions }));
   const left = (last?.until_whole ?? 0) - bytes;
   if (left > 0) return { version, changes, until_whole: left };
   const whole = await put(encodeState(state, newest));
@@ -45,5 +45,5 @@ export async function writeSnapshot(
 
 /** Returns the name of a blob, a hash of its content. */
 export function snapshotBlobName(text: string): Digest {
-  return hash("sha256", `\u0002writ/kept/v1${text}`) as Digest;
+  return hash("sha256", `\u0002writ/snapshot/v1${text}`) as Digest;
 }

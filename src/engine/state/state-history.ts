@@ -18,12 +18,12 @@ import { snapshotBlobName } from "./snapshot-writer.ts";
 
 /** The versions that lead to a point of a state. */
 export interface StateHistory {
-  /** The whole state at the start and its version; null if the history starts at `upon`. */
+  /** The whole state at the start and its version; null if the history starts at `base`. */
   readonly whole: { readonly state: ProjectState; readonly at: RecordedVersion } | null;
   /** Null if the history starts with the empty state. */
-  readonly upon: StatePoint | null;
+  readonly base: StatePoint | null;
   /** The versions after the start, oldest first. */
-  readonly told: readonly RecordedVersion[];
+  readonly versions: readonly RecordedVersion[];
 }
 
 /** How far to read back, and which versions to return. */
@@ -31,29 +31,30 @@ interface HistoryQuery {
   /** True if the caller has the state at this point. */
   isKnown(point: StatePoint): boolean;
   /** True if the read may end at this version, provided that a whole state is stored for it. */
-  isFarEnough(told: RecordedVersion, newest: RecordedVersion): boolean;
+  isFarEnough(version: RecordedVersion, newest: RecordedVersion): boolean;
   /** False if the caller needs neither this version nor later ones. */
-  isWanted(told: RecordedVersion): boolean;
+  isWanted(version: RecordedVersion): boolean;
 }
 
 /** Reads back from a point as far as the query says. */
 export async function readStateHistory(
-  trail: StateHistoryReader,
+  reader: StateHistoryReader,
   { isKnown, isFarEnough: isEnough, isWanted }: HistoryQuery,
 ): Promise<StateHistory> {
-  const met: RecordedVersion[] = [];
+  const found: RecordedVersion[] = [];
   let newest: RecordedVersion | null = null;
-  for (let { upon } = trail; upon !== null && !isKnown(upon); { upon } = trail) {
-    const { told, kept } = await trail.readNext();
-    const last = told.at(-1) as RecordedVersion;
+  for (let { base } = reader; base !== null && !isKnown(base); { base } = reader) {
+    const { versions, kept } = await reader.readNext();
+    const last = versions.at(-1) as RecordedVersion;
     newest ??= last;
-    const state = kept !== null && isEnough(last, newest) ? await trail.readWholeState(kept) : null;
-    if (state !== null) return { whole: { state, at: last }, upon, told: met.reverse() };
-    const known = told.findLastIndex(({ point }) => isKnown(point));
-    for (const one of told.slice(known + 1).reverse()) if (met.length > 0 || isWanted(one)) met.push(one);
-    if (known >= 0) return { whole: null, upon: (told[known] as RecordedVersion).point, told: met.reverse() };
+    const state = kept !== null && isEnough(last, newest) ? await reader.readWholeState(kept) : null;
+    if (state !== null) return { whole: { state, at: last }, base, versions: found.reverse() };
+    const known = versions.findLastIndex(({ point }) => isKnown(point));
+    for (const version of versions.slice(known + 1).reverse())
+      if (found.length > 0 || isWanted(version)) found.push(version);
+    if (known >= 0) return { whole: null, base: (versions[known] as RecordedVersion).point, versions: found.reverse() };
   }
-  return { whole: null, upon: trail.upon, told: met.reverse() };
+  return { whole: null, base: reader.base, versions: found.reverse() };
 }
 
 /** A read part of the history, with its snapshot; null if it was read from an event. */
@@ -64,38 +65,38 @@ interface HistoryPart extends SnapshotBundle {
 /** Reads back from a point, newest first: from snapshots where they exist, else from events. */
 export class StateHistoryReader {
   /** The point at which the next part ends; null before the first version. */
-  upon: StatePoint | null;
-  readonly #shelf: SnapshotBundles;
+  base: StatePoint | null;
+  readonly #bundles: SnapshotBundles;
   readonly #pages: EventPageCache;
 
   constructor(store: Store, tenant: Tenant, from: StatePoint | null) {
-    this.upon = from;
-    this.#shelf = new SnapshotBundles(store, tenant);
+    this.base = from;
+    this.#bundles = new SnapshotBundles(store, tenant);
     this.#pages = new EventPageCache(store, tenant);
   }
 
   /** The snapshot that ends where the next part ends, or null. */
   get nextBundle(): SnapshotPointer | null {
-    return this.#shelf.said;
+    return this.#bundles.next;
   }
 
   async readNext(): Promise<HistoryPart> {
-    const { upon: point, nextBundle: said } = this;
+    const { base: point, nextBundle: pointer } = this;
     assert(point !== null, "there is nothing before the first version");
-    const bundle = said && (await this.#shelf.bundle(said, point));
-    return bundle === null ? this.readNextEvent() : this.#passed({ ...bundle, kept: said });
+    const bundle = pointer && (await this.#bundles.bundle(pointer, point));
+    return bundle === null ? this.readNextEvent() : this.#moveBack({ ...bundle, kept: pointer });
   }
 
   /** Reads the next part from its event, without snapshots. */
   async readNextEvent(): Promise<HistoryPart> {
-    assert(this.upon !== null, "there is nothing before the first version");
-    return this.#passed({ ...(await this.#pages.bundleAt(this.upon)), kept: null });
+    assert(this.base !== null, "there is nothing before the first version");
+    return this.#moveBack({ ...(await this.#pages.bundleAt(this.base)), kept: null });
   }
 
-  #passed(piece: HistoryPart): HistoryPart {
-    for (const one of piece.told.toReversed()) this.#shelf.note(one);
-    this.upon = piece.upon;
-    return piece;
+  #moveBack(part: HistoryPart): HistoryPart {
+    for (const version of part.versions.toReversed()) this.#bundles.note(version);
+    this.base = part.base;
+    return part;
   }
 
   /** Returns the whole state of a snapshot, or null if it has none or the blob is gone. */
@@ -106,7 +107,7 @@ export class StateHistoryReader {
 
   /** Returns the text of a blob, or null if it is gone or its content does not match its name. */
   readBlobText(name: Digest): Promise<string | null> {
-    return this.#shelf.read(name);
+    return this.#bundles.read(name);
   }
 }
 
@@ -129,7 +130,7 @@ class SnapshotBundles {
     if (kept !== undefined) this.#kept.set(kept.version, kept);
   }
 
-  get said(): SnapshotPointer | null {
+  get next(): SnapshotPointer | null {
     return this.#kept.get(this.#next?.version ?? -1) ?? null;
   }
 
@@ -137,7 +138,7 @@ class SnapshotBundles {
   async bundle({ changes }: SnapshotPointer, point: StatePoint): Promise<SnapshotBundle | null> {
     const text = await this.read(changes);
     const bundle = text === null ? null : decodeBundle(text);
-    return bundle?.told.at(-1)?.point.commit === point.commit ? bundle : null;
+    return bundle?.versions.at(-1)?.point.commit === point.commit ? bundle : null;
   }
 
   async read(name: Digest): Promise<string | null> {
@@ -169,7 +170,7 @@ export class EventPageCache {
     const event = await this.eventAt(point);
     const change = event !== null && "state" in event ? event.state : undefined;
     if (event !== null && change?.commit === point.commit)
-      return { upon: change.upon, told: [versionRecordOf(change, point, event.at)] };
+      return { base: change.upon, versions: [versionRecordOf(change, point, event.at)] };
     const { run_id, position } = point;
     const message = `event ${position} of run ${run_id} does not contain the state version that a later one names; audit the run`;
     throw new FaultError(fault("CHAIN_BROKEN", message));

@@ -38,9 +38,9 @@ export async function auditStates(store: Store, tenant: Tenant): Promise<readonl
 
 async function findBrokenSnapshots(
   { store, tenant }: AuditScope,
-  trail: StateHistoryReader,
+  reader: StateHistoryReader,
 ): Promise<readonly Broken[]> {
-  const versions = await readAllVersions(trail);
+  const versions = await readAllVersions(reader);
   const pointers = new Map(versions.map((each) => [each.kept ? versionName(each, each.kept) : null, each]));
   const broken: Broken[] = [];
   let state = EMPTY_STATE;
@@ -67,9 +67,9 @@ function versionName({ project }: RecordedVersion, { version }: { readonly versi
 }
 
 /** Returns every version from the events, oldest first. */
-async function readAllVersions(trail: StateHistoryReader): Promise<readonly RecordedVersion[]> {
+async function readAllVersions(reader: StateHistoryReader): Promise<readonly RecordedVersion[]> {
   const versions: RecordedVersion[] = [];
-  while (trail.upon !== null) versions.push(...(await trail.readNextEvent()).told);
+  while (reader.base !== null) versions.push(...(await reader.readNextEvent()).versions);
   return versions.reverse();
 }
 
@@ -98,9 +98,9 @@ async function findSnapshotProblem(
     : `${what} does not equal the fold of its events`;
 }
 
-function isSuffixOf(versions: readonly RecordedVersion[], { upon, told: kept }: SnapshotBundle): boolean {
+function isSuffixOf(versions: readonly RecordedVersion[], { base, versions: kept }: SnapshotBundle): boolean {
   const before = versions.at(-kept.length - 1)?.point ?? null;
-  return sameJsonValue(versions.slice(-kept.length), kept) && sameJsonValue(before, upon);
+  return sameJsonValue(versions.slice(-kept.length), kept) && sameJsonValue(before, base);
 }
 
 function sameJsonValue(

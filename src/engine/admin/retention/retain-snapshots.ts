@@ -28,16 +28,16 @@ interface OutdatedSnapshots {
   readonly blobs: readonly Digest[];
 }
 
-async function findOutdatedSnapshots(trail: StateHistoryReader, before: Instant): Promise<OutdatedSnapshots> {
+async function findOutdatedSnapshots(reader: StateHistoryReader, before: Instant): Promise<OutdatedSnapshots> {
   let point: StatePoint | null = null;
   let project: string | null = null;
   const blobs: Digest[] = [];
-  while (trail.upon !== null) {
-    const { nextBundle } = trail;
-    const { told, kept } = await trail.readNext();
+  while (reader.base !== null) {
+    const { nextBundle } = reader;
+    const { versions, kept } = await reader.readNext();
     // Older snapshots were erased before, or never written.
     if (nextBundle !== null && kept === null) break;
-    const newest = told.at(-1) as RecordedVersion;
+    const newest = versions.at(-1) as RecordedVersion;
     project ??= newest.project;
     // The rest belongs to the state that this one was forked from.
     if (newest.project !== project) break;
