@@ -46,9 +46,12 @@ export function connectSqlite(file: string): SqliteDatabase {
   return new (chooseDriver(thisProcess).DatabaseSync)(file);
 }
 
+/** More pages than a file can have. The driver of Node refuses -1, which means all pages to SQLite. */
+const ALL_PAGES = 2 ** 31 - 1;
+
 /** Copies a database to a file, on a thread, in one step. */
 export async function backupSqlite(source: SqliteDatabase, file: string): Promise<void> {
-  await chooseDriver(thisProcess).backup(source, file, { rate: -1 });
+  await chooseDriver(thisProcess).backup(source, file, { rate: ALL_PAGES });
 }
 
 /** Prefers the driver of Node if it is stable and its SQLite is new enough, and else the package. */
