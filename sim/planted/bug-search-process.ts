@@ -1,4 +1,5 @@
 import type { SeedSearchResult, searchSeeds } from "../search-seeds.ts";
+import { simulate } from "../simulate.ts";
 import { type PlantedBug, plantBug } from "./plant-bug.ts";
 
 /** A planted bug and where to search for it. */
@@ -20,15 +21,21 @@ process.on("message", (task: BugSearchTask) => {
   void searchBug(task).then((result) => process.send?.(result));
 });
 
+/** A violation counts only if the engine without the bug has none with the same seed. */
 async function searchBug({ bug, from, steps }: BugSearchTask): Promise<BugSearchResult> {
   const planted = plantBug(bug);
   const module = (await import(planted.search)) as { readonly searchSeeds: typeof searchSeeds };
-  const { seeds, steps: taken, violations } = await module.searchSeeds({ from, steps, first: true });
+  const done = { seeds: 0, steps: 0 };
+  let first: BugSearchResult["first"] = null;
+  while (first === null && done.steps < steps) {
+    const found = await module.searchSeeds({ from: from + done.seeds, steps: steps - done.steps, first: true });
+    done.seeds += found.seeds;
+    done.steps += found.steps;
+    const [outcome] = found.violations;
+    if (outcome?.violation == null) break;
+    const plain = await simulate(outcome.seed);
+    if (plain.violation === null) first = { seed: outcome.seed, law: outcome.violation.law };
+  }
   planted.remove();
-  const [first] = violations;
-  return {
-    seeds,
-    steps: taken,
-    first: first?.violation == null ? null : { seed: first.seed, law: first.violation.law },
-  };
+  return { ...done, first };
 }

@@ -84,8 +84,14 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "a worker renews the lease of another worker",
     file: "store/memory/memory-store.js",
-    find: "of claims.filter((claim) => !isLost(claim))",
-    replace: "of claims",
+    find: "for (const { tenant, run } of claims.filter((claim) => !isLost(claim)))",
+    replace: "for (const { tenant, run, epoch, worker } of claims)",
+    // A renewal that changes only the end of the lease does no harm.
+    also: {
+      file: "store/memory/memory-store.js",
+      find: "{ ...tables.leases.get(tenant, run), until: until() }",
+      replace: "{ ...tables.leases.get(tenant, run), epoch, worker, until: until() }",
+    },
   },
   {
     name: "a worker releases the lease of another worker",
