@@ -23,7 +23,7 @@ async function main(task: ChildTask): Promise<void> {
   observeDisk(newDiskObserver(task, killer));
   const file = storeFile(folder);
   const clock = scenarioClock(worldFile(folder));
-  const open = () => openSqlite(file, { clock });
+  const open = () => openSqlite(file, { clock, failpoint: killer.at });
   const store = withKillPoints(open(), killer);
   process.stdout.write(CHILD_READY);
   let passed: ChildReport["passed"] = [];
@@ -36,7 +36,7 @@ async function main(task: ChildTask): Promise<void> {
     store,
     world: worldFile(folder),
     at: killer.at,
-    file,
+    folder,
     open: once,
   });
   process.stdout.write(`${JSON.stringify({ ...report, passed } satisfies ChildReport)}\n`);

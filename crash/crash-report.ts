@@ -1,4 +1,4 @@
-import { failpoints } from "../src/engine/ports/failpoint.ts";
+import { allFailpoints } from "./all-failpoints.ts";
 import type { PartName } from "./part-selector.ts";
 import type { PartTotals } from "./part-totals.ts";
 
@@ -22,7 +22,7 @@ export function summarizeCrash(results: readonly PartResult[]) {
     ...sumCounts(results),
     random_kills: countRandomKills(results),
     uncovered: uncoveredFailpoints(results),
-    killed_at: Object.fromEntries(failpoints.map((point) => [point, [...scenariosAt(results, point)]])),
+    killed_at: Object.fromEntries(allFailpoints.map((point) => [point, [...scenariosAt(results, point)]])),
     seconds: Math.round(results.reduce((sum, { seconds }) => sum + seconds, 0)),
     parts: Object.fromEntries(
       results.map((each) => [each.part, { ...sumCounts([each]), seconds: Math.round(each.seconds) }] as const),
@@ -53,7 +53,7 @@ export function crashFailures(
 
 /** Returns the failpoints of the source at which no process was killed. */
 function uncoveredFailpoints(results: readonly PartResult[]): readonly string[] {
-  return failpoints.filter((point) => scenariosAt(results, point).size === 0);
+  return allFailpoints.filter((point) => scenariosAt(results, point).size === 0);
 }
 
 function scenariosAt(results: readonly PartResult[], point: string): ReadonlySet<string> {
@@ -81,7 +81,7 @@ export function crashTable(results: readonly PartResult[], seed: number, isCompl
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   const lines = rows.map((row) => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  "));
-  const places = failpoints.map(
+  const places = allFailpoints.map(
     (point) => `killed at ${point.padEnd(15)} ${[...scenariosAt(results, point)].join(" ")}`,
   );
   return [...(isComplete ? [...places, ""] : []), ...lines, `seed ${seed}`].join("\n");

@@ -17,11 +17,14 @@ export function describeRun({ result, events }: Pick<FinalRun, "result" | "event
   return `steps: ${steps.join(", ")}; last of ${events.length} events: ${events.slice(-MAX_EVENTS).join(", ")}`;
 }
 
-/** Describes every run that has not ended in the store of a hung process. */
+/** The number of runs in a description. */
+const MAX_RUNS = 3;
+
+/** Describes the first runs that have not ended in the store of a hung process. */
 export async function describeUnendedRuns(folder: string): Promise<string> {
   try {
     const runs = await readUnendedRuns(folder);
-    return runs.length === 0 ? "no run is open" : runs.join("; ");
+    return runs.length === 0 ? "no run is open" : `${runs.length} open runs: ${runs.slice(0, MAX_RUNS).join("; ")}`;
   } catch (error) {
     return `its store cannot be read (${String(error)})`;
   }

@@ -1,9 +1,11 @@
 import { connectSqlite, type SqliteStatement } from "../src/store/sqlite/sqlite-driver.ts";
+import { lockFileNames, storeFile } from "./store-files.ts";
 
 /** By problem: a query for rows that must not remain in a closed store. */
 const leftoverQueries: Readonly<Record<string, string>> = {
   "the file is damaged": "select integrity_check as id from pragma_integrity_check where integrity_check <> 'ok'",
   "a lease that is still held": "select run as id from lease where worker is not null",
+  "a worker that is still registered": "select id from worker",
   "a marker without a run": "select run as id from marker where run not in (select run from head)",
   "a lease without a run": "select run as id from lease where run not in (select run from head)",
   "a timer without a run": "select key as id from timer where key not in (select run from head)",
@@ -19,14 +21,15 @@ const leftoverQueries: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Returns a description of each leftover row. */
-export function findLeftovers(file: string): readonly string[] {
-  const db = connectSqlite(file);
+/** Returns a description of each leftover row and lock file of the store in a folder. */
+export function findLeftovers(folder: string): readonly string[] {
+  const db = connectSqlite(storeFile(folder));
   try {
-    return Object.entries(leftoverQueries).flatMap(([what, sql]) => {
+    const rows = Object.entries(leftoverQueries).flatMap(([what, sql]) => {
       const query = db.prepare(sql) as SqliteStatement<{ readonly id: string }>;
       return query.all().map(({ id }) => `${what}: ${id}`);
     });
+    return [...rows, ...lockFileNames(folder).map((name) => `the lock file of a worker: ${name}`)];
   } finally {
     db.close();
   }

@@ -149,6 +149,36 @@ export const mutants: readonly Mutant[] = [
     cell: opaqueAt("start.after"),
     found: "stuck",
   },
+  {
+    bug: "a killed worker is not evicted",
+    patches: [
+      {
+        file: "store/sqlite/worker-registry.js",
+        from: "return this.#evictDead(id, found);",
+        to: "return found.free();",
+      },
+    ],
+    cell: opaqueAt("tool.after"),
+    found: "stuck",
+  },
+  {
+    bug: "an eviction removes the worker but does not end its leases",
+    patches: [{ file: "store/sqlite/statements.js", from: "    evictLeases.run(worker);\n", to: "" }],
+    cell: opaqueAt("tool.after"),
+    found: "stuck",
+  },
+  {
+    bug: "the lock file of a worker that died before it had a row stays",
+    patches: [
+      {
+        file: "store/sqlite/worker-registry.js",
+        from: "                found.remove();\n",
+        to: "                found.free();\n",
+      },
+    ],
+    cell: opaqueAt("register.before"),
+    found: "stuck",
+  },
 ];
 
 const powerCutAt = (scenario: ScenarioName, point: string, nth = 1): Cell => ({

@@ -1,4 +1,4 @@
-import { failpoints } from "../src/engine/ports/failpoint.ts";
+import { isFailpoint } from "./all-failpoints.ts";
 import { cellName } from "./cell.ts";
 import type { CellRunner } from "./cell-runner.ts";
 import { type CliScenarioName, cliScenarios } from "./cli-scenarios.ts";
@@ -43,23 +43,29 @@ const scenariosKilledAtEachWrite: readonly ScenarioName[] = ["opaque", "gated", 
 
 /** Points after which a second process is killed too, because the first left something to recover. */
 const pointsWithLeftovers = /^(mark\.after|tool\.after|gate\.after|approve\.after|notice\.after)$/;
-const isFailpoint = ({ point }: KillPoint): boolean => (failpoints as readonly string[]).includes(point);
+
+/** Points at which a worker leaves a lock file or a row, and at which the next one removes them. */
+const workerPoints = /^(register|unregister|evict)\.(before|after)$/;
 
 /** How often a worker looks for runs depends on its speed, so only the first time is repeatable. */
-const isRepeatable = ({ point, nth }: KillPoint): boolean => !/^(due|lock)\./.test(point) || nth === 1;
+const isRepeatable = ({ point, nth }: KillPoint): boolean => !point.startsWith("due.") || nth === 1;
 
 function selectAll(scenario: ScenarioName): KillSelection {
   return {
     first: (kill) => (kill.point === "sql" ? scenariosKilledAtEachWrite.includes(scenario) : isRepeatable(kill)),
     next: (kill, after) =>
-      pointsWithLeftovers.test(after.point) && after.nth === 1 && isFailpoint(kill) && kill.nth === 1,
+      kill.nth === 1 &&
+      after.nth === 1 &&
+      ((pointsWithLeftovers.test(after.point) && isFailpoint(kill.point)) ||
+        (scenario === "opaque" && workerPoints.test(after.point) && workerPoints.test(kill.point))),
   };
 }
 
 function selectBetweenWrites(): KillSelection {
   return {
-    first: (kill) => isFailpoint(kill) || /^(told|tool\.|verify\.|append\.landed|mark\.landed)/.test(kill.point),
-    next: (kill, after) => after.point === "tool.after" && after.nth === 1 && /^(recover|settle)\./.test(kill.point),
+    first: (kill) => isFailpoint(kill.point) || /^(told|tool\.|verify\.|append\.landed|mark\.landed)/.test(kill.point),
+    next: (kill, after) =>
+      after.point === "tool.after" && after.nth === 1 && /^(recover|settle|evict)\./.test(kill.point),
     power: true,
   };
 }

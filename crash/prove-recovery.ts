@@ -6,7 +6,8 @@ import { readWorldEntries } from "./world-log.ts";
 
 /** The setup of the last process of a cell, with its store for one more start. */
 export interface RecoverySetup extends ProgramSetup {
-  readonly file: string;
+  /** The folder of the store. */
+  readonly folder: string;
   open(): Store;
 }
 
@@ -16,5 +17,5 @@ export async function proveRecovery(setup: RecoverySetup): Promise<Omit<ChildRep
   const recovered = await runUserProgram(setup);
   const entries = readWorldEntries(setup.world).length;
   const restarted = await runUserProgram({ ...setup, store: setup.open() });
-  return { recovered, restarted, entries, leftovers: findLeftovers(setup.file) };
+  return { recovered, restarted, entries, leftovers: findLeftovers(setup.folder) };
 }

@@ -64,12 +64,12 @@ async function restartFrom({ folder, scenario, kills, stuckMs }: ReplayTask, pre
 }
 
 async function proveInFolder(prefixFolder: string, scenario: ScenarioName, bootId: string): Promise<ChildReport> {
-  const file = storeFile(prefixFolder);
   const open = () => {
     setBootId(bootId);
-    return openSqlite(file);
+    return openSqlite(storeFile(prefixFolder));
   };
-  const setup = { scenarioNames: [scenario], store: open(), world: worldFile(prefixFolder), at: () => {}, file, open };
+  const world = worldFile(prefixFolder);
+  const setup = { scenarioNames: [scenario], store: open(), world, at: () => {}, folder: prefixFolder, open };
   return { ...(await proveRecovery(setup)), passed: [] };
 }
 

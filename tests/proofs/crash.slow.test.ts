@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { allFailpoints } from "../../crash/all-failpoints.ts";
 import type { CellOutcome } from "../../crash/cell.ts";
 import { CellRunner } from "../../crash/cell-runner.ts";
 import { failOnce } from "../../crash/fail-once.ts";
@@ -10,7 +11,6 @@ import { runCliKillMatrix } from "../../crash/run-cli-kill-matrix.ts";
 import { type KillSelection, runKillMatrix } from "../../crash/run-kill-matrix.ts";
 import { randomKillName, runRandomKills } from "../../crash/run-random-kills.ts";
 import { type ScenarioName, scenarios } from "../../crash/scenarios.ts";
-import { failpoints } from "../../src/engine/ports/failpoint.ts";
 
 /**
  * Covers every kind of step, every failpoint and every kill mode. `npm run crash` kills at every point, and at random
@@ -145,7 +145,7 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
   }, 180_000);
 
   it("at every failpoint of the source", () => {
-    expect(failpoints.filter((point) => !totals.points.has(point))).toEqual([]);
+    expect(allFailpoints.filter((point) => !totals.points.has(point))).toEqual([]);
   });
 });
 
@@ -177,6 +177,7 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   pure: /^tool\.sent$/,
   reads: /^tool\.sent$/,
   writes: /^tool\.sent$/,
+  opaque: /^(start\.after|tool\.after|(un)?register\.(before|after))$/,
   expired: /^(gate\.after|append\.landed)$/,
   cancelled: /^append\.landed$/,
   child: /^(accept|notice)\.after$/,
@@ -189,7 +190,7 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   filing: /^(close|restore|rewind|keep)\./,
   uncaptured: /^(tool\.|close\.|recover\.)/,
 };
-const recovering = /^(recover|settle)\./;
+const recovering = /^(recover|settle|evict)\./;
 
 function selectionFor(name: ScenarioName): KillSelection {
   const settlesAllDoubts = ["opaque", "verifiable"].includes(name);

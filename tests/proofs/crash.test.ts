@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { allFailpoints } from "../../crash/all-failpoints.ts";
 import { type Cell, cellName } from "../../crash/cell.ts";
 import { checkRun } from "../../crash/check-run.ts";
 import { parseCrashArguments } from "../../crash/crash-arguments.ts";
@@ -10,12 +11,11 @@ import type { FinalRun } from "../../crash/run-user-program.ts";
 import { scenarios } from "../../crash/scenarios.ts";
 import { writePrefixes } from "../../crash/write-prefixes.ts";
 import type { Moment, WriteBatch, WriteRecorder } from "../../crash/write-recorder.ts";
-import { failpoints } from "../../src/engine/ports/failpoint.ts";
 
 /** Returns the results of crash tests without findings. */
 function makeSoundResults(change: (totals: PartTotals) => void = () => {}) {
   const totals = { ...newPartTotals(), cells: 150, kills: 2000 };
-  for (const point of failpoints) addKillPoint(totals, point, ["opaque"]);
+  for (const point of allFailpoints) addKillPoint(totals, point, ["opaque"]);
   change(totals);
   return [{ part: "chance", totals, seconds: 1 }] as const;
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { allFailpoints } from "../../crash/all-failpoints.ts";
 import { cliScenarios } from "../../crash/cli-scenarios.ts";
 import { partNames } from "../../crash/part-selector.ts";
 import { scenarios } from "../../crash/scenarios.ts";
@@ -13,7 +14,6 @@ import { toolDefaults } from "../../src/core/tool/tool-defaults.ts";
 import { type FaultCode, faults } from "../../src/core/values/fault.ts";
 import { defaultLimits } from "../../src/engine/api/engine-limits.ts";
 import { requestLimits } from "../../src/engine/api/request-limits.ts";
-import { failpoints } from "../../src/engine/ports/failpoint.ts";
 import { fileLimits } from "../../src/resources/file-limits.ts";
 import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
 import { schemaLimits } from "../../src/schema/validator/schema-limits.ts";
@@ -326,7 +326,7 @@ describe("docs/crash.md", () => {
     );
 
   it("has a line for every failpoint of the source, in order", () => {
-    expect(tableAfter("Failpoints").map(([name]) => name)).toEqual([...failpoints]);
+    expect(tableAfter("Failpoints").map(([name]) => name)).toEqual([...allFailpoints]);
   });
 
   it("describes every scenario with the scenario's own text", () => {

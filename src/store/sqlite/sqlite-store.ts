@@ -17,6 +17,7 @@ import { sqliteTimes } from "./sqlite-times.ts";
 import { prepareStatements, type SqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
 import { UnrenewedLeases } from "./unrenewed-leases.ts";
+import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { WorkerRegistry } from "./worker-registry.ts";
 
 export interface SqliteOptions {
@@ -35,7 +36,7 @@ export interface SqliteInternals {
   readonly dice?: RandomSource;
   /** How long a worker that lives but does not move keeps its runs, in milliseconds. The same for all processes. */
   readonly stallMs?: number;
-  readonly failpoint?: (name: string) => void;
+  readonly failpoint?: WorkerFailpoints;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { SqliteContext } from "./sqlite-context.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { type Beat, StallWatch } from "./stall-watch.ts";
 import { evictWorker } from "./statements.ts";
+import type { WorkerFailpoints } from "./worker-failpoints.ts";
 
 /** How many other workers one worker looks at. With more workers, each still has this many observers. */
 const peersPerLook = 8;
@@ -24,8 +25,7 @@ export interface WorkerRegistryOptions {
   readonly stopwatch: Stopwatch;
   /** How long a worker whose lock is held may stand still before it loses its runs, in milliseconds. */
   readonly stallMs: number;
-  /** Called between two steps of a registration or an eviction, where tests kill the process. */
-  readonly failpoint: (name: string) => void;
+  readonly failpoint: WorkerFailpoints;
 }
 
 /** Another worker. Its boot is null if it has no row. */
@@ -64,7 +64,7 @@ export class WorkerRegistry {
     await this.#takeOver(worker);
     this.#assertSameBoot();
     const lock = LockFile.create(this.#pathOf(worker));
-    this.#options.failpoint("register.locked");
+    this.#options.failpoint("register.before");
     try {
       await this.#context.group.join("soft", () => this.#insert(worker));
     } catch (error) {
@@ -72,7 +72,7 @@ export class WorkerRegistry {
       throw error;
     }
     this.#own.set(worker, lock);
-    this.#options.failpoint("register.landed");
+    this.#options.failpoint("register.after");
     this.#removeLeftovers(folder);
     await this.#look();
     if (this.#own.size === 1) this.#arm();
@@ -91,7 +91,7 @@ export class WorkerRegistry {
     if (this.#own.size === 0) this.#cancel();
     try {
       await this.#context.group.join("soft", () => this.#evict(worker));
-      this.#options.failpoint("unregister.landed");
+      this.#options.failpoint("unregister.after");
       lock.remove();
     } catch {
       // The others find the free lock, and evict the worker.
@@ -219,14 +219,14 @@ export class WorkerRegistry {
 
   /** Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. */
   async #evictDead(worker: WorkerId, lock: LockFile): Promise<void> {
-    this.#options.failpoint("evict.locked");
+    this.#options.failpoint("evict.before");
     try {
       await this.#context.group.join("soft", () => this.#evict(worker));
     } catch (error) {
       lock.free();
       throw error;
     }
-    this.#options.failpoint("evict.landed");
+    this.#options.failpoint("evict.after");
     lock.remove();
   }
 
