@@ -168,23 +168,19 @@ export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, 
 export type { Json, JsonObject } from "./core/values/json.ts";
 export type { TextForm } from "./core/values/text-form.ts";
 export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
+export type { Checkpoints, ForkOptions } from "./engine/api/checkpoint-api.ts";
 export type {
   ApproveOptions,
   AuditReport,
   BudgetView,
-  Checkpoints,
   CostReport,
   Engine,
   EngineOptions,
-  ForkOptions,
   GateView,
   PageOptions,
   PlanReport,
-  RecordedEvent,
   RejectOptions,
   ResolveOptions,
-  RunHandle,
-  RunProgress,
   ServeOptions,
   SignalOptions,
   SignalReception,
@@ -197,11 +193,13 @@ export type {
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
+export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";
 export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
 export type { ProjectApi, ProjectVersion } from "./engine/api/project-api.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
 export type { RetentionReport } from "./engine/api/retention-api.ts";
+export type { RecordedEvent, RunHandle, RunProgress } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {
   CheckpointDiff,

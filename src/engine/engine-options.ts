@@ -8,11 +8,12 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import { isName } from "../core/values/is-name.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
+import type { Observer } from "./api/observer.ts";
 import { allowanceProblems } from "./rules/allowance-problems.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 const knownOptions = [
-  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice".split(
+  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice observers".split(
     " ",
   ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
@@ -33,6 +34,7 @@ export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "
     limits = {},
     worker = {},
     seed = "",
+    observers = [],
   } = options;
   const reasons = [
     ...unknownFieldProblems(options, knownOptions, "option"),
@@ -52,6 +54,10 @@ export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "
     ...problemUnless(
       Array.isArray(guards) && guards.every(isVersionedGuard),
       "guards must be a list of { id, version, judge }; change the version whenever a guard judges differently",
+    ),
+    ...problemUnless(
+      Array.isArray(observers) && observers.every(isObserver),
+      "observers must be a list of { name, onEvent, aroundCall }, with at least one of the two functions",
     ),
     ...allowanceProblems(options, ""),
     ...problemUnless(Array.isArray(policies), "policies must be a list of policies, as JSON"),
@@ -78,6 +84,11 @@ function toolProblems(tools: unknown): readonly string[] {
 
 function isVersionedGuard(guard: Partial<VersionedGuard> | null | undefined): boolean {
   return typeof guard?.judge === "function" && isName(guard.id) && isName(guard.version);
+}
+
+function isObserver(observer: Partial<Observer> | null | undefined): boolean {
+  const functions = [observer?.onEvent, observer?.aroundCall].filter((given) => given !== undefined);
+  return isName(observer?.name) && functions.length > 0 && functions.every((given) => typeof given === "function");
 }
 
 function isResource(resource: unknown): boolean {

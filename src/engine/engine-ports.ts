@@ -6,6 +6,7 @@ import { standardGuards } from "../policy/guards/standard-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
+import { Observers } from "./journal/observers.ts";
 import {
   backgroundTimers,
   keepProcessAlive,
@@ -72,5 +73,6 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">): 
     limits,
     failpoint: options.failpoint ?? (() => {}),
     onNotice,
+    observers: new Observers(options.observers ?? []),
   };
 }

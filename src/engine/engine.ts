@@ -36,11 +36,11 @@ import { StateCheckpoints } from "./admin/state-checkpoints.ts";
 import { undoRun } from "./admin/undo-run.ts";
 import { VerbJudge } from "./admin/verb-judge.ts";
 import { verifyRun } from "./admin/verify-run.ts";
+import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type {
   ApproveOptions,
   AuditReport,
   CallResult,
-  Checkpoints,
   Engine,
   EngineOptions,
   GateView,
@@ -333,6 +333,10 @@ class WritEngine implements Engine {
       throw new FaultError(fault("INVALID_INPUT", "signal must be an AbortSignal"));
     const stop = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
     await this.#ports.keepAlive(untilAborted(stop).then(() => this.close()));
+  }
+
+  observers(): ReturnType<Engine["observers"]> {
+    return this.#ports.observers.reports;
   }
 
   close(): Promise<void> {

@@ -4,7 +4,8 @@ import type { Verb } from "../core/approval/verb-rules.ts";
 import type { InputOf, Tool } from "../core/tool/tool.ts";
 import type { Json } from "../core/values/json.ts";
 import type { RunTarget, VerbJudge } from "./admin/verb-judge.ts";
-import type { Checkpoints, Engine, ResolveOptions, SubmitOptions } from "./api/engine-api.ts";
+import type { Checkpoints } from "./api/checkpoint-api.ts";
+import type { Engine, ResolveOptions, SubmitOptions } from "./api/engine-api.ts";
 import type { HaltOptions, Halts } from "./api/halt-api.ts";
 import type { TenantPolicies } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
@@ -39,6 +40,7 @@ export function judgedEngine(engine: Engine, judge: VerbJudge): Engine {
     policies: judgedPolicies(engine.policies, judge),
     halts: judgedHalts(engine.halts, judge),
     serve: async (given = {}) => engine.serve(readOptions("serve", given)),
+    observers: () => engine.observers(),
     close: () => engine.close(),
   };
 }

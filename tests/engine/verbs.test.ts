@@ -119,7 +119,9 @@ afterAll(() => rmSync(backups, { recursive: true }));
 let backupFiles = 0;
 const newBackupFile = (): string => join(backups, `${backupFiles++}.db`);
 
-const samples: Readonly<Record<Exclude<Verb, "resume:parked" | "backup:everything" | "serve" | "close">, Sample>> = {
+const samples: Readonly<
+  Record<Exclude<Verb, "resume:parked" | "backup:everything" | "serve" | "observers" | "close">, Sample>
+> = {
   submit: plain((engine, options) => engine.submit(plan("write"), options)),
   call: plain((engine, options) => engine.call("write", { word: "hello" }, options)),
   simulate: plain((engine, options) => engine.simulate(plan("write"), options)),

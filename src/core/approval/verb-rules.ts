@@ -151,6 +151,7 @@ export const verbRules = {
     about: "adopt a restored backup",
   },
   serve: { ...everyone, ...reveals, about: "serve" },
+  observers: { ...everyone, ...reveals, about: "list observers" },
   close: { ...everyone, ...reveals, about: "close the engine" },
 } as const satisfies Readonly<Record<string, VerbRule>>;
 

@@ -10,7 +10,7 @@ import { stricterMode, type WorldOutcome } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { type Json, sameJson } from "../../core/values/json.ts";
-import type { ForkOptions } from "../api/engine-api.ts";
+import type { ForkOptions } from "../api/checkpoint-api.ts";
 import type { CheckpointRef } from "../api/state-api.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { newRun } from "../journal/load-run.ts";

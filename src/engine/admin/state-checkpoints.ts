@@ -7,7 +7,8 @@ import { type RevertOptions, revertPatch } from "../../core/state/revert-patch.t
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
-import type { Checkpoints, PrincipalOptions, ReasonOptions } from "../api/engine-api.ts";
+import type { Checkpoints } from "../api/checkpoint-api.ts";
+import type { PrincipalOptions, ReasonOptions } from "../api/engine-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import type {

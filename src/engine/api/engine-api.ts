@@ -1,6 +1,6 @@
 import type { Demand } from "../../core/approval/approval-demand.ts";
 import type { VersionedGuard } from "../../core/call/guard.ts";
-import type { Event, Notice } from "../../core/event/event.ts";
+import type { Notice } from "../../core/event/event.ts";
 import type { UndoneAct } from "../../core/event/undone-act.ts";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import type { Budget, CostEstimate, LimitUnit, Rate } from "../../core/limits/budget.ts";
@@ -8,7 +8,6 @@ import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/cl
 import type { Resource } from "../../core/ports/resource.ts";
 import type { RunSpending } from "../../core/run/run.ts";
 import type { OpenGate, RunResult } from "../../core/run/run-result.ts";
-import type { TranscriptEntry } from "../../core/run/transcript.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
 import type { RetentionRecord } from "../../core/settings/retention.ts";
 import type { Slice } from "../../core/state/slice.ts";
@@ -17,34 +16,28 @@ import type { ClaimTerms, Store } from "../../core/store/store.ts";
 import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
 import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
-import type { Mode } from "../../core/values/effect.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId, WorkerId } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { Failpoints } from "../ports/failpoint.ts";
 import type { NewId } from "../ports/system-ports.ts";
 import type { AdoptOptions, AdoptReport, BackupReport } from "./backup-api.ts";
+import type { Checkpoints } from "./checkpoint-api.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
 import type { Halts } from "./halt-api.ts";
+import type { Observer, ObserverReport } from "./observer.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { ProjectApi } from "./project-api.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 import type { RetentionReport } from "./retention-api.ts";
+import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
-import type {
-  CheckpointDiff,
-  CheckpointRef,
-  CheckpointRestore,
-  CheckpointView,
-  StateSelector,
-  StateSnapshot,
-  StateVersionSelector,
-  StateView,
-} from "./state-api.ts";
+import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
 
 export type { PrincipalInput } from "./principal-input.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
+export type { RecordedEvent, RunHandle, RunProgress } from "./run-handle-api.ts";
 export type { ScheduleOptions } from "./schedule-api.ts";
 
 export interface EngineOptions {
@@ -78,6 +71,8 @@ export interface EngineOptions {
   readonly durability?: Durability;
   readonly limits?: Partial<EngineLimits>;
   readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;
+  /** Observers of events and calls, for traces, metrics and logs. */
+  readonly observers?: readonly Observer[];
   readonly clock?: Clock;
   /** A monotonic clock. It detects that this process was suspended. */
   readonly stopwatch?: Stopwatch;
@@ -120,42 +115,6 @@ export type ResolveOptions = ReasonOptions & {
     | { readonly as: "give_up" }
     | { readonly as: "verify" }
   );
-
-/** The state of a run now, before it can go no further by itself. */
-export interface RunProgress extends RunResult {
-  readonly running: boolean;
-  /** False: part of it may not be on disk yet. It survives a crash of the process, but perhaps not of the machine. */
-  readonly durable: boolean;
-}
-
-/** One event with its position in the journal. */
-export interface RecordedEvent {
-  readonly position: number;
-  readonly event: Event;
-  /** False: it may not be on disk yet. */
-  readonly durable: boolean;
-}
-
-export interface RunHandle {
-  readonly run_id: RunId;
-  /** True: an earlier submission with the same request key is this run. */
-  readonly attached: boolean;
-  /** Resolves when the run can go no further by itself. */
-  result(): Promise<RunResult>;
-  /** Resolves when the run has ended. */
-  finished(): Promise<RunResult>;
-  /** Returns the current state without waiting. */
-  now(): Promise<RunProgress>;
-  /** Yields the events so far; with `follow`, also new ones until the run has ended. */
-  events(options?: {
-    readonly after?: number;
-    readonly follow?: boolean;
-    readonly signal?: AbortSignal;
-  }): AsyncIterable<RecordedEvent>;
-  /** Returns the calls of the run and their answers, in the order of the journal. */
-  transcript(): Promise<readonly TranscriptEntry[]>;
-  cancel(options?: { readonly reason?: string }): Promise<void>;
-}
 
 export interface PageOptions {
   readonly limit?: number;
@@ -281,30 +240,6 @@ export type SimulatedStep =
   /** It depends on a value that only a real run can produce. */
   | { readonly would: "unknown"; readonly why: string };
 
-/** Restores earlier state and files. The journal is never rewritten: a restore is a new version. */
-export interface Checkpoints {
-  /** Lists the calls and restores that changed state or files and can be restored, oldest first. */
-  list(options: PrincipalOptions & StateSelector): Promise<readonly CheckpointView[]>;
-  /** Restores state and files together, and returns what changed. Keeps log slices by default. */
-  restore(at: CheckpointRef, options: ReasonOptions & { readonly preserveLogs?: boolean }): Promise<CheckpointRestore>;
-  /** Loads a snapshot into state by a run of its own. `SLICE_CHANGED`: a slice is missing or declared differently. */
-  load(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult>;
-  /** Returns the differences in state and files between two calls on the same state. */
-  diff(from: CheckpointRef, to: CheckpointRef, options: PrincipalOptions): Promise<CheckpointDiff>;
-  /**
-   * Starts a new run from the checkpoint, with a state of its own. Steps done before the checkpoint stay done. Acts
-   * performed after it are found in the ledger. The new run has the source run's plan, or the one given.
-   */
-  fork(at: CheckpointRef, options: ForkOptions): Promise<RunHandle>;
-}
-
-export interface ForkOptions extends PrincipalOptions {
-  readonly plan?: unknown;
-  readonly mode?: Mode;
-  /** Required if calls have changed files since the checkpoint, because runs share one working tree. */
-  readonly files?: "restore" | "leave";
-}
-
 export interface ServeOptions {
   readonly signal?: AbortSignal;
 }
@@ -389,6 +324,8 @@ export interface Engine {
    * running handlers have ended and the store is closed.
    */
   serve(options?: ServeOptions): Promise<void>;
+  /** Returns how often each observer has thrown. */
+  observers(): readonly ObserverReport[];
   /** Stops claiming runs, waits for running handlers to end, and closes the store. */
   close(): Promise<void>;
 }

@@ -106,6 +106,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   backups: principal,
   adoptBackup: { ...reason, backupAt: true },
   serve: { signal: true },
+  observers: {},
   close: {},
 };
 

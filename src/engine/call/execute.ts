@@ -10,6 +10,7 @@ import { type CallResources, closeResources } from "./call-resources.ts";
 import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerWork, startHandler } from "./handler-attempt.ts";
 import { lastCheck } from "./last-check.ts";
+import { callEnd, observedCall } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
@@ -27,8 +28,11 @@ export async function execute(
     if (refused !== null) return refused;
   }
   // Nothing is awaited between the last check and the start of the handler.
-  const handler = startHandler(ports, handlerWork(context, step, grant, resources), (late) =>
-    context.handlerReturned(grant, late),
+  const handler = ports.observers.aroundCall(
+    () => observedCall(context, step, grant),
+    () =>
+      startHandler(ports, handlerWork(context, step, grant, resources), (late) => context.handlerReturned(grant, late)),
+    ({ ended }) => ended.then(callEnd),
   );
   context.handlerStarted(grant, handler);
   let report = await handler.ended;

@@ -5,6 +5,7 @@ import type { Store } from "../../core/store/store.ts";
 import type { StatePoint } from "../../core/store/tables.ts";
 import type { Instant, Tenant } from "../../core/values/ids.ts";
 import type { Durability } from "../api/engine-limits.ts";
+import type { Observers } from "./observers.ts";
 
 /** The services that the journal uses. */
 export interface JournalPorts {
@@ -17,6 +18,7 @@ export interface JournalPorts {
   readonly rules: Rules;
   readonly durability: Durability;
   readonly projects: ProjectStateCache;
+  readonly observers: Observers;
 }
 
 /** The project states in memory, which the journal keeps in step with its appends. */

@@ -245,6 +245,7 @@ export class RunMailbox {
       this.#synced = this.#onDisk;
     }
     this.#head = head;
+    this.#ports.observers.onAppended(batch.after, batch.events, flush === "hard");
     this.#answering = true;
     this.#listener?.onAppended(batch.events, readyIndices(batch));
     for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index] as Decision);

@@ -1,0 +1,68 @@
+import type { Event } from "../../core/event/event.ts";
+import type { Effect } from "../../core/values/effect.ts";
+import type { Fault } from "../../core/values/fault.ts";
+import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
+import type { Json } from "../../core/values/json.ts";
+
+/** An event of a run, after this process has appended it. */
+export interface AppendedEvent {
+  readonly tenant: Tenant;
+  readonly run_id: RunId;
+  readonly position: number;
+  readonly event: Event;
+  /** False: a power cut can still lose the event. */
+  readonly durable: boolean;
+}
+
+/** An attempt whose handler is about to be called. */
+export interface ObservedCall {
+  readonly tenant: Tenant;
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly attempt: number;
+  readonly tool: string;
+  readonly effect: Effect;
+  readonly input: Json;
+  /** The key that the tool passes on; null for a call that does not act. */
+  readonly key: string | null;
+  /** The gate whose approval the call uses, or null. */
+  readonly gate_id: string | null;
+  /** The id of the principal that asked for the run. */
+  readonly principal: string;
+  readonly project: string | null;
+  readonly session: string | null;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+}
+
+/** How an attempt ended. `unknown`: it timed out or was aborted, so an act may or may not have happened. */
+export interface CallEnd {
+  readonly status: "succeeded" | "failed" | "unknown";
+  /** The output, with the fields redacted that the tool names; null without one. */
+  readonly output: Json;
+  readonly fault: Fault | null;
+}
+
+/**
+ * Watches an engine, for traces, metrics and logs. An observer changes nothing: an error that it throws is counted, and
+ * the call and the run go on as without it.
+ */
+export interface Observer {
+  /** A name for messages. */
+  readonly name: string;
+  /** Is called after each append of this process, in the order of each run. */
+  onEvent?(appended: AppendedEvent): void;
+  /**
+   * Is called when a handler starts. `start` starts the handler, in the async context of the caller, and resolves when
+   * the attempt ends. The handler starts once, also if the observer never calls `start`.
+   */
+  aroundCall?(call: ObservedCall, start: () => Promise<CallEnd>): Promise<void> | void;
+}
+
+/** How often an observer has thrown. */
+export interface ObserverReport {
+  readonly name: string;
+  readonly errors: number;
+  /** The text of the latest error, or null. */
+  readonly latest: string | null;
+}

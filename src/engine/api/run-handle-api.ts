@@ -1,0 +1,40 @@
+import type { Event } from "../../core/event/event.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
+import type { TranscriptEntry } from "../../core/run/transcript.ts";
+import type { RunId } from "../../core/values/ids.ts";
+
+/** The state of a run now, before it can go no further by itself. */
+export interface RunProgress extends RunResult {
+  readonly running: boolean;
+  /** False: part of it may not be on disk yet. It survives a crash of the process, but perhaps not of the machine. */
+  readonly durable: boolean;
+}
+
+/** One event with its position in the journal. */
+export interface RecordedEvent {
+  readonly position: number;
+  readonly event: Event;
+  /** False: it may not be on disk yet. */
+  readonly durable: boolean;
+}
+
+export interface RunHandle {
+  readonly run_id: RunId;
+  /** True: an earlier submission with the same request key is this run. */
+  readonly attached: boolean;
+  /** Resolves when the run can go no further by itself. */
+  result(): Promise<RunResult>;
+  /** Resolves when the run has ended. */
+  finished(): Promise<RunResult>;
+  /** Returns the current state without waiting. */
+  now(): Promise<RunProgress>;
+  /** Yields the events so far; with `follow`, also new ones until the run has ended. */
+  events(options?: {
+    readonly after?: number;
+    readonly follow?: boolean;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<RecordedEvent>;
+  /** Returns the calls of the run and their answers, in the order of the journal. */
+  transcript(): Promise<readonly TranscriptEntry[]>;
+  cancel(options?: { readonly reason?: string }): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import type { Grant } from "../../core/decide/command.ts";
+import { lastApprovedGate } from "../../core/decide/find-approval.ts";
+import type { Step } from "../../core/run/run.ts";
+import { requesterOf } from "../../core/run/run.ts";
+import type { CallEnd, ObservedCall } from "../api/observer.ts";
+import type { AttemptReport } from "./attempt-report.ts";
+import type { CallContext } from "./call-context.ts";
+
+/** Returns what an observer sees of an attempt. */
+export function observedCall({ mailbox: { run } }: CallContext, step: Step, grant: Grant): ObservedCall {
+  const { proposal, attempt, step_id } = grant;
+  return {
+    tenant: run.tenant,
+    run_id: run.id,
+    step_id,
+    attempt,
+    tool: step.spec.name,
+    effect: step.spec.effect,
+    input: proposal.input,
+    key: proposal.call?.key ?? null,
+    gate_id: lastApprovedGate(run, step)?.gate_id ?? null,
+    principal: requesterOf(run, step),
+    project: run.project,
+    session: run.session,
+    correlation_id: run.correlation_id,
+    trace_id: run.trace_id,
+  };
+}
+
+/** Returns what an observer sees of the end of an attempt. */
+export function callEnd({ ending }: AttemptReport): CallEnd {
+  if (ending.how !== "value")
+    return { status: ending.how === "unheard" ? "unknown" : "failed", output: null, fault: ending.fault };
+  const { output, flaw } = ending;
+  return { status: flaw === null ? "succeeded" : "failed", output, fault: flaw };
+}

@@ -1,0 +1,80 @@
+import type { Event } from "../../core/event/event.ts";
+import type { Run } from "../../core/run/run.ts";
+import type { CallEnd, ObservedCall, Observer, ObserverReport } from "../api/observer.ts";
+import { errorText } from "../ports/thrown-fault.ts";
+
+/** Calls the observers of an engine. No error of an observer leaves this class. */
+export class Observers {
+  readonly #observers: readonly Observer[];
+  readonly #reports: { readonly name: string; errors: number; latest: string | null }[];
+
+  constructor(observers: readonly Observer[]) {
+    this.#observers = observers;
+    this.#reports = observers.map(({ name }) => ({ name, errors: 0, latest: null }));
+  }
+
+  get reports(): readonly ObserverReport[] {
+    return this.#reports.map((report) => ({ ...report }));
+  }
+
+  /** Reports the events that brought a run to `after`. */
+  onAppended({ tenant, id, position }: Run, events: readonly Event[], durable: boolean): void {
+    if (this.#observers.length === 0) return;
+    const first = position - events.length + 1;
+    for (const [index, event] of events.entries())
+      for (const [at, observer] of this.#observers.entries())
+        this.#guard(at, () => observer.onEvent?.({ tenant, run_id: id, position: first + index, event, durable }));
+  }
+
+  /**
+   * Starts an attempt inside every observer, the first one outermost. The attempt starts before this function returns,
+   * exactly once, and an observer cannot delay or repeat it.
+   */
+  aroundCall<Attempt>(
+    describe: () => ObservedCall,
+    begin: () => Attempt,
+    end: (attempt: Attempt) => Promise<CallEnd>,
+  ): Attempt {
+    if (this.#observers.length === 0) return begin();
+    const call = describe();
+    let attempt: Attempt | null = null;
+    let start = once(() => {
+      attempt = begin();
+      return end(attempt);
+    });
+    for (const [at, observer] of [...this.#observers.entries()].reverse()) {
+      const inner = start;
+      start = once(() => {
+        this.#guard(at, () => observer.aroundCall?.(call, inner));
+        return inner();
+      });
+    }
+    void start();
+    return attempt as Attempt;
+  }
+
+  #guard(at: number, work: () => Promise<void> | void): void {
+    try {
+      const waiting = work();
+      if (waiting instanceof Promise) waiting.catch((error) => this.#count(at, error));
+    } catch (error) {
+      this.#count(at, error);
+    }
+  }
+
+  #count(at: number, error: unknown): void {
+    const report = this.#reports[at];
+    if (report === undefined) return;
+    report.errors += 1;
+    report.latest = errorText(error);
+  }
+}
+
+/** Returns a function that calls `work` the first time, and returns the same result every time. */
+function once<Result>(work: () => Result): () => Result {
+  let result: { readonly value: Result } | null = null;
+  return () => {
+    result ??= { value: work() };
+    return result.value;
+  };
+}
