@@ -6,7 +6,8 @@ import { openPeerMeasurements } from "./peers/peer-measurements.ts";
 import { peersReportJson, peersReportText } from "./peers/peers-report.ts";
 import { type BenchServer, startBenchServer } from "./postgres/bench-server.ts";
 import { postgresMeasurements } from "./postgres/postgres-measurements.ts";
-import { writeResultsPart } from "./results-page.ts";
+import { processMeasurements } from "./processes/process-measurements.ts";
+import { type PagePart, writeResultsPart } from "./results-page.ts";
 import { sqliteMeasurements } from "./sqlite-measurements.ts";
 
 /** Each round measures every measurement once, so that a slow minute of the machine affects all of them. */
@@ -33,13 +34,14 @@ async function measureDetails({ traffic, split }: Measurement): Promise<Pick<Mea
 }
 
 async function measureStore(
+  part: PagePart,
   all: readonly Measurement[],
-  { json, only, store, rounds, write }: BenchArguments,
+  { json, only, rounds, write }: BenchArguments,
 ): Promise<void> {
   const selected = all.filter(({ id }) => only === null || only === id);
-  if (selected.length === 0) throw new Error(`${only} is not measured on this store`);
+  if (selected.length === 0) throw new Error(`${only} is not measured with these options`);
   const report = await measure(selected, rounds, write || !json);
-  if (write) writeResultsPart(store === "postgres" ? "postgres" : "figures", benchReportText(report));
+  if (write) writeResultsPart(part, benchReportText(report));
   console.log(json ? benchReportJson(report) : benchReportText(report));
 }
 
@@ -47,7 +49,7 @@ async function measureStore(
 async function measureOnPostgres(options: BenchArguments): Promise<void> {
   const server = await startBenchServer();
   try {
-    await measureStore(postgresMeasurements(server), options);
+    await measureStore("postgres", postgresMeasurements(server), options);
   } finally {
     await server.close();
   }
@@ -66,15 +68,17 @@ const measurements = sqliteMeasurements();
 const noServer = {} as BenchServer;
 const args = parseBenchArguments(
   process.argv.slice(2),
-  [...measurements, ...postgresMeasurements(noServer)].map(({ id }) => id),
+  [...measurements, ...processMeasurements(), ...postgresMeasurements(noServer)].map(({ id }) => id),
 );
 if ("wrong" in args) {
   console.error(`${args.wrong}\n${benchUsage}`);
   process.exitCode = 2;
 } else if (args.store === "postgres") {
   await measureOnPostgres(args);
+} else if (args.processes) {
+  await measureStore("processes", processMeasurements(), args);
 } else if (args.peers === null) {
-  await measureStore(measurements, args);
+  await measureStore("figures", measurements, args);
 } else {
   await measurePeers(args.peers.from, args);
 }

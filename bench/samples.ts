@@ -14,3 +14,9 @@ export async function sampleMedian(count: number, take: () => Promise<number>): 
   for (let taken = 0; taken < count; taken += 1) samples.push(await take());
   return median(samples);
 }
+
+/** Returns the smallest sample that is not exceeded by this share of the samples. */
+export function percentile(samples: Samples, share: number): number {
+  const sorted = [...samples].sort((left, right) => left - right);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}

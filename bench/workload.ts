@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { DraftOf, Slice } from "../src/core/state/slice.ts";
 import type { Store } from "../src/core/store/store.ts";
+import type { Tool } from "../src/core/tool/tool.ts";
 import type { Engine, PrincipalInput } from "../src/engine/api/engine-api.ts";
 import type { Durability } from "../src/engine/api/engine-limits.ts";
 import { createEngine } from "../src/engine/engine.ts";
@@ -80,11 +81,12 @@ const answerText = "A step that answers with about two hundred bytes, as a short
 export function openBenchEngine(
   store: Store,
   durability: Durability,
-  tools = defaultTools,
+  tools: readonly Tool[] = defaultTools,
   slices: readonly Slice[] = [],
+  work = true,
 ): Promise<Engine> {
   const tenants = { bench: { mode: "auto_exec" } } as const;
-  return createEngine({ store, tools, slices, durability, tenants, limits: { concurrency: 1000 } });
+  return createEngine({ store, tools, slices, durability, tenants, work, limits: { concurrency: 1000 } });
 }
 
 /** Opens an engine for a workload, with state if a step writes it. */

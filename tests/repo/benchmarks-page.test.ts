@@ -5,6 +5,7 @@ import { type BenchReport, benchReportText } from "../../bench/bench-report.ts";
 import type { Measurement } from "../../bench/measurement.ts";
 import type { BenchServer } from "../../bench/postgres/bench-server.ts";
 import { postgresMeasurements } from "../../bench/postgres/postgres-measurements.ts";
+import { processMeasurements } from "../../bench/processes/process-measurements.ts";
 import { readPagePart, replacePagePart } from "../../bench/results-page.ts";
 import { sqliteMeasurements } from "../../bench/sqlite-measurements.ts";
 import { activities, type TimeSplit } from "../../bench/time-split.ts";
@@ -12,7 +13,11 @@ import { repositoryPath } from "./repository-path.ts";
 
 const page = readFileSync(repositoryPath("docs", "benchmarks.md"), "utf8");
 /** The parts of the page that the bench writes, and the measurements in each. */
-const ours = { figures: sqliteMeasurements(), postgres: postgresMeasurements({} as BenchServer) };
+const ours = {
+  figures: sqliteMeasurements(),
+  processes: processMeasurements(),
+  postgres: postgresMeasurements({} as BenchServer),
+};
 
 /** A report in which every value is 1. */
 function madeUp(measurements: readonly Measurement[]): BenchReport {
@@ -40,7 +45,7 @@ function tablesIn(text: string): readonly Table[] {
 const column = (table: Table | undefined, at: number) => table?.map((line) => line[at]?.replace(/^-+$/, "---"));
 const words = (cells: ReturnType<typeof column>) => cells?.map((cell) => cell?.replace(/^[\d.]+ /, ""));
 
-describe.each(["figures", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
+describe.each(["figures", "processes", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
   const measurements = ours[part];
   const found = tablesIn(readPagePart(page, part));
   const expected = tablesIn(benchReportText(madeUp(measurements)));
@@ -77,12 +82,15 @@ describe.each(["figures", "postgres"] as const)("docs/benchmarks.md, %s", (part)
 });
 
 describe("docs/benchmarks.md", () => {
-  it.each(["figures", "postgres", "peers"] as const)("keeps its prose when the %s are written again", (part) => {
-    expect(replacePagePart(page, part, readPagePart(page, part))).toBe(page);
-    const anew = replacePagePart(page, part, "nothing");
-    expect(readPagePart(anew, part)).toBe("nothing");
-    expect(replacePagePart(anew, part, readPagePart(page, part))).toBe(page);
-  });
+  it.each(["figures", "processes", "postgres", "peers"] as const)(
+    "keeps its prose when the %s are written again",
+    (part) => {
+      expect(replacePagePart(page, part, readPagePart(page, part))).toBe(page);
+      const anew = replacePagePart(page, part, "nothing");
+      expect(readPagePart(anew, part)).toBe("nothing");
+      expect(replacePagePart(anew, part, readPagePart(page, part))).toBe(page);
+    },
+  );
 
   it("is not written when it lacks the markers", () => {
     expect(() => replacePagePart("# Benchmarks\n", "figures", "nothing")).toThrow("no part figures");
@@ -93,8 +101,17 @@ describe("bench command line", () => {
   const read = (...args: readonly string[]) => parseBenchArguments(args, ["W1", "W2"]);
 
   it("runs every measurement with the default number of rounds", () => {
-    expect(read()).toEqual({ json: false, only: null, store: "sqlite", rounds: 7, peers: null, write: false });
+    expect(read()).toEqual({
+      json: false,
+      only: null,
+      store: "sqlite",
+      rounds: 7,
+      processes: false,
+      peers: null,
+      write: false,
+    });
     expect(read("--json", "--only", "W2", "--rounds", "2")).toMatchObject({ json: true, only: "W2", rounds: 2 });
+    expect(read("--processes")).toMatchObject({ processes: true });
     expect(read("--peers", "--from", "elsewhere")).toMatchObject({ peers: { from: "elsewhere" } });
   });
 
@@ -106,6 +123,8 @@ describe("bench command line", () => {
     [["--from", "elsewhere"], "--peers"],
     [["--store", "elsewhere"], "neither sqlite nor postgres"],
     [["--store", "postgres", "--peers"], "--peers"],
+    [["--store", "postgres", "--processes"], "--processes"],
+    [["--peers", "--processes"], "--processes"],
     [["--fast"], "--fast"],
   ])("reports what is wrong with %j", (args, what) => {
     expect(read(...args)).toEqual({ wrong: expect.stringContaining(what) });
