@@ -23,9 +23,13 @@ import { checkStepTransitions } from "./invariants/check-step-transitions.ts";
 import { checkTrust } from "./invariants/check-trust.ts";
 import { checkVotes } from "./invariants/check-votes.ts";
 import { readEventBody } from "./read-event-body.ts";
+import { NO_FAULTS } from "./seed-config.ts";
 import type { SimContext } from "./sim-context.ts";
 import { SECRET_OUTPUT } from "./sim-tools.ts";
 import { VoteModel } from "./vote-model.ts";
+
+/** A due run that is claimed more often without an event is claimed again and again. */
+const MAX_IDLE_CLAIMS = 10;
 
 /** A run folded from its stored bytes, and what the invariants record about it. */
 export interface ObservedRun {
@@ -35,6 +39,8 @@ export interface ObservedRun {
   /** The worker that claimed it last, and the end of its lease; 0: the lease was released. */
   holder: number;
   until: number;
+  /** Claims without faults since the last event. */
+  idleClaims: number;
   /** The position of the last event that a caller was told. */
   reportedPosition: number;
   /** By step: failed attempts since it was last reset. */
@@ -163,6 +169,7 @@ export class JournalObserver {
         epoch: 0,
         holder: 0,
         until: 0,
+        idleClaims: 0,
         reportedPosition: 0,
         failures: new Map(),
         losses: 0,
@@ -180,6 +187,7 @@ export class JournalObserver {
     const before = observedRun.run;
     const after = evolve(before, event);
     observedRun.run = after;
+    observedRun.idleClaims = 0;
     const observedEvent: ObservedEvent = { sim, observedRun, before, event, after, writer };
     checkStepTransitions(observedEvent);
     checkStarts(observedEvent);
@@ -211,6 +219,9 @@ export class JournalObserver {
     if (observedRun.holder !== holder && sim.scheduler.now() < observedRun.until)
       sim.violate(`I4: ${run} was claimed by ${holder} while the lease of ${observedRun.holder} lasts`);
     if (observedRun.holder !== 0 && observedRun.holder !== holder) sim.counts.takeovers += 1;
+    observedRun.idleClaims += sim.rates === NO_FAULTS ? 1 : 0;
+    if (observedRun.idleClaims > MAX_IDLE_CLAIMS)
+      sim.violate(`I11: ${run} was claimed ${observedRun.idleClaims} times, and nothing was recorded`);
     observedRun.epoch = epoch;
     observedRun.holder = holder;
     observedRun.until = sim.scheduler.now() + sim.config.leaseMs;

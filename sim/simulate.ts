@@ -40,8 +40,14 @@ export interface SimOutcome {
   readonly simulatedMs: number;
 }
 
-/** A simulation that has not settled this many steps after the faults ended is stuck. */
+/**
+ * A simulation that has not settled this many steps after the faults ended is stuck. With a rate, the steps count from
+ * the last start of a call, because some rates allow one call a minute.
+ */
 const MAX_SETTLING_STEPS = 16_000;
+
+/** No simulation needs as many steps, not even with a rate. */
+const MAX_SETTLING_STEPS_WITH_RATE = 200_000;
 
 /** An answer that is not recorded this many steps after everything settled was dropped. */
 const GRACE_STEPS = 300;
@@ -73,6 +79,7 @@ class Simulation {
   readonly #trace: Trace;
   #steps = 0;
   #settlingSince = 0;
+  #lastStart = 0;
   #graceSteps = GRACE_STEPS;
   #violation: SimOutcome["violation"] = null;
 
@@ -85,6 +92,9 @@ class Simulation {
     this.#signalClients = new SignalClients(this.#sim, this.#pool);
     this.#checkpointUsers = new CheckpointUsers(this.#sim, this.#pool);
     this.#haltOperators = new HaltOperators(this.#sim, this.#pool);
+    this.#sim.observer.onEvent(({ event }) => {
+      if (event.type === "step.started") this.#lastStart = this.#steps;
+    });
   }
 
   violate(law: string): void {
@@ -126,8 +136,9 @@ class Simulation {
     if (this.#settlingSince === 0 && rng.chance(this.#sim.rates.disturbed)) this.#injectDisturbance();
     if (this.#sim.powerCut) this.#pool.cutPower();
     if (this.#settlingSince > 0 && this.#isSettled() && this.#hasRecordedAll()) return false;
-    if (this.#settlingSince > 0 && this.#steps - this.#settlingSince > MAX_SETTLING_STEPS) {
-      this.violate(`I11: not settled ${MAX_SETTLING_STEPS} steps after the faults ended: ${this.#describeUnsettled()}`);
+    if (this.#settlingSince > 0 && this.#isStuck()) {
+      const steps = this.#steps - this.#settlingSince;
+      this.violate(`I11: not settled ${steps} steps after the faults ended: ${this.#describeUnsettled()}`);
       return false;
     }
     const pending = scheduler.next();
@@ -183,6 +194,13 @@ class Simulation {
       if (run.position > 0 && (run.ended === null || run.notices.size > 0)) return false;
     }
     return true;
+  }
+
+  #isStuck(): boolean {
+    const hasRate = (this.#sim.limits?.rates.length ?? 0) > 0;
+    const since = hasRate ? Math.max(this.#settlingSince, this.#lastStart) : this.#settlingSince;
+    const settling = this.#steps - this.#settlingSince;
+    return this.#steps - since > MAX_SETTLING_STEPS || settling > MAX_SETTLING_STEPS_WITH_RATE;
   }
 
   #describeUnsettled(): string {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/store/store.ts";
+import type { Tenant } from "../../src/core/values/ids.ts";
+import type { Json } from "../../src/core/values/json.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
-import { scriptedTool } from "./scripted-tool.ts";
+import { deferred, scriptedTool } from "./scripted-tool.ts";
 
 /** Counts how often the store is asked to write. Writing takes a turn of the event loop, as it does on a disk. */
 function counting(stage: EngineFixture): { readonly store: Store; appends: number } {
@@ -113,6 +115,22 @@ describe.each(storeKinds)("concurrency, on $name", ({ newFixture: newStage }) =>
     const steps = Array.from({ length: 30 }, (_, n) => ({ step_id: `s${n}`, name: "look", payload: { n } }));
     await (await engine.submit({ steps }, { principal: botAgent })).result();
     expect(look.calls.map(({ input }) => input.n)).toEqual(steps.map(({ payload }) => payload.n));
+  });
+
+  it("keeps a run whose wait is over until a handler slot is free", async () => {
+    const stage = newStage();
+    const answer = deferred<Json>();
+    const slow = scriptedTool("slow", () => answer.promise, { effect: "reads", timeoutMs: 600_000 });
+    const engine = await stage.open({ tools: [slow.tool], limits: { concurrency: 1 } });
+    const pause = { step_id: "pause", kind: "wait", payload: { ms: 5000 } };
+    const paused = await engine.submit({ steps: [pause] }, { principal: botAgent });
+    await paused.result();
+    await engine.submit({ steps: [{ step_id: "slow", name: "slow" }] }, { principal: botAgent });
+    for (let second = 0; second < 60; second += 1) await stage.advance(1000);
+    const claims = await stage.store().claims("acme" as Tenant, "", 10);
+    expect(claims.find(({ run }) => run === paused.run_id)?.epoch).toBe(2);
+    answer.keep({});
+    expect((await paused.result()).status).toBe("completed");
   });
 
   it("finishes parallel runs independently", async () => {

@@ -286,7 +286,9 @@ export class LeasedRun implements MailboxListener {
   #isAtRest(): boolean {
     if (!this.#begun) return false; // Recovery may still make steps ready.
     if (this.#underWay() > 0) return false;
-    return runStatus(this.run) !== "running" || this.showsResult(this.run);
+    if (runStatus(this.run) === "running" && !this.showsResult(this.run)) return false;
+    // A step whose wait is over may still wait for a handler slot. A release would only let another worker claim the run.
+    return this.run.ended !== null || this.run.parked !== null || !this.#scheduler.hasDueSteps;
   }
 
   #releaseIfAtRest(): void {

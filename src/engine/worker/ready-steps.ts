@@ -6,6 +6,11 @@ export class ReadySteps {
     return this.#heap.length;
   }
 
+  /** In no particular order. */
+  [Symbol.iterator](): IterableIterator<number> {
+    return this.#heap.values();
+  }
+
   push(index: number): void {
     const heap = this.#heap;
     let at = heap.push(index) - 1;

@@ -1,4 +1,4 @@
-import { runStateKey } from "../../core/run/run.ts";
+import { runStateKey, type Step } from "../../core/run/run.ts";
 import { hadStateConflict } from "../../core/run/step.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
@@ -27,6 +27,14 @@ export class StepScheduler {
   /** The number of calls in flight. */
   get size(): number {
     return this.#inFlight.size;
+  }
+
+  /** Returns whether a step is due and waits for a handler slot or for its turn in the queue of its project. */
+  get hasDueSteps(): boolean {
+    const { steps } = this.#context.mailbox.run;
+    for (const index of this.#ready) if (isStartable(steps.get(index))) return true;
+    for (const index of this.#turns.keys()) if (!this.#inFlight.has(index)) return true;
+    return false;
   }
 
   ready(index: number): void {
@@ -109,4 +117,9 @@ export class StepScheduler {
     this.#stopped = true;
     for (const index of this.#turns.keys()) if (!this.#inFlight.has(index)) this.#leaveQueue(index);
   }
+}
+
+/** False if an event has ended the step since it became due. */
+function isStartable({ standing: { state } }: Step): boolean {
+  return state === "ready" || state === "waiting" || state === "failed_retryable";
 }
