@@ -7,7 +7,16 @@ const tool = defineTool({ name: "note", effect: "pure", input: {}, output: {}, r
 describe("configProblems", () => {
   it.each([
     [{}],
-    [{ tools: [tool], store: "writ.db", strictPlans: true, durability: "every", onNotice: async () => {} }],
+    [
+      {
+        tools: [tool],
+        store: "writ.db",
+        strictPlans: true,
+        durability: "every",
+        onNotice: async () => {},
+        observers: [],
+      },
+    ],
     [{ principal: { id: "bot", kind: "service", tenant: "acme", roles: ["mail"] }, guards: [] }],
     [{ tenants: { acme: { mode: "auto_exec", trust: ["note"] } }, limits: { concurrency: 4 } }],
     [{ store: { append: () => {} }, tools: undefined }],
@@ -40,6 +49,7 @@ describe("configProblems", () => {
     [{ strictPlans: "yes" }, /true or false/],
     [{ guards: {} }, /list of guards/],
     [{ onNotice: "mail" }, /a function/],
+    [{ observers: "otel" }, /a list of observers/],
   ])("refuses %j", (config, problem) => {
     expect(configProblems(config)).toEqual([expect.stringMatching(problem)]);
   });

@@ -29,6 +29,7 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   durability: (value) => unless(isOneOf(value, ["every", "power", "process"]), `"every", "power" or "process"`),
   limits: limitsProblem,
   onNotice: (value) => unless(typeof value === "function", "a function"),
+  observers: (value) => unless(Array.isArray(value), "a list of observers"),
 };
 
 /** Returns all problems of the default export of a config. */

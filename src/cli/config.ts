@@ -30,6 +30,7 @@ interface Config
     | "durability"
     | "limits"
     | "onNotice"
+    | "observers"
   > {
   /** A path relative to the config, a Postgres URL, or an open store or a promise of one. */
   readonly store?: string | Store | Promise<Store>;

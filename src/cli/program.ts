@@ -13,6 +13,7 @@ import { crashtestCallCommand } from "./commands/crashtest-call.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { eventsCommand } from "./commands/events.ts";
 import { explainCommand } from "./commands/explain.ts";
+import { exportCommand } from "./commands/export.ts";
 import { gatesCommand } from "./commands/gates.ts";
 import { haltCommand } from "./commands/halt.ts";
 import { haltsCommand } from "./commands/halts.ts";
@@ -85,6 +86,7 @@ const commands = [
   scheduleCommand,
   schedulesCommand,
   explainCommand,
+  exportCommand,
   stateCommand,
   checkCommand,
   policyCommand,

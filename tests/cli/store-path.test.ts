@@ -37,6 +37,7 @@ const args: Readonly<Record<string, readonly string[]>> = {
   checkpoint: ["list", "run_1"],
   events: ["run_1"],
   explain: ["run_1", "send"],
+  export: ["run_1", "--otlp"],
   halt: ["--reason", "x"],
   lift: ["run_1"],
   project: ["history", "p"],

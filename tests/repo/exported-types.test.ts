@@ -15,8 +15,10 @@ const imported = new Set([
   "StandardSchemaV1",
   "StandardSchemaV1.InferInput",
   "StandardSchemaV1.InferOutput",
+  "Meter",
   "Pool",
   "PoolConfig",
+  "Tracer",
 ]);
 
 /** Types that are private to their file and only shorten another type. */

@@ -103,6 +103,13 @@ export const moduleRules: readonly ModuleRule[] = [
     node: "any",
   },
   {
+    name: "otel",
+    about: "spans and metrics for OpenTelemetry, from observers and from journals",
+    modules: ["core", "engine"],
+    packages: ["@opentelemetry/api"],
+    node: ["node:crypto"],
+  },
+  {
     name: "cli",
     about: "the command line",
     modules: [
@@ -116,6 +123,7 @@ export const moduleRules: readonly ModuleRule[] = [
       "store/postgres",
       "engine",
       "verifiers",
+      "otel",
       "testing/crashtest",
     ],
     packages: ["commander", "picocolors"],

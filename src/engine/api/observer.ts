@@ -10,6 +10,9 @@ export interface AppendedEvent {
   readonly run_id: RunId;
   readonly position: number;
   readonly event: Event;
+  /** The tool of the step or gate that the event is about, or null. */
+  readonly tool: string | null;
+  readonly trace_id: string;
   /** False: a power cut can still lose the event. */
   readonly durable: boolean;
 }

@@ -1,5 +1,5 @@
 import type { Event } from "../../core/event/event.ts";
-import type { Run } from "../../core/run/run.ts";
+import { findStep, type Run } from "../../core/run/run.ts";
 import type { CallEnd, ObservedCall, Observer, ObserverReport } from "../api/observer.ts";
 import { errorText } from "../ports/thrown-fault.ts";
 
@@ -18,12 +18,22 @@ export class Observers {
   }
 
   /** Reports the events that brought a run to `after`. */
-  onAppended({ tenant, id, position }: Run, events: readonly Event[], durable: boolean): void {
+  onAppended(after: Run, events: readonly Event[], durable: boolean): void {
     if (this.#observers.length === 0) return;
-    const first = position - events.length + 1;
-    for (const [index, event] of events.entries())
-      for (const [at, observer] of this.#observers.entries())
-        this.#guard(at, () => observer.onEvent?.({ tenant, run_id: id, position: first + index, event, durable }));
+    const { tenant, id: run_id, trace_id } = after;
+    const first = after.position - events.length + 1;
+    for (const [index, event] of events.entries()) {
+      const appended = {
+        tenant,
+        run_id,
+        position: first + index,
+        event,
+        tool: toolOf(after, event),
+        trace_id,
+        durable,
+      };
+      for (const [at, observer] of this.#observers.entries()) this.#guard(at, () => observer.onEvent?.(appended));
+    }
   }
 
   /**
@@ -68,6 +78,12 @@ export class Observers {
     report.errors += 1;
     report.latest = errorText(error);
   }
+}
+
+function toolOf(run: Run, event: Event): string | null {
+  const gate = "gate_id" in event ? run.gates.get(event.gate_id) : undefined;
+  const step_id = "step_id" in event ? event.step_id : gate?.step_id;
+  return (step_id && findStep(run, step_id)?.spec.name) ?? null;
 }
 
 /** Returns a function that calls `work` the first time, and returns the same result every time. */

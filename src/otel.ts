@@ -1,0 +1,1 @@
+export { type OtelOptions, otel } from "./otel/otel.ts";

@@ -1,0 +1,188 @@
+import type { Event } from "../core/event/event.ts";
+import { writVersion } from "../core/values/writ-version.ts";
+import {
+  type Attributes,
+  type AttributeValue,
+  callAttributes,
+  gateDecisions,
+  isGateDecision,
+} from "./call-attributes.ts";
+import { spanIdOf, traceParentOf } from "./trace-parent.ts";
+
+type AcceptedEvent = Extract<Event, { type: "run.accepted" }>;
+
+/** A span in the JSON format of OTLP. */
+interface OtlpSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  /** Internal. */
+  readonly kind: 1;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+  /** 2: an error. */
+  readonly status: { readonly code: 0 | 2; readonly message?: string };
+}
+
+/** The spans of one run, as an OTLP request in JSON. */
+export interface OtlpTraces {
+  readonly resourceSpans: readonly object[];
+}
+
+/**
+ * Rebuilds the spans of a run from its journal. The ids are derived from the run, so a second export of the same run
+ * gives the same spans.
+ */
+export function otlpSpans(run_id: string, events: readonly Event[]): OtlpTraces {
+  const [accepted] = events;
+  const spans = accepted?.type === "run.accepted" ? new RunSpans(run_id, accepted).read(events) : [];
+  const scope = { name: "writ", version: writVersion };
+  const resource = { attributes: [{ key: "service.name", value: { stringValue: "writ" } }] };
+  return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] };
+}
+
+class RunSpans {
+  readonly #runId: string;
+  readonly #accepted: AcceptedEvent;
+  readonly #tools = new Map<string, { readonly name: string; readonly effect: string }>();
+  readonly #startedAt = new Map<string, number>();
+  readonly #gates = new Map<string, { readonly step_id: string; readonly at: number }>();
+  readonly #used = new Map<string, string>();
+  readonly #spans: OtlpSpan[] = [];
+
+  constructor(runId: string, accepted: AcceptedEvent) {
+    this.#runId = runId;
+    this.#accepted = accepted;
+    for (const { step_id, name, effect } of accepted.plan?.steps ?? []) this.#tools.set(step_id, { name, effect });
+  }
+
+  read(events: readonly Event[]): readonly OtlpSpan[] {
+    for (const event of events) this.#add(event);
+    const end = events.findLast(({ type }) => type === "run.ended") ?? events.at(-1);
+    return [this.#runSpan(end?.at ?? this.#accepted.at), ...this.#spans];
+  }
+
+  #add(event: Event): void {
+    switch (event.type) {
+      case "step.proposed":
+        this.#tools.set(event.step_id, event.step);
+        return;
+      case "step.started":
+        this.#startedAt.set(`${event.step_id}/${event.attempt}`, event.at);
+        if (event.gate !== null) this.#used.set(event.step_id, event.gate.gate_id);
+        return;
+      case "gate.opened":
+        this.#gates.set(event.gate_id, event);
+        return;
+      case "step.succeeded":
+        // A reused result is no call.
+        if (event.reused === undefined) this.#addCall(event, event.started_at, "succeeded", null);
+        return;
+      case "step.failed":
+        this.#addCall(event, event.started_at, "failed", event.fault);
+        return;
+      case "step.doubted":
+        this.#addCall(
+          event,
+          this.#startedAt.get(`${event.step_id}/${event.attempt}`) ?? event.at,
+          "unknown",
+          event.fault,
+        );
+        return;
+      default:
+        if (isGateDecision(event.type) && "gate_id" in event) this.#addGate(event.gate_id, event.type, event.at);
+    }
+  }
+
+  #runSpan(end: number): OtlpSpan {
+    const { principal, session, project, at } = this.#accepted;
+    const attributes = {
+      "gen_ai.operation.name": "invoke_workflow",
+      "gen_ai.agent.name": principal.id,
+      ...(session !== undefined && { "gen_ai.conversation.id": session }),
+      ...(project !== undefined && { "writ.project": project }),
+      "writ.run_id": this.#runId,
+    };
+    const { traceId, spanId } = this.#parent;
+    // A run without a trace of its caller is the root of its trace, under the id that its spans name as their parent.
+    const isRoot = spanId === spanIdOf(this.#runId);
+    const own = isRoot ? { spanId } : { spanId: spanIdOf(`${this.#runId}/run`), parentSpanId: spanId };
+    return { traceId, ...own, ...spanBody("invoke_workflow writ.run", at, end, attributes, null) };
+  }
+
+  #addCall(
+    { step_id, attempt, at }: { readonly step_id: string; readonly attempt: number; readonly at: number },
+    start: number,
+    status: string,
+    fault: { readonly code: string; readonly message: string } | null,
+  ): void {
+    const tool = this.#tools.get(step_id) ?? { name: "unknown", effect: "unknown" };
+    const { principal, session = null, project = null } = this.#accepted;
+    const attributes = {
+      ...callAttributes({
+        run_id: this.#runId,
+        step_id,
+        attempt,
+        tool: tool.name,
+        effect: tool.effect,
+        gate_id: this.#used.get(step_id) ?? null,
+        principal: principal.id,
+        project,
+        session,
+      }),
+      "writ.status": status,
+      ...(fault !== null && { "error.type": fault.code }),
+    };
+    this.#push(`${step_id}/${attempt}`, spanBody(`execute_tool ${tool.name}`, start, at, attributes, fault));
+  }
+
+  #addGate(gateId: string, type: keyof typeof gateDecisions, at: number): void {
+    const gate = this.#gates.get(gateId);
+    const tool = this.#tools.get(gate?.step_id ?? "")?.name;
+    const attributes = {
+      "writ.run_id": this.#runId,
+      "writ.gate_id": gateId,
+      "writ.decision": gateDecisions[type],
+      ...(tool !== undefined && { "gen_ai.tool.name": tool }),
+      ...(gate !== undefined && { "writ.held_ms": at - gate.at }),
+    };
+    this.#push(gateId, spanBody("writ.gate", at, at, attributes, null));
+  }
+
+  #push(name: string, body: Omit<OtlpSpan, "traceId" | "spanId">): void {
+    const { traceId, spanId: parentSpanId } = this.#parent;
+    this.#spans.push({ traceId, spanId: spanIdOf(`${this.#runId}/${name}`), parentSpanId, ...body });
+  }
+
+  get #parent() {
+    return traceParentOf({ run_id: this.#runId, trace_id: this.#accepted.trace_id });
+  }
+}
+
+function spanBody(
+  name: string,
+  start: number,
+  end: number,
+  attributes: Attributes,
+  fault: { readonly message: string } | null,
+): Omit<OtlpSpan, "traceId" | "spanId"> {
+  return {
+    name,
+    kind: 1,
+    startTimeUnixNano: nanoseconds(start),
+    endTimeUnixNano: nanoseconds(Math.max(start, end)),
+    attributes: Object.entries(attributes).map(([key, value]) => ({ key, value: otlpValue(value) })),
+    status: fault === null ? { code: 0 } : { code: 2, message: fault.message },
+  };
+}
+
+function nanoseconds(ms: number): string {
+  return `${BigInt(Math.round(ms)) * 1_000_000n}`;
+}
+
+function otlpValue(value: AttributeValue): object {
+  if (typeof value === "number") return { intValue: String(value) };
+  return typeof value === "boolean" ? { boolValue: value } : { stringValue: value };
+}

@@ -1,0 +1,33 @@
+import { hash } from "node:crypto";
+
+/** The place of a run in a trace. */
+export interface TraceParent {
+  readonly traceId: string;
+  /** The span that the spans of the run belong to. */
+  readonly spanId: string;
+  readonly sampled: boolean;
+}
+
+const w3c = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/**
+ * Returns the trace of a run: the one of the `traceparent` that its submission gave as `traceId`, or one derived from
+ * the id of the run, so that every process and every later export finds the same trace.
+ */
+export function traceParentOf({
+  run_id,
+  trace_id,
+}: {
+  readonly run_id: string;
+  readonly trace_id: string;
+}): TraceParent {
+  const [, traceId, spanId, flags = ""] = w3c.exec(trace_id) ?? [];
+  if (traceId !== undefined && spanId !== undefined && /[1-9a-f]/.test(traceId) && /[1-9a-f]/.test(spanId))
+    return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+  return { traceId: hash("sha256", `trace ${run_id}`).slice(0, 32), spanId: spanIdOf(run_id), sampled: true };
+}
+
+/** Returns the id of a span that is always the same for the same name. */
+export function spanIdOf(name: string): string {
+  return hash("sha256", `span ${name}`).slice(0, 16);
+}

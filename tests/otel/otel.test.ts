@@ -1,0 +1,236 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { context, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { Event } from "../../src/core/event/event.ts";
+import type { Engine, EngineOptions } from "../../src/engine/api/engine-api.ts";
+import { createEngine } from "../../src/engine/engine.ts";
+import { type OtelOptions, otel } from "../../src/otel/otel.ts";
+import { otlpSpans } from "../../src/otel/otlp-spans.ts";
+import { memoryStore } from "../../src/store/memory/memory-store.ts";
+import { anaPerson, botAgent } from "../engine/engine-fixture.ts";
+import { collectJournal, scriptedTool, type ToolBehaviour, throwsFault } from "../engine/scripted-tool.ts";
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+beforeAll(() => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+});
+afterAll(() => {
+  context.disable();
+  propagation.disable();
+});
+
+interface Traced {
+  readonly engine: Engine;
+  readonly provider: BasicTracerProvider;
+  spans(): readonly ReadableSpan[];
+}
+
+/** Opens an engine on a memory store whose spans stay in memory. */
+async function openTraced(script: ToolBehaviour, more: Partial<EngineOptions> & OtelOptions = {}): Promise<Traced> {
+  const { content, meter, ...options } = more;
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const { tool } = scriptedTool("send", script, { errorsMean: "not_done" });
+  const engine = await createEngine({
+    store: memoryStore(),
+    tools: [tool],
+    tenants: { acme: { mode: "auto_exec" } },
+    observers: [otel({ tracer: provider.getTracer("test"), ...(content && { content }), ...(meter && { meter }) })],
+    ...options,
+  });
+  onTestFinished(() => engine.close());
+  return { engine, provider, spans: () => exporter.getFinishedSpans() };
+}
+
+async function journalOf(engine: Engine, runId: string): Promise<readonly Event[]> {
+  return collectJournal(await engine.run(runId, { principal: anaPerson }));
+}
+
+describe("otel", () => {
+  it("makes one span per attempt, in a trace that is derived from the run", async () => {
+    const { engine, spans } = await openTraced(() => ({ sent: true }));
+    const { run_id } = await engine.call("send", { to: "ana" }, { principal: botAgent, session: "chat" });
+    const [span] = spans();
+    expect(spans()).toHaveLength(1);
+    expect(span).toMatchObject({
+      name: "execute_tool send",
+      attributes: {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "send",
+        "gen_ai.conversation.id": "chat",
+        "gen_ai.agent.name": "bot",
+        "writ.run_id": run_id,
+        "writ.attempt": 1,
+        "writ.effect": "acts",
+        "writ.status": "succeeded",
+      },
+    });
+    const [, exported] = exportedSpans(run_id, await journalOf(engine, run_id));
+    expect(exported).toMatchObject({
+      traceId: span?.spanContext().traceId,
+      parentSpanId: span?.parentSpanContext?.spanId,
+    });
+    expect(span?.attributes).not.toHaveProperty(["gen_ai.tool.call.arguments"]);
+  });
+
+  it("shows the fault of a failed call, and the content only if asked", async () => {
+    const { engine, spans } = await openTraced(throwsFault("TOOL_FAILED"), { content: true });
+    await engine.call("send", { to: "ana" }, { principal: botAgent });
+    expect(spans()[0]).toMatchObject({
+      attributes: { "error.type": "TOOL_FAILED", "gen_ai.tool.call.arguments": '{"to":"ana"}' },
+      status: { code: 2 },
+    });
+  });
+
+  it("continues the trace of the submission", async () => {
+    const { engine, spans } = await openTraced(() => ({}));
+    await engine.call("send", {}, { principal: botAgent, traceId: traceparent });
+    expect(spans()[0]?.spanContext().traceId).toBe("0af7651916cd43dd8448eb211c80319c");
+    expect(spans()[0]?.parentSpanContext?.spanId).toBe("b7ad6b7169203331");
+  });
+
+  it("is the active span of the handler", async () => {
+    const { engine, spans } = await openTraced(() => ({ span: trace.getActiveSpan()?.spanContext().spanId ?? null }));
+    const { step } = await engine.call("send", {}, { principal: botAgent });
+    expect(step.output).toEqual({ span: spans()[0]?.spanContext().spanId });
+  });
+
+  it("makes no second tool span below the tool span of a framework", async () => {
+    const { engine, provider, spans } = await openTraced(() => ({}));
+    const outer = provider.getTracer("framework").startSpan("ai.toolCall");
+    await context.with(trace.setSpan(context.active(), outer), () => engine.call("send", {}, { principal: botAgent }));
+    const [span] = spans();
+    expect(span).toMatchObject({ name: "writ.step send", parentSpanContext: { spanId: outer.spanContext().spanId } });
+    expect(span?.attributes).not.toHaveProperty(["gen_ai.operation.name"]);
+  });
+
+  it("has no span open while a person decides, and shows how long the gate was open", async () => {
+    let now = 1_700_000_000_000;
+    const clock = { now: () => now };
+    const { engine, spans } = await openTraced(() => ({}), { tenants: {}, clock: clock as never });
+    const run = await engine.submit({ steps: [{ step_id: "a", name: "send", payload: {} }] }, { principal: botAgent });
+    const { gates } = await run.result();
+    expect(spans()).toEqual([]);
+    now += 60_000;
+    await engine.approve(gates[0]?.gate_id ?? "", { principal: anaPerson });
+    await run.result();
+    const [gate, call] = spans();
+    expect(gate).toMatchObject({
+      name: "writ.gate",
+      duration: [0, 0],
+      attributes: { "writ.decision": "approved", "writ.held_ms": 60_000, "gen_ai.tool.name": "send" },
+    });
+    expect(call?.attributes["writ.gate_id"]).toBe(gates[0]?.gate_id);
+    expect(exportedSpans(run.run_id, await collectJournal(run)).map(({ name }) => name)).toEqual([
+      "invoke_workflow writ.run",
+      "writ.gate",
+      "execute_tool send",
+    ]);
+  });
+
+  it("counts steps, reused acts and gates, and measures calls", async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+    const provider = new MeterProvider({ readers: [reader] });
+    const { engine } = await openTraced(() => ({}), { meter: provider.getMeter("test") });
+    const step = { name: "send", payload: { to: "ana" } };
+    const steps = [{ ...step, step_id: "a" }];
+    const run = await engine.submit({ steps }, { principal: botAgent });
+    await run.result();
+    await reader.forceFlush();
+    const found = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+    const values = Object.fromEntries(found.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
+    expect(values["writ.steps"]).toMatchObject([
+      { attributes: { "gen_ai.tool.name": "send", "writ.outcome": "succeeded" }, value: 1 },
+    ]);
+    expect(values["gen_ai.execute_tool.duration"]).toMatchObject([{ value: { count: 1 } }]);
+    await provider.shutdown();
+  });
+
+  it("sends the same spans to an OTLP receiver as an export of the journal", async () => {
+    const receiver = await startReceiver();
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(new OTLPTraceExporter({ url: receiver.url }))],
+    });
+    const { tool } = scriptedTool("send", () => ({}));
+    const engine = await createEngine({
+      store: memoryStore(),
+      tools: [tool],
+      tenants: { acme: { mode: "auto_exec" } },
+      observers: [otel({ tracer: provider.getTracer("test") })],
+    });
+    onTestFinished(() => engine.close());
+    const { run_id } = await engine.call("send", {}, { principal: botAgent });
+    await provider.forceFlush();
+    const exported = otlpSpans(run_id, await journalOf(engine, run_id));
+    const response = await fetch(receiver.url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(exported),
+    });
+    expect(response.status).toBe(200);
+    const [live, rebuilt] = receiver.received.map((request) =>
+      spansIn(request).find(({ name }) => name.includes("send")),
+    );
+    expect(Object.keys(live ?? {})).toEqual(expect.arrayContaining(Object.keys(rebuilt ?? {})));
+    expect(rebuilt).toMatchObject({ traceId: live?.traceId, parentSpanId: live?.parentSpanId, name: live?.name });
+    expect(attributeNames(rebuilt)).toEqual(attributeNames(live));
+    await provider.shutdown();
+  });
+});
+
+interface ExportedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly parentSpanId?: string;
+  readonly attributes: readonly { readonly key: string }[];
+}
+
+function attributeNames(span: ExportedSpan | undefined): readonly string[] {
+  return (span?.attributes ?? []).map(({ key }) => key).sort();
+}
+
+function exportedSpans(runId: string, events: readonly Event[]): readonly ExportedSpan[] {
+  return spansIn(otlpSpans(runId, events));
+}
+
+function spansIn(request: unknown): readonly ExportedSpan[] {
+  const { resourceSpans } = request as {
+    readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly ExportedSpan[] }[] }[];
+  };
+  return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+}
+
+/** Starts an OTLP receiver on the loopback interface. */
+async function startReceiver(): Promise<{ readonly url: string; readonly received: readonly unknown[] }> {
+  const received: unknown[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      received.push(JSON.parse(Buffer.concat(chunks).toString("utf8")));
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`, received };
+}
