@@ -15,15 +15,19 @@ function findPackageRoot(folder: string): string {
 }
 
 /** The programs that run in their own processes. */
-export type ProgramName = "child" | "killer" | "other-process" | "preload" | "replayer";
+const programNames = ["child", "killer", "other-process", "pair-member", "preload", "replayer"] as const;
 
-const programNames: readonly ProgramName[] = ["child", "killer", "other-process", "preload", "replayer"];
+export type ProgramName = (typeof programNames)[number];
 
 /**
  * Bundles each program with the built package into one file, because a process that is killed soon should not spend its
  * time loading two hundred modules.
  */
-export function bundlePrograms(out: string, names = programNames, patches: readonly SourcePatch[] = []): Promise<void> {
+export function bundlePrograms(
+  out: string,
+  names: readonly ProgramName[] = programNames,
+  patches: readonly SourcePatch[] = [],
+): Promise<void> {
   const input = Object.fromEntries(names.map((name) => [name, join(packageRoot, "crash", `${name}.ts`)]));
   return bundleWithPackage(input, compiledPackage, out, patches);
 }

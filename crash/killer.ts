@@ -35,7 +35,7 @@ export class Killer {
 }
 
 /** Returns a store with kill points before each write and after it, before the caller is answered. */
-export function withKillPoints(store: Store, { at }: Killer): Store {
+export function withKillPoints(store: Store, { at }: Pick<Killer, "at">): Store {
   const around =
     <Values extends readonly unknown[], Result>(name: string, work: (...values: Values) => Promise<Result>) =>
     async (...values: Values): Promise<Result> => {

@@ -1,8 +1,16 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
-/** The operations that give a file its content or its name. */
-const operations = ["copyFileSync", "fsyncSync", "linkSync", "unlinkSync"] as const;
+/** The operations that give a file its content or its name, or remove it. */
+const operations = [
+  "copyFileSync",
+  "fsyncSync",
+  "linkSync",
+  "mkdirSync",
+  "renameSync",
+  "rmSync",
+  "unlinkSync",
+] as const;
 
 /** Calls `writing` before each operation on a file that this process makes from now on. */
 export function observeFiles(writing: () => void): void {

@@ -7,7 +7,7 @@ export interface PartSelector {
   readonly places: readonly KillPoint[];
 }
 
-export const partNames = ["kill", "power", "replay", "chance", "process", "fault"] as const;
+export const partNames = ["kill", "power", "pair", "replay", "chance", "process", "fault"] as const;
 
 export type PartName = (typeof partNames)[number];
 

@@ -11,6 +11,7 @@ import { addFindings, addOutcome, type PartTotals } from "./part-totals.ts";
 import { replayPrefixes } from "./replay-prefixes.ts";
 import { runCliKillMatrix } from "./run-cli-kill-matrix.ts";
 import { type KillSelection, runKillMatrix } from "./run-kill-matrix.ts";
+import { allPairPoints, type PairKills, pairScenarios, runPair, runPairMatrix } from "./run-pair-matrix.ts";
 import { randomKillName, runRandomKills } from "./run-random-kills.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 
@@ -32,6 +33,7 @@ const scenarioNames = Object.keys(scenarios) as ScenarioName[];
 export const proofParts: Readonly<Record<PartName, ProofPart>> = {
   kill: (context) => runCells(context, false, selectAll),
   power: (context) => runCells(context, true, selectBetweenWrites),
+  pair: runPairs,
   replay: runReplays,
   chance: runRandomKillsPart,
   process: runCliScenarios,
@@ -88,6 +90,25 @@ async function runCells(
       log(`${power ? "power" : "kill"}:${scenario}: ${totals.cells} cells so far`);
     }
   }
+}
+
+async function runPairs({ runner, selector, totals, log }: PartContext): Promise<void> {
+  for (const scenario of selectedNames(selector, pairScenarios)) {
+    const places = selector?.places ?? [];
+    if (places.length === 0) await runPairMatrix(runner, scenario, allPairPoints, totals);
+    else await runPair(runner, scenario, pairKills(places), totals);
+    log(`pair:${scenario}: ${totals.cells} cells so far`);
+  }
+}
+
+/** Reads the kill points of a pair; those of the second process begin with `second/`. */
+function pairKills(places: readonly KillPoint[]): PairKills {
+  const isSecond = ({ point }: KillPoint): boolean => point.startsWith("second/");
+  const second = places.find(isSecond);
+  return {
+    first: places.find((place) => !isSecond(place)) ?? null,
+    second: second === undefined ? null : { ...second, point: second.point.slice("second/".length) },
+  };
 }
 
 async function runReplays({ runner, selector, totals, log }: PartContext): Promise<void> {

@@ -9,6 +9,7 @@ import { addOutcome, newPartTotals } from "../../crash/part-totals.ts";
 import { replayPrefixes } from "../../crash/replay-prefixes.ts";
 import { runCliKillMatrix } from "../../crash/run-cli-kill-matrix.ts";
 import { type KillSelection, runKillMatrix } from "../../crash/run-kill-matrix.ts";
+import { type PairSelection, runPairMatrix } from "../../crash/run-pair-matrix.ts";
 import { randomKillName, runRandomKills } from "../../crash/run-random-kills.ts";
 import { type ScenarioName, scenarios } from "../../crash/scenarios.ts";
 
@@ -142,6 +143,14 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
 
   it("of the whole process, at a write of a command", async () => {
     expect(await findingsOf(() => runCliKillMatrix(runner, "sent", (_, nth) => nth % 20 === 7, totals))).toEqual([]);
+  }, 180_000);
+
+  it("of one or both of two processes on a store", async () => {
+    const some: PairSelection = {
+      first: ({ point }) => /^(tool\.sent|end\.after|unregister\.after)$/.test(point),
+      second: ({ point }) => /^(register|evict|recover)\.(before|after)$/.test(point),
+    };
+    expect(await findingsOf(() => runPairMatrix(runner, "opaque", some, totals))).toEqual([]);
   }, 180_000);
 
   it("at every failpoint of the source", () => {
