@@ -347,9 +347,10 @@ class WritEngine implements Engine {
   async #close(): Promise<void> {
     this.#closed.abort();
     await this.#due.stop();
+    // Before the calls in flight end, which may take long: the other runs with these rules need not wait for them.
+    await this.#ports.leases.retire();
     await this.#leasedRuns.drain();
     this.#due.end();
-    await this.#ports.leases.retire();
     await this.#ports.store.close();
   }
 

@@ -49,7 +49,7 @@ export interface Store {
    * limits in `terms` hold across workers if all workers use the same ones.
    */
   claimDue(worker: WorkerId, limit: number, terms?: ClaimTerms): Promise<readonly Claim[]>;
-  /** Ends the registration of a worker that claims no more runs, so that other workers may claim runs with its rules. */
+  /** Records that a worker claims no more runs: other workers may claim runs with its rules. It keeps its leases. */
   retireWorker(worker: WorkerId): Promise<void>;
   /**
    * Renews leases of a worker, and returns those of the claims that are lost. A lease that the worker holds and does not

@@ -84,9 +84,12 @@ export class LeasedRuns {
   }
 
   /** Returns whether a run may be claimed directly: not in the fair order, and under the rules of this engine. */
-  claimsImmediately({ queue, rules }: Pick<Run, "queue" | "rules">): boolean {
-    const hasOwnRules = rules?.digest === this.#ports.rulesDigest;
-    return this.works && hasOwnRules && this.#ports.leases.claimsImmediately(queue);
+  claimsImmediately(run: Pick<Run, "queue" | "rules">): boolean {
+    return this.works && this.#hasRulesOf(run) && this.#ports.leases.claimsImmediately(run.queue);
+  }
+
+  #hasRulesOf({ rules }: Pick<Run, "rules">): boolean {
+    return rules?.digest === this.#ports.rulesDigest;
   }
 
   /**
@@ -115,7 +118,12 @@ export class LeasedRuns {
       if (claim === null) return null;
       // After the first epoch, another worker may have appended since the run was read.
       const fold = claim.epoch === 1 ? loaded : undefined;
-      return this.begin(claim, fold ?? (await loadRun(this.#ports.store, tenant, run)));
+      const found = fold ?? (await loadRun(this.#ports.store, tenant, run));
+      if (this.#hasRulesOf(found.run)) return this.begin(claim, found);
+      // A worker with other rules has adopted it meanwhile, and may be live.
+      await this.#release(claim);
+      this.#onWorkAvailable();
+      return null;
     } finally {
       this.#taking.delete(name);
     }

@@ -62,7 +62,7 @@ export class WorkerLeases {
     return claims;
   }
 
-  /** Ends the registration of this worker. If the store fails, the registration expires like a lease. */
+  /** Lets others claim the runs with the rules of this worker, which claims no more. It keeps its leases. */
   async retire(): Promise<void> {
     await this.#store.retireWorker(this.#worker).catch(() => {});
   }

@@ -67,7 +67,7 @@ function claimMethods({
         return rest === 0 ? due : [...due, ...claimSome(findRunsNeeding(statements, clock.now(), terms), rest)];
       });
     },
-    retireWorker: (worker) => workers.unregister(worker),
+    retireWorker: (worker) => group.join("soft", () => workers.setRules(worker, null)),
     // One write for all leases: the worker holds them until it releases them or is evicted.
     renew: (worker, claims) =>
       group.join("soft", () => {

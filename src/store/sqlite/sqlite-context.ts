@@ -8,9 +8,8 @@ import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 interface OwnWorkers {
   /** Shows, inside a transaction, that they run. */
   beat(): void;
-  /** Records, inside a transaction, the rules of a worker. */
-  setRules(worker: WorkerId, rules: Digest): void;
-  unregister(worker: WorkerId): Promise<void>;
+  /** Records, inside a transaction, the rules of a worker. Null: it claims no more runs. */
+  setRules(worker: WorkerId, rules: Digest | null): void;
 }
 
 /** The shared context of the parts of the store. */

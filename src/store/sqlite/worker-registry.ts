@@ -99,10 +99,11 @@ export class WorkerRegistry {
     }
   }
 
-  /** Records, inside a transaction, the rules of a worker. */
-  setRules(worker: WorkerId, rules: Digest): void {
+  /** Records, inside a transaction, the rules of a worker. Null: it claims no more runs. */
+  setRules(worker: WorkerId, rules: Digest | null): void {
     this.#context.statements.setRules.run(rules, worker);
-    if (this.#own.has(worker)) this.#rules.set(worker, rules);
+    if (rules === null) this.#rules.delete(worker);
+    else if (this.#own.has(worker)) this.#rules.set(worker, rules);
   }
 
   /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
