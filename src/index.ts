@@ -73,6 +73,7 @@ export type {
   RestoreReport,
 } from "./core/ports/resource.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
+export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { Parked } from "./core/run/parked.ts";
 export type { Gate, RestoredRun, Run, RunSpending } from "./core/run/run.ts";
 export type { BlockedStep, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
@@ -110,6 +111,8 @@ export type {
   Entry,
   Erasure,
   Head,
+  HeldRun,
+  LiveWorker,
   Put,
   Query,
   RowName,
@@ -123,6 +126,7 @@ export type {
   StoredJournal,
   StoredRow,
   Tally,
+  WorkerProcess,
 } from "./core/store/store.ts";
 export type {
   GateRow,
@@ -189,7 +193,6 @@ export type {
   Simulation,
   SpendingReport,
   UnreadableGate,
-  WorkerView,
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
@@ -215,6 +218,7 @@ export type {
   StateView,
 } from "./engine/api/state-api.ts";
 export type { TenantSettings } from "./engine/api/tenant-settings.ts";
+export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";
 export type { NewId } from "./engine/ports/system-ports.ts";

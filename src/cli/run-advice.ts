@@ -4,6 +4,7 @@ import type { Tool } from "../core/tool/tool.ts";
 import type { CommandLine } from "./command-line.ts";
 import { exampleOutput } from "./example-output.ts";
 import type { RunFacts } from "./run-facts.ts";
+import { shortDigest } from "./short-digest.ts";
 import { line, type TextLine } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
@@ -32,10 +33,11 @@ export function adviceLines(
   context: AdviceContext,
   style: TextStyle,
 ): readonly TextLine[] {
-  const { run_id, blocked_on, next, executing, poison, restored, final } = result;
+  const { run_id, blocked_on, next, executing, poison, restored, rules_missing, final } = result;
   const { commandLine } = context;
   if (restored !== undefined) return restoredLines(run_id, restored, commandLine, style);
   if (poison !== undefined) return poisonLines(run_id, poison, commandLine, style);
+  if (rules_missing !== undefined) return rulesMissingLines(run_id, rules_missing, commandLine);
   if (final) {
     const resume = next === null ? [] : [line``, line`Fix the cause, then:  ${commandLine("resume", run_id)}`];
     return [...unusableOutputLines(result, facts, context), ...resume];
@@ -92,11 +94,48 @@ function blockedLines(
       return [
         line``,
         line`${step_id} waits for a process that has the tool it was accepted with`,
+        line`  see who has which tool:        ${commandLine("workers")}`,
         line`  start one, or cancel the run:  ${commandLine("cancel", run_id)}`,
       ];
+    case "RULES_ELSEWHERE":
+      return rulesElsewhereLines(blocked, run_id, commandLine);
     default:
       return [];
   }
+}
+
+/** Says which worker has the tool of a step and which has the rules of its run, and what to do. */
+function rulesElsewhereLines(
+  { step_id, workers }: BlockedStep,
+  run_id: string,
+  commandLine: CommandLine,
+): readonly TextLine[] {
+  const { with_needs = [], with_rules = [] } = workers ?? {};
+  return [
+    line``,
+    line`${step_id} waits for a process that has both its tool and the rules of the run:`,
+    ...with_needs.map((worker) => line`  ${worker} has the tool, and other rules`),
+    ...with_rules.map((worker) => line`  ${worker} has the rules, and not the tool`),
+    line`Give one of them both, or stop those with the rules: then one with the tool adopts the run.`,
+    line`  compare them:      ${commandLine("workers")}`,
+    line`  or cancel the run: ${commandLine("cancel", run_id)}`,
+  ];
+}
+
+/** Says that no live worker has the pinned rules of a run, with the commands to accept other rules or cancel it. */
+function rulesMissingLines(
+  run_id: string,
+  { from, to }: NonNullable<RunResult["rules_missing"]>,
+  commandLine: CommandLine,
+): readonly TextLine[] {
+  return [
+    line``,
+    line`Parked: the rules of the run are pinned (${shortDigest(from)}), and no live worker has them; one has ${shortDigest(to)}.`,
+    line`Start a worker with the rules of the run, or:`,
+    line`  compare the workers:                          ${commandLine("workers")}`,
+    line`  continue it under the rules that were found:  ${commandLine("resume", run_id)}`,
+    line`  or cancel it:                                 ${commandLine("cancel", run_id)}`,
+  ];
 }
 
 /** Returns the ways to settle an act in doubt, each with a command that works here. */

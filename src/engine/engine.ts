@@ -13,7 +13,6 @@ import {
   assertRunExists,
   listGates,
   listRuns,
-  listWorkers,
   loadGateRow,
   loadGateViews,
   reportCost,
@@ -27,6 +26,7 @@ import { makeBackup } from "./admin/backup/make-backup.ts";
 import { reportBudgets } from "./admin/budget-report.ts";
 import { forkRun } from "./admin/fork-run.ts";
 import { HaltAdmin } from "./admin/halt-admin.ts";
+import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
 import { readResolution } from "./admin/read-resolution.ts";
@@ -283,7 +283,7 @@ class WritEngine implements Engine {
   }
 
   async workers({ principal }: PrincipalOptions): ReturnType<Engine["workers"]> {
-    return listWorkers(this.#ports.store, readPrincipal(principal).tenant);
+    return listWorkers(this.#ports.store, readPrincipal(principal).tenant, this.#now());
   }
 
   cost(runId: string, { principal }: PrincipalOptions): ReturnType<Engine["cost"]> {
@@ -347,9 +347,8 @@ class WritEngine implements Engine {
   async #close(): Promise<void> {
     this.#closed.abort();
     await this.#due.stop();
-    // Before the calls in flight end, which may take long: the other runs with these rules need not wait for them.
-    await this.#ports.leases.retire();
-    await this.#leasedRuns.drain();
+    // The calls in flight may take long, and the other runs with these rules need not wait for them.
+    await Promise.all([this.#leasedRuns.drain(), this.#ports.leases.retire()]);
     this.#due.end();
     await this.#ports.store.close();
   }

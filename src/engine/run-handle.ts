@@ -1,9 +1,10 @@
 import type { Principal } from "../core/approval/principal.ts";
 import type { Event } from "../core/event/event.ts";
+import { missingWorker } from "../core/run/missing-worker.ts";
 import { runStatus } from "../core/run/run.ts";
-import { type RunResult, runResult } from "../core/run/run-result.ts";
+import { type RunResult, runResult, withRulesElsewhere } from "../core/run/run-result.ts";
 import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
-import type { RunRow } from "../core/store/tables.ts";
+import type { RunRow, TimerRow } from "../core/store/tables.ts";
 import type { RunId } from "../core/values/ids.ts";
 import type { RecordedEvent, RunHandle, RunProgress } from "./api/engine-api.ts";
 import { readReason } from "./api/read-reason.ts";
@@ -43,8 +44,17 @@ export class EngineRunHandle implements RunHandle {
     return this.#ports.keepAlive(this.#ended());
   }
 
-  #rested(): Promise<RunResult> {
-    return waitForResult(this.#ports.store, this.#leasedRuns, this.#principal.tenant, this.run_id);
+  async #rested(): Promise<RunResult> {
+    return this.#explain(await waitForResult(this.#ports.store, this.#leasedRuns, this.#principal.tenant, this.run_id));
+  }
+
+  /** Says so if a live worker has the tool of a waiting step and may not execute the run. */
+  async #explain<Result extends RunResult>(result: Result): Promise<Result> {
+    if (!result.blocked_on.some(({ reason_code }) => reason_code.startsWith("TOOL_"))) return result;
+    const { store } = this.#ports;
+    const timer = await store.row(this.#principal.tenant, "timer", this.run_id);
+    const missing = timer && missingWorker(JSON.parse(timer.row) as TimerRow, await store.workers());
+    return missing?.reason_code === "RULES_ELSEWHERE" ? withRulesElsewhere(result, missing) : result;
   }
 
   async #ended(): Promise<RunResult> {
@@ -62,7 +72,8 @@ export class EngineRunHandle implements RunHandle {
     const run = held?.run ?? (await loadRun(this.#ports.store, tenant, this.run_id)).run;
     const running = runStatus(run) === "running";
     const synced = !running || held?.mailbox.durablePosition === run.position; // Results of a run at rest are on disk.
-    return { ...runResult(run), running, durable: synced && this.#ports.durability !== "process" };
+    const durable = synced && this.#ports.durability !== "process";
+    return this.#explain({ ...runResult(run), running, durable });
   }
 
   async *events({

@@ -141,7 +141,10 @@ describe("the advice about a run works as printed", () => {
     await runCli(cwd, "approve", gate);
     const resumed = await runCli(cwd, "resume", run, "--config", "less.config.mjs");
     expect(resumed.exit).toBe(3);
-    expect(await executeAdvice(cwd, resumed.out)).toEqual(["writ cancel run --config less.config.mjs"]);
+    expect(await executeAdvice(cwd, resumed.out)).toEqual([
+      "writ workers --config less.config.mjs",
+      "writ cancel run --config less.config.mjs",
+    ]);
   });
 
   it("carries the store and the tenant that were given", async () => {

@@ -14,6 +14,8 @@ const undecidable: readonly string[] = [
   "lease until",
   "lease prior",
   "lease since",
+  "lease wanted",
+  "lease wanted_until",
   // Eviction raises the epoch of a lease, so a marker may have any epoch up to it. Only the attempt of a marker counts.
   "marker epoch",
   "head epoch",

@@ -92,6 +92,7 @@ type StoreAct =
   | { readonly do: "claimDue"; readonly worker: WorkerId; readonly limit: number; readonly terms: ClaimTerms }
   | { readonly do: "renew"; readonly worker: WorkerId }
   | { readonly do: "release"; readonly nth: number }
+  | { readonly do: "ask"; readonly worker: WorkerId; readonly tenant: Tenant; readonly run: RunId }
   | { readonly do: "mark"; readonly nth: number; readonly attempt: number }
   | ({ readonly do: "erase"; readonly offset: number } & Pick<Erasure, "tenant" | "run" | "keep">)
   | { readonly do: "putBlob"; readonly tenant: Tenant; readonly bytes: Uint8Array };
@@ -129,6 +130,7 @@ const storeAct: fc.Arbitrary<StoreAct> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("renew"), worker: workers }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("release"), nth: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("ask"), worker: workers, tenant: tenants, run: runs }) },
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant("mark"), nth: fc.nat(5), attempt: fc.integer({ min: 1, max: 3 }) }),
@@ -219,6 +221,7 @@ async function compare(
     }
     assert.equal(await other.nextDue(), await memory.nextDue());
     claims.push(...expected.flat().filter(isClaim));
+    assert.deepEqual(await other.heldRuns(claims), await memory.heldRuns(claims));
     if (evicts !== null && evict !== undefined) {
       memory.evict(evicts);
       evict(evicts);
@@ -256,6 +259,8 @@ export async function prepareCall(memory: Store, claims: readonly Claim[], one: 
       const claim = claims.at(-one.nth - 1);
       return async (store) => claim && store.release(claim);
     }
+    case "ask":
+      return (store) => store.ask(one.worker, one.tenant, one.run);
     case "mark": {
       const claim = claims.at(-one.nth - 1);
       return async (store) => claim && store.mark(claim, "send" as StepId, one.attempt);

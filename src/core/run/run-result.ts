@@ -12,6 +12,7 @@ import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import { awaitedChildRun } from "./child-run.ts";
+import type { MissingWorker } from "./missing-worker.ts";
 import type { Parked } from "./parked.ts";
 import { type Gate, outcomeId, type Run, type RunSpending, type Step } from "./run.ts";
 import { isRunResumable } from "./step-transition.ts";
@@ -129,6 +130,7 @@ export interface BlockedStep {
     | "WAITING_FOR_RUN"
     | "TOOL_MISSING"
     | "TOOL_CHANGED"
+    | "RULES_ELSEWHERE"
     | "COMPENSATING"
     | "RETRYING";
   readonly gate_id?: GateId;
@@ -137,6 +139,8 @@ export interface BlockedStep {
   readonly signal?: string;
   /** The halt that stops the step. */
   readonly halt?: Halt;
+  /** The workers that have the tool and other rules, and those that have the rules of the run and not the tool. */
+  readonly workers?: Pick<MissingWorker, "with_needs" | "with_rules">;
 }
 
 export function runResult(run: Run): RunResult {
@@ -297,6 +301,18 @@ function blockedOnSignal(step_id: StepId, { box, until }: Extract<Parking, { for
   return until === null ? blocked : { ...blocked, until };
 }
 
+/** Returns a result that says which workers have the tools of its waiting steps, and which have the rules of the run. */
+export function withRulesElsewhere<Result extends RunResult>(result: Result, missing: MissingWorker): Result {
+  const { with_needs, with_rules } = missing;
+  const blocked_on = result.blocked_on.map((blocked): BlockedStep => {
+    const isTool = blocked.reason_code === "TOOL_MISSING" || blocked.reason_code === "TOOL_CHANGED";
+    if (!isTool) return blocked;
+    return { step_id: blocked.step_id, reason_code: "RULES_ELSEWHERE", workers: { with_needs, with_rules } };
+  });
+  const first = blocked_on.find(needsPerson);
+  return { ...result, blocked_on, ...(first && { next: nextActionText({ id: result.run_id }, first) }) };
+}
+
 /** Prefers an action of a person over a step that continues by itself. */
 function nextAction(run: Run, blocked: readonly BlockedStep[]): string | null {
   if (run.parked !== null && run.ended === null) return parkedAction(run.id, run.parked);
@@ -317,10 +333,20 @@ function parkedAction(id: RunId, parked: Parked): string {
 
 function needsPerson({ reason_code, until }: BlockedStep): boolean {
   if (reason_code === "IN_DOUBT") return until === undefined;
-  return ["REQUIRES_APPROVAL", "TOOL_MISSING", "TOOL_CHANGED", "HALTED", "WAITING_FOR_SIGNAL"].includes(reason_code);
+  return [
+    "REQUIRES_APPROVAL",
+    "TOOL_MISSING",
+    "TOOL_CHANGED",
+    "RULES_ELSEWHERE",
+    "HALTED",
+    "WAITING_FOR_SIGNAL",
+  ].includes(reason_code);
 }
 
-function nextActionText(run: Run, { reason_code, step_id, gate_id, signal, run_id, halt, until }: BlockedStep): string {
+function nextActionText(
+  run: Pick<Run, "id">,
+  { reason_code, step_id, gate_id, signal, run_id, halt, until }: BlockedStep,
+): string {
   switch (reason_code) {
     case "HALTED":
       return `${halt?.by} halted ${halt?.over}; lift the halt to continue ${step_id}`;
@@ -334,6 +360,8 @@ function nextActionText(run: Run, { reason_code, step_id, gate_id, signal, run_i
       return `send the signal ${signal} that ${step_id} waits for${until === undefined ? "" : `, which stops waiting${timeText(until)}`}`;
     case "WAITING_FOR_RUN":
       return `nothing to do here: ${step_id} waits for run ${run_id}; check that run`;
+    case "RULES_ELSEWHERE":
+      return `give the worker with the tool of ${step_id} the rules of run ${run.id}, or stop the workers that have them`;
     case "TOOL_MISSING":
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;

@@ -29,8 +29,8 @@ export interface Store {
    * at most `most` of them, and none only if there are no more.
    */
   journals(tenant: Tenant, after: string, most: number): Promise<readonly StoredJournal[]>;
-  /** Returns the number of events of each run, in the order given: one query for all runs of a worker. */
-  positions(runs: readonly Pick<Claim, "tenant" | "run">[]): Promise<readonly number[]>;
+  /** Returns the changes of others to the runs that a worker holds, in the order given: one query for all of them. */
+  heldRuns(claims: readonly Claim[]): Promise<readonly HeldRun[]>;
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
   list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;
   /** Returns the rows that the store has copied to indexes or queues of its own and that differ from their copies. */
@@ -46,7 +46,7 @@ export interface Store {
   /**
    * Claims up to `limit` runs whose timer is due and that no live worker holds; then, if `limit` is not reached, runs
    * that need something the worker offers. The only call across tenants, which it serves fairly (fair-queue.ts). The
-   * limits in `terms` hold across workers if all workers use the same ones.
+   * limits in `terms` hold across workers if all workers use the same ones. Records the rules and offers of the worker.
    */
   claimDue(worker: WorkerId, limit: number, terms?: ClaimTerms): Promise<readonly Claim[]>;
   /** Records that a worker claims no more runs: other workers may claim runs with its rules. It keeps its leases. */
@@ -61,8 +61,18 @@ export interface Store {
    * has been claimed again.
    */
   predecessor(claim: Claim): Promise<WorkerId | null>;
-  /** Releases a run; ignored if the epoch has changed. */
+  /**
+   * Releases a run; ignored if the epoch has changed. If another worker asks for the run, that worker holds it from now
+   * on: its next claim succeeds, and no other worker can claim the run before.
+   */
   release(claim: Claim): Promise<void>;
+  /**
+   * Asks the worker that holds a run to release it. Returns whether another worker holds the run. The latest request
+   * counts; it ends as a lease of the asking worker would end that is not renewed.
+   */
+  ask(worker: WorkerId, tenant: Tenant, run: RunId): Promise<boolean>;
+  /** Withdraws the request of a worker for a run. */
+  withdrawAsk(worker: WorkerId, tenant: Tenant, run: RunId): Promise<void>;
   /** Returns the leases of a tenant in the order of their runs, after a run: the first `most`. */
   holdings(tenant: Tenant, after: string, most: number): Promise<readonly RunLease[]>;
   /** Returns the earliest due time of the timers that are not due yet, or null. */
@@ -99,7 +109,9 @@ export interface Store {
   /** Calls `hint` when another process may have written. Only a hint; callers must also poll. */
   watch(hint: () => void): () => void;
   /** Registers a worker of this process, before its first claim. Its leases end at the latest when `close` resolves. */
-  registerWorker(worker: WorkerId): Promise<void>;
+  registerWorker(worker: WorkerId, terms?: ClaimTerms): Promise<void>;
+  /** Returns the workers that are live as far as the store knows, in the order of their ids. */
+  workers(): Promise<readonly LiveWorker[]>;
   /** Absent if the database has its own tools for backups. */
   readonly copies?: StoreCopies;
   close(): Promise<void>;
@@ -267,6 +279,32 @@ export interface ClaimTerms {
   readonly offers?: readonly string[];
   /** The digest of the rules of this worker. It claims a run with other rules only if no live worker has those. */
   readonly rules?: Digest;
+}
+
+/** The changes of others to a run that a worker holds. */
+export interface HeldRun {
+  /** The number of events of the run. */
+  readonly position: number;
+  /** True if another worker asks for the run. */
+  readonly wanted: boolean;
+}
+
+/** A registered worker. */
+export interface LiveWorker {
+  readonly worker: WorkerId;
+  /** The digest of its rules. Null: it claims no more runs. */
+  readonly rules: Digest | null;
+  /** The things that it has and others may lack. */
+  readonly offers: readonly string[];
+  readonly process: WorkerProcess;
+}
+
+/** The process of a worker. */
+export interface WorkerProcess {
+  /** The version of Writ. */
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
 }
 
 /** A run that a worker holds. */

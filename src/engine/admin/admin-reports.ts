@@ -6,23 +6,15 @@ import { gateDetails } from "../../core/run/run-result.ts";
 import type { Query, Store } from "../../core/store/store.ts";
 import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
-import type { GateId, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { GateId, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
-import type {
-  CostReport,
-  GateView,
-  PageOptions,
-  SpendingReport,
-  UnreadableGate,
-  WorkerView,
-} from "../api/engine-api.ts";
+import type { CostReport, GateView, PageOptions, SpendingReport, UnreadableGate } from "../api/engine-api.ts";
 import { readPageOptions } from "../api/read-page.ts";
 import { assertName } from "../api/read-principal.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { loadRun, runNotFoundError } from "../journal/load-run.ts";
-import { listLeases } from "../journal/store-listing.ts";
 import { errorText } from "../ports/thrown-fault.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -125,16 +117,6 @@ function toGateView(run: Run | Fault, row: GateRow): GateView | UnreadableGate {
   if (gate !== undefined) return { ...known, input: gate.call.input, digest: gate.call.digest, ...gateDetails(gate) };
   const message = `gate ${gate_id} is not in the journal of run ${run_id}; audit the run`;
   return { ...known, fault: fault("GATE_NOT_FOUND", message) };
-}
-
-export async function listWorkers(store: Store, tenant: Tenant): Promise<readonly WorkerView[]> {
-  const workers = new Map<WorkerId, WorkerView["runs"][number][]>();
-  for await (const { worker, run: run_id, queue, since, until } of listLeases(store, tenant)) {
-    const runs = workers.get(worker) ?? [];
-    workers.set(worker, runs);
-    runs.push({ run_id, queue, since, until });
-  }
-  return Array.from(workers, ([worker, runs]) => ({ worker, runs }));
 }
 
 export async function reportCost(ports: WorkerPorts, tenant: Tenant, id: RunId): Promise<CostReport> {

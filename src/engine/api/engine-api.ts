@@ -17,7 +17,7 @@ import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
 import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
 import type { Fault } from "../../core/values/fault.ts";
-import type { Instant, RunId, StepId, WorkerId } from "../../core/values/ids.ts";
+import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { Failpoints } from "../ports/failpoint.ts";
 import type { NewId } from "../ports/system-ports.ts";
@@ -34,6 +34,7 @@ import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
+import type { WorkersReport } from "./worker-api.ts";
 
 export type { PrincipalInput } from "./principal-input.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
@@ -132,20 +133,6 @@ export type UnreadableGate = Pick<
   GateView,
   "gate_id" | "step_id" | "tool" | "digest" | "expires_at" | "run_id" | "status" | "requester"
 > & { readonly fault: Fault };
-
-/** A worker and the runs that it leases. */
-export interface WorkerView {
-  readonly worker: WorkerId;
-  readonly runs: readonly {
-    readonly run_id: RunId;
-    /** Null: the run has nothing left to do, and its lease is about to be released. */
-    readonly queue: string | null;
-    /** When the worker claimed the run. */
-    readonly since: Instant;
-    /** When other workers may claim the run, unless the lease is renewed. Null on SQLite: leases do not end by time. */
-    readonly until: Instant | null;
-  }[];
-}
 
 export interface CostReport {
   readonly run_id: RunId;
@@ -294,8 +281,8 @@ export interface Engine {
   /** Lists open gates, oldest first. A gate whose run cannot be read is listed without its call. */
   gates(options: PrincipalOptions & PageOptions): Promise<readonly (GateView | UnreadableGate)[]>;
   gate(gateId: string, options: PrincipalOptions): Promise<GateView>;
-  /** Lists workers and the runs of the tenant that each leases now. */
-  workers(options: PrincipalOptions): Promise<readonly WorkerView[]>;
+  /** Lists the live workers, the runs of the tenant that each leases now, and the runs that no worker continues. */
+  workers(options: PrincipalOptions): Promise<WorkersReport>;
   cost(runId: string, options: PrincipalOptions): Promise<CostReport>;
   /** Returns the spending of a principal on a day (YYYY-MM-DD), or of the tenant or a project in a month (YYYY-MM). */
   spent(

@@ -184,6 +184,19 @@ export class LeasedRun implements MailboxListener {
     this.#lose(new FencedError("the lease was lost"));
   }
 
+  /**
+   * Releases the run for another worker that asks for it, if nothing of it is under way here. A step that waits for a
+   * free slot, a doubt or a notice that waits for its next try can go on elsewhere.
+   */
+  handOver(): boolean {
+    const isBusy = this.#underWay() + this.#handlers.size + this.#deliveries.underWay > 0 || !this.mailbox.isIdle;
+    if (this.#released || !this.#begun || this.#stalled !== null || isBusy) return false;
+    this.#leave();
+    for (const { resolve } of this.#waiters.splice(0)) resolve(null);
+    this.#owner.onEnd("rested");
+    return true;
+  }
+
   /** Starts no more calls, waits for running handlers and notices in delivery, and releases the run. */
   drain(): Promise<void> {
     this.#deliveries.drain();

@@ -1,6 +1,7 @@
 import type { Command } from "../../core/decide/command.ts";
 import type { Decision } from "../../core/decide/decide.ts";
 import type { StepsInFlight } from "../../core/event/event.ts";
+import type { Timers } from "../../core/ports/clock.ts";
 import { nextWakeAt, type Run, runDueAt } from "../../core/run/run.ts";
 import { workerRequirements } from "../../core/run/worker-requirements.ts";
 import type { Claim } from "../../core/store/store.ts";
@@ -15,6 +16,9 @@ import { LeasedRun, type LeaseEnd } from "./leased-run.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
+
+/** The longest pause between two looks whether a run that this worker asked for was released. */
+const askAgainMs = 50;
 
 /** Makes a command for the current run. `inFlight` is "unknown" unless this engine leases the run. */
 type MakeOutsideCommand = (inFlight: StepsInFlight, run: Run) => Command;
@@ -129,6 +133,35 @@ export class LeasedRuns {
     }
   }
 
+  /**
+   * Claims a run with the rules of this engine and continues it. If another worker holds it, asks for it, and waits for
+   * it up to `waitMs`. Null: the other worker is busy with it, or this engine may not claim it directly.
+   */
+  async obtain(run: Pick<Run, "tenant" | "id" | "queue" | "rules">, waitMs: number): Promise<LeasedRun | null> {
+    const { tenant, id } = run;
+    if (!this.claimsImmediately(run)) return null;
+    const { leases, clock, loopTimers } = this.#ports;
+    const giveUpAt = clock.now() + waitMs;
+    for (;;) {
+      const leased = await this.take(tenant, id);
+      if (leased !== null || !this.works) return leased;
+      if (clock.now() >= giveUpAt) break;
+      await leases.ask(tenant, id);
+      await this.#changeWithin(Math.min(askAgainMs, giveUpAt - clock.now()), loopTimers);
+    }
+    await leases.withdrawAsk(tenant, id);
+    // It may have been released for this worker meanwhile.
+    return this.take(tenant, id);
+  }
+
+  /** Resolves when a run may have changed, or after a time. */
+  async #changeWithin(ms: number, timers: Timers): Promise<void> {
+    const ended = new AbortController();
+    const cancel = timers.after(ms, () => ended.abort());
+    await this.nextChange(ended.signal);
+    cancel();
+  }
+
   /** Ends the lease of a claim that the store reports as lost. */
   onLeaseLost(claim: Claim): void {
     const leased = this.get(claim.tenant, claim.run);
@@ -208,10 +241,12 @@ export class LeasedRuns {
 
   #isDue(run: Run): boolean {
     const due = runDueAt(run);
-    return (
-      (due !== null && due <= this.#ports.clock.now()) ||
-      workerRequirements(run).some((need) => this.#ports.leases.offers(need))
-    );
+    return (due !== null && due <= this.#ports.clock.now()) || this.offersMissing(run);
+  }
+
+  /** Returns whether a waiting run needs something that this engine offers, such as a tool. */
+  offersMissing(run: Run): boolean {
+    return workerRequirements(run).some((need) => this.#ports.leases.offers(need));
   }
 
   /** Resolves when a run may have changed: a lease ended, or another process appended. */
@@ -248,13 +283,14 @@ export class LeasedRuns {
   async refresh(): Promise<void> {
     this.#ports.projects.markAllStale();
     const leased = this.all();
-    const positions = leased.length === 0 ? [] : await this.#ports.store.positions(this.claims());
+    const held = leased.length === 0 ? [] : await this.#ports.store.heldRuns(this.claims());
     for (const [index, one] of leased.entries())
-      if (Number(positions[index]) > one.run.position)
+      if (Number(held[index]?.position) > one.run.position)
         await this.#attempt(
           () => one.mailbox.refresh(),
           (error) => one.fail(error),
         );
+    for (const [index, one] of leased.entries()) if (held[index]?.wanted) one.handOver();
     for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
     this.notifyChange();
   }

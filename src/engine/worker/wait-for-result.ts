@@ -5,6 +5,9 @@ import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { loadRun } from "../journal/load-run.ts";
 import type { LeasedRuns } from "./leased-runs.ts";
 
+/** How long a caller waits for a run that another worker holds and this one can continue. */
+const OBTAIN_WITHIN_MS = 1000;
+
 /** Waits until the run is at rest, on any worker, and returns its result. */
 export async function waitForResult(store: Store, runs: LeasedRuns, tenant: Tenant, id: RunId): Promise<RunResult> {
   for (;;) {
@@ -21,7 +24,11 @@ async function resultAtRest(store: Store, runs: LeasedRuns, tenant: Tenant, id: 
   const leased = runs.get(tenant, id);
   if (leased !== undefined) return leased.rest();
   const { run } = await loadRun(store, tenant, id);
-  if (runStatus(run) !== "running") return runResult(run);
+  if (runStatus(run) !== "running") {
+    // A worker that lacks the tool of a waiting step may still hold the run, for example to deliver a notice.
+    const obtained = runs.offersMissing(run) ? await runs.obtain(run, OBTAIN_WITHIN_MS) : null;
+    return obtained === null ? runResult(run) : obtained.rest();
+  }
   if (!runs.claimsImmediately(run)) return null;
   return (await runs.take(tenant, id))?.rest() ?? null;
 }

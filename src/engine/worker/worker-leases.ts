@@ -24,7 +24,16 @@ export class WorkerLeases {
 
   /** Registers the worker with the store, before its first claim. */
   register(): Promise<void> {
-    return this.#store.registerWorker(this.#worker);
+    return this.#store.registerWorker(this.#worker, this.#terms);
+  }
+
+  /** Asks the worker that holds a run for it. Returns whether another worker holds the run. */
+  ask(tenant: Tenant, run: RunId): Promise<boolean> {
+    return this.#store.ask(this.#worker, tenant, run);
+  }
+
+  withdrawAsk(tenant: Tenant, run: RunId): Promise<void> {
+    return this.#store.withdrawAsk(this.#worker, tenant, run);
   }
 
   /** Returns the leases of this worker on another store, without limits. */

@@ -16,7 +16,9 @@ import type {
 import { indexedRowFields, type TimerRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { askMethods, type LeaseTime, releaseLease } from "./memory-asks.ts";
 import { type MemoryLease, MemoryTables, type TableDump } from "./memory-tables.ts";
+import { endWorker, rulesElsewhere, workerMethods } from "./memory-workers.ts";
 import { compareKeyPaths } from "./sorted-table.ts";
 
 /** The reference implementation of the store port. Its data ends with the process. */
@@ -41,29 +43,26 @@ const systemClock: Clock = { now: () => Date.now() as Instant };
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { clock = systemClock, tables = new MemoryTables(), leasesEnd = "by_time" } = options;
   const leaseMs = leaseLength(options.leaseMs);
+  const time = { clock, leaseMs: leasesEnd === "by_time" ? leaseMs : null };
   return {
     clock,
     leaseMs,
     boot: "memory",
     ...journalMethods(tables),
     ...readMethods(tables),
-    ...leaseMethods(tables, clock, leasesEnd === "by_time" ? leaseMs : null),
+    ...leaseMethods(tables, time),
+    ...askMethods(tables, time),
+    ...workerMethods(tables, time),
     ...markerMethods(tables),
     dump: () => tables.dump(),
-    evict: (worker) => evictWorker(tables, worker),
-    // No other process can write to this store.
-    watch: () => () => {},
-    registerWorker: async () => {},
-    retireWorker: async (worker) => void tables.workers.delete(worker),
+    evict: (worker) => endWorker(tables, worker),
     close: async () => {},
   };
 }
 
 type StoreMethods<Name extends keyof Store> = Pick<Store, Name>;
 
-function journalMethods(
-  tables: MemoryTables,
-): StoreMethods<"append" | "events" | "journals" | "head" | "positions" | "erase"> {
+function journalMethods(tables: MemoryTables): StoreMethods<"append" | "events" | "journals" | "head" | "erase"> {
   const appendEntry = (entry: Entry): AppendResult => {
     const result = checkEntry(entry, tables);
     if (result.landed) tables.write(entry);
@@ -81,7 +80,6 @@ function journalMethods(
         .after(tenant, after, most)
         .map(([run, events]) => ({ run: run as RunId, head: headOf(events), events: events.slice() })),
     head: async (tenant, run) => headOf(tables.events.get(tenant, run) ?? []),
-    positions: async (runs) => runs.map(({ tenant, run }) => tables.position(tenant, run)),
     erase: async ({ tenant, run, position, keep, blobs }, hashOf) => {
       if (tables.position(tenant, run) !== position) return null;
       for (const hash of blobs) tables.blobs.remove(tenant, hash);
@@ -133,18 +131,9 @@ function matchesQuery({ key, row }: StoredRow, { where, after, order }: Query): 
   return where === undefined || JSON.parse(row)[where.field] === where.equals;
 }
 
-function evictWorker(tables: MemoryTables, evicted: WorkerId): void {
-  tables.workers.delete(evicted);
-  for (const [path, { epoch, worker }] of tables.leases.sorted())
-    if (worker === evicted)
-      tables.leases.set(path, { epoch: epoch + 1, worker: null, until: 0, prior: evicted, since: 0 });
-}
-
-/** `leaseMs` is null if no lease ends by time. */
 function leaseMethods(
   tables: MemoryTables,
-  clock: Clock,
-  leaseMs: number | null,
+  { clock, leaseMs }: LeaseTime,
 ): StoreMethods<"claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"> {
   const isFree = (lease: MemoryLease | undefined): boolean => lease === undefined || !isHeld(lease, clock.now());
   const until = (): number | null => (leaseMs === null ? null : clock.now() + leaseMs);
@@ -152,7 +141,8 @@ function leaseMethods(
     const epoch = ((tables.epoch(tenant, run) ?? 0) + 1) as Epoch;
     const last = tables.leases.get(tenant, run);
     const prior = last?.worker ?? last?.prior ?? null;
-    tables.leases.set([tenant, run], { epoch, worker, until: until(), prior, since: clock.now() });
+    const ask = last === undefined || last.ask?.by === worker ? null : last.ask;
+    tables.leases.set([tenant, run], { epoch, worker, until: until(), prior, since: clock.now(), ask });
     return { tenant, run, worker, epoch };
   };
   const isLost = ({ tenant, run, worker, epoch }: Claim): boolean => {
@@ -166,7 +156,7 @@ function leaseMethods(
     },
     claimDue: async (worker, limit, terms = {}) => {
       const { offers = [], rules = null } = terms;
-      if (rules !== null) tables.workers.set(worker, { rules, until: until() });
+      if (rules !== null) tables.workers.set(worker, { rules, offers, until: until() });
       const elsewhere = rulesElsewhere(tables, rules, clock.now());
       const free = timersByDueTime(tables).filter(
         (timer) => isFree(tables.leases.get(timer.tenant, timer.run)) && !elsewhere.has(timer.rules),
@@ -187,24 +177,19 @@ function leaseMethods(
     },
     predecessor: async (claim) => (isLost(claim) ? null : (tables.leases.get(claim.tenant, claim.run)?.prior ?? null)),
     release: async (claim) => {
-      const { tenant, run, epoch } = claim;
-      if (!isLost(claim)) tables.leases.set([tenant, run], { epoch, worker: null, until: 0, prior: null, since: 0 });
+      if (!isLost(claim)) releaseLease(tables, claim, clock.now(), until());
     },
     holdings: async (tenant, after, most) =>
       tables.leases
         .after(tenant, after, Number.POSITIVE_INFINITY)
         .filter(([, lease]) => !isFree(lease))
         .slice(0, most)
-        .map(([run, { prior: _, ...lease }]) => ({ run, ...lease, queue: queueOf(tables, tenant, run) }) as RunLease),
+        .map(([run, { epoch, worker, until, since }]) => {
+          return { run, epoch, worker, until, since, queue: queueOf(tables, tenant, run) } as RunLease;
+        }),
     nextDue: async () =>
       (timersByDueTime(tables).find(({ at }) => at !== null && at > clock.now())?.at ?? null) as Instant | null,
   };
-}
-
-/** Returns the rules that live workers have and this one does not. */
-function rulesElsewhere({ workers }: MemoryTables, own: Digest | null, now: number): ReadonlySet<Digest | null> {
-  const live = [...workers.values()].filter(({ rules, until }) => (until === null || until > now) && rules !== own);
-  return new Set(live.map(({ rules }) => rules));
 }
 
 interface Timer extends QueuedRun {

@@ -1,7 +1,7 @@
 import { type AppendView, rowVersionAfter } from "../../core/store/append-conditions.ts";
-import type { Entry, StoredEvent, StoredRow } from "../../core/store/store.ts";
+import type { Entry, LiveWorker, StoredEvent, StoredRow } from "../../core/store/store.ts";
 import { type Table, tables } from "../../core/store/tables.ts";
-import type { Digest, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import { SortedTable } from "./sorted-table.ts";
 
 export interface MemoryLease {
@@ -13,6 +13,14 @@ export interface MemoryLease {
   /** The worker that held the run before and did not release it. */
   readonly prior: WorkerId | null;
   readonly since: number;
+  /** The worker that asks for the run, and the time until which it does. */
+  readonly ask: { readonly by: WorkerId; readonly until: number | null } | null;
+}
+
+/** A worker that has registered or claimed due runs. */
+export interface MemoryWorker extends Pick<LiveWorker, "rules" | "offers"> {
+  /** The time until which it counts as live. Null: until it is evicted. */
+  readonly until: number | null;
 }
 
 /** The rows of every table, with bytes as hex. Two stores with the same data have equal dumps. */
@@ -27,8 +35,7 @@ export class MemoryTables implements AppendView {
   /** How many markers each run has. */
   readonly sent = new SortedTable<number>();
   readonly blobs = new SortedTable<Uint8Array>();
-  /** The workers that claimed due runs, each with its rules and the time until which it counts as live. */
-  readonly workers = new Map<WorkerId, { readonly rules: Digest; readonly until: number | null }>();
+  readonly workers = new Map<WorkerId, MemoryWorker>();
   readonly #rows = new Map<Table, SortedTable<StoredRow>>(tables.map((table) => [table, new SortedTable()]));
 
   rows(table: Table): SortedTable<StoredRow> {

@@ -6,13 +6,12 @@ import { batchPerTick } from "./batch-per-tick.ts";
 import { int8Array, textArray } from "./binary-array.ts";
 import type { FunctionCaller } from "./function-caller.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
+import { claimValues } from "./lease-requests.ts";
 import type { PgValue } from "./pg-driver.ts";
 import type { ServerClock } from "./server-clock.ts";
+import { ownProcess } from "./worker-list.ts";
 
-type LeaseMethods = Pick<
-  Store,
-  "claim" | "claimDue" | "retireWorker" | "renew" | "predecessor" | "release" | "holdings" | "nextDue"
->;
+type LeaseMethods = Pick<Store, "claim" | "claimDue" | "renew" | "predecessor" | "release" | "holdings" | "nextDue">;
 
 export interface LeaseOptions {
   readonly calls: FunctionCaller;
@@ -39,13 +38,12 @@ export function postgresLeases(setting: LeaseOptions): LeaseMethods {
     ({ run }) => run,
     async (tenant, claims) => {
       const [, ...values] = claimValues(claims);
-      await calls({ name: "release", isValue: true, values: [tenant, ...values] });
+      await calls({ name: "release", isValue: true, values: [tenant, ...values, leaseMs, givenNow()] });
       return [];
     },
   );
   return {
     ...claimMethods(setting),
-    retireWorker: async (worker) => void (await calls({ name: "forget_worker", isValue: true, values: [worker] })),
     renew: async (_worker, claims) => {
       if (claims.length === 0) renewals.clear();
       if (claims.length === 0) return [];
@@ -126,15 +124,7 @@ function termValues({ queues, perQueue = {}, perTenant, offers = [], rules }: Cl
     perTenant ?? null,
     offers.length === 0 ? null : textArray(offers),
     rules ?? null,
-  ];
-}
-
-function claimValues(claims: readonly Claim[]) {
-  return [
-    textArray(claims.map(({ tenant }) => tenant)),
-    textArray(claims.map(({ run }) => run)),
-    textArray(claims.map(({ worker }) => worker)),
-    int8Array(claims.map(({ epoch }) => epoch)),
+    ownProcess,
   ];
 }
 

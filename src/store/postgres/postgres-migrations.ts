@@ -9,6 +9,7 @@ import { appendAllMigration } from "./migrations/0008-append-all.ts";
 import { plainOwnerMigration } from "./migrations/0009-plain-owner.ts";
 import { workerRulesMigration } from "./migrations/0010-worker-rules.ts";
 import { sentMigration } from "./migrations/0011-sent.ts";
+import { asksMigration } from "./migrations/0012-asks.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
 export interface PostgresMigration {
@@ -30,4 +31,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   plainOwnerMigration,
   workerRulesMigration,
   sentMigration,
+  asksMigration,
 ];

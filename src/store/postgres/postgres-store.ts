@@ -7,6 +7,7 @@ import { createAppender } from "./appender.ts";
 import { createChangeNotifications } from "./change-notifications.ts";
 import { createFunctionCaller, type FunctionCaller } from "./function-caller.ts";
 import { createLeaseRenewals } from "./lease-renewals.ts";
+import { leaseRequests } from "./lease-requests.ts";
 import { postgresLeases, postgresMarkers } from "./leases.ts";
 import { assertUsable } from "./migrate.ts";
 import { type ConnectionSettings, loadPgDriver, type PgDriver, type Pool } from "./pg-driver.ts";
@@ -14,6 +15,7 @@ import { postgresAddress, toPostgresFault } from "./postgres-fault.ts";
 import { postgresRowCopies } from "./row-copies.ts";
 import { serverClock } from "./server-clock.ts";
 import { postgresBlobs, postgresJournalReads, postgresRowReads } from "./store-reads.ts";
+import { workerList } from "./worker-list.ts";
 
 export interface PostgresOptions {
   /** The clock that decides when leases expire; by default the server's. */
@@ -127,6 +129,7 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     renewals: thread,
     claimWithFirstEntry: appender.claim,
   });
+  const { forgetOwn, ...workers } = workerList({ calls, leaseMs, givenNow, onRegistered: thread.start });
   const boot = await trackBoot(pools.others, calls);
   await nextDue(); // Sets the server clock.
   return {
@@ -143,12 +146,13 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     ...leases,
     nextDue,
     ...postgresMarkers(calls, boot.set),
+    ...leaseRequests({ calls, leaseMs, givenNow }),
     watch,
-    // Any number of workers may share this store; leases assign each run to one of them.
-    registerWorker: async () => thread.start(),
+    ...workers,
     close: async () => {
       if (!isOpen) return;
       isOpen = false;
+      await forgetOwn(others);
       await appender.idle();
       await Promise.all([stop(), thread.stop()]);
       await pools.end();

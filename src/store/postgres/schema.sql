@@ -59,6 +59,8 @@ create table writ.lease (
   until bigint not null,
   prior text,
   since bigint not null default 0,
+  wanted text,
+  wanted_until bigint,
   PRIMARY KEY (tenant, run)
 ) with (fillfactor=70, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500) -- row level security forced;
 create policy claiming on writ.lease to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
@@ -129,8 +131,10 @@ create policy own_tenant on writ.tally to public using ((tenant = current_settin
 
 create table writ.worker (
   id text collate "C" not null,
-  rules text collate "C" not null,
+  rules text collate "C",
   until bigint not null,
+  offers text[],
+  about text,
   PRIMARY KEY (id)
 );
 
@@ -541,6 +545,26 @@ begin
     put_kind, put_key, put_was, put_row, charge_tally, charge_amount, charge_limit);
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.ask(for_tenant text, of_run text, by_worker text, lease_ms bigint, given_now bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  began text := writ.begin_append(for_tenant, true);
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+begin
+  update writ.lease l set wanted = by_worker, wanted_until = now_ms + lease_ms
+  where l.tenant = for_tenant and l.run = of_run and l.worker <> by_worker and l.until > now_ms
+    and (l.wanted is distinct from by_worker or l.wanted_until < now_ms + lease_ms / 2);
+  if found then
+    perform pg_notify('writ', '');
+    return true;
+  end if;
+  return exists (
+    select from writ.lease l
+    where l.tenant = for_tenant and l.run = of_run and l.worker <> by_worker and l.until > now_ms);
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.begin_append(for_tenant text, is_soft boolean)
  RETURNS text
  LANGUAGE plpgsql
@@ -778,12 +802,12 @@ begin
     join moved m on m.tenant = x.tenant and m.run = x.run order by x.n;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[], its_rules text)
+CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, offered text[], its_rules text, its_process text)
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
 AS $function$
 declare
-  elsewhere text[] := writ.note_worker(by_worker, its_rules, lease_ms, given_now);
+  elsewhere text[] := writ.note_worker(by_worker, its_rules, offered, its_process, lease_ms, given_now);
   taken bigint;
 begin
   return query select c.tenant, c.run, c.epoch
@@ -898,6 +922,26 @@ begin
     end if;
   end loop;
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.held_runs(c_tenant text[], c_run text[], c_worker text[], c_epoch bigint[], given_now bigint)
+ RETURNS TABLE(n_events bigint, is_wanted boolean)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  began text;
+  now_ms bigint := coalesce(given_now, writ.now_ms());
+begin
+  for i in 1 .. cardinality(c_run) loop
+    began := set_config('writ.tenant', c_tenant[i], true);
+    n_events := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
+    is_wanted := exists (
+      select from writ.lease l
+      where l.tenant = c_tenant[i] and l.run = c_run[i] and l.worker = c_worker[i] and l.epoch = c_epoch[i]
+        and l.wanted <> l.worker and l.wanted_until > now_ms);
+    return next;
+  end loop;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.holdings(for_tenant text, after_run text, most bigint, given_now bigint)
@@ -1036,7 +1080,7 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.note_worker(by_worker text, its_rules text, lease_ms bigint, given_now bigint)
+CREATE OR REPLACE FUNCTION writ.note_worker(by_worker text, its_rules text, offered text[], its_process text, lease_ms bigint, given_now bigint)
  RETURNS text[]
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1046,15 +1090,16 @@ declare
   now_ms bigint := coalesce(given_now, writ.now_ms());
 begin
   if its_rules is not null then
-    insert into writ.worker as w (id, rules, until) values (by_worker, its_rules, now_ms + lease_ms)
-    on conflict (id) do update set rules = excluded.rules, until = excluded.until
-    where w.until < now_ms + lease_ms / 2 or w.rules <> excluded.rules;
+    insert into writ.worker as w (id, rules, offers, about, until)
+    values (by_worker, its_rules, offered, its_process, now_ms + lease_ms)
+    on conflict (id) do update set rules = excluded.rules, offers = excluded.offers, about = excluded.about, until = excluded.until
+    where w.until < now_ms + lease_ms / 2 or w.rules is distinct from excluded.rules or w.offers is distinct from excluded.offers;
     if found then
       delete from writ.worker w where w.until < now_ms - 10 * lease_ms;
     end if;
   end if;
   return (select array_agg(distinct w.rules) from writ.worker w
-          where w.until > now_ms and w.rules is distinct from its_rules);
+          where w.until > now_ms and w.rules is not null and w.rules is distinct from its_rules);
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.now_ms()
@@ -1063,22 +1108,6 @@ CREATE OR REPLACE FUNCTION writ.now_ms()
 AS $function$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $function$;
-
-CREATE OR REPLACE FUNCTION writ.positions(c_tenant text[], c_run text[])
- RETURNS bigint[]
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  began text;
-  found bigint[] := array_fill(0::bigint, array[cardinality(c_run)]);
-begin
-  for i in 1 .. cardinality(c_run) loop
-    began := set_config('writ.tenant', c_tenant[i], true);
-    found[i] := coalesce((select h.position from writ.head h where h.tenant = c_tenant[i] and h.run = c_run[i]), 0);
-  end loop;
-  return found;
-end $function$;
 
 CREATE OR REPLACE FUNCTION writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
  RETURNS text
@@ -1101,16 +1130,24 @@ begin
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[])
+CREATE OR REPLACE FUNCTION writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint)
  RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
 AS $function$
 declare
   began text := writ.begin_append(for_tenant, true);
+  now_ms bigint := coalesce(given_now, writ.now_ms());
 begin
   for i in 1 .. cardinality(c_run) loop
-    delete from writ.lease where tenant = for_tenant and run = c_run[i] and worker = c_worker[i] and epoch = c_epoch[i];
+    update writ.lease l
+    set worker = l.wanted, until = now_ms + lease_ms, since = now_ms, prior = null, wanted = null, wanted_until = null
+    where l.tenant = for_tenant and l.run = c_run[i] and l.worker = c_worker[i] and l.epoch = c_epoch[i]
+      and l.wanted <> l.worker and l.wanted_until > now_ms;
+    if not found then
+      delete from writ.lease l
+      where l.tenant = for_tenant and l.run = c_run[i] and l.worker = c_worker[i] and l.epoch = c_epoch[i];
+    end if;
   end loop;
 end $function$;
 
@@ -1132,6 +1169,16 @@ begin
     end if;
   end loop;
   return lost;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.retire_worker(by_worker text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  update writ.worker w set rules = null, offers = null where w.id = by_worker;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.row_copies(for_tenant text, after_kind text, after_key text, most bigint)
@@ -1244,4 +1291,27 @@ declare
   began text := set_config('writ.tenant', for_tenant, true);
 begin
   return (select t.used from writ.tally t where t.tenant = for_tenant and t.tally = of_tally);
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.withdraw_ask(for_tenant text, of_run text, by_worker text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  began text := writ.begin_append(for_tenant, true);
+begin
+  update writ.lease l set wanted = null, wanted_until = null
+  where l.tenant = for_tenant and l.run = of_run and l.wanted = by_worker;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.workers(given_now bigint)
+ RETURNS TABLE(id text, rules text, offers text, about text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query
+    select w.id, w.rules, array_to_json(w.offers)::text, w.about from writ.worker w
+    where w.until > coalesce(given_now, writ.now_ms()) order by w.id;
 end $function$;

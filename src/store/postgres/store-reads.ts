@@ -23,9 +23,7 @@ type HeadColumns = readonly [run: RunId, position: number | null, hash: Uint8Arr
 type NoEvent = readonly [null, null, null, null, null, null, null];
 type JournalColumns = readonly [...HeadColumns, ...EventColumns] | readonly [...HeadColumns, ...NoEvent];
 
-export function postgresJournalReads(
-  calls: FunctionCaller,
-): Pick<Store, "events" | "journals" | "head" | "positions" | "erase"> {
+export function postgresJournalReads(calls: FunctionCaller): Pick<Store, "events" | "journals" | "head" | "erase"> {
   const events = async (tenant: string, run: string, after: number, most?: number): Promise<readonly StoredEvent[]> => {
     assertStorableNames(tenant, run);
     const rows = await calls<EventColumns>({ name: "events", values: [tenant, run, after, most ?? null] });
@@ -41,13 +39,6 @@ export function postgresJournalReads(
       assertStorableNames(tenant, run);
       const [found] = await calls<readonly [number, Uint8Array]>({ name: "head_of", values: [tenant, run] });
       return found === undefined ? null : { position: found[0], hash: found[1] };
-    },
-    positions: async (runs) => {
-      for (const { tenant, run } of runs) assertStorableNames(tenant, run);
-      if (runs.length === 0) return [];
-      const values = [textArray(runs.map(({ tenant }) => tenant)), textArray(runs.map(({ run }) => run))];
-      const [found] = await calls<readonly [readonly number[]]>({ name: "positions", values });
-      return found?.[0] ?? [];
     },
     erase: async ({ tenant, run, position: from, keep, blobs }, hashOf) => {
       assertStorableNames(tenant, run, ...blobs);

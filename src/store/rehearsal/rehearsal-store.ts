@@ -1,4 +1,4 @@
-import { checkedTenant, type Entry, type Store } from "../../core/store/store.ts";
+import { type Claim, checkedTenant, type Entry, type Store } from "../../core/store/store.ts";
 import type { Table } from "../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from "../memory/memory-store.ts";
@@ -91,7 +91,7 @@ function journalMethods(
   real: Store,
   own: MemoryStore,
   copies: Copies,
-): Pick<Store, "append" | "events" | "journals" | "head" | "positions" | "erase"> {
+): Pick<Store, "append" | "events" | "journals" | "head" | "heldRuns" | "erase"> {
   // One write at a time: two writes that copy the same item concurrently would overwrite each other.
   let last: Promise<unknown> = Promise.resolve();
   const enqueue = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -121,11 +121,12 @@ function journalMethods(
       return Promise.all(runs.map(async (run) => ({ run, ...(await readJournal(tenant, run)) })));
     },
     head: async (tenant, run) => storeOf(tenant, run).head(tenant, run),
-    positions: async (runs) => {
-      const [ownPositions, realPositions] = await Promise.all([own.positions(runs), real.positions(runs)]);
-      return runs.map(
-        ({ tenant, run }, index) => (copies.has(tenant, "event", run) ? ownPositions : realPositions)[index] ?? 0,
-      );
+    heldRuns: async (claims) => {
+      const [ownRuns, realRuns] = await Promise.all([own.heldRuns(claims), real.heldRuns(claims)]);
+      return ownRuns.map((held, index) => {
+        const { tenant, run } = claims[index] as Claim;
+        return copies.has(tenant, "event", run) ? held : { ...held, position: realRuns[index]?.position ?? 0 };
+      });
     },
   };
 }

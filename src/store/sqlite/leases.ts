@@ -14,6 +14,9 @@ type LeaseMethods = Pick<
   | "renew"
   | "predecessor"
   | "release"
+  | "ask"
+  | "withdrawAsk"
+  | "heldRuns"
   | "holdings"
   | "nextDue"
   | "mark"
@@ -24,7 +27,34 @@ type LeaseMethods = Pick<
 
 /** Claims, renews and releases leases, and writes send markers. They are not facts of a run, so they are not synced. */
 export function sqliteLeases(context: SqliteContext, boot: string): LeaseMethods {
-  return { ...claimMethods(context), ...markerMethods(context, boot) };
+  return { ...claimMethods(context), ...askMethods(context), ...markerMethods(context, boot) };
+}
+
+function askMethods({ statements, group, read }: SqliteContext): Pick<Store, "ask" | "withdrawAsk" | "heldRuns"> {
+  return {
+    ask: async (worker, tenant, run) => {
+      assertStorableNames(worker, tenant, run);
+      return group.join("soft", () => {
+        const holder = statements.holder.get(tenant, run)?.worker ?? null;
+        if (holder === null || holder === worker) return false;
+        statements.ask.run(worker, tenant, run);
+        return true;
+      });
+    },
+    withdrawAsk: async (worker, tenant, run) => {
+      assertStorableNames(worker, tenant, run);
+      await group.join("soft", () => statements.withdrawAsk.run(worker, tenant, run));
+    },
+    heldRuns: async (claims) => {
+      for (const { tenant, run } of claims) assertStorableNames(tenant, run);
+      return read(() =>
+        claims.map(({ tenant, run, worker, epoch }) => ({
+          position: statements.head.get(tenant, run)?.[0] ?? 0,
+          wanted: statements.isWanted.get(tenant, run, worker, epoch) !== undefined,
+        })),
+      );
+    },
+  };
 }
 
 function claimMethods({
@@ -34,7 +64,7 @@ function claimMethods({
   read,
   workers,
   unrenewed,
-}: SqliteContext): Omit<LeaseMethods, "mark" | "marked" | "claims" | "boot"> {
+}: SqliteContext): Omit<LeaseMethods, "ask" | "withdrawAsk" | "heldRuns" | "mark" | "marked" | "claims" | "boot"> {
   const claim = (worker: WorkerId, tenant: Tenant, run: RunId): Claim | null => {
     const lease = statements.claim.get(tenant, run, worker, clock.now());
     return lease === undefined ? null : { tenant, run, worker, epoch: lease.epoch as Epoch };
@@ -61,13 +91,13 @@ function claimMethods({
           .map(({ tenant, run }) => claim(worker, tenant, run))
           .filter((claimed) => claimed !== null);
       return group.join("soft", () => {
-        if (terms.rules !== undefined) workers.setRules(worker, terms.rules);
+        if (terms.rules !== undefined) workers.setTerms(worker, terms);
         const due = claimSome(findDueRuns(statements, clock.now(), limit, terms), limit);
         const rest = limit - due.length;
         return rest === 0 ? due : [...due, ...claimSome(findRunsNeeding(statements, clock.now(), terms), rest)];
       });
     },
-    retireWorker: (worker) => group.join("soft", () => workers.setRules(worker, null)),
+    retireWorker: (worker) => group.join("soft", () => workers.setTerms(worker, {})),
     // One write for all leases: the worker holds them until it releases them or is evicted.
     renew: (worker, claims) =>
       group.join("soft", () => {
@@ -77,7 +107,7 @@ function claimMethods({
     predecessor: async ({ tenant, run, worker, epoch }) =>
       read(() => statements.predecessor.get(tenant, run, worker, epoch)?.prior ?? null),
     release: ({ tenant, run, worker, epoch }) =>
-      group.join("soft", () => void statements.release.run(tenant, run, worker, epoch)),
+      group.join("soft", () => void statements.release.run(tenant, run, worker, epoch, clock.now())),
     holdings: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
       return read(() => statements.holdings.all(tenant, after, most).map((lease) => ({ ...lease, until: null })));

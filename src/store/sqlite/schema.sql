@@ -43,9 +43,11 @@ CREATE TABLE lease (
   run text not null,
   epoch integer not null,
   worker text,
-  prior text, since integer not null default 0,
+  prior text, since integer not null default 0, wanted text,
   primary key (tenant, run)
 ) strict, without rowid;
+
+CREATE INDEX lease_wanted on lease (wanted) where wanted is not null;
 
 CREATE INDEX lease_worker on lease (worker) where worker is not null;
 

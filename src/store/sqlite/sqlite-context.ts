@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
-import type { Digest, WorkerId } from "../../core/values/ids.ts";
+import type { ClaimTerms } from "../../core/store/store.ts";
+import type { WorkerId } from "../../core/values/ids.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { SqliteStatements } from "./statements.ts";
 import type { UnrenewedLeases } from "./unrenewed-leases.ts";
@@ -8,8 +9,8 @@ import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 interface OwnWorkers {
   /** Shows, inside a transaction, that they run. */
   beat(): void;
-  /** Records, inside a transaction, the rules of a worker. Null: it claims no more runs. */
-  setRules(worker: WorkerId, rules: Digest | null): void;
+  /** Records, inside a transaction, the rules and offers of a worker, if they are new. */
+  setTerms(worker: WorkerId, terms: ClaimTerms): void;
 }
 
 /** The shared context of the parts of the store. */

@@ -104,11 +104,12 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     },
     watch,
     copies: sqliteCopies(db, file, (copy) => openSqlite(copy, { clock, timers, create: false })),
-    registerWorker: async (worker) => {
+    registerWorker: async (worker, terms = {}) => {
       assertStorableNames(worker);
       if (!isOpen) throw closedFault(file);
-      await workers.register(worker);
+      await workers.register(worker, terms);
     },
+    workers: async () => workers.list(),
     close: async () => {
       if (!isOpen) return;
       stop();
@@ -139,7 +140,7 @@ function journalMethods({
   statements,
   group,
   read,
-}: SqliteContext): Pick<Store, "append" | "events" | "journals" | "head" | "positions"> {
+}: SqliteContext): Pick<Store, "append" | "events" | "journals" | "head"> {
   const writeEntry = createEntryWriter(statements);
   return {
     append: async (entries) => {
@@ -154,10 +155,6 @@ function journalMethods({
     journals: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
       return read(() => readJournals(statements, tenant, after, most));
-    },
-    positions: async (runs) => {
-      for (const { tenant, run } of runs) assertStorableNames(tenant, run);
-      return read(() => runs.map(({ tenant, run }) => statements.head.get(tenant, run)?.[0] ?? 0));
     },
     head: async (tenant, run) => {
       assertStorableNames(tenant, run);

@@ -2,7 +2,7 @@ import { defaultQueue, type QueuedRun } from "../../core/store/fair-queue.ts";
 import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/store.ts";
 import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
-import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { Digest, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
 
 /** Every statement of the store, prepared once. */
@@ -167,7 +167,8 @@ function leaseStatements(prepare: Prepare) {
     claim: prepare<{ readonly epoch: number }>(
       `insert into lease (tenant, run, epoch, worker, since) values (?1, ?2, 1, ?3, ?4)
        on conflict (tenant, run) do update
-       set epoch = epoch + 1, prior = coalesce(worker, prior), worker = excluded.worker, since = excluded.since
+       set epoch = epoch + 1, prior = coalesce(worker, prior), worker = excluded.worker, since = excluded.since,
+         wanted = nullif(wanted, excluded.worker)
        where worker is null or worker = excluded.worker
        returning epoch`,
     ),
@@ -188,14 +189,22 @@ function leaseStatements(prepare: Prepare) {
       "select tenant, run, epoch from lease indexed by lease_worker where worker = ? and worker is not null",
     ),
     abandon: prepare(
-      `update lease set epoch = epoch + 1, prior = worker, worker = null, since = 0
+      `update lease set epoch = epoch + 1, prior = worker, worker = null, since = 0, wanted = null
        where tenant = ? and run = ? and worker = ? and epoch = ?`,
     ),
     predecessor: prepare<{ readonly prior: WorkerId | null }>(
       "select prior from lease where tenant = ? and run = ? and worker = ? and epoch = ?",
     ),
+    // The epoch moves when the worker that asks for the run claims it.
     release: prepare(
-      "update lease set worker = null, prior = null, since = 0 where tenant = ? and run = ? and worker = ? and epoch = ?",
+      `update lease set worker = wanted, prior = null, since = iif(wanted is null, 0, ?5), wanted = null
+       where tenant = ?1 and run = ?2 and worker = ?3 and epoch = ?4`,
+    ),
+    ask: prepare("update lease set wanted = ?1 where tenant = ?2 and run = ?3 and wanted is not ?1"),
+    withdrawAsk: prepare("update lease set wanted = null where tenant = ?2 and run = ?3 and wanted = ?1"),
+    holder: prepare<{ readonly worker: WorkerId | null }>("select worker from lease where tenant = ? and run = ?"),
+    isWanted: prepare(
+      "select 1 from lease where tenant = ? and run = ? and worker = ? and epoch = ? and wanted is not null",
     ),
     ...markerStatements(prepare),
   };
@@ -262,29 +271,43 @@ function workerStatements(prepare: Prepare) {
     nextHolder: prepare<{ readonly found: WorkerId }>(
       "select worker as found from lease indexed by lease_worker where worker is not null and worker > ? order by worker limit 1",
     ),
-    insertWorker: prepare("insert into worker (id, boot, pid, version, rules, beat) values (?, ?, ?, ?, ?, 0)"),
-    setRules: prepare("update worker set rules = ?1 where id = ?2 and rules is not ?1"),
+    insertWorker: prepare(
+      "insert into worker (id, boot, pid, version, rules, offers, beat) values (?, ?, ?, ?, ?, ?, 0)",
+    ),
+    setTerms: prepare(
+      "update worker set rules = ?1, offers = ?2 where id = ?3 and (rules is not ?1 or offers is not ?2)",
+    ),
+    liveWorkers: prepare<Pick<WorkerRow, "id" | "pid" | "version" | "rules" | "offers">>(
+      "select id, pid, version, rules, offers from worker order by id",
+    ),
     removeWorker: prepare("delete from worker where id = ?"),
     beat: prepare("update worker set beat = beat + 1 where id = ?"),
     beatOf: prepare<Pick<WorkerRow, "beat">>("select beat from worker where id = ?"),
     // The epoch moves now, so that nothing of the evicted worker lands after this, even before another claim.
     evictLeases: prepare(
-      `update lease indexed by lease_worker set epoch = epoch + 1, prior = worker, worker = null, since = 0
+      `update lease indexed by lease_worker set epoch = epoch + 1, prior = worker, worker = null, since = 0, wanted = null
        where worker = ? and worker is not null`,
     ),
+    endAsks: prepare("update lease indexed by lease_wanted set wanted = null where wanted = ? and wanted is not null"),
   };
 }
 
 /** Ends the leases of a worker and removes it, inside a transaction. */
-export function evictWorker({ evictLeases, removeWorker }: SqliteStatements, worker: WorkerId): void {
+export function evictWorker({ evictLeases, endAsks, removeWorker }: SqliteStatements, worker: WorkerId): void {
   evictLeases.run(worker);
+  endAsks.run(worker);
   removeWorker.run(worker);
 }
 
 /** A registered worker. */
-interface WorkerRow {
+export interface WorkerRow {
   readonly id: WorkerId;
   readonly boot: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly rules: Digest | null;
+  /** A JSON list. */
+  readonly offers: string | null;
   readonly beat: number;
 }
 

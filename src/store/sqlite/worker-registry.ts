@@ -1,15 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, statfsSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
+import type { ClaimTerms, LiveWorker } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
-import type { Digest, WorkerId } from "../../core/values/ids.ts";
+import type { WorkerId } from "../../core/values/ids.ts";
 import { writVersion } from "../../core/values/writ-version.ts";
 import { LockFile } from "./lock-file.ts";
 import { IN_MEMORY } from "./open-database.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { type Beat, StallWatch } from "./stall-watch.ts";
-import { evictWorker } from "./statements.ts";
+import { evictWorker, type WorkerRow } from "./statements.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 
 /** How many other workers one worker looks at. With more workers, each still has this many observers. */
@@ -43,7 +45,7 @@ export class WorkerRegistry {
   readonly #context: Pick<SqliteContext, "statements" | "group" | "read">;
   readonly #options: WorkerRegistryOptions;
   readonly #own = new Map<WorkerId, LockFile>();
-  readonly #rules = new Map<WorkerId, Digest>();
+  readonly #terms = new Map<WorkerId, TermColumns>();
   readonly #stalls: StallWatch;
   #beatAt = Number.NEGATIVE_INFINITY;
   #cancel: () => void = () => {};
@@ -55,9 +57,15 @@ export class WorkerRegistry {
   }
 
   /** Registers a worker of this process: first its lock, then its row, so that a row always had a locked file. */
-  async register(worker: WorkerId): Promise<void> {
+  async register(worker: WorkerId, terms: ClaimTerms): Promise<void> {
+    const isInMemory = this.#options.file === IN_MEMORY;
+    if (this.#own.has(worker) || (isInMemory && this.#terms.has(worker))) return;
+    this.#terms.set(worker, termColumns(terms));
     // No other process reaches a database in memory.
-    if (this.#own.has(worker) || this.#options.file === IN_MEMORY) return;
+    if (isInMemory) {
+      await this.#context.group.join("soft", () => this.#insert(worker));
+      return;
+    }
     const folder = workersFolder(this.#options.file);
     assertLocalDisk(this.#options.file, statfsSync(dirname(folder)).type);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -87,7 +95,7 @@ export class WorkerRegistry {
     const lock = this.#own.get(worker);
     if (lock === undefined) return;
     this.#own.delete(worker);
-    this.#rules.delete(worker);
+    this.#terms.delete(worker);
     if (this.#own.size === 0) this.#cancel();
     try {
       await this.#context.group.join("soft", () => this.#evict(worker));
@@ -99,11 +107,21 @@ export class WorkerRegistry {
     }
   }
 
-  /** Records, inside a transaction, the rules of a worker. Null: it claims no more runs. */
-  setRules(worker: WorkerId, rules: Digest | null): void {
-    this.#context.statements.setRules.run(rules, worker);
-    if (rules === null) this.#rules.delete(worker);
-    else if (this.#own.has(worker)) this.#rules.set(worker, rules);
+  /** Records, inside a transaction, the rules and offers of a worker, if they are new. */
+  setTerms(worker: WorkerId, terms: ClaimTerms): void {
+    const { rules, offers } = termColumns(terms);
+    this.#context.statements.setTerms.run(rules, offers, worker);
+    if (this.#own.has(worker)) this.#terms.set(worker, { rules, offers });
+  }
+
+  /** Returns the registered workers. Those that died without a trace are evicted at the next look. */
+  list(): readonly LiveWorker[] {
+    const host = hostname();
+    return this.#context
+      .read(() => this.#context.statements.liveWorkers.all())
+      .map(({ id: worker, pid, version, rules, offers }) => {
+        return { worker, rules, offers: JSON.parse(offers ?? "[]"), process: { version, host, pid } };
+      });
   }
 
   /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
@@ -114,13 +132,9 @@ export class WorkerRegistry {
   }
 
   #insert(worker: WorkerId): void {
-    this.#context.statements.insertWorker.run(
-      worker,
-      this.#options.boot,
-      process.pid,
-      writVersion,
-      this.#rules.get(worker) ?? null,
-    );
+    const { rules, offers } = this.#terms.get(worker) ?? termColumns({});
+    const { statements } = this.#context;
+    statements.insertWorker.run(worker, this.#options.boot, process.pid, writVersion, rules, offers);
   }
 
   #evict(worker: WorkerId): void {
@@ -238,6 +252,19 @@ export class WorkerRegistry {
       if ((statements.beatOf.get(worker)?.beat ?? null) === seen) this.#evict(worker);
     });
   }
+}
+
+/** The rules and offers of a worker as they are stored. */
+type TermColumns = Pick<WorkerRow, "rules" | "offers">;
+
+/** Workers pass the same terms again and again, and their offers can be long. */
+const knownColumns = new WeakMap<ClaimTerms, TermColumns>();
+
+function termColumns(terms: ClaimTerms): TermColumns {
+  const { rules = null, offers = [] } = terms;
+  const columns = knownColumns.get(terms) ?? { rules, offers: offers.length === 0 ? null : JSON.stringify(offers) };
+  knownColumns.set(terms, columns);
+  return columns;
 }
 
 /** True if a running process is a worker of this store. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { AppendResult, Entry, Store } from "../../core/store/store.ts";
-import type { Instant, RunId } from "../../core/values/ids.ts";
+import type { Epoch, Instant, RunId } from "../../core/values/ids.ts";
 import {
   appendEntry,
   assertLands,
@@ -23,15 +23,17 @@ export const appendRules: readonly ContractRule[] = [
       await assertLands(store, { run: runB });
       await assertLands(store, { run: runB, at: 1 });
       await assertLands(store, { tenant: tenantB });
+      const held = { worker: workerA, epoch: 1 as Epoch };
       const runs = [
-        { tenant: tenantB, run: runA },
-        { tenant: tenantA, run: runB },
-        { tenant: tenantA, run: runA },
-        { tenant: tenantB, run: runB },
-        { tenant: tenantA, run: runB },
+        { tenant: tenantB, run: runA, ...held },
+        { tenant: tenantA, run: runB, ...held },
+        { tenant: tenantA, run: runA, ...held },
+        { tenant: tenantB, run: runB, ...held },
+        { tenant: tenantA, run: runB, ...held },
       ];
-      assert.deepEqual(await store.positions(runs), [1, 2, 0, 0, 2]);
-      assert.deepEqual(await store.positions([]), []);
+      const positions = (await store.heldRuns(runs)).map(({ position }) => position);
+      assert.deepEqual(positions, [1, 2, 0, 0, 2]);
+      assert.deepEqual(await store.heldRuns([]), []);
     },
   },
   {

@@ -3,6 +3,7 @@ import type { Store } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
 import { fakeClock } from "../fake-clock.ts";
 import { appendRules } from "./append-rules.ts";
+import { askRules } from "./ask-rules.ts";
 import { chargeRules } from "./charge-rules.ts";
 import { claimRules } from "./claim-rules.ts";
 import { contractLeaseMs } from "./contract-rule.ts";
@@ -36,6 +37,7 @@ export function storeContract(open: OpenStore, evict?: EvictWorker): readonly St
     ...chargeRules,
     ...fenceRules,
     ...claimRules,
+    ...askRules,
     ...dueRunRules,
     ...evictionRules,
     ...eraseRules,

@@ -92,8 +92,10 @@ describe("Postgres schema", () => {
       ...batches.map((entries) => appendCall(createBatch(entries))),
       { name: "mark", values: [tenantA, runs, textArray(["ana", "bob"]), ones, textArray(["a", "b"]), ones] },
       { name: "renew", values: [tenants, runs, textArray(["ana", "bob"]), ones, 1000, null] },
-      { name: "release", values: [tenantA, runs, textArray(["ana", "bob"]), ones] },
-      { name: "positions", values: [tenants, runs] },
+      { name: "release", values: [tenantA, runs, textArray(["ana", "bob"]), ones, 1000, null] },
+      { name: "ask", values: [tenantA, runA, "cem", 1000, null] },
+      { name: "withdraw_ask", values: [tenantA, runA, "cem"] },
+      { name: "held_runs", values: [tenants, runs, textArray(["ana", "bob"]), ones, null] },
       { name: "rows_of", values: [tenantA, textArray(["ledger", "timer"]), textArray(["k", runB])] },
       {
         name: "erase",
@@ -145,7 +147,7 @@ describe("tenants of one Postgres", () => {
     ]);
   });
 
-  it("are claimed by functions of the owner that return only claims, times and digests of rules", async () => {
+  it("are claimed by functions of the owner that return only claims, times and facts about workers", async () => {
     const definers = await database.query<[string, string]>(
       `select proname, pg_get_function_result(oid) from pg_proc
        where pronamespace = 'writ'::regnamespace and prosecdef order by 1`,
@@ -156,6 +158,8 @@ describe("tenants of one Postgres", () => {
       ["forget_worker", "void"],
       ["next_due", "TABLE(now_ms bigint, due bigint)"],
       ["note_worker", "text[]"],
+      ["retire_worker", "void"],
+      ["workers", "TABLE(id text, rules text, offers text, about text)"],
     ]);
   });
 

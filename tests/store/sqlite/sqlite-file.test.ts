@@ -59,7 +59,7 @@ describe("opening a SQLite file", () => {
     db.close();
     const { code, message } = faultOf(() => openSqlite(file));
     assert.equal(code, "STORE_NEWER");
-    assert.match(message, /version 99 .* knows 6/);
+    assert.match(message, /version 99 .* knows 7/);
   });
 
   it("refuses a file that is no database", () => {
