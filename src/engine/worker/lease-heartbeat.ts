@@ -31,11 +31,17 @@ export class LeaseHeartbeat {
 
   /** Renews the leases if it is time. Rejects if the store fails: a claim would then fence leases that expired here. */
   renewIfDue(): Promise<void> {
-    if (this.#renewing === null && this.#ports.clock.now() < this.#dueAt) return Promise.resolve();
+    if (this.#renewing === null && this.#untilDue() > 0) return Promise.resolve();
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = null;
     });
     return this.#renewing;
+  }
+
+  /** Returns how long to wait for the next renewal; 0: no longer, also because the clock was set back meanwhile. */
+  #untilDue(): number {
+    const ms = this.#dueAt - this.#ports.clock.now();
+    return ms > this.#everyMs ? 0 : Math.max(0, ms);
   }
 
   async #renew(): Promise<void> {
@@ -52,7 +58,7 @@ export class LeaseHeartbeat {
 
   async #renewAndArm(): Promise<void> {
     await this.renewIfDue().catch(() => {});
-    const untilDue = this.#dueAt - this.#ports.clock.now();
+    const untilDue = this.#untilDue();
     // After a failure, try again soon: the lease may not have expired yet.
     this.#arm(untilDue > 0 ? untilDue : Math.ceil(this.#everyMs / 4));
   }

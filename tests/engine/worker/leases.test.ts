@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Timers } from "../../../src/core/ports/clock.ts";
 import type { Claim, Store } from "../../../src/core/store/store.ts";
 import { FaultError, fault } from "../../../src/core/values/fault.ts";
-import type { RunId, Tenant, WorkerId } from "../../../src/core/values/ids.ts";
+import type { Instant, RunId, Tenant, WorkerId } from "../../../src/core/values/ids.ts";
 import { createEngine } from "../../../src/engine/engine.ts";
 import { WorkerLeases } from "../../../src/engine/worker/worker-leases.ts";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
@@ -75,6 +75,30 @@ describe.each([1000, 15_000])("runs under a lease of %s ms", (leaseMs) => {
     const { timers, calls } = await setting("alive");
     await timers.pass(leaseMs * 10);
     expect(calls).toHaveLength(1);
+  });
+});
+
+describe("worker whose clock is set", () => {
+  it.each([3_600_000, -3_600_000])("by %s ms still renews its leases in time", async (ms) => {
+    const leaseMs = 15_000;
+    const clock = fakeClock();
+    const timers = manualTimers(clock);
+    let jump = 0;
+    const store = memoryStore({ clock, leaseMs });
+    const renew = vi.spyOn(store, "renew");
+    const look = scriptedTool("look", neverAnswers, { effect: "reads", timeoutMs: 86_400_000 });
+    const engine = await createEngine({
+      store,
+      timers,
+      tools: [look.tool],
+      clock: { now: () => (clock.now() + jump) as Instant },
+    });
+    await engine.submit({ steps: [{ step_id: "look", name: "look" }] }, { principal: botAgent });
+    await timers.pass(leaseMs);
+    jump = ms;
+    renew.mockClear();
+    await timers.pass(leaseMs);
+    expect(renew.mock.calls.length).toBeGreaterThanOrEqual(2);
   });
 });
 
