@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/worker-registry.js",
-        from: "return this.#evictDead(id, found);",
+        from: "return this.#evictDead(id, found, beat);",
         to: "return found.free();",
       },
     ],

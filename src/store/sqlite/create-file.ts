@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, closeSync, constants, lstatSync, openSync, statfsSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
 
@@ -13,6 +23,15 @@ export function createFile(file: string): void {
     if (isEmptyFile(file)) chmodEmptyFile(file);
   }
   assertWritable(file);
+}
+
+/** Creates a folder that only its owner can read. */
+export function createFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw unusableFault(folder, error);
+  }
 }
 
 /** Throws if the path is not a file that can hold a store. */
@@ -61,6 +80,8 @@ function notAStore(file: string, about: string): FaultError {
 const openProblems: Readonly<Record<string, readonly [FaultCode, string]>> = {
   ENOENT: ["STORE_UNUSABLE", "it or its directory does not exist; create the directory or give another path"],
   ENOTDIR: ["STORE_UNUSABLE", "its directory is a file; give another path"],
+  ENOSPC: ["STORE_FULL", "the disk is full; free some space and try again"],
+  EEXIST: ["STORE_UNUSABLE", "it is a file where a folder is needed; remove it or give another path"],
   EROFS: ["STORE_READ_ONLY", "it is on a read-only disk; give another path"],
   EACCES: [
     "STORE_READ_ONLY",

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statfsSync } from "node:fs";
 import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
 import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/append-conditions.ts";
 import { leaseLength } from "../../core/store/lease-length.ts";
@@ -37,6 +37,8 @@ export interface SqliteInternals {
   /** How long a worker that lives but does not move keeps its runs, in milliseconds. The same for all processes. */
   readonly stallMs?: number;
   readonly failpoint?: WorkerFailpoints;
+  /** Returns the type of the file system of a folder. */
+  readonly fileSystemType?: (folder: string) => number;
 }
 
 /**
@@ -62,7 +64,7 @@ export function openSqlite(path: string, options: SqliteOptions & SqliteInternal
 }
 
 export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOptions & SqliteInternals = {}): Store {
-  const { clock = systemClock, timers = systemTimers, failpoint = () => {} } = options;
+  const { clock = systemClock, timers = systemTimers, failpoint = () => {}, fileSystemType = statfsType } = options;
   const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteTimes.stallMs } = options;
   const leaseMs = leaseLength(options.leaseMs);
   const statements = prepareStatements(db);
@@ -82,7 +84,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   };
   const workers = new WorkerRegistry(
     { statements, group, read },
-    { file, boot, timers, stopwatch, stallMs, failpoint },
+    { file, boot, timers, stopwatch, stallMs, failpoint, fileSystemType },
   );
   const unrenewed = new UnrenewedLeases(leaseMs, stopwatch);
   const context = { statements, group, clock, read, workers, unrenewed };
@@ -224,6 +226,8 @@ function eraseRun(
   }
   return erased;
 }
+
+const statfsType = (folder: string): number => statfsSync(folder).type;
 
 const systemClock: Clock = { now: () => Date.now() as Instant };
 

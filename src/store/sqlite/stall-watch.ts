@@ -1,4 +1,8 @@
 import type { Stopwatch } from "../../core/ports/clock.ts";
+import { sqliteTimes } from "./sqlite-times.ts";
+
+/** An observer that looks this much too rarely stood still itself. A busy machine delays a look by several intervals. */
+const looksMissedMax = 4;
 
 /** The beat of a worker: it changes while the worker runs. Null: the worker has no row. */
 export type Beat = number | null;
@@ -21,7 +25,8 @@ export class StallWatch {
   /** Begins a look at these workers and forgets all others. */
   look(workers: readonly string[]): void {
     const now = this.#stopwatch();
-    if (now - this.#lookedAt > this.#stallMs / 10) this.#seen.clear();
+    const mostMs = Math.max(this.#stallMs / 10, looksMissedMax * sqliteTimes.lookMs);
+    if (now - this.#lookedAt > mostMs) this.#seen.clear();
     this.#lookedAt = now;
     for (const worker of this.#seen.keys()) if (!workers.includes(worker)) this.#seen.delete(worker);
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, realpathSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
@@ -6,6 +6,7 @@ import type { ClaimTerms, LiveWorker } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
 import { writVersion } from "../../core/values/writ-version.ts";
+import { createFolder } from "./create-file.ts";
 import { LockFile } from "./lock-file.ts";
 import { IN_MEMORY } from "./open-database.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
@@ -28,6 +29,8 @@ export interface WorkerRegistryOptions {
   /** How long a worker whose lock is held may stand still before it loses its runs, in milliseconds. */
   readonly stallMs: number;
   readonly failpoint: WorkerFailpoints;
+  /** Returns the type of the file system of a folder, as `statfs` reports it. */
+  readonly fileSystemType: (folder: string) => number;
 }
 
 /** Another worker. Its boot is null if it has no row. */
@@ -67,8 +70,8 @@ export class WorkerRegistry {
       return;
     }
     const folder = workersFolder(this.#options.file);
-    assertLocalDisk(this.#options.file, statfsSync(dirname(folder)).type);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    assertLocalDisk(this.#options.file, this.#options.fileSystemType(dirname(folder)));
+    createFolder(folder);
     await this.#takeOver(worker);
     this.#assertSameBoot();
     const lock = LockFile.create(this.#pathOf(worker));
@@ -151,7 +154,8 @@ export class WorkerRegistry {
     if (found === "missing") return;
     if (found === "held")
       throw new FaultError(fault("STORE_BUSY", `${this.#options.file} already has a worker ${worker}; use another id`));
-    await this.#evictDead(worker, found);
+    const beat = this.#context.read(() => this.#context.statements.beatOf.get(worker)?.beat ?? null);
+    await this.#evictDead(worker, found, beat);
   }
 
   /** A worker under another boot runs on another machine, where locks and the log of this file cannot be shared. */
@@ -191,11 +195,23 @@ export class WorkerRegistry {
 
   async #look(): Promise<void> {
     this.#keepFiles();
-    if (this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall)
-      await this.#context.group.join("soft", () => this.beat());
+    if (this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall) await this.#beatAlone();
     const peers = this.#peers();
     this.#stalls.look(peers.map(({ id }) => id));
     for (const peer of peers) await this.#examine(peer);
+  }
+
+  /**
+   * Rejects if the beat does not land. Then this process does not look at the others either: while nothing can be
+   * written, for example because the disk is full, no beat changes, and no worker is stalled.
+   */
+  async #beatAlone(): Promise<void> {
+    try {
+      await this.#context.group.join("soft", () => this.beat());
+    } catch (error) {
+      this.#beatAt = Number.NEGATIVE_INFINITY;
+      throw error;
+    }
   }
 
   /** Creates the lock file of a worker again if it was deleted, so that the death of the worker is noticed at once. */
@@ -226,17 +242,20 @@ export class WorkerRegistry {
 
   async #examine({ id, boot, beat }: Peer): Promise<void> {
     const found = LockFile.take(this.#pathOf(id));
-    if (found instanceof LockFile) return this.#evictDead(id, found);
+    if (found instanceof LockFile) return this.#evictDead(id, found, beat);
     // A power cut can bring back the row of a worker, but not its lock file.
     const diedWithItsBoot = found === "missing" && boot !== null && boot !== this.#options.boot;
     if (diedWithItsBoot || this.#stalls.isStalled(id, beat)) await this.#evictUnlessMoved(id, beat);
   }
 
-  /** Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. */
-  async #evictDead(worker: WorkerId, lock: LockFile): Promise<void> {
+  /**
+   * Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. If the beat has
+   * changed, the worker lives: this was its old lock file, which was deleted while this process opened it.
+   */
+  async #evictDead(worker: WorkerId, lock: LockFile, seen: Beat): Promise<void> {
     this.#options.failpoint("evict.before");
     try {
-      await this.#context.group.join("soft", () => this.#evict(worker));
+      if (!(await this.#evictUnlessMoved(worker, seen))) return lock.free();
     } catch (error) {
       lock.free();
       throw error;
@@ -245,11 +264,13 @@ export class WorkerRegistry {
     lock.remove();
   }
 
-  /** Evicts a worker unless its beat has changed. */
-  async #evictUnlessMoved(worker: WorkerId, seen: Beat): Promise<void> {
+  /** Evicts a worker unless its beat has changed. Returns whether it did. */
+  #evictUnlessMoved(worker: WorkerId, seen: Beat): Promise<boolean> {
     const { statements, group } = this.#context;
-    await group.join("soft", () => {
-      if ((statements.beatOf.get(worker)?.beat ?? null) === seen) this.#evict(worker);
+    return group.join("soft", () => {
+      const isUnmoved = (statements.beatOf.get(worker)?.beat ?? null) === seen;
+      if (isUnmoved) this.#evict(worker);
+      return isUnmoved;
     });
   }
 }

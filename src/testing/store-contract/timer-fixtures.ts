@@ -1,3 +1,4 @@
+import type { Clock } from "../../core/ports/clock.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store/store.ts";
 import type { TimerRow } from "../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
@@ -22,7 +23,7 @@ export async function setTimers(
 /** Gives each run a due timer with these fields, such as a queue and a priority. */
 export async function setQueuedTimers(
   store: Store,
-  clock: FakeClock,
+  clock: Clock,
   timers: Readonly<Record<string, Partial<TimerRow>>>,
 ): Promise<void> {
   for (const [run, fields] of Object.entries(timers)) {
