@@ -2,6 +2,9 @@ import { parseArgs } from "node:util";
 
 export interface ChaosArguments {
   readonly json: boolean;
+  readonly store: "postgres" | "sqlite";
+  /** True: search for planted bugs instead. */
+  readonly bugs: boolean;
   /** The duration of the faults; null: until enough faults have happened. */
   readonly seconds: number | null;
   /** The number of worker processes; null: the default. */
@@ -22,17 +25,25 @@ export function parseChaosArguments(
       args: [...args],
       options: {
         json: { type: "boolean", default: false },
+        bugs: { type: "boolean", default: false },
+        store: { type: "string", default: "postgres" },
         seconds: { type: "string" },
+        minutes: { type: "string" },
         workers: { type: "string" },
         seed: { type: "string" },
         keep: { type: "string" },
       },
     });
-    const { json, keep = null } = values;
-    const [seconds, workers, seed] = [values.seconds, values.workers, values.seed].map(parseWholeNumber);
-    if (seconds === undefined || workers === undefined || seed === undefined)
-      return { wrong: "--seconds, --workers and --seed must be whole numbers from 1" };
-    return { json, seconds, workers, seed: seed ?? anySeed, keep };
+    const { json, store, bugs, keep = null } = values;
+    if (store !== "postgres" && store !== "sqlite") return { wrong: `--store ${store} is neither postgres nor sqlite` };
+    if (bugs && store !== "sqlite") return { wrong: "--bugs goes with --store sqlite" };
+    const numbers = [values.seconds, values.minutes, values.workers, values.seed].map(parseWholeNumber);
+    const [seconds, minutes, workers, seed] = numbers;
+    if (seconds === undefined || minutes === undefined || workers === undefined || seed === undefined)
+      return { wrong: "--seconds, --minutes, --workers and --seed must be whole numbers from 1" };
+    if (seconds !== null && minutes !== null) return { wrong: "--seconds does not go with --minutes" };
+    const duration = minutes === null ? seconds : minutes * 60;
+    return { json, store, bugs, seconds: duration, workers, seed: seed ?? anySeed, keep };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

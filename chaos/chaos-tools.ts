@@ -51,7 +51,8 @@ export function newChaosTools(effectLog: EffectLog, { pause, now }: HandlerPace)
     tool("act.verifiable", "acts", { verify, settleAfter: settleAfterMs }),
     // The world deduplicates by key and repeats its answer.
     tool("act.keyed", "acts", {
-      idempotent: { forMs: 3_600_000 },
+      // Longer than the clock jumps.
+      idempotent: { forMs: 86_400_000 },
       run: async ({ to }: ToolInput, { key }: ToolContext) => {
         await performEffect("act.keyed", to, key);
         return { receipt: key };

@@ -32,9 +32,11 @@ export type StoredJournals = ReadonlyMap<string, readonly string[]>;
  * Runs are independent, so each is checked by itself. A run has a position and an epoch. The journal shows what landed,
  * so the order of appends is known, and the order of claims is the order of their epochs. It remains to check whether
  * both fit together and into the times of the requests and answers.
+ *
+ * `evicts`: an eviction moves the epoch too. It is no call; a gap between two granted epochs shows it.
  */
-export function checkHistory(history: StoreHistory, journals: StoredJournals): readonly string[] {
-  const all = new HistoryCheck(history);
+export function checkHistory(history: StoreHistory, journals: StoredJournals, evicts = false): readonly string[] {
+  const all = new HistoryCheck(history, evicts);
   const runs = new Set([...journals.keys(), ...appendCalls(history).map(({ request }) => request.run)]);
   return [...runs].flatMap((run) => all.run(run, journals.get(run) ?? []));
 }
@@ -55,8 +57,10 @@ class HistoryCheck {
   readonly #unanswered: readonly number[];
   readonly #outages: readonly ServerOutage[];
   readonly #synced: SyncedAnswers;
+  readonly #evicts: boolean;
 
-  constructor(history: StoreHistory) {
+  constructor(history: StoreHistory, evicts: boolean) {
+    this.#evicts = evicts;
     const appends = appendCalls(history);
     const claims = claimCalls(history);
     this.#appends = groupBy(appends, ({ request }) => request.run);
@@ -81,7 +85,7 @@ class HistoryCheck {
     const report = (what: string): void => void found.push(`${run}: ${what}`);
     const order = new IntervalOrder();
     const granted = (this.#granted.get(run) ?? []).toSorted((left, claim) => left.epoch - claim.epoch);
-    const epochs = new EpochOrder(granted, order);
+    const epochs = new EpochOrder(granted, order, this.#evicts);
     for (const { epoch } of epochs.duplicates) report(`epoch ${epoch} was granted twice`);
     const sentEntries = groupSentEntries(this.#appends.get(run) ?? []);
     const { landed, problems } = matchJournal(journal, sentEntries);
@@ -173,17 +177,20 @@ class SyncedAnswers {
 class EpochOrder {
   readonly duplicates: readonly GrantedEpoch[];
   readonly #order: IntervalOrder;
-  readonly #granted: readonly { readonly epoch: number; readonly interval: Interval }[];
+  readonly #granted: readonly { readonly epoch: number; readonly by: string; readonly interval: Interval }[];
 
-  constructor(granted: readonly GrantedEpoch[], order: IntervalOrder) {
+  constructor(granted: readonly GrantedEpoch[], order: IntervalOrder, evicts: boolean) {
     this.#order = order;
     this.duplicates = granted.filter(({ epoch }, index) => granted[index - 1]?.epoch === epoch);
-    this.#granted = granted
-      .filter((each) => !this.duplicates.includes(each))
-      .map(({ epoch, by, from, to }) => ({
-        epoch,
-        interval: order.add(`the claim of epoch ${epoch} by ${by}`, { from, to }),
-      }));
+    const moves = granted.filter((each) => !this.duplicates.includes(each));
+    this.#granted = (evicts ? addEvictions(moves) : moves).map(({ epoch, by, from, to }) => ({
+      epoch,
+      by,
+      interval: order.add(
+        by === NO_WORKER ? `the eviction at epoch ${epoch}` : `the claim of epoch ${epoch} by ${by}`,
+        { from, to },
+      ),
+    }));
     for (const [index, { interval }] of this.#granted.entries()) {
       const earlier = this.#granted[index - 1];
       if (earlier !== undefined) order.before(earlier.interval, interval);
@@ -198,10 +205,21 @@ class EpochOrder {
   /** Orders an interval after the claim of its epoch and before the next claim. */
   during(epoch: number | null, interval: Interval): void {
     if (epoch === null) return;
-    const own = this.#granted.find((each) => each.epoch === epoch)?.interval;
+    const own = this.#granted.find((each) => each.epoch === epoch && each.by !== NO_WORKER)?.interval;
     if (own === undefined) this.#order.impossible(`${interval.name}: that epoch was never granted`);
     else this.#order.before(own, interval);
     const next = this.after(epoch);
     if (next !== undefined) this.#order.before(interval, next);
   }
+}
+
+const NO_WORKER = "";
+
+/** Adds an eviction in each gap between two epochs, and one after the last epoch, which may never happen. */
+function addEvictions(granted: readonly GrantedEpoch[]): readonly GrantedEpoch[] {
+  return granted.flatMap((each, index) => {
+    const next = granted[index + 1];
+    if (next?.epoch === each.epoch + 1) return [each];
+    return [each, { epoch: each.epoch + 1, by: NO_WORKER, from: each.from, to: next?.to ?? Number.POSITIVE_INFINITY }];
+  });
 }

@@ -5,7 +5,7 @@ import type { LoggedEffect } from "./effect-log.ts";
 
 /** A violation. */
 export interface ChaosFinding {
-  readonly kind: "duplicate" | "lost" | "stuck";
+  readonly kind: "duplicate" | "lost" | "stuck" | "evicted";
   readonly what: string;
 }
 

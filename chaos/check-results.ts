@@ -3,6 +3,8 @@ import { FaultError } from "../src/core/values/fault.ts";
 import type { Engine, RunProgress } from "../src/engine/api/engine-api.ts";
 import { type ClientJob, recordReported } from "./chaos-client.ts";
 import { chaosTenants } from "./chaos-jobs.ts";
+import type { ChaosStore, StoredEvent, StoredTables } from "./chaos-store.ts";
+import { findWrongEvictions } from "./check-evictions.ts";
 import { checkHistory, type StoredJournals } from "./check-history.ts";
 import { type ChaosFinding, checkJob } from "./check-job.ts";
 import { countHistory, type HistoryCounts } from "./count-history.ts";
@@ -10,14 +12,12 @@ import { countNeedlessDoubts } from "./count-needless-doubts.ts";
 import { describeRunHistory } from "./describe-run-history.ts";
 import { readLoggedEffects } from "./effect-log.ts";
 import { groupBy, pushToGroup } from "./group-by.ts";
-import type { KillablePostgres } from "./killable-postgres.ts";
-import { shortHash } from "./record-store.ts";
 import { type HistoryLine, parseHistory, parseJsonLines, type StoreHistory } from "./store-history.ts";
 
 /** The data to check after the test. */
 export interface ChaosRemains {
   readonly jobs: readonly ClientJob[];
-  readonly server: KillablePostgres;
+  readonly store: ChaosStore;
   /** An engine that does not work. */
   readonly engine: Engine;
   readonly world: string;
@@ -40,9 +40,9 @@ export interface ChaosVerdict {
 }
 
 /** Returns the counts that are available during the test. */
-export async function readProgress({ server, history }: Pick<ChaosRemains, "server" | "history">) {
+export async function readProgress({ store, history }: Pick<ChaosRemains, "store" | "history">) {
   const parsed = parseHistory(parseJsonLines<HistoryLine>(readFileSync(history, "utf8")));
-  const events = await readEvents(server);
+  const events = await store.events();
   const journals = groupJournals(events);
   const doubts = events.filter(({ type }) => type === "step.doubted");
   const parked = events.filter(({ type }) => type === "run.poisoned").length;
@@ -50,7 +50,7 @@ export async function readProgress({ server, history }: Pick<ChaosRemains, "serv
 }
 
 export async function checkResults(data: ChaosRemains): Promise<ChaosVerdict> {
-  const { jobs, server } = data;
+  const { jobs, store } = data;
   const { parsed: history, journals, doubts, parked, historyCounts } = await readProgress(data);
   return {
     runs: jobs.length,
@@ -61,14 +61,15 @@ export async function checkResults(data: ChaosRemains): Promise<ChaosVerdict> {
     findings: [
       ...(await checkClientJobs(data, history)),
       ...(await checkJournals(data.engine)),
-      ...(await checkLeftovers(server, history)),
+      ...(await checkLeftovers(store, history)),
+      ...(store.evicts ? findWrongEvictions(history) : []).map((what): ChaosFinding => ({ kind: "evicted", what })),
     ],
-    violations: checkHistory(history, journals),
+    violations: checkHistory(history, journals, store.evicts),
   };
 }
 
 async function checkClientJobs(
-  { jobs, engine, server, world }: ChaosRemains,
+  { jobs, engine, store, world }: ChaosRemains,
   history: StoreHistory,
 ): Promise<readonly ChaosFinding[]> {
   const effects = groupBy(readLoggedEffects(world), ({ to }) => jobName(to));
@@ -86,7 +87,7 @@ async function checkClientJobs(
     findings.push(...clientJob.changed.map((what): ChaosFinding => ({ kind: "lost", what })));
     findings.push(...checkJob(job, now, effects.get(job.name) ?? []));
     if (now.final) continue;
-    const description = await describeRunHistory(server, history, run_id);
+    const description = await describeRunHistory(store, history, run_id);
     findings.push({ kind: "stuck", what: `${job.name} ${run_id}: ${JSON.stringify(now)} ${description}` });
   }
   return findings;
@@ -119,35 +120,18 @@ async function checkJournals(engine: Engine): Promise<readonly ChaosFinding[]> {
 }
 
 /** Checks that no lease is held and no notice is undelivered. */
-async function checkLeftovers(server: KillablePostgres, history: StoreHistory): Promise<readonly ChaosFinding[]> {
-  const leases = await server.rows<readonly [string]>("select run from writ.lease where until > writ.now_ms()");
-  const notices = await server.rows<readonly [string, string]>(
-    "select key, row::json ->> 'run_id' from writ.rows where kind = 'notice'",
-  );
+async function checkLeftovers(store: StoredTables, history: StoreHistory): Promise<readonly ChaosFinding[]> {
   const leftovers = [
-    ...leases.map(([run]) => [run, `${run} is held by a worker that has ended`] as const),
-    ...notices.map(([notice, run]) => [run, `${notice} was not delivered`] as const),
+    ...(await store.heldRuns()).map((run) => [run, `${run} is held by a worker that has ended`] as const),
+    ...(await store.notices()).map(({ run, notice }) => [run, `${notice} was not delivered`] as const),
   ];
   const findings: ChaosFinding[] = [];
   for (const [run, what] of leftovers)
-    findings.push({ kind: "stuck", what: `${what}: ${await describeRunHistory(server, history, run)}` });
+    findings.push({ kind: "stuck", what: `${what}: ${await describeRunHistory(store, history, run)}` });
   return findings;
 }
 
-interface StoredRow {
-  readonly run: string;
-  readonly type: string;
-  readonly hash: string;
-  readonly body: string;
-}
-
-async function readEvents(server: KillablePostgres): Promise<readonly StoredRow[]> {
-  const text = "select run, type, hash, body from writ.event order by tenant, run, position";
-  const rows = await server.rows<readonly [string, string, Uint8Array, string]>(text);
-  return rows.map(([run, type, hash, body]) => ({ run, type, hash: shortHash(hash), body }));
-}
-
-function groupJournals(events: readonly StoredRow[]): StoredJournals {
+function groupJournals(events: readonly StoredEvent[]): StoredJournals {
   const journals = new Map<string, string[]>();
   for (const { run, hash } of events) pushToGroup(journals, run, hash);
   return journals;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 
 /**
  * A shell that reads a pipe of this process. The pipe ends however this process dies; then the shell kills the
- * remaining child processes, stopped ones too, and removes the folders.
+ * remaining child processes, stopped ones too, and removes the folders, also those on which the test mounted a disk.
  */
 const guardScript = `pids=" "
 while read -r verb pid; do
@@ -13,6 +13,7 @@ while read -r verb pid; do
 done
 for pid in $pids; do kill -9 "$pid"; done 2>/dev/null
 for folder; do
+  umount -l "$folder" 2>/dev/null
   tries=0
   until rm -rf "$folder" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
 done`;

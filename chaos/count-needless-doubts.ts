@@ -18,7 +18,7 @@ export function countNeedlessDoubts(doubts: readonly DoubtEvent[], { calls, outa
  * A doubt is needed if the tool may have been called, since its marker may have been written, or if the server failed,
  * since a missing marker proves nothing then. Decided from the calls about the run of the act.
  */
-function isDoubtNeeded({ hash, body }: DoubtEvent, { calls, outages }: StoreHistory): boolean {
+function isDoubtNeeded({ hash, body }: DoubtEvent, { calls, outages }: Omit<StoreHistory, "workerOutages">): boolean {
   const { step_id, attempt } = JSON.parse(body) as { readonly step_id: string; readonly attempt: number };
   // A refused marker counts too: it may be a repetition after a lost answer.
   if (calls.some(({ request }) => request.do === "mark" && request.step === step_id && request.attempt === attempt))

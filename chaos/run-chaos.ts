@@ -1,24 +1,25 @@
 import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { bundleWithPackage, compiledPackage, packageRoot } from "../crash/bundle-programs.ts";
 import { Rng } from "../sim/rng.ts";
 import type { Engine } from "../src/engine/api/engine-api.ts";
 import { createEngine } from "../src/engine/engine.ts";
-import { postgres } from "../src/store/postgres/postgres-store.ts";
-import { startCuttingProxy } from "../tests/store/postgres/cutting-proxy.ts";
 import { ChaosClient } from "./chaos-client.ts";
 import { chaosTenants, drawJob } from "./chaos-jobs.ts";
 import { type MinimumFigures, missingFigures } from "./chaos-report.ts";
+import type { ChaosStore } from "./chaos-store.ts";
 import { newChaosTools } from "./chaos-tools.ts";
 import type { ChaosFinding } from "./check-job.ts";
 import { type ChaosRemains, type ChaosVerdict, checkResults, readProgress } from "./check-results.ts";
 import { type CleanupGuard, startCleanupGuard } from "./cleanup-guard.ts";
 import { EffectLog } from "./effect-log.ts";
-import { FaultInjector, type FaultIntervals, type InjectedFaults } from "./fault-injector.ts";
+import { type FaultCounts, FaultInjector, type WorkerFaultRates } from "./fault-injector.ts";
 import { KillablePostgres } from "./killable-postgres.ts";
+import { PostgresChaosStore, type PostgresFaultRates } from "./postgres-chaos-store.ts";
 import { LineAppender, recordStore } from "./record-store.ts";
+import { SmallDisk } from "./small-disk.ts";
+import { SqliteChaosStore, type SqliteFaultRates } from "./sqlite-chaos-store.ts";
 import { WorkerProcesses } from "./worker-processes.ts";
 
 export interface ChaosOptions {
@@ -30,7 +31,10 @@ export interface ChaosOptions {
   /** The number of concurrent runs. */
   readonly clients: number;
   readonly leaseMs: number;
-  readonly rates: FaultIntervals;
+  readonly rates: WorkerFaultRates;
+  readonly store:
+    | { readonly kind: "postgres"; readonly rates: PostgresFaultRates }
+    | { readonly kind: "sqlite"; readonly stallMs: number; readonly rates: SqliteFaultRates };
   readonly seed: number;
   /** The time that open runs have to end after the faults stop. */
   readonly settleMs: number;
@@ -43,73 +47,114 @@ export interface ChaosOptions {
 
 /** The result of the checks, and the injected faults. */
 export interface ChaosResult extends ChaosVerdict {
-  readonly faults: InjectedFaults;
+  readonly faults: FaultCounts;
 }
 
-const appRole = "writ_chaos_app";
-const ownerRole = "writ_chaos_owner";
-const stepSeconds = 5;
+/** More than a store and its log need while a reader keeps the log from being reused. */
+const diskMebibytes = 2_048;
+
+const stepSeconds = 1;
+const secondsPerLine = 5;
 
 /** The pause after the last fault, until no stopped worker can still act. */
 const quietMs = 3_000;
 
-/** Runs workers on a server under faults, then without faults until every run has ended, and checks the results. */
-export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+/** Runs workers on a store under faults, then without faults until every run has ended, and checks the results. */
+export function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  return options.store.kind === "postgres"
+    ? runOnPostgres(options, options.store.rates)
+    : runOnSqlite(options, options.store);
+}
+
+async function runOnPostgres(options: ChaosOptions, rates: PostgresFaultRates): Promise<ChaosResult> {
   const cluster = await KillablePostgres.cluster();
-  const folder = mkdtempSync(join(tmpdir(), "writ-chaos-"));
-  const guard = startCleanupGuard([folder, cluster.folder]);
-  try {
+  return withTestFolder([cluster.folder], async (folder, guard) => {
     const server = new KillablePostgres(cluster, guard);
     await server.start();
-    return await new ChaosRun(options, folder, server, guard).run();
+    const { dist = compiledPackage, leaseMs } = options;
+    const programs = await bundlePrograms(folder, dist);
+    const store = await PostgresChaosStore.prepare(server, dist, leaseMs, rates);
+    return new ChaosRun(options, folder, store, guard, programs.worker).run();
+  });
+}
+
+async function runOnSqlite(
+  options: ChaosOptions,
+  { stallMs, rates }: Extract<ChaosOptions["store"], { kind: "sqlite" }>,
+): Promise<ChaosResult> {
+  const folder = mkdtempSync(join(tmpdir(), "writ-chaos-store-"));
+  return withTestFolder([folder], async (testFolder, guard) => {
+    const disk = SmallDisk.mount(folder, diskMebibytes);
+    if (disk === null) options.log("this user may not mount a disk, so no disk is filled");
+    const { dist = compiledPackage, leaseMs } = options;
+    const { worker, reader } = await bundlePrograms(testFolder, dist);
+    const store = new SqliteChaosStore({ folder, disk, testFolder, reader, guard, leaseMs, stallMs, rates });
+    return new ChaosRun(options, testFolder, store, guard, worker).run();
+  });
+}
+
+/** Calls `use` with a folder for the files of a test, and removes it and the other folders afterwards. */
+async function withTestFolder(
+  others: readonly string[],
+  use: (folder: string, guard: CleanupGuard) => Promise<ChaosResult>,
+): Promise<ChaosResult> {
+  const folder = mkdtempSync(join(tmpdir(), "writ-chaos-"));
+  const guard = startCleanupGuard([folder, ...others]);
+  try {
+    return await use(folder, guard);
   } finally {
     await guard.end();
   }
 }
 
+/** Bundles the programs of a test with a built package, and returns their paths. */
+async function bundlePrograms(
+  folder: string,
+  dist: string,
+): Promise<{ readonly worker: string; readonly reader: string }> {
+  writeFileSync(join(folder, "package.json"), `{ "type": "module" }\n`);
+  symlinkSync(join(packageRoot, "node_modules"), join(folder, "node_modules"));
+  const out = join(folder, "programs");
+  const source = (name: string): string => join(packageRoot, "chaos", `${name}.ts`);
+  await bundleWithPackage({ worker: source("worker"), reader: source("reader") }, dist, out);
+  return { worker: join(out, "worker.js"), reader: join(out, "reader.js") };
+}
+
 class ChaosRun {
   readonly #options: ChaosOptions;
   readonly #folder: string;
-  readonly #server: KillablePostgres;
+  readonly #store: ChaosStore;
   readonly #guard: CleanupGuard;
+  readonly #worker: string;
   readonly #rng: Rng;
-  readonly #dist: string;
 
-  constructor(options: ChaosOptions, folder: string, server: KillablePostgres, guard: CleanupGuard) {
+  constructor(options: ChaosOptions, folder: string, store: ChaosStore, guard: CleanupGuard, worker: string) {
     this.#options = options;
     this.#folder = folder;
-    this.#server = server;
+    this.#store = store;
     this.#guard = guard;
+    this.#worker = worker;
     this.#rng = new Rng(options.seed);
-    this.#dist = options.dist ?? compiledPackage;
   }
 
   async run(): Promise<ChaosResult> {
-    const { workers, clients, leaseMs, rates, settleMs, log } = this.#options;
-    const url = await this.#prepareDatabase();
-    const proxy = await startCuttingProxy(url);
+    const { workers, clients, rates, settleMs, log } = this.#options;
+    const store = this.#store;
     const world = join(this.#folder, "world");
     const history = join(this.#folder, "history");
     const appender = new LineAppender(history);
-    const workerProcesses = new WorkerProcesses(
-      await this.#bundleWorker(),
-      { url: proxy.url, leaseMs, world, history },
-      this.#guard,
-    );
-    const engine = await this.#makeEngine(proxy.url, "driver", appender);
+    const task = { store: store.task, world, history };
+    const workerProcesses = new WorkerProcesses(this.#worker, task, this.#guard, appender);
+    const engine = await this.#makeEngine("testing", "driver", appender);
     const client = new ChaosClient(engine, this.#jobs());
-    const injector = new FaultInjector({
-      workers: workerProcesses,
-      server: this.#server,
-      proxy,
-      history: appender,
-      rng: this.#rng,
-    });
+    const injector = new FaultInjector(workerProcesses, this.#rng);
     for (let count = 0; count < workers; count += 1) workerProcesses.start();
+    await workerProcesses.ready();
     client.start(clients);
-    injector.start(rates);
+    injector.start(rates, store.faults(appender));
     await this.#wait(history, injector, () => client.jobs.length);
     await injector.stop();
+    await store.calm();
     log("the faults have ended");
     await new Promise((resolve) => setTimeout(resolve, quietMs));
     const effectLog = new EffectLog(world, "checker");
@@ -117,9 +162,9 @@ class ChaosRun {
     await this.#waitForNotices(settleMs);
     const unstopped = await workerProcesses.stopAll(settleMs);
     await engine.close();
-    proxy.end();
+    store.close();
     this.#keep([world, history]);
-    const verdict = await this.#check({ jobs: client.jobs, server: this.#server, world, history }, url);
+    const verdict = await this.#check({ jobs: client.jobs, store, world, history });
     const stuck = [...unstopped, ...workerProcesses.failures].map((what): ChaosFinding => ({ kind: "stuck", what }));
     return { ...verdict, faults: injector.counts, findings: [...verdict.findings, ...stuck] };
   }
@@ -128,7 +173,7 @@ class ChaosRun {
   async #waitForNotices(withinMs: number): Promise<void> {
     const until = Date.now() + withinMs;
     while (Date.now() < until) {
-      if (!(await this.#server.ask<boolean>("select exists (select from writ.rows where kind = 'notice')"))) return;
+      if ((await this.#store.notices()).length === 0) return;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }
@@ -142,11 +187,12 @@ class ChaosRun {
 
   /** Waits for the requested time, and then until the minimum counts are reached, at most `mostSeconds`. */
   async #wait(history: string, injector: FaultInjector, runs: () => number): Promise<void> {
-    const { seconds, mostSeconds, log } = this.#options;
+    const { mostSeconds, log } = this.#options;
     for (let elapsed = 0; elapsed < mostSeconds; elapsed += stepSeconds) {
-      if (elapsed >= seconds && (await this.#missing(history, injector)).length === 0) return;
+      if (elapsed >= this.#options.seconds && (await this.#missing(history, injector)).length === 0) return;
       await new Promise((resolve) => setTimeout(resolve, stepSeconds * 1000));
-      log(`${elapsed + stepSeconds} s: ${runs()} runs, ${JSON.stringify(injector.counts)}`);
+      const seconds = elapsed + stepSeconds;
+      if (seconds % secondsPerLine === 0) log(`${seconds} s: ${runs()} runs, ${JSON.stringify(injector.counts)}`);
     }
   }
 
@@ -155,33 +201,11 @@ class ChaosRun {
     const missing = missingFigures({ ...least, ...counts }, least); // The other counts take longer.
     if (missing.length > 0) return missing;
     try {
-      const { historyCounts, doubts } = await readProgress({ history, server: this.#server });
+      const { historyCounts, doubts } = await readProgress({ history, store: this.#store });
       return missingFigures({ ...counts, ...historyCounts, in_doubt: doubts.length }, least);
     } catch {
-      return ["the server"]; // The server is down.
+      return ["the store"]; // The server is down.
     }
-  }
-
-  /** Migrates with the built package as a plain owner, and returns the URL of a role that owns no table. */
-  async #prepareDatabase(): Promise<string> {
-    await this.#server.ask(`create role ${appRole} login`);
-    await this.#server.ask(`create role ${ownerRole} login`);
-    await this.#server.ask(`grant create on database postgres to ${ownerRole}`);
-    const entry = pathToFileURL(join(this.#dist, "postgres.js")).href;
-    const { migrate } = (await import(entry)) as typeof import("../src/postgres.ts");
-    const url = new URL(this.#server.url);
-    url.username = ownerRole;
-    await migrate(url.href, { grant: appRole });
-    url.username = appRole;
-    return url.href;
-  }
-
-  async #bundleWorker(): Promise<string> {
-    writeFileSync(join(this.#folder, "package.json"), `{ "type": "module" }\n`);
-    symlinkSync(join(packageRoot, "node_modules"), join(this.#folder, "node_modules"));
-    const out = join(this.#folder, "programs");
-    await bundleWithPackage({ worker: join(packageRoot, "chaos", "worker.ts") }, this.#dist, out);
-    return join(out, "worker.js");
   }
 
   #jobs() {
@@ -190,8 +214,8 @@ class ChaosRun {
   }
 
   /** Returns an engine that reads and decides; only worker processes execute. */
-  async #makeEngine(url: string, by: string, appender: LineAppender): Promise<Engine> {
-    const store = await postgres(url, { leaseMs: this.#options.leaseMs });
+  async #makeEngine(purpose: "testing" | "checking", by: string, appender: LineAppender): Promise<Engine> {
+    const store = await this.#store.open(purpose);
     const noPauses = { pause: async () => {}, now: () => 0 };
     return createEngine({
       store: recordStore(store, appender, by),
@@ -201,8 +225,8 @@ class ChaosRun {
     });
   }
 
-  async #check(data: Omit<ChaosRemains, "engine">, url: string): Promise<ChaosVerdict> {
-    const engine = await this.#makeEngine(url, "checker", new LineAppender(join(this.#folder, "afterwards")));
+  async #check(data: Omit<ChaosRemains, "engine">): Promise<ChaosVerdict> {
+    const engine = await this.#makeEngine("checking", "checker", new LineAppender(join(this.#folder, "afterwards")));
     try {
       return await checkResults({ ...data, engine });
     } finally {

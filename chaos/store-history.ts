@@ -8,7 +8,9 @@ export type HistoryLine =
   | { readonly id: string; readonly by: string; readonly request: StoreRequest }
   | { readonly id: string; readonly reply: StoreReply }
   /** The server failed or is up again. Unsynced data may be lost. */
-  | { readonly server: "dies" | "is back" };
+  | { readonly server: "dies" | "is back" }
+  /** A fault of one worker, written before it happens. `ends`: it is asked to end. */
+  | { readonly worker: string; readonly fault: "is killed" | "is stopped" | "continues" | "ends" };
 
 /** A run and an epoch of it. */
 export type RunEpoch = readonly [run: string, epoch: number];
@@ -66,9 +68,17 @@ export interface ServerOutage {
   readonly to: number;
 }
 
+/** A period in which a worker does not run, or a time from which it is dead. */
+interface WorkerOutage {
+  readonly by: string;
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface StoreHistory {
   readonly calls: readonly RecordedCall[];
   readonly outages: readonly ServerOutage[];
+  readonly workerOutages: readonly WorkerOutage[];
 }
 
 /** Joins requests with their answers. A request without an answer has no end. */
@@ -93,7 +103,20 @@ export function parseHistory(lines: readonly HistoryLine[]): StoreHistory {
     }
   });
   if (died !== null) outages.push({ from: died, to: Number.POSITIVE_INFINITY });
-  return { calls, outages };
+  return { calls, outages, workerOutages: parseWorkerOutages(lines) };
+}
+
+function parseWorkerOutages(lines: readonly HistoryLine[]): readonly WorkerOutage[] {
+  const outages: WorkerOutage[] = [];
+  const stoppedAt = new Map<string, number>();
+  lines.forEach((line, at) => {
+    if (!("worker" in line)) return;
+    const { worker: by, fault } = line;
+    if (fault === "is stopped") stoppedAt.set(by, at);
+    else if (fault !== "continues") outages.push({ by, from: at, to: Number.POSITIVE_INFINITY });
+    else outages.push({ by, from: stoppedAt.get(by) ?? at, to: at });
+  });
+  return outages;
 }
 
 /** Parses the lines of a file, without a last line that a kill truncated. */

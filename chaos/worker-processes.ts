@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Failpoint } from "../src/engine/ports/failpoint.ts";
 import type { CleanupGuard } from "./cleanup-guard.ts";
+import type { LineAppender } from "./record-store.ts";
+import type { HistoryLine } from "./store-history.ts";
 import { WORKER_READY, WORKER_STOPS, type WorkerOrder, type WorkerTask } from "./worker-task.ts";
 
 /** One worker process. */
@@ -12,6 +13,8 @@ interface ChildWorker {
   isFree: boolean;
   /** True if it is expected to end. */
   isEnding: boolean;
+  /** True if it dies while it starts. */
+  readonly diesAtStart: boolean;
   onStop: () => void;
 }
 
@@ -22,33 +25,61 @@ export type PickIndex = (count: number) => number;
 const waitForFailpointMs = 1_000;
 const orderValidMs = 800;
 
-/** The worker processes. A killed worker is replaced at once. */
+/** A worker that dies at its start does so within this time. */
+const startOrderMs = 60_000;
+
+type CommonTask = Omit<WorkerTask, "by" | "order">;
+
+/** The worker processes. A killed worker is replaced at once. Faults of single workers are lines of the history. */
 export class WorkerProcesses {
   readonly #program: string;
-  readonly #task: Omit<WorkerTask, "by">;
+  readonly #task: CommonTask;
   readonly #guard: CleanupGuard;
+  readonly #history: LineAppender;
   readonly #workers = new Set<ChildWorker>();
   #started = 0;
+  /** The kills and stops in progress. */
+  #faults = 0;
+  #isSuspending = false;
+  #isOver = false;
+  #nextDiesAt: string | null = null;
   /** Workers that ended unexpectedly, with their output. */
   readonly failures: string[] = [];
 
-  constructor(program: string, task: Omit<WorkerTask, "by">, guard: CleanupGuard) {
+  constructor(program: string, task: CommonTask, guard: CleanupGuard, history: LineAppender) {
     this.#program = program;
     this.#task = task;
     this.#guard = guard;
+    this.#history = history;
+  }
+
+  #record(worker: string, fault: Extract<HistoryLine, { readonly worker: string }>["fault"]): void {
+    this.#history.write({ worker, fault } satisfies HistoryLine);
   }
 
   start(): void {
     this.#started += 1;
     const by = `w${this.#started}`;
-    const env = { ...process.env, WRIT_CHAOS_TASK: JSON.stringify({ ...this.#task, by } satisfies WorkerTask) };
+    const order = this.#takeStartOrder();
+    if (order !== null) this.#record(by, "is killed");
+    const task: WorkerTask = { ...this.#task, by, order };
+    const env = { ...process.env, WRIT_CHAOS_TASK: JSON.stringify(task) };
     const child = this.#guard.keep(spawn(process.execPath, [this.#program], { env, stdio: "pipe" }));
     const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    const worker: ChildWorker = { by, child, exited, isFree: false, isEnding: false, onStop: () => {} };
+    const diesAtStart = order !== null;
+    const worker: ChildWorker = {
+      by,
+      child,
+      exited,
+      isFree: false,
+      isEnding: diesAtStart,
+      diesAtStart,
+      onStop: () => {},
+    };
     this.#workers.add(worker);
     child.stdin.on("error", () => {}); // The worker died before it read the order.
     child.stdout.on("data", (text: Buffer) => {
-      if (`${text}`.includes(WORKER_READY)) worker.isFree = true;
+      if (`${text}`.includes(WORKER_READY)) worker.isFree = !diesAtStart;
       if (`${text}`.includes(WORKER_STOPS)) worker.onStop();
     });
     let output = "";
@@ -58,8 +89,27 @@ export class WorkerProcesses {
     child.once("close", (code, signal) => this.#closed(worker, signal ?? code, output));
   }
 
+  /** Waits until all workers that were started work. */
+  async ready(): Promise<void> {
+    while ([...this.#workers].some(({ isFree }) => !isFree)) await pause(20);
+  }
+
+  /** Makes the next worker die at a failpoint that it passes while it starts. Returns false if one will already. */
+  killNextAt(at: string): boolean {
+    if (this.#nextDiesAt !== null || this.#isSuspending) return false;
+    this.#nextDiesAt = at;
+    return true;
+  }
+
+  #takeStartOrder(): WorkerOrder | null {
+    const at = this.#nextDiesAt;
+    this.#nextDiesAt = null;
+    return at === null ? null : { do: "die", at, until: Date.now() + startOrderMs };
+  }
+
   #closed(worker: ChildWorker, how: number | string | null, output: string): void {
     this.#workers.delete(worker);
+    if (worker.diesAtStart && !this.#isOver) this.start();
     const isExpected = worker.isEnding && (how === 0 || how === "SIGKILL");
     if (!isExpected) this.failures.push(`${worker.by} ended with ${how}: ${output}`);
   }
@@ -72,20 +122,25 @@ export class WorkerProcesses {
   }
 
   /** Kills a free worker, at a failpoint or anywhere, and starts another. Returns false if no worker is free. */
-  async kill(pick: PickIndex, at: Failpoint | null): Promise<boolean> {
-    const worker = this.#pick(pick);
-    if (worker === undefined) return false;
+  async kill(pick: PickIndex, at: string | null): Promise<boolean> {
+    return this.#whileFault(pick, (worker) => this.#killWorker(worker, at));
+  }
+
+  async #killWorker(worker: ChildWorker, at: string | null): Promise<void> {
     worker.isEnding = true;
+    this.#record(worker.by, "is killed");
     if (at !== null) await Promise.race([worker.exited, sendOrder(worker, { do: "die", at })]);
     worker.child.kill("SIGKILL");
     this.start();
-    return true;
   }
 
   /** Stops a free worker and continues it after a while. Returns false if no worker is free. */
-  async stop(pick: PickIndex, ms: number, at: Failpoint | null): Promise<boolean> {
-    const worker = this.#pick(pick);
-    if (worker === undefined) return false;
+  async stop(pick: PickIndex, ms: number, at: string | null): Promise<boolean> {
+    return this.#whileFault(pick, (worker) => this.#stopWorker(worker, ms, at));
+  }
+
+  async #stopWorker(worker: ChildWorker, ms: number, at: string | null): Promise<void> {
+    this.#record(worker.by, "is stopped");
     const stoppedItself = new Promise<"by itself">((resolve) => {
       worker.onStop = () => resolve("by itself");
     });
@@ -95,15 +150,45 @@ export class WorkerProcesses {
     if (stopped === "not yet") worker.child.kill("SIGSTOP");
     await pause(ms);
     worker.child.kill("SIGCONT");
+    this.#record(worker.by, "continues");
     worker.isFree = true;
+  }
+
+  async #whileFault(pick: PickIndex, inject: (worker: ChildWorker) => Promise<void>): Promise<boolean> {
+    const worker = this.#isSuspending ? undefined : this.#pick(pick);
+    if (worker === undefined) return false;
+    this.#faults += 1;
+    await inject(worker);
+    this.#faults -= 1;
+    return true;
+  }
+
+  /**
+   * Stops all workers at once for a while, as a machine that sleeps does, and continues them one by one. Other faults
+   * wait, because a worker that starts or continues alone would rightly find all others stalled.
+   */
+  async suspend(pick: PickIndex, ms: number): Promise<boolean> {
+    if (this.#isSuspending) return false;
+    this.#isSuspending = true;
+    while (this.#faults > 0 || [...this.#workers].some(({ diesAtStart }) => diesAtStart)) await pause(20);
+    const workers = [...this.#workers];
+    for (const { child } of workers) child.kill("SIGSTOP");
+    await pause(ms);
+    while (workers.length > 0) {
+      workers.splice(pick(workers.length), 1)[0]?.child.kill("SIGCONT");
+      await pause(pick(100));
+    }
+    this.#isSuspending = false;
     return true;
   }
 
   /** Asks all workers to stop. Kills those that run longer than `withinMs`, and returns them. */
   async stopAll(withinMs: number): Promise<readonly string[]> {
+    this.#isOver = true;
     const workers = [...this.#workers];
     for (const worker of workers) {
       worker.isEnding = true;
+      this.#record(worker.by, "ends");
       worker.child.kill("SIGCONT");
       worker.child.kill("SIGTERM");
     }

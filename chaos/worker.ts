@@ -1,14 +1,17 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Store } from "../src/core/store/store.ts";
+import { FaultError } from "../src/core/values/fault.ts";
+import type { Engine } from "../src/engine/api/engine-api.ts";
 import { createEngine } from "../src/engine/engine.ts";
-import type { Failpoint } from "../src/engine/ports/failpoint.ts";
 import { postgres } from "../src/store/postgres/postgres-store.ts";
+import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { AdjustableClock } from "./adjustable-clock.ts";
 import { chaosTenants } from "./chaos-jobs.ts";
 import { newChaosTools } from "./chaos-tools.ts";
 import { EffectLog } from "./effect-log.ts";
 import { LineAppender, recordStore } from "./record-store.ts";
-import { WORKER_READY, WORKER_STOPS, type WorkerOrder, type WorkerTask } from "./worker-task.ts";
+import { type StoreTask, WORKER_READY, WORKER_STOPS, type WorkerOrder, type WorkerTask } from "./worker-task.ts";
 
 const MAX_PAUSE_MS = 60;
 
@@ -16,20 +19,18 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * MAX_PAUSE_MS));
 }
 
-/** Opens the store, and repeats this while the server is down. */
-async function openStore({ url, leaseMs }: WorkerTask): Promise<Store> {
-  for (;;) {
-    try {
-      return await postgres(url, { leaseMs, connections: 4, connectMs: 5_000, answerMs: 10_000 });
-    } catch {
-      await pause();
-    }
-  }
+type PassFailpoint = (point: string) => void;
+
+async function openStore(task: StoreTask, failpoint: PassFailpoint): Promise<Store> {
+  if (task.kind === "postgres")
+    return postgres(task.url, { leaseMs: task.leaseMs, connections: 4, connectMs: 5_000, answerMs: 10_000 });
+  const { file, leaseMs, stallMs } = task;
+  return openSqlite(file, { leaseMs, stallMs, clock: new AdjustableClock(task.clock), failpoint });
 }
 
 /** Executes orders from standard input. Exits when it closes, because the test process has ended. */
-function followOrders(): (point: Failpoint) => void {
-  let order: WorkerOrder | null = null;
+function followOrders(first: WorkerOrder | null): PassFailpoint {
+  let order = first;
   const input = createInterface({ input: process.stdin });
   input.on("line", (line) => {
     order = JSON.parse(line) as WorkerOrder;
@@ -45,20 +46,37 @@ function followOrders(): (point: Failpoint) => void {
   };
 }
 
+/** Opens an engine, and repeats this while the server is down or the disk is full. */
+async function openEngine(
+  { by, store: storeTask, world, history }: WorkerTask,
+  failpoint: PassFailpoint,
+): Promise<Engine> {
+  const effectLog = new EffectLog(world, by);
+  const appender = new LineAppender(history);
+  for (;;) {
+    let store: Store | null = null;
+    try {
+      store = await openStore(storeTask, failpoint);
+      return await createEngine({
+        store: recordStore(store, appender, by),
+        tools: newChaosTools(effectLog, { pause, now: () => performance.now() }),
+        tenants: Object.fromEntries(chaosTenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
+        onNotice: async ({ notice_id }) => void effectLog.append("notice", notice_id, ""),
+        failpoint,
+      });
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      await store?.close();
+      await pause();
+    }
+  }
+}
+
 async function main(task: WorkerTask): Promise<void> {
-  const { by } = task;
-  const failpoint = followOrders();
+  const failpoint = followOrders(task.order);
   let close = async (): Promise<void> => {};
   process.once("SIGTERM", () => void close().then(() => process.exit(0)));
-  const effectLog = new EffectLog(task.world, by);
-  const store = recordStore(await openStore(task), new LineAppender(task.history), by);
-  const engine = await createEngine({
-    store,
-    tools: newChaosTools(effectLog, { pause, now: Date.now }),
-    tenants: Object.fromEntries(chaosTenants.map((tenant) => [tenant, { mode: "auto_exec" }] as const)),
-    onNotice: async ({ notice_id }) => void effectLog.append("notice", notice_id, ""),
-    failpoint,
-  });
+  const engine = await openEngine(task, failpoint);
   close = () => engine.close();
   writeSync(1, WORKER_READY);
 }

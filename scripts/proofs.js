@@ -10,6 +10,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const proofs = [
   ["npm", "run", "--silent", "crash"],
   ["npm", "run", "--silent", "chaos"],
+  ["npm", "run", "--silent", "chaos", "--", "--store", "sqlite"],
+  ["npm", "run", "--silent", "chaos", "--", "--store", "sqlite", "--bugs"],
   ["npm", "run", "--silent", "sim", "--", "--json", "--steps", "10000000"],
   ["npm", "run", "--silent", "properties"],
   ["npm", "run", "--silent", "check:bugs"],

@@ -1,70 +1,37 @@
 import { describe, expect, it } from "vitest";
 import { parseChaosArguments } from "../../chaos/chaos-arguments.ts";
 import { drawJob } from "../../chaos/chaos-jobs.ts";
-import { chaosFailures, chaosFigures, minimumOnce } from "../../chaos/chaos-report.ts";
+import { chaosFailures, chaosFigures, type MinimumFigures, minimumOnce } from "../../chaos/chaos-report.ts";
 import { checkHistory, type StoredJournals } from "../../chaos/check-history.ts";
 import { checkJob } from "../../chaos/check-job.ts";
 import { countHistory } from "../../chaos/count-history.ts";
 import { countNeedlessDoubts } from "../../chaos/count-needless-doubts.ts";
 import type { ChaosResult } from "../../chaos/run-chaos.ts";
-import {
-  type HistoryLine,
-  parseHistory,
-  parseJsonLines,
-  type StoreReply,
-  type StoreRequest,
-} from "../../chaos/store-history.ts";
+import { type HistoryLine, parseHistory, parseJsonLines } from "../../chaos/store-history.ts";
 import { Rng } from "../../sim/rng.ts";
 import type { StepResult } from "../../src/core/run/run-result.ts";
+import {
+  accepted,
+  append,
+  byAna,
+  byBob,
+  type CallLines,
+  call,
+  claim,
+  first,
+  journal,
+  landed,
+  late,
+  lateLanded,
+  linesOf,
+  unknown,
+} from "./history-lines.ts";
 import { makeRandomHistory, type StoreBug } from "./random-history.ts";
-
-/** A call with its lines in the history. */
-interface CallLines {
-  readonly requestLine: HistoryLine;
-  readonly replyLine: HistoryLine;
-}
-
-let count = 0;
-
-function call(by: string, request: StoreRequest, reply: StoreReply): CallLines {
-  count += 1;
-  return { requestLine: { id: `${count}`, by, request }, replyLine: { id: `${count}`, reply } };
-}
-
-/** Returns the lines of sequential calls. */
-function linesOf(...calls: readonly (CallLines | HistoryLine)[]): readonly HistoryLine[] {
-  return calls.flatMap((each) => ("requestLine" in each ? [each.requestLine, each.replyLine] : [each]));
-}
-
-const landed = { landed: true } as const;
-const fenced = { landed: false, why: "epoch" } as const;
-const unknown = { fault: "STORE_UNKNOWN" } as const;
-
-interface AppendDetails {
-  readonly at: number;
-  readonly epoch: number | null;
-  readonly events: readonly string[];
-  readonly flush?: "hard" | "soft";
-}
-
-function append(by: string, { at, epoch, events, flush = "hard" }: AppendDetails, reply: StoreReply): CallLines {
-  return call(by, { do: "append", run: "run", position: at, epoch, hashes: events, flush }, reply);
-}
-
-function claim(by: string, epoch: number): CallLines {
-  return call(by, { do: "claim", run: "run" }, { granted: [["run", epoch]] });
-}
 
 function violations(lines: readonly HistoryLine[], journal: readonly string[]): readonly string[] {
   return checkHistory(parseHistory(lines), new Map([["run", journal]]));
 }
 
-const accepted = append("driver", { at: 0, epoch: null, events: ["a"] }, landed);
-const byAna = claim("ana", 1);
-const byBob = claim("bob", 2);
-const first = append("ana", { at: 1, epoch: 1, events: ["b"] }, landed);
-const late = append("ana", { at: 2, epoch: 1, events: ["x"] }, fenced);
-const lateLanded = append("ana", { at: 2, epoch: 1, events: ["x"] }, landed);
 const second = append("bob", { at: 2, epoch: 2, events: ["c", "d"] }, landed);
 const lost = append("bob", { at: 2, epoch: 2, events: ["c", "d"] }, unknown);
 const retried = append(
@@ -75,7 +42,6 @@ const retried = append(
 const one = append("bob", { at: 2, epoch: 2, events: ["c"] }, landed);
 const lostOne = append("bob", { at: 2, epoch: 2, events: ["c"] }, unknown);
 const position = { landed: false, why: "position", hash: "c" } as const;
-const journal = ["a", "b", "c", "d"];
 const dies: HistoryLine = { server: "dies" };
 const isBack: HistoryLine = { server: "is back" };
 
@@ -358,8 +324,10 @@ describe("chaos report", () => {
     violations: [],
   };
 
+  const failures = (result: ChaosResult, least: MinimumFigures = minimumOnce.postgres) => chaosFailures(result, least);
+
   it("has the fields a script reads and no complaint when every check passes", () => {
-    expect(chaosFailures(sound)).toEqual([]);
+    expect(failures(sound)).toEqual([]);
     expect(chaosFigures(sound)).toMatchObject({
       runs: 10,
       unknown_commits: 2,
@@ -371,24 +339,35 @@ describe("chaos report", () => {
   });
 
   it("complains about every finding and about every missing fault", () => {
-    expect(chaosFailures({ ...sound, findings: [{ kind: "lost", what: "it" }] })).toEqual(["lost: it"]);
-    expect(chaosFailures({ ...sound, violations: ["it"] })).toHaveLength(1);
-    expect(chaosFailures({ ...sound, in_doubt: 0 })).toHaveLength(1);
-    expect(chaosFailures(sound, { ...minimumOnce, worker_kills: 4 })).toHaveLength(1);
-    expect(chaosFailures({ ...sound, in_doubt: 40, needless: 4 })).toEqual([]);
-    expect(chaosFailures({ ...sound, in_doubt: 40, needless: 5 })).toHaveLength(1);
+    expect(failures({ ...sound, findings: [{ kind: "lost", what: "it" }] })).toEqual(["lost: it"]);
+    expect(failures({ ...sound, violations: ["it"] })).toHaveLength(1);
+    expect(failures({ ...sound, in_doubt: 0 })).toHaveLength(1);
+    expect(failures(sound, { ...minimumOnce.postgres, worker_kills: 4 })).toHaveLength(1);
+    expect(failures({ ...sound, in_doubt: 40, needless: 4 })).toEqual([]);
+    expect(failures({ ...sound, in_doubt: 40, needless: 5 })).toHaveLength(1);
     expect(
-      chaosFailures({ ...sound, historyCounts: { ...sound.historyCounts, fenced: 0, unknown_landed: 0 } }),
+      failures({ ...sound, historyCounts: { ...sound.historyCounts, fenced: 0, unknown_landed: 0 } }),
     ).toHaveLength(2);
   });
 
-  it.each([["--seconds", "0"], ["--workers", "many"], ["--often"]])("is not made from %s %s", (...args) => {
+  it.each([
+    ["--seconds", "0"],
+    ["--workers", "many"],
+    ["--store", "paper"],
+    ["--seconds", "5", "--minutes", "1"],
+    ["--often"],
+  ])("is not made from %s", (...args) => {
     expect(parseChaosArguments(args, 7)).toHaveProperty("wrong");
     expect(parseChaosArguments(["--workers", "2"], 7)).toMatchObject({
       seed: 7,
       workers: 2,
       seconds: null,
       json: false,
+      store: "postgres",
+    });
+    expect(parseChaosArguments(["--store", "sqlite", "--minutes", "2"], 7)).toMatchObject({
+      store: "sqlite",
+      seconds: 120,
     });
   });
 });

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { plantedSqliteBugs } from "../../chaos/planted-sqlite-bugs.ts";
 import { unfencedPostgres } from "../../chaos/unfenced-postgres.ts";
 import { packageRoot } from "../../crash/bundle-programs.ts";
 import { mutants, nonAtomicAppend, powerCutMutants, unfencedSqlite } from "../../crash/mutants.ts";
@@ -62,6 +63,10 @@ describe("the text that a bug replaces occurs exactly once in the compiled engin
   });
 
   it("mutants of the chaos tests", () => {
-    expect(misses("a server without the epoch condition", patchesOf(unfencedPostgres(compiled)))).toEqual([]);
+    const found = [
+      ...misses("a server without the epoch condition", patchesOf(unfencedPostgres(compiled))),
+      ...plantedSqliteBugs.flatMap(({ bug, patches }) => misses(bug, patchesOf(patches))),
+    ];
+    expect(found).toEqual([]);
   });
 });

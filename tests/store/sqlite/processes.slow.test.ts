@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, describe, it } from "vitest";
+import { afterAll, describe, it, onTestFinished } from "vitest";
+import { SmallDisk } from "../../../chaos/small-disk.ts";
+import type { Store } from "../../../src/core/store/store.ts";
+import { FaultError } from "../../../src/core/values/fault.ts";
 import type { RunId } from "../../../src/core/values/ids.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
 import { assertLands, runA, tenantA, workerB } from "../../../src/testing/store-contract/contract-rule.ts";
+import { setQueuedTimers } from "../../../src/testing/store-contract/timer-fixtures.ts";
 import { builtModule, repositoryRoot } from "../../repo/repository-path.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "writ-processes-"));
@@ -77,6 +81,53 @@ describe("worker of a SQLite file", () => {
     assert.equal(claim.epoch, 3);
     assert.equal(await store.predecessor(claim), "ana");
     assert.equal(await store.marked(tenantA, runA, "send" as never, 1, store.boot), "yes");
+    await store.close();
+  });
+
+  it("stays alive for the others when another program opens, reads and closes its lock file", async () => {
+    const file = newFile();
+    const worker = child(
+      file,
+      `const store = await sqlite(file);
+       await store.append([entry("run-hire", 1, "hard")]);
+       await store.registerWorker("ana");
+       await store.claim("ana", "acme", "run-hire");
+       console.log("working");
+       setInterval(() => store, 1000);`,
+    );
+    for await (const line of linesOf(worker)) if (line === "working") break;
+    readFileSync(join(`${file}-workers`, "ana.lock"));
+    const store = openSqlite(file);
+    // A registration looks at all other workers.
+    await store.registerWorker(workerB);
+    assert.equal(await store.claim(workerB, tenantA, runA), null);
+    await kill(worker);
+    await store.close();
+  });
+});
+
+describe("64 worker processes of one file", () => {
+  const PROCESSES = 64;
+  const RUNS = 256;
+
+  it("execute each run once, and leave no lock file behind", async () => {
+    const file = newFile();
+    const store = openSqlite(file);
+    const runs = Array.from({ length: RUNS }, (_, at) => `run-${at}` as RunId);
+    await setQueuedTimers(store, store.clock, Object.fromEntries(runs.map((run) => [run, {}])));
+    const script = `
+      const store = await sqlite(file);
+      const worker = "worker-" + process.pid;
+      await store.registerWorker(worker);
+      for (const { run, epoch } of await store.claimDue(worker, ${RUNS})) {
+        const puts = [{ table: "timer", key: run, was: "any", row: null }];
+        const [landing] = await store.append([{ ...entry(run, 2, "soft"), expect: { position: 1, epoch }, puts }]);
+        if (landing.landed) console.log(run);
+      }
+      await store.close();`;
+    const answers = await Promise.all(Array.from({ length: PROCESSES }, () => allLinesOf(child(file, script))));
+    assert.deepEqual(answers.flat().sort(), [...runs].sort());
+    assert.deepEqual(readdirSync(`${file}-workers`), []);
     await store.close();
   });
 });
@@ -148,5 +199,49 @@ describe("user without write permission", () => {
     const closed = mkdtempSync(join(folder, "closed-"));
     chmodSync(closed, 0o555);
     assert.deepEqual(await allLinesOf(child(join(closed, "writ.db"), script, nobody)), ["STORE_READ_ONLY true"]);
+  });
+});
+
+/** Appends until a fault, because the log of a full disk may have room for a few more entries. Returns its code. */
+async function appendUntilFault(store: Store): Promise<string> {
+  for (let at = 1; ; at += 1) {
+    try {
+      await assertLands(store, { at });
+    } catch (error) {
+      return error instanceof FaultError ? error.fault.code : String(error);
+    }
+  }
+}
+
+describe("disk of a store", () => {
+  const disk = mkdtempSync(join(folder, "disk-"));
+  const small = SmallDisk.mount(disk, 4);
+  afterAll(() => void spawnSync("umount", ["-l", disk]));
+
+  it("may be full: the worker is told, writes nothing, and continues when there is space", async () => {
+    if (small === null) return; // This user may not mount a disk.
+    const store = openSqlite(join(disk, "writ.db"));
+    await assertLands(store, {});
+    small.fill();
+    assert.equal(await appendUntilFault(store), "STORE_FULL");
+    const position = (await store.head(tenantA, runA))?.position ?? 0;
+    small.free();
+    await assertLands(store, { at: position });
+    await store.registerWorker(workerB);
+    await store.close();
+  });
+
+  it("may be read-only: the store is refused with STORE_READ_ONLY", () => {
+    if (small === null) return;
+    // This process still has the file of the other test open, so its disk cannot become read-only.
+    const other = mkdtempSync(join(folder, "disk-"));
+    SmallDisk.mount(other, 4);
+    onTestFinished(() => void spawnSync("umount", ["-l", other]));
+    assert.equal(spawnSync("cp", [join(disk, "writ.db"), other]).status, 0);
+    assert.equal(spawnSync("mount", ["-o", "remount,ro", other]).status, 0);
+    assert.throws(
+      () => openSqlite(join(other, "writ.db")),
+      (error) => error instanceof FaultError && error.fault.code === "STORE_READ_ONLY",
+    );
   });
 });

@@ -1,0 +1,115 @@
+import { unfencedSqlite } from "../crash/mutants.ts";
+import type { SourcePatch } from "../crash/source-patch.ts";
+import type { chaosFigures } from "./chaos-report.ts";
+
+/** A bug in the code that keeps the workers of one file apart. If a second guard hides it, that guard is off too. */
+export interface PlantedSqliteBug {
+  readonly bug: string;
+  readonly patches: readonly SourcePatch[];
+  /** One of these counts is not zero if the test finds the bug. */
+  readonly shows: readonly (keyof ReturnType<typeof chaosFigures>)[];
+}
+
+const registry = "store/sqlite/worker-registry.js";
+const leases = "store/sqlite/leases.js";
+const statements = "store/sqlite/statements.js";
+
+/** Guard: a tool is only called under a lease that was confirmed recently. */
+const noLeaseProof: SourcePatch = {
+  file: "engine/worker/worker-leases.js",
+  from: "return this.#stopwatch() - (this.#provenAt.get(claim) ?? Number.NEGATIVE_INFINITY) <= this.#store.leaseMs / 2;",
+  to: "return true;",
+};
+
+/** Guard: an observer that stood still, or whose clock jumped, counts from zero. */
+const noRestart: SourcePatch = { file: "store/sqlite/stall-watch.js", from: "this.#seen.clear();", to: ";" };
+
+export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
+  {
+    bug: "a worker that registers ends the leases of all others",
+    patches: [
+      {
+        file: registry,
+        from: `() => this.#insert(worker));\n        }\n        catch`,
+        to: `() => {
+                for (const { id } of this.#context.statements.workers.all()) this.#evict(id);
+                this.#insert(worker);
+            });\n        }\n        catch`,
+      },
+    ],
+    shows: ["evicted"],
+  },
+  {
+    bug: "neither an eviction nor the claim after it moves the epoch",
+    patches: [
+      { file: statements, from: "lease_worker set epoch = epoch + 1, prior", to: "lease_worker set prior" },
+      {
+        file: statements,
+        from: "set epoch = epoch + 1, prior = coalesce(worker, prior)",
+        to: "set epoch = epoch + (prior is null), prior = coalesce(worker, prior)",
+      },
+    ],
+    shows: ["violations"],
+  },
+  {
+    bug: "a worker counts as stalled by the wall clock",
+    patches: [
+      {
+        file: "store/sqlite/sqlite-store.js",
+        from: "boot, timers, stopwatch, stallMs,",
+        to: "boot, timers, stopwatch: () => clock.now(), stallMs,",
+      },
+      noRestart,
+    ],
+    shows: ["evicted"],
+  },
+  {
+    bug: "an observer that stood still counts the time of its own stop",
+    patches: [noRestart],
+    shows: ["evicted"],
+  },
+  {
+    bug: "a missing lock file means that its worker is dead",
+    patches: [{ file: registry, from: "if (diedWithItsBoot ||", to: `if (found === "missing" ||` }],
+    shows: ["evicted"],
+  },
+  {
+    bug: "a worker opens its own lock file with the functions of Node",
+    patches: [
+      {
+        file: registry,
+        from: "    #keepFiles() {\n",
+        to: `    #keepFiles() {
+        const { closeSync, openSync } = process.getBuiltinModule("node:fs");
+        for (const { path } of this.#own.values()) if (existsSync(path)) closeSync(openSync(path, "r"));
+`,
+      },
+    ],
+    shows: ["evicted"],
+  },
+  {
+    bug: "the lease is checked before the transaction that writes the send marker",
+    patches: [
+      {
+        file: leases,
+        from: `            return group.join("soft", () => writeMarker(`,
+        to: `            const { tenant, run, worker, epoch } = claim;
+            if (read(() => statements.holds.get(tenant, run, worker, epoch)) === undefined) return false;
+            await new Promise((resolve) => setTimeout(resolve, 300));
+            return group.join("soft", () => writeMarker(`,
+      },
+      { file: leases, from: "if (statements.holds.get(tenant, run, worker, epoch) === undefined)", to: "if (false)" },
+      noLeaseProof,
+    ],
+    shows: ["duplicates"],
+  },
+  {
+    bug: "writes do not check the epoch",
+    patches: [
+      ...unfencedSqlite,
+      { file: leases, from: "if (statements.holds.get(tenant, run, worker, epoch) === undefined)", to: "if (false)" },
+      noLeaseProof,
+    ],
+    shows: ["duplicates", "violations"],
+  },
+];
