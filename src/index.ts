@@ -30,6 +30,15 @@ export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
 export type { Restoration, RunRestored } from "./core/event/restoration.ts";
 export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
+export type {
+  AgentCause,
+  AgentVersion,
+  CallName,
+  CloseStatus,
+  RunClosed,
+  RunReleased,
+  SessionSegment,
+} from "./core/event/session.ts";
 export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
 export type { Takeover } from "./core/event/takeover.ts";
 export type { UndoneAct } from "./core/event/undone-act.ts";
@@ -73,6 +82,7 @@ export type {
   RestoreReport,
 } from "./core/ports/resource.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
+export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { Parked } from "./core/run/parked.ts";
 export type { Gate, RestoredRun, Run, RunSpending } from "./core/run/run.ts";
@@ -188,9 +198,6 @@ export type {
   ServeOptions,
   SignalOptions,
   SignalReception,
-  SimulatedGate,
-  SimulatedStep,
-  Simulation,
   SpendingReport,
   UnreadableGate,
 } from "./engine/api/engine-api.ts";
@@ -204,6 +211,18 @@ export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from 
 export type { RetentionReport } from "./engine/api/retention-api.ts";
 export type { RecordedEvent, RunHandle, RunProgress } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
+export type {
+  AgentCall,
+  CallsOptions,
+  CallToolOptions,
+  CallTurnOptions,
+  CloseOptions,
+  OpenRun,
+  OpenRunOptions,
+  SessionCall,
+  SessionTurn,
+} from "./engine/api/session-api.ts";
+export type { SimulatedGate, SimulatedStep, Simulation } from "./engine/api/simulation-api.ts";
 export type {
   CheckpointDiff,
   CheckpointRef,

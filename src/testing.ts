@@ -7,6 +7,7 @@ export type {
   Grant,
   HandlerResult,
   InheritedStep,
+  ProposedCall,
   RecoveryFinding,
   Resolution,
   StateFact,

@@ -65,7 +65,7 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "an errand or an absent act starts in a cancelled run",
     file: "core/run/step-transition.js",
-    find: "if (run.cancel !== null && !isUndoStep(step))",
+    find: "if (startsNoCalls(run) && !isUndoStep(step))",
     replace: "if (run.cancel === run)",
   },
   {

@@ -26,7 +26,9 @@ function runText(event: RunEvent): TextLine {
     case "run.refused":
       return line`refused: ${faultText(event.fault)}`;
     case "run.closed":
-      return line`accepts no more steps`;
+      return line`closed by ${event.by} as ${event.as}${reasonSuffix(event.reason)}`;
+    case "run.released":
+      return line`released by ${event.by}; it takes more calls`;
     case "cancel.requested":
       return line`cancelled by ${event.by}${reasonSuffix(event.reason)}`;
     case "run.restored":

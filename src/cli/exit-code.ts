@@ -1,4 +1,4 @@
-import type { EndStatus } from "../core/event/event.ts";
+import type { RunResult } from "../core/run/run-result.ts";
 import { type FaultCategory, type FaultCode, faults } from "../core/values/fault.ts";
 
 /** The exit codes of the program. Scripts rely on these numbers, so their meaning never changes. */
@@ -15,14 +15,17 @@ export const exitCodes = {
 export type ExitCode = keyof typeof exitCodes;
 
 /** Returns the exit code of a command that waited for a run. */
-export function exitCodeOfStatus(status: EndStatus): ExitCode {
+export function exitCodeOfStatus(status: RunResult["status"]): ExitCode {
   switch (status) {
     case "completed":
       return 0;
     case "partial":
+    case "open":
+    case "closing":
       return 3;
     case "failed":
     case "cancelled":
+    case "abandoned":
       return 4;
   }
 }

@@ -58,6 +58,7 @@ import type {
 import { assertName, readPrincipal } from "./api/read-principal.ts";
 import { readReason } from "./api/read-reason.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
+import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
 import type { StateView } from "./api/state-api.ts";
 import { assertEngineOptions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
@@ -70,6 +71,7 @@ import { ScheduleRunner } from "./messages/schedule-runner.ts";
 import { sendSignal } from "./messages/send-signal.ts";
 import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { EngineRunHandle } from "./run-handle.ts";
+import { openSessionRun } from "./session/session-run.ts";
 import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
 import { viewState } from "./state/state-view.ts";
 import { DueRuns } from "./worker/due-runs.ts";
@@ -188,6 +190,15 @@ class WritEngine implements Engine {
     const principal = readPrincipal(options.principal);
     await assertRunExists(this.#ports, principal.tenant, runId as RunId);
     return this.#handle(principal, { id: runId as RunId, attached: true });
+  }
+
+  async openRun(given: OpenRunOptions): Promise<OpenRun> {
+    this.assertOpen();
+    if (!this.#leasedRuns.works)
+      throw new FaultError(
+        fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"),
+      );
+    return openSessionRun(this.#ports, this.#leasedRuns, readPrincipal(given.principal), given);
   }
 
   check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {

@@ -13,6 +13,7 @@ import { assertKnownFields, readOptions } from "./api/read-options.ts";
 import type { Schedules } from "./api/schedule-api.ts";
 import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
 import { judgedHandle } from "./judged-handle.ts";
+import { judgedSession } from "./judged-session.ts";
 
 /**
  * Wraps the public surface of an engine: each method reads its options, refuses unknown ones, and has its use judged
@@ -48,7 +49,7 @@ export function judgedEngine(engine: Engine, judge: VerbJudge): Engine {
 function judgedRuns(
   engine: Engine,
   judge: VerbJudge,
-): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "resume"> {
+): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "openRun" | "resume"> {
   // `run.cancel` is the verb of a handle that fewest principals may use.
   const handleTarget = (principal: Principal, runId: string) => judge.findRun(principal, "run.cancel", runId);
   return {
@@ -65,6 +66,10 @@ function judgedRuns(
       const options = await judge.judgeOn("run", given, () => ({ runId }));
       const { principal } = options;
       return judgedHandle(judge, principal, await engine.run(runId, options), await handleTarget(principal, runId));
+    },
+    openRun: async (given) => {
+      const options = judge.judge("openRun", given);
+      return judgedSession(judge, options.principal, await engine.openRun(options));
     },
     resume: async (runId, given) => {
       const options = await judge.judgeOn("resume", given, () => ({ runId }));

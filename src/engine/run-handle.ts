@@ -1,7 +1,7 @@
 import type { Principal } from "../core/approval/principal.ts";
 import type { Event } from "../core/event/event.ts";
 import { missingWorker } from "../core/run/missing-worker.ts";
-import { runStatus } from "../core/run/run.ts";
+import { isRunning } from "../core/run/run.ts";
 import { type RunResult, runResult, withRulesElsewhere } from "../core/run/run-result.ts";
 import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
 import type { RunRow, TimerRow } from "../core/store/tables.ts";
@@ -70,7 +70,7 @@ export class EngineRunHandle implements RunHandle {
     const { tenant } = this.#principal;
     const held = this.#leasedRuns.get(tenant, this.run_id);
     const run = held?.run ?? (await loadRun(this.#ports.store, tenant, this.run_id)).run;
-    const running = runStatus(run) === "running";
+    const running = isRunning(run);
     const synced = !running || held?.mailbox.durablePosition === run.position; // Results of a run at rest are on disk.
     const durable = synced && this.#ports.durability !== "process";
     return this.#explain({ ...runResult(run), running, durable });
@@ -123,7 +123,7 @@ export class EngineRunHandle implements RunHandle {
     const row = stored === null ? null : (JSON.parse(stored.row) as RunRow);
     return {
       ended: row?.final ?? false,
-      rested: row === null || row.status === "running" ? 0 : (head?.position ?? 0),
+      rested: row === null || ["running", "open"].includes(row.status) ? 0 : (head?.position ?? 0),
       synced: durability === "every" ? Number.POSITIVE_INFINITY : held,
     };
   }

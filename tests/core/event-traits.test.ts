@@ -25,6 +25,7 @@ const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "run.accepted": hard,
   "run.refused": hard,
   "run.closed": hard,
+  "run.released": plain,
   "cancel.requested": [...hard, { carries: { notices: [] }, hard: true, alone: false }],
   "run.restored": hard,
   "run.resumed": hard,
@@ -115,6 +116,7 @@ describe("an event's traits", () => {
   it("list the events that are no progress", () => {
     const happened = { settled: { as: "happened" } };
     expect(types.filter((type) => !isProgress(eventOf(type, happened)))).toEqual([
+      "run.released",
       "run.verified",
       "run.taken",
       "run.rules_adopted",
@@ -133,14 +135,15 @@ describe("an event's traits", () => {
     ]);
   });
 
-  it("hide only the delivery of a notice from callers", () => {
-    expect(types.filter((type) => isNeverShown({ type }))).toEqual(["notice.delivered"]);
+  it("hide only the delivery of a notice and the release of a run from callers", () => {
+    expect(types.filter((type) => isNeverShown({ type }))).toEqual(["run.released", "notice.delivered"]);
   });
 });
 
 describe("lastHardPosition", () => {
   it("includes the types that are always hard, and the end of a run", () => {
     expect(types.filter((type) => lastHardPosition([storedAt(1, type)], 0) === 0)).toEqual([
+      "run.released",
       "run.taken",
       "run.rules_adopted",
       "run.parked",

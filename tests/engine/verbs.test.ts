@@ -46,7 +46,7 @@ type Options = { readonly principal: PrincipalInput } & Readonly<Record<string, 
 interface Sample {
   prepare(world: World): Promise<(options: Options) => unknown>;
   /** The submitter and the project of its object. Default: no object. */
-  readonly on?: { readonly by: string | null; readonly project: string | null };
+  readonly on?: { readonly by: string | null; readonly project: string | null } | "own";
   /** The fault of a principal of another tenant. Default: it uses the verb in its own tenant. */
   readonly elsewhere?: FaultCode;
   /** Faults that show that the use was allowed. */
@@ -109,6 +109,15 @@ function plain(
 const onHandle = (use: (run: Awaited<ReturnType<Engine["run"]>>, more: Readonly<Record<string, never>>) => unknown) =>
   onRun("mail", async (engine, runId, { principal, ...more }) => use(await engine.run(runId, { principal }), more));
 
+/** A method of the open run of a session of the principal itself. */
+const inSession = (
+  use: (run: Awaited<ReturnType<Engine["openRun"]>>, more: Readonly<Record<string, never>>) => unknown,
+) => ({
+  ...plain(async (engine, { principal, ...more }) => use(await engine.openRun({ principal, session: "chat" }), more)),
+  on: "own" as const,
+});
+
+const writing = { id: "1", tool: "write", input: { word: "hello" } };
 const side = "before" as const;
 const halts = (engine: Engine) => engine.halts.set({ principal: chief, reason: "stop" });
 const schedules = (engine: Engine) => engine.schedules.set("s", plan("write"), { principal: chief, cron: "0 * * * *" });
@@ -136,6 +145,13 @@ const samples: Readonly<
   }),
   "run.transcript": onHandle((run) => run.transcript()),
   "run.cancel": onHandle((run, more) => run.cancel(more)),
+  openRun: plain((engine, options) => engine.openRun({ ...options, session: "chat" })),
+  "openRun.callTool": inSession((run, more) => run.callTool(writing, more)),
+  "openRun.callTools": inSession((run, more) => run.callTools([writing], more)),
+  "openRun.findCall": inSession((run, more) => run.findCall("1", more)),
+  "openRun.turns": inSession((run) => run.turns()),
+  "openRun.close": inSession((run, more) => run.close(more)),
+  "openRun.release": inSession((run) => run.release()),
   resume: onRun("fail", (engine, id, options) => engine.resume(id, options)),
   approve: onGate((engine, gate, options) => engine.approve(gate, options)),
   reject: onGate((engine, gate, options) => engine.reject(gate, options)),
@@ -280,8 +296,8 @@ function expectedCode(
   principal: PrincipalInput,
   { on, elsewhere = null as never }: Sample,
 ): FaultCode | null {
-  const isList = verb === "runs" || verb === "gates";
-  const target = isList ? { by: principal.id, project: null } : (on ?? { by: null, project: null });
+  const isOwn = verb === "runs" || verb === "gates" || on === "own";
+  const target = isOwn ? { by: principal.id, project: null } : (on ?? { by: null, project: null });
   if (principal.tenant !== tenant) return elsewhere;
   const facts = { ...target, admin: "chief" };
   // A handle comes from `run`, so a method of a handle needs both.

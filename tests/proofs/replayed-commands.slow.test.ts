@@ -21,7 +21,16 @@ vi.mock("../../src/core/decide/decide.ts", async (importOriginal) => {
 });
 
 /** Types of commands that few or no simulated runs issue. The scenarios of `given` replay them. */
-type Rare = "propose" | "close" | "restoring" | "restored" | "unrestorable" | "tell_undone" | "verify" | "park";
+type Rare =
+  | "propose"
+  | "close"
+  | "release"
+  | "restoring"
+  | "restored"
+  | "unrestorable"
+  | "tell_undone"
+  | "verify"
+  | "park";
 
 const commandTypes: Record<Exclude<Command["type"], Rare>, true> = {
   accept: true,

@@ -72,7 +72,7 @@ export const moduleRules: readonly ModuleRule[] = [
     about: "execution: loads facts, asks for decisions, appends them, calls tools",
     modules: ["core", "policy", "expression", "store/rehearsal"],
     packages: [],
-    node: ["node:crypto"],
+    node: ["node:async_hooks", "node:crypto"],
   },
   {
     name: "resources",
@@ -167,6 +167,7 @@ export const layerRules: readonly LayerRule[] = [
   { folders: ["engine/call"], about: "the six stages of a call" },
   { folders: ["engine/worker"], about: "leases, due runs, the scheduler of steps, recovery" },
   { folders: ["engine/messages"], about: "submissions, signals, schedules, child runs" },
+  { folders: ["engine/session"], about: "open runs: sessions, their leases, the calls of agents" },
   { folders: ["engine/admin"], about: "gates, undo, fork, simulation, checkpoints, projects, audit, retention" },
 ];
 

@@ -28,6 +28,7 @@ export interface VerbRule extends Readonly<Record<Principal["kind"], Reach>> {
 const everyone = { agent: "tenant", service: "tenant", person: "tenant" } as const;
 const ownRuns = { agent: "own", service: "own", person: "tenant" } as const;
 const ownOfAgents = { agent: "own", service: "tenant", person: "tenant" } as const;
+const ownSessions = { agent: "own", service: "own", person: "own" } as const;
 const projectOfAgents = { agent: "project", service: "tenant", person: "tenant" } as const;
 const services = { agent: "no", service: "tenant", person: "tenant" } as const;
 const people = { agent: "no", service: "no", person: "tenant" } as const;
@@ -41,7 +42,7 @@ function changes<const Kinds extends Readonly<Record<Principal["kind"], Reach>>>
 }
 
 /**
- * Every verb of the engine: its methods, those of its parts, and `run.*` for those of a run handle. A name after a colon
+ * Every verb of the engine: its methods, those of its parts, and `run.*` and `openRun.*` for those of its handles. A name after a colon
  * is a use of the verb with a rule of its own. `docs/permissions.md` shows this table.
  */
 export const verbRules = {
@@ -58,6 +59,13 @@ export const verbRules = {
   "run.events": { ...readsRun, about: "read the events of a run" },
   "run.transcript": { ...readsRun, about: "read the transcript of a run" },
   "run.cancel": { ...changes(ownRuns, "cancel.requested"), about: "cancel a run" },
+  openRun: { ...changes(everyone, "run.accepted"), about: "open a session" },
+  "openRun.callTool": { ...changes(ownSessions, "step.proposed"), about: "call a tool in a session" },
+  "openRun.callTools": { ...changes(ownSessions, "step.proposed"), about: "call tools in a session" },
+  "openRun.findCall": { ...ownSessions, ...reveals, about: "read a call of a session" },
+  "openRun.turns": { ...ownSessions, ...reveals, about: "read the turns of a session" },
+  "openRun.close": { ...changes(ownSessions, "run.closed"), about: "close a session" },
+  "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },
   resume: { ...changes(ownRuns, "run.resumed"), about: "resume a run" },
   "resume:parked": { ...changes(people, "run.resumed"), capability: true, about: "release a parked run" },
 

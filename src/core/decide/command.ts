@@ -16,6 +16,7 @@ import type {
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
+import type { AgentCause, CloseStatus, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
 import type { Takeover } from "../event/takeover.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
@@ -57,6 +58,7 @@ export type Command = { readonly now: Instant } & (
       readonly parent?: ParentStep;
       readonly project?: string;
       readonly session?: string;
+      readonly opened?: SessionSegment;
       readonly forked?: ForkOrigin;
       readonly confirmed?: Confirmation;
       /** Present if the run continues a run that was in a restored backup. */
@@ -69,8 +71,15 @@ export type Command = { readonly now: Instant } & (
       /** The steps before the fork that have succeeded, in the order of their success. */
       readonly inherited?: readonly InheritedStep[];
     }
-  | { readonly type: "propose"; readonly step: PlanStep; readonly pin: ToolPin | null }
-  | { readonly type: "close" }
+  | { readonly type: "propose"; readonly calls: readonly ProposedCall[] }
+  | {
+      readonly type: "close";
+      readonly principal: Principal;
+      readonly as: CloseStatus;
+      readonly reason: string;
+    }
+  /** The worker that drives an open run releases it. */
+  | { readonly type: "release"; readonly by: WorkerId }
   | {
       readonly type: "start";
       readonly step_id: StepId;
@@ -175,8 +184,8 @@ export type Command = { readonly now: Instant } & (
       readonly reason: string;
       readonly seen: readonly ActSighting[];
     }
-  /** A halt was lifted: the halted steps start again. */
-  | { readonly type: "wake" }
+  /** A halt was lifted: the halted steps start again. With `step_id`: the caller of this step runs it now. */
+  | { readonly type: "wake"; readonly step_id?: StepId }
   | {
       readonly type: "resume";
       readonly principal: Principal;
@@ -231,6 +240,14 @@ export type Command = { readonly now: Instant } & (
       readonly in_flight: StepsInFlight;
     }
 );
+
+/** A call that an agent proposes, as a step. `refused` says why it cannot be made; it is recorded all the same. */
+export interface ProposedCall {
+  readonly step: PlanStep;
+  readonly pin: ToolPin | null;
+  readonly cause: AgentCause;
+  readonly refused: Fault | null;
+}
 
 export type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;
 

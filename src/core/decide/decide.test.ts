@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { accepts, approves, rejects, resolves, starts } from "../../testing/given/commands.ts";
+import { accepts, approves, closes, rejects, resolves, starts } from "../../testing/given/commands.ts";
 import { ana, hireRun, noon, plan, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenAction, type GivenRun, given } from "../../testing/given/given.ts";
 import { driveRandomRun, type RandomChoice, randomPlan } from "../../testing/given/random-run.ts";
@@ -131,7 +131,7 @@ describe("an impossible command", () => {
   const stranger = { ...ana, tenant: "globex" as Tenant };
 
   it("fails an assertion for a run that was never accepted", () => {
-    expect(() => given().when({ type: "close", now: given().now })).toThrow("only an accepted run");
+    expect(() => given().when(closes)).toThrow("only an accepted run");
   });
 
   it.each<[string, GivenAction]>([

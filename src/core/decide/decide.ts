@@ -12,6 +12,7 @@ import type { Command, Grant } from "./command.ts";
 import { recordVerification } from "./confirm-acts.ts";
 import { approveHeldCall, expireGate, rejectHeldCall } from "./decide-gate.ts";
 import { endAttempt, uncompensatedEvent } from "./end-attempt.ts";
+import { decideOpenRun } from "./open-run.ts";
 import { parkRestoredRun } from "./park-restored-run.ts";
 import type { MissingFact, PartialDecision } from "./partial-decision.ts";
 import { recoverRun } from "./recover-run.ts";
@@ -20,9 +21,7 @@ import {
   acceptRun,
   alertBudget,
   cancelRun,
-  closeRun,
   deliverNotice,
-  proposeStep,
   recordUndo,
   restoreState,
   resumeRun,
@@ -109,9 +108,9 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "accept":
       return acceptRun(run, command);
     case "propose":
-      return proposeStep(run, command);
     case "close":
-      return closeRun(run, command);
+    case "release":
+      return decideOpenRun(run, command);
     case "start":
       return startStep(run, command, rules);
     case "end":
@@ -188,7 +187,7 @@ function runEndedEvent(run: Run, at: Instant): Event {
     type: "run.ended",
     at,
     status,
-    ...(status === "failed" && wasRejected(run) && { as: "rejected" }),
+    ...(status === "failed" && run.closed === null && wasRejected(run) && { as: "rejected" }),
     ...report,
   };
 }
@@ -208,6 +207,7 @@ function wasRejected(run: Run): boolean {
 function endStatus(run: Run): EndStatus {
   if (run.cancel !== null) return "cancelled";
   if (run.refused !== null) return "failed";
+  if (run.closed !== null) return run.closed.as; // The agent may have recovered from failed and refused calls.
   let requested = 0;
   for (const step of run.steps) if (!isUndoStep(step)) requested += 1;
   if (run.succeeded === requested) return "completed";

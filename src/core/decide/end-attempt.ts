@@ -6,7 +6,7 @@ import type { DoubtExits, Event, LedgerVersion } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep } from "../plan/plan.ts";
 import { stepProvenance } from "../run/provenance.ts";
-import { findStep, getStep, type Run } from "../run/run.ts";
+import { findStep, getStep, type Run, startsNoCalls } from "../run/run.ts";
 import { type Act, isStartable, isUndoStep, type Step } from "../run/step.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { assert } from "../values/assert.ts";
@@ -105,7 +105,7 @@ function provesNothingDone({ ending, tool }: EndCommand): boolean {
 
 function endWithoutAct(run: Run, step: Step, command: EndCommand, effect: Effect): PartialDecision {
   const { ending, state } = command;
-  if (run.cancel !== null && ending.how !== "value") return { events: [cancelledEvent(run, step, command)] };
+  if (startsNoCalls(run) && ending.how !== "value") return { events: [cancelledEvent(run, step, command)] };
   if (ending.how !== "value") return failAttempt(run, step, command, ending.fault);
   const flaw = ending.flaw ?? state?.fault ?? null;
   if (flaw !== null) return failAttempt(run, step, command, flaw);

@@ -1,5 +1,5 @@
 import type { Event, Notice } from "../event/event.ts";
-import { type Run, runStatus } from "../run/run.ts";
+import { isRunning, type Run } from "../run/run.ts";
 import { stepPace } from "../run/step.ts";
 import type { Instant, StepId } from "../values/ids.ts";
 import type { TakeoverClaim } from "./command.ts";
@@ -12,7 +12,7 @@ const STEPS_MAX = 10;
  * progress, the run is parked, and only a person can resume it.
  */
 export function recordTakeover(run: Run, { by, from, epoch, most }: TakeoverClaim, at: Instant): readonly Event[] {
-  if (runStatus(run) !== "running") return [];
+  if (!isRunning(run)) return [];
   const steps = movingSteps(run);
   const taken = { type: "run.taken", at, by, from, epoch, steps } as const;
   const times = run.takeovers.length + 1;

@@ -1,5 +1,5 @@
 import type { ToolFacts } from "../call/proposal.ts";
-import type { Run } from "../run/run.ts";
+import { type Run, startsNoCalls } from "../run/run.ts";
 import { isUndoStep, type Step } from "../run/step.ts";
 import { toolDefaults } from "../tool/tool-defaults.ts";
 import { type Fault, faults, isFreeRetry } from "../values/fault.ts";
@@ -26,7 +26,7 @@ export function retryAt(
   const { tries, baseMs, capMs } = retryLimits(step, tool, fault);
   const counted = isFreeRetry(fault) ? attempt : attempt - step.forgiven;
   const undo = isUndoStep(step);
-  if (counted >= tries || (!undo && (run.cancel !== null || run.stopped !== null))) return null;
+  if (counted >= tries || (!undo && (startsNoCalls(run) || run.stopped !== null))) return null;
   const ceiling = Math.min(capMs, baseMs * 2 ** (counted - 1));
   const at = (now + Math.floor(dice * ceiling)) as Instant;
   return run.deadline_at !== null && at >= run.deadline_at && !undo ? null : at;

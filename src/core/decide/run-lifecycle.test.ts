@@ -139,25 +139,32 @@ describe("an open run", () => {
     const scenario = open.when(proposes(step("1.0")), does("1.0"), proposes(step("1.1")));
     expect(scenario.newEvent("step.proposed", "1.1")).toMatchObject({ cause: { by: "agent" } });
     expect(scenario.states).toEqual({ "1.0": "succeeded", "1.1": "ready" });
-    expect(runStatus(scenario.when(does("1.1")).run)).toBe("waiting");
+    expect(runStatus(scenario.when(does("1.1")).run)).toBe("open");
     expect(scenario.when(does("1.1"), closes).run.ended?.status).toBe("completed");
   });
 
-  it("ignores a step that it already has, so that a killed loop can propose again", () => {
-    const scenario = open.when(proposes(step("1.0")));
-    expect(scenario.when(proposes(step("1.0", { tool: sendMail }))).newEvents).toEqual([]);
-    expect(scenario.when(closes, proposes(step("1.0"))).decision.refusal).toBeNull();
+  it("ignores a call that it already has, so that a killed loop can propose again", () => {
+    const call = { id: "call_0" };
+    const scenario = open.when(proposes(step("c1"), { call }));
+    expect(scenario.when(proposes(step("c2", { tool: sendMail }), { call })).newEvents).toEqual([]);
+    expect(scenario.when(closes, proposes(step("c2"), { call })).decision.refusal).toBeNull();
+    const other = scenario.when(proposes(step("c2"), { call: { ...call, turn: "2" } }));
+    expect(other.states).toEqual({ c1: "ready", c2: "ready" });
   });
 
   it("refuses steps once it is closed or cancelled, as does a run with a plan", () => {
     for (const scenario of [open.when(closes), open.when(cancels), given(accepts(plan(step("a"))))])
-      expect(scenario.when(proposes(step("b"))).decision.refusal?.code).toBe("NOT_POSSIBLE");
+      expect(scenario.when(proposes(step("b"))).decision.refusal?.code).toBe("RUN_CLOSED");
   });
 
   it("closes once, and ends when no step can run", () => {
     expect(open.when(closes).newEventTypes).toEqual(["run.closed", "run.ended"]);
     expect(open.when(closes).when(closes).newEvents).toEqual([]);
-    expect(open.when(proposes(step("1.0")), closes).run).toMatchObject({ open: false, ended: null });
+    const acting = open.when(proposes(step("1.0", { tool: sendMail })), starts("1.0"), proposes(step("1.1")), closes);
+    expect(acting.run).toMatchObject({ open: false, ended: null });
+    expect(acting.states).toEqual({ "1.0": "running", "1.1": "cancelled" });
+    expect(runStatus(acting.run)).toBe("closing");
+    expect(acting.when(answers("1.0")).run.ended?.status).toBe("completed");
   });
 });
 

@@ -5,11 +5,11 @@ import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { type LeanStep, leanStep } from "../plan/plan.ts";
 import { childCancelNotices } from "../run/child-run.ts";
-import type { Run } from "../run/run.ts";
+import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import { isRunResumable } from "../run/step-transition.ts";
 import { type Fault, fault } from "../values/fault.ts";
-import type { Instant } from "../values/ids.ts";
+import type { Instant, StepId } from "../values/ids.ts";
 import type { CommandOf } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
@@ -45,23 +45,6 @@ export function restoreState(
   return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }] };
 }
 
-export function proposeStep(run: Run, { step, pin, now }: CommandOf<"propose">): PartialDecision {
-  if (run.index.has(step.step_id)) return NO_CHANGE; // An agent loop that was killed proposes its steps again.
-  if (!run.open) {
-    const message = `run ${run.id} takes no more steps; open a new one`;
-    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
-  }
-  return {
-    events: [
-      { type: "step.proposed", at: now, step_id: step.step_id, step: leanStep(step), pin, cause: { by: "agent" } },
-    ],
-  };
-}
-
-export function closeRun(run: Run, { now }: CommandOf<"close">): PartialDecision {
-  return run.open ? { events: [{ type: "run.closed", at: now }] } : NO_CHANGE;
-}
-
 export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cancel">): PartialDecision {
   if (run.cancel !== null) return NO_CHANGE;
   if (run.ended !== null) {
@@ -81,6 +64,10 @@ export function resumeRun(run: Run, { principal, reason, only, now }: CommandOf<
   if (run.ended === null) return NO_CHANGE; // The run is running, or waits for something that resuming does not change.
   if (run.refused !== null) {
     const message = `run ${run.id} is the record of a refused request, and nothing of it can run; submit it again, corrected`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  if (run.plan === null) {
+    const message = `run ${run.id} was the run of a session, and its calls belong to turns that are over; open the session again`;
     return { events: [], refusal: fault("NOT_POSSIBLE", message) };
   }
   if (run.ended.status !== "partial" && run.ended.status !== "failed") {
@@ -108,10 +95,17 @@ export function recordUndo({ principal, reason, acts, now }: CommandOf<"tell_und
 }
 
 /** Readies the halted steps after a halt is lifted. The start of each step checks for other halts. */
-export function wakeHaltedSteps(run: Run, { now: at }: CommandOf<"wake">): PartialDecision {
+export function wakeHaltedSteps(run: Run, { step_id: away, now: at }: CommandOf<"wake">): PartialDecision {
+  if (away !== undefined) return wakeAwayStep(run, away, at);
   const halted = Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number)).filter(isHaltedStep);
   const why = "a halt was lifted";
   return { events: halted.map(({ spec: { step_id } }) => ({ type: "step.readied", at, step_id, why })) };
+}
+
+function wakeAwayStep(run: Run, step_id: StepId, at: Instant): PartialDecision {
+  const { standing } = getStep(run, { step_id });
+  if (standing.state !== "waiting" || standing.on.for !== "tool") return NO_CHANGE;
+  return { events: [{ type: "step.readied", at, step_id, why: "its caller runs it" }] };
 }
 
 function isHaltedStep({ standing }: Step): boolean {

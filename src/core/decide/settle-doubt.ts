@@ -3,7 +3,7 @@ import { forfeitTrust } from "../approval/trust-record.ts";
 import type { Event, LedgerVersion, Settlement, StepsInFlight } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep, type PlanStep, planStep } from "../plan/plan.ts";
-import { findStep, type Run } from "../run/run.ts";
+import { findStep, type Run, startsNoCalls } from "../run/run.ts";
 import { type Act, isUndoStep, type Step, stepPace, undoStepId } from "../run/step.ts";
 import { waitTimes } from "../time/wait-times.ts";
 import { assert } from "../values/assert.ts";
@@ -73,9 +73,9 @@ function resendAt({ act }: Step, now: Instant): Instant {
   return Math.max(now, act.started_at + pause) as Instant;
 }
 
-/** A run that is cancelled or stopped sends no call again, except for an undo. */
+/** A run that is cancelled, closed or stopped sends no call again, except for an undo. */
 function mayResendAct(run: Run, step: Step): boolean {
-  return isUndoStep(step) || (run.cancel === null && run.stopped === null);
+  return isUndoStep(step) || (!startsNoCalls(run) && run.stopped === null);
 }
 
 interface SettlementDetails {

@@ -38,6 +38,8 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.accepted": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.refused": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.closed": { hard: "always", progress: "always", alone: "never", visible: true },
+  // If the event is lost, a worker claims the run once more and releases it again.
+  "run.released": { hard: "never", progress: "never", alone: "never", visible: false },
   "cancel.requested": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.restored": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.resumed": { hard: "always", progress: "always", alone: "never", visible: true },

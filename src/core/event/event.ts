@@ -17,6 +17,7 @@ import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
+import type { AgentCause, RunClosed, RunReleased, SessionSegment } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoneAct } from "./undone-act.ts";
@@ -55,6 +56,8 @@ export type RunEvent =
       /** The project whose state the run uses. If absent, the run uses the state of its origin. */
       readonly project?: string;
       readonly session?: string;
+      /** Present for the run of a session. */
+      readonly opened?: SessionSegment;
       /** Present if the run was forked from a checkpoint of another run. */
       readonly forked?: ForkOrigin;
       /** The steps that the caller confirmed in advance. */
@@ -66,7 +69,8 @@ export type RunEvent =
     }
   /** The plan or call was refused before anything ran. The run has ended; it is the record of the refusal. */
   | { readonly type: "run.refused"; readonly fault: Fault }
-  | { readonly type: "run.closed" }
+  | RunClosed
+  | RunReleased
   | RunRestored
   | {
       readonly type: "cancel.requested";
@@ -103,7 +107,8 @@ export type RunEvent =
   /** State and files are as they were at an earlier checkpoint. The events in between remain in the journal. */
   | ({ readonly type: "state.restored" } & StateRestore);
 
-export type EndStatus = "completed" | "partial" | "failed" | "cancelled";
+/** Only the run of a session ends as abandoned. */
+export type EndStatus = "completed" | "partial" | "failed" | "cancelled" | "abandoned";
 
 /** The steps that the caller of a run confirms in advance: all (`true`), or the listed ones. */
 export type Confirmation = true | readonly StepId[];
@@ -275,7 +280,7 @@ export type StepsInFlight = readonly StepId[] | "unknown";
 
 /** The origin of a step that is not part of the plan. */
 export type StepCause =
-  | { readonly by: "agent" }
+  | AgentCause
   | { readonly by: "errand"; readonly of: StepId }
   | { readonly by: "undo"; readonly of: StepId; readonly asked_by: string };
 

@@ -1,6 +1,7 @@
 import type { Event, Notice } from "../event/event.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
+import type { SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
 import { getStep, type Run, requesterOf, runDueAt, runStatus } from "../run/run.ts";
 import { workerRequirements } from "../run/worker-requirements.ts";
@@ -51,6 +52,11 @@ function addEventRows(event: Event, position: number, after: Run, puts: Put[]): 
   if ("notices" in event && event.notices) puts.push(...noticePuts(event.notices, after.id, position));
   switch (event.type) {
     case "run.accepted":
+      if (event.opened !== undefined) {
+        const { segment, digest } = event.opened;
+        const row: RequestRow = { run_id: event.run_id, digest };
+        puts.push(put("request", sessionKey(event.principal.id, event), previousVersion(segment), row));
+      }
       if (event.request !== null) {
         const row: RequestRow = { run_id: event.run_id, digest: event.request.digest };
         const { principal, request } = event;
@@ -114,6 +120,16 @@ export interface RequestScope {
 /** A JSON list ends itself, so two different requests never have the same key. */
 export function requestKey(principal: string, key: string, { project, session }: RequestScope): string {
   return `request:${JSON.stringify([principal, project ?? null, session ?? null])}${key}`;
+}
+
+/** The parts of the key of a session, beside its tenant and principal. */
+export interface SessionScope extends RequestScope {
+  readonly opened?: Pick<SessionSegment, "subject">;
+}
+
+/** The prefix differs from that of every other request, so no key of a caller names a session. */
+export function sessionKey(principal: string, { project, session, opened }: SessionScope): string {
+  return `session:${JSON.stringify([principal, project ?? null, session ?? null, opened?.subject ?? null])}`;
 }
 
 /** The key of a request without `form`: the length comes first, so two different pairs never have the same key. */

@@ -3,6 +3,7 @@ import type { Call, Event, LedgerVersion, StepEvent } from "../event/event.ts";
 import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
 import { planStep } from "../plan/plan.ts";
 import type { Capture } from "../ports/resource.ts";
+import { callKey } from "../run/call-name.ts";
 import { stepProvenance } from "../run/provenance.ts";
 import { findStep, getStep, type MutableRun } from "../run/run.ts";
 import {
@@ -104,6 +105,10 @@ function applyProposed(run: MutableRun, event: EventOf<"step.proposed">): Mutabl
   run.steps = run.steps.push(step);
   run.index = run.index.set(event.step_id, step.index);
   run.paces = { ...run.paces, moving: run.paces.moving + 1 };
+  if (event.cause.by === "agent") {
+    run.driven = true;
+    if (event.cause.call !== undefined) run.calls = run.calls.set(callKey(event.cause.call), step.index);
+  }
   return reopenStep(run, step);
 }
 

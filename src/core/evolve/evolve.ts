@@ -43,7 +43,8 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     case "run.refused":
       return Object.assign(run, { open: false, refused: event.fault });
     case "run.closed":
-      return Object.assign(run, { open: false });
+    case "run.released":
+      return applySessionEvent(run, event);
     case "cancel.requested":
       addNotices(run, event.notices);
       return cancelIdleSteps(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
@@ -90,6 +91,15 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     default:
       return evolveStep(run, event);
   }
+}
+
+function applySessionEvent(
+  run: MutableRun,
+  event: Extract<Event, { type: "run.closed" | "run.released" }>,
+): MutableRun {
+  if (event.type === "run.released") return Object.assign(run, { driven: false });
+  const { as, reason } = event;
+  return cancelIdleSteps(Object.assign(run, { open: false, closed: { as, reason } }));
 }
 
 function endOf({ status, at, as }: Extract<Event, { type: "run.ended" }>): Run["ended"] {

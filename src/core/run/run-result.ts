@@ -21,7 +21,8 @@ import { isRunResumable } from "./step-transition.ts";
 export interface RunResult {
   readonly run_id: RunId;
   readonly plan_id: string | null;
-  readonly status: EndStatus;
+  /** While the run of a session takes calls: open. After it was closed, until its acts are settled: closing. */
+  readonly status: EndStatus | "open" | "closing";
   /** Present if the run failed and nothing of it ran, because its plan or its calls were refused. */
   readonly rejected?: true;
   /** Present if the request was refused as a whole: this run is the record of it. */
@@ -129,9 +130,11 @@ export interface BlockedStep {
     | "WAITING_FOR_SIGNAL"
     | "WAITING_FOR_RUN"
     | "TOOL_MISSING"
+    | "TOOL_AWAY"
     | "TOOL_CHANGED"
     | "RULES_ELSEWHERE"
     | "COMPENSATING"
+    | "RUN_PARKED"
     | "RETRYING";
   readonly gate_id?: GateId;
   readonly until?: Instant;
@@ -158,7 +161,7 @@ export function runResult(run: Run): RunResult {
   return {
     run_id: run.id,
     plan_id: run.plan?.plan_id ?? null,
-    status: run.ended?.status ?? "partial",
+    status: run.ended?.status ?? (run.plan !== null ? "partial" : run.open ? "open" : "closing"),
     ...(run.ended?.as === "rejected" && { rejected: true }),
     ...(run.refused !== null && { refused: run.refused }),
     final: run.ended !== null,
@@ -240,7 +243,7 @@ function openGates(run: Run): readonly OpenGate[] {
   return gates;
 }
 
-function toOpenGate(gate: Gate, tool: string): OpenGate {
+export function toOpenGate(gate: Gate, tool: string): OpenGate {
   const { gate_id, step_id, call } = gate;
   return { gate_id, step_id, tool, input: call.input, digest: call.digest, ...gateDetails(gate) };
 }
@@ -268,7 +271,7 @@ function blockedSteps(run: Run): readonly BlockedStep[] {
   return blocked;
 }
 
-function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedStep {
+export function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedStep {
   switch (standing.state) {
     case "waiting_approval":
       return { step_id, reason_code: "REQUIRES_APPROVAL", gate_id: standing.gate_id };
@@ -281,8 +284,7 @@ function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedStep {
     case "failed_retryable":
       return { step_id, reason_code: "RETRYING", until: standing.retry_at };
     case "waiting":
-      if (standing.on.for === "tool")
-        return { step_id, reason_code: standing.on.fault.code === "TOOL_CHANGED" ? "TOOL_CHANGED" : "TOOL_MISSING" };
+      if (standing.on.for === "tool") return { step_id, reason_code: missingToolCode(standing.on.fault) };
       if (standing.on.for === "key")
         return { step_id, reason_code: "WAITING_FOR_KEY", run_id: standing.on.owner, until: standing.on.until };
       if (standing.on.for === "signal") return blockedOnSignal(step_id, standing.on);
@@ -292,6 +294,10 @@ function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedStep {
     default:
       return { step_id, reason_code: "COMPENSATING" };
   }
+}
+
+function missingToolCode({ code }: Fault): "TOOL_MISSING" | "TOOL_CHANGED" | "TOOL_AWAY" {
+  return code === "TOOL_CHANGED" || code === "TOOL_AWAY" ? code : "TOOL_MISSING";
 }
 
 function blockedOnSignal(step_id: StepId, { box, until }: Extract<Parking, { for: "signal" }>): BlockedStep {
@@ -337,6 +343,7 @@ function needsPerson({ reason_code, until }: BlockedStep): boolean {
     "REQUIRES_APPROVAL",
     "TOOL_MISSING",
     "TOOL_CHANGED",
+    "TOOL_AWAY",
     "RULES_ELSEWHERE",
     "HALTED",
     "WAITING_FOR_SIGNAL",
@@ -365,6 +372,10 @@ function nextActionText(
     case "TOOL_MISSING":
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;
+    case "TOOL_AWAY":
+      return `nothing to do here: ${step_id} continues when its agent proposes it again`;
+    case "RUN_PARKED":
+      return `release run ${run.id} first`;
     case "RETRYING":
       return `nothing to do: the engine tries ${step_id} again${timeText(until)}`;
     case "WAITING_FOR_KEY":

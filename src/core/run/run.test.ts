@@ -50,7 +50,7 @@ describe("the status of a run", () => {
     ],
     ["waiting", "only a person can settle a doubt", given(accepts(plan(send))).when(starts("send"), timesOut("send"))],
     ["waiting", "a step waits for a time", given(accepts(plan(planWait("w", { ms: 5 })))).when(starts("w"))],
-    ["waiting", "an open run has no step to run", given(accepts(null))],
+    ["open", "an open run has no step to run", given(accepts(null))],
     ["completed", "every step has succeeded", given(accepts(plan(step("a")))).when(does("a"))],
   ])("is %s while %s", (status, _, scenario) => {
     expect(runStatus(scenario.run)).toBe(status);

@@ -5,6 +5,7 @@ import type { Basis } from "../approval/verdict-basis.ts";
 import type { Call, Confirmation, DuplicateAct, EndStatus, Notice, ParentStep, ToolPin } from "../event/event.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
+import type { RunClosed, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
 import type { Takeover } from "../event/takeover.ts";
 import type { CostEstimate } from "../limits/budget.ts";
@@ -41,6 +42,8 @@ export interface Run {
   /** The project whose state the run uses. If null, the run uses the state of its origin. */
   readonly project: string | null;
   readonly session: string | null;
+  /** Null unless it is the run of a session. */
+  readonly opened: SessionSegment | null;
   readonly forked: ForkOrigin | null;
   /** Null if the caller confirmed no step in advance. */
   readonly confirmed: Confirmation | null;
@@ -59,6 +62,12 @@ export interface Run {
   readonly position: number;
   /** Steps may still be proposed. */
   readonly open: boolean;
+  /** Null until the caller has closed an open run. */
+  readonly closed: Pick<RunClosed, "as" | "reason"> | null;
+  /** A worker holds the open run for more calls. If it dies, any worker may take the run over. */
+  readonly driven: boolean;
+  /** By the key of the name that the agent gave a call, the index of its step. */
+  readonly calls: TrieMap<number>;
   readonly steps: Vector<Step>;
   readonly index: StepIndex;
   /** By step index, the indices of the steps that depend on it. Only steps of the plan have dependents. */
@@ -130,6 +139,7 @@ export function copyRun(run: Run): MutableRun {
     parent: run.parent,
     project: run.project,
     session: run.session,
+    opened: run.opened,
     forked: run.forked,
     confirmed: run.confirmed,
     bound: run.bound,
@@ -143,6 +153,9 @@ export function copyRun(run: Run): MutableRun {
     trace_id: run.trace_id,
     position: run.position,
     open: run.open,
+    closed: run.closed,
+    driven: run.driven,
+    calls: run.calls,
     steps: run.steps,
     index: run.index,
     dependents: run.dependents,
@@ -235,6 +248,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     parent: null,
     project: null,
     session: null,
+    opened: null,
     forked: null,
     confirmed: null,
     bound: {},
@@ -248,6 +262,9 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     trace_id: "",
     position: 0,
     open: false,
+    closed: null,
+    driven: false,
+    calls: TrieMap.empty(),
     steps: emptyVector(),
     index: StepIndex.of([]),
     dependents: [],
@@ -308,11 +325,17 @@ export function requesterOf(run: Run, { cause }: Step): string {
   return cause?.by === "undo" ? cause.asked_by : run.principal.id;
 }
 
+/** Returns the principal whose rights a step is judged by: that of its proposal, or else that of the run. */
+export function stepPrincipal(run: Run, { cause }: Step): Principal {
+  if (cause?.by === "errand") return stepPrincipal(run, getStep(run, { step_id: cause.of }));
+  return (cause?.by === "agent" ? cause.principal : undefined) ?? run.principal;
+}
+
 export function outcomeId(run: RunId, step: StepId): string {
   return `out_${run.slice("run_".length)}_${step}`;
 }
 
-export type RunStatus = "running" | "waiting" | "poison" | "restored" | EndStatus;
+export type RunStatus = "running" | "waiting" | "open" | "closing" | "poison" | "restored" | EndStatus;
 
 function parkedStatus(parked: Parked): RunStatus {
   if (parked.for === "restore") return "restored";
@@ -322,17 +345,30 @@ function parkedStatus(parked: Parked): RunStatus {
 export function runStatus(run: Run): RunStatus {
   if (run.ended !== null) return run.ended.status;
   if (run.parked !== null) return parkedStatus(run.parked);
-  return run.paces.moving + run.paces.retrying > 0 ? "running" : "waiting";
+  // The same until its end, so that a call does not change the row of the run.
+  if (run.plan === null) return run.open ? "open" : "closing";
+  return isRunning(run) ? "running" : "waiting";
+}
+
+/** True if the run was cancelled or closed: only undos start, and acts that are in flight end. */
+export function startsNoCalls({ cancel, closed }: Run): boolean {
+  return cancel !== null || closed !== null;
+}
+
+/** True if a step of the run moves or is tried again. */
+export function isRunning({ ended, parked, paces }: Run): boolean {
+  return ended === null && parked === null && paces.moving + paces.retrying > 0;
 }
 
 /**
- * Returns when any worker can continue the run. That is its acceptance time while a step moves or a notice to another
- * run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
+ * Returns when any worker can continue the run. That is its acceptance time while a step moves, a worker drives it or a
+ * notice to another run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
  * its requirements (worker-requirements.ts).
  */
 export function runDueAt(run: Run): Instant | null {
   const isOver = run.ended !== null || run.parked !== null;
-  if (run.pendingRunNotices > 0 || (!isOver && run.paces.moving > 0)) return run.accepted_at;
+  const isDriven = run.open && run.driven;
+  if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0))) return run.accepted_at;
   return isOver ? null : nextWakeAt(run);
 }
 

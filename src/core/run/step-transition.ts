@@ -4,7 +4,7 @@ import type { Wakeup } from "../persistent/wakeup-heap.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { GateId, Instant, StepId } from "../values/ids.ts";
-import { type Gate, type MutableRun, type Run, stepWakeAt } from "./run.ts";
+import { type Gate, type MutableRun, type Run, startsNoCalls, stepWakeAt } from "./run.ts";
 import {
   copyStep,
   isStartable,
@@ -150,9 +150,9 @@ export function withdrawStep(run: MutableRun, step: Step, standing: StepStanding
   return moveStep(run, step, step.act?.doubt ?? standing);
 }
 
-/** Makes a step ready again. If the run was cancelled or its plan ended, the step is cancelled or skipped instead. */
+/** Makes a step ready again. If the run takes no more calls or its plan ended, cancels or skips the step instead. */
 export function reopenStep(run: MutableRun, step: Step): MutableRun {
-  if (run.cancel !== null && !isUndoStep(step)) return moveStep(run, step, { state: "cancelled" });
+  if (startsNoCalls(run) && !isUndoStep(step)) return moveStep(run, step, { state: "cancelled" });
   if (run.stopped !== null && !isUndoStep(step))
     return moveStep(run, step, { state: "skipped", fault: abortedFault(run.stopped) });
   return moveStep(run, step, { state: "ready" });
@@ -221,7 +221,8 @@ function findStuckSteps(run: Run): ReadonlySet<number> {
 }
 
 function canResumeStep(step: Step): boolean {
-  const { standing, act } = step;
+  const { standing, act, cause } = step;
+  if (cause?.by === "agent") return false; // The turn of the call is over; its agent proposes it anew.
   if (isUndoStep(step) || !["failed_final", "rejected", "skipped"].includes(standing.state)) return false;
   return act === null || act.state === "not_done" || act.state === "absent";
 }

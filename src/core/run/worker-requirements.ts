@@ -1,7 +1,7 @@
 import type { ToolPin } from "../event/event.ts";
 import type { Digest } from "../values/ids.ts";
 import type { Parked } from "./parked.ts";
-import { type Run, runDueAt, stepsParkedForTools } from "./run.ts";
+import { type Run, runDueAt, type Step, stepsParkedForTools } from "./run.ts";
 
 /** The requirement of a worker that delivers notices. The requirement of a tool contains "@". */
 export const noticeRequirement = "notice";
@@ -45,10 +45,15 @@ function parkedRequirements(parked: Parked): readonly string[] {
   return parked.for === "rules" && parked.from !== null ? [rulesRequirement(parked.from)] : NONE;
 }
 
+/** Only its caller can continue such a step. */
+function isAway(standing: Step["standing"]): boolean {
+  return standing.state === "waiting" && standing.on.for === "tool" && standing.on.fault.code === "TOOL_AWAY";
+}
+
 function toolRequirements(run: Run): readonly string[] {
   const requirements = new Set<string>();
-  for (const { spec, pin } of stepsParkedForTools(run)) {
-    if (pin !== null) requirements.add(toolRequirement(spec.name, pin));
+  for (const { spec, pin, standing } of stepsParkedForTools(run)) {
+    if (pin !== null && !isAway(standing)) requirements.add(toolRequirement(spec.name, pin));
     if (requirements.size === REQUIREMENTS_MAX) break;
   }
   return [...requirements];

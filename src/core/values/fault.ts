@@ -85,6 +85,18 @@ export const faults = {
   POLICY_INVALID: { tries: 1, category: "invalid_input", about: "the policy breaks a rule; every reason is listed" },
   CONFIG_INVALID: { tries: 1, category: "invalid_input", about: "the configuration cannot be used" },
   REQUEST_KEY_REUSED: { tries: 1, category: "conflict", about: "the request key belongs to a different request" },
+  CALL_REUSED: {
+    tries: 1,
+    category: "conflict",
+    about: "the id of the call belongs to a call of another tool or with another input",
+  },
+  SESSION_DIFFERS: {
+    tries: 1,
+    category: "conflict",
+    about: "the session was opened before with another agent, mode or deadline",
+  },
+  SESSION_BUSY: { tries: 1, category: "conflict", about: "another process holds the run of the session" },
+  RUN_CLOSED: { tries: 1, category: "conflict", about: "the run takes no more calls; open its session again" },
   LIMIT_EXCEEDED: {
     tries: 1,
     category: "invalid_input",
@@ -176,6 +188,11 @@ export const faults = {
     tries: 1,
     category: "waiting",
     about: "the tool pinned when the run was accepted is not registered here",
+  },
+  TOOL_AWAY: {
+    tries: 1,
+    category: "waiting",
+    about: "the caller runs the call by a function of its own, and no caller offers it now",
   },
   TOOL_CHANGED: { tries: 1, category: "waiting", about: "the tool is not the one pinned when the run was accepted" },
 

@@ -1,17 +1,15 @@
-import type { Demand } from "../../core/approval/approval-demand.ts";
 import type { VersionedGuard } from "../../core/call/guard.ts";
 import type { Notice } from "../../core/event/event.ts";
 import type { UndoneAct } from "../../core/event/undone-act.ts";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
-import type { Budget, CostEstimate, LimitUnit, Rate } from "../../core/limits/budget.ts";
+import type { Budget, LimitUnit, Rate } from "../../core/limits/budget.ts";
 import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
 import type { Resource } from "../../core/ports/resource.ts";
 import type { RunSpending } from "../../core/run/run.ts";
-import type { OpenGate, RunResult } from "../../core/run/run-result.ts";
+import type { OpenGate } from "../../core/run/run-result.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
 import type { RetentionRecord } from "../../core/settings/retention.ts";
 import type { Slice } from "../../core/state/slice.ts";
-import type { StateDifference } from "../../core/state/state-difference.ts";
 import type { ClaimTerms, Store } from "../../core/store/store.ts";
 import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
@@ -32,6 +30,8 @@ import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from 
 import type { RetentionReport } from "./retention-api.ts";
 import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
+import type { OpenRun, OpenRunOptions } from "./session-api.ts";
+import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
 import type { WorkersReport } from "./worker-api.ts";
@@ -40,6 +40,7 @@ export type { PrincipalInput } from "./principal-input.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 export type { RecordedEvent, RunHandle, RunProgress } from "./run-handle-api.ts";
 export type { ScheduleOptions } from "./schedule-api.ts";
+export type { SimulatedGate, SimulatedStep, Simulation } from "./simulation-api.ts";
 
 export interface EngineOptions {
   /** The store, or a promise of one that must connect first. */
@@ -189,44 +190,6 @@ export interface AuditReport {
   readonly tallies: readonly { readonly tally: string; readonly used: number; readonly charged: number }[];
 }
 
-/** Reports the calls that a plan would make. A simulation writes nothing. */
-export interface Simulation {
-  readonly status: RunResult["status"] | "unknown";
-  readonly steps: Readonly<Record<string, SimulatedStep>>;
-  readonly acts: readonly {
-    readonly step_id: StepId;
-    readonly tool: string;
-    readonly input: Json;
-    readonly needs_approval: boolean;
-    /** Whether its tool can undo it. */
-    readonly reversible: boolean;
-    /** A reason to look twice: the identity of the act may not be what it looks like. */
-    readonly caution?: string;
-  }[];
-  /** The approvals that the plan would need. The simulation continues as if they were given. */
-  readonly gates: readonly SimulatedGate[];
-  /** The changes to the project's state. */
-  readonly changes: readonly StateDifference[];
-  /** The certain cost, and the highest cost by the tools' estimates. Null: a tool has no estimate. */
-  readonly cost: { readonly least: CostEstimate; readonly most: CostEstimate | null };
-}
-
-export interface SimulatedGate {
-  readonly step_id: StepId;
-  readonly tool: string;
-  readonly rule: string;
-  readonly reason: string;
-  readonly demand: Demand;
-}
-
-export type SimulatedStep =
-  | { readonly would: "succeed"; readonly output: Json }
-  /** `output`: the answer of the tool's preview. */
-  | { readonly would: "act"; readonly input: Json; readonly needs_approval: boolean; readonly output?: Json }
-  | { readonly would: "fail"; readonly fault: Fault }
-  /** It depends on a value that only a real run can produce. */
-  | { readonly would: "unknown"; readonly why: string };
-
 export interface ServeOptions {
   readonly signal?: AbortSignal;
 }
@@ -242,6 +205,8 @@ export interface Engine {
   ): Promise<CallResult<OutputOf<Called>>>;
   call(tool: string, input: Json, options: SubmitOptions): Promise<CallResult>;
   run(runId: string, options: PrincipalOptions): Promise<RunHandle>;
+  /** Returns the open run of a session: the agent proposes its calls one by one. One session has one open run. */
+  openRun(options: OpenRunOptions): Promise<OpenRun>;
   /** Checks a plan without running it. */
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
   simulate(

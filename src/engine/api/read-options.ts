@@ -4,15 +4,17 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Engine, RunHandle } from "./engine-api.ts";
 import { readPrincipal } from "./read-principal.ts";
 import type { PrincipalOptions } from "./request-options.ts";
+import type { OpenRun } from "./session-api.ts";
 
 type Method = (...given: never[]) => unknown;
 type MethodNames<Part> = { [Name in keyof Part & string]: Part[Name] extends Method ? Name : never }[keyof Part &
   string];
 type Parts = { [Name in keyof Engine as Engine[Name] extends Method ? never : Name]: Engine[Name] } & {
   readonly run: RunHandle;
+  readonly openRun: OpenRun;
 };
 
-/** The name of every method of the engine, of its parts (`halts.set`), and of a run handle (`run.cancel`). */
+/** The name of every method of the engine, of its parts (`halts.set`), and of its handles (`run.cancel`). */
 export type EngineVerb =
   | MethodNames<Engine>
   | { [Part in keyof Parts & string]: `${Part}.${MethodNames<Parts[Part]>}` }[keyof Parts & string];
@@ -48,6 +50,7 @@ const terms = {
 const submission = { ...terms, requestKey: true, correlationId: true, traceId: true } as const;
 const repeatable = { ...submission, retryFailed: true } as const;
 const { project: _project, ...reversion } = repeatable;
+const calls = { turn: true, signal: true, waitMs: true } as const;
 const halt = { ...reason, runId: true, everything: true } as const;
 
 /** The options of every verb. The type fails to compile if a verb or one of its options is missing here. */
@@ -64,6 +67,22 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "run.events": { after: true, follow: true, signal: true },
   "run.transcript": {},
   "run.cancel": { reason: true },
+  openRun: {
+    ...principal,
+    ...place,
+    subject: true,
+    agent: true,
+    mode: true,
+    deadlineMs: true,
+    idleMs: true,
+    waitMs: true,
+  },
+  "openRun.callTool": { ...calls, run: true, keepHandler: true },
+  "openRun.callTools": calls,
+  "openRun.findCall": { turn: true },
+  "openRun.turns": {},
+  "openRun.close": { as: true, reason: true },
+  "openRun.release": {},
   resume: reason,
   approve: { ...reason, digest: true, input: true },
   reject: { ...reason, digest: true },

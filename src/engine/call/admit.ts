@@ -17,8 +17,8 @@ import { type CallResources, captureForCall } from "./call-resources.ts";
 import { withCallLimits, withOneTallyUsage, withTallyUsage } from "./cost-estimate.ts";
 import { withExternalFacts } from "./external-facts.ts";
 import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
-import { makeProposal } from "./make-proposal.ts";
 import { withPins, withPreview } from "./preview-call.ts";
+import { proposalOf } from "./propose.ts";
 import { askVerifier } from "./verify.ts";
 
 /**
@@ -145,7 +145,7 @@ async function supplyFact(
   const { ports, mailbox, childRuns } = context;
   switch (need) {
     case "call":
-      return makeProposal(ports, mailbox.run, step, { call: true });
+      return proposalOf(context, step, { call: true });
     case "captures":
       return captureForCall(context, step, proposal, resources);
     case "preview":

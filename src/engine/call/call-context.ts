@@ -4,6 +4,7 @@ import type { Step } from "../../core/run/run.ts";
 import type { Claim } from "../../core/store/store.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { RunMailbox } from "../journal/run-mailbox.ts";
+import type { GivenCall } from "./agent-call.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { ChildRunPort } from "./child-run-port.ts";
@@ -28,6 +29,9 @@ export interface CallContext {
 
   /** Has recorded acts confirmed in the outside world, and records the answers. */
   confirmActs(acts: readonly StepId[]): Promise<void>;
+
+  /** Returns what the process that proposed the call of a step gave with it, or null. */
+  givenWith(step: Step): GivenCall | null;
 
   /** Registers a running handler. A cancelled run aborts it. */
   handlerStarted(owner: HandlerOwner, handler: RunningHandler): void;

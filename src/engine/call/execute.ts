@@ -4,6 +4,7 @@ import type { CompletedAct } from "../../core/tool/tool.ts";
 import { assert } from "../../core/values/assert.ts";
 import { downstreamKey } from "../ports/digest.ts";
 import { isAct } from "./acquire.ts";
+import { type GivenCall, runInContext } from "./agent-call.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
@@ -28,11 +29,14 @@ export async function execute(
     if (refused !== null) return refused;
   }
   // Nothing is awaited between the last check and the start of the handler.
-  const handler = ports.observers.aroundCall(
-    () => observedCall(context, step, grant),
-    () =>
-      startHandler(ports, handlerWork(context, step, grant, resources), (late) => context.handlerReturned(grant, late)),
-    ({ ended }) => ended.then(callEnd),
+  const given = context.givenWith(step);
+  const work = handlerWork(context, step, grant, { resources, given });
+  const handler = runInContext(step, given, () =>
+    ports.observers.aroundCall(
+      () => observedCall(context, step, grant),
+      () => startHandler(ports, work, (late) => context.handlerReturned(grant, late)),
+      ({ ended }) => ended.then(callEnd),
+    ),
   );
   context.handlerStarted(grant, handler);
   let report = await handler.ended;
@@ -47,19 +51,20 @@ function handlerWork(
   { ports, mailbox: { run } }: CallContext,
   step: Step,
   grant: Grant,
-  { state, captured }: CallResources,
+  { resources: { state, captured }, given }: { readonly resources: CallResources; readonly given: GivenCall | null },
 ): HandlerWork {
   const { spec, cause } = step;
   const { input, call, estimate } = grant.proposal;
   const tool = ports.toolbox.get(spec.name);
   assert(tool !== undefined, "an unknown tool is never admitted");
   const undoes = cause?.by === "undo";
+  const callerRun = given?.run ?? null;
   return {
     tool,
-    handler: (given) =>
-      undoes && tool.compensate !== null
-        ? tool.compensate(input as unknown as CompletedAct, given)
-        : tool.run(input, given),
+    handler: (context) => {
+      if (undoes && tool.compensate !== null) return tool.compensate(input as unknown as CompletedAct, context);
+      return callerRun === null ? tool.run(input, context) : callerRun(input, context);
+    },
     context: {
       key: call?.key == null ? "" : downstreamKey(call.key, grant.generation),
       run_id: run.id,

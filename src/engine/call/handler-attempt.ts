@@ -14,7 +14,7 @@ import type { TimeLimit } from "./time-limit.ts";
 
 export interface HandlerWork extends TimeLimit {
   readonly tool: Tool;
-  readonly handler: (context: ToolContext) => Promise<unknown>;
+  readonly handler: (context: ToolContext) => unknown;
   readonly context: Omit<
     ToolContext,
     | "clock"

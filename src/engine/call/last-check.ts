@@ -1,5 +1,5 @@
 import type { Grant } from "../../core/decide/command.ts";
-import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import { findStep, type Run, type Step, startsNoCalls } from "../../core/run/run.ts";
 import { CALL_WITHIN_MS, isUndoStep } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { fault } from "../../core/values/fault.ts";
@@ -60,9 +60,9 @@ function haltsAreFresh({ ports, mailbox }: CallContext, { recorded, started_at }
   return (since >= 0 && since < freshMs) || ports.halts.isFresh(mailbox.run, freshMs);
 }
 
-/** True if the run was cancelled after the start. A call that is sent again, to settle a doubt, is made all the same. */
-function isCancelled({ cancel }: Run, step: Step): boolean {
-  return cancel !== null && !isUndoStep(step) && !step.act?.doubt;
+/** True if the run was cancelled or closed after the start. A call that is sent again, to settle a doubt, is made all the same. */
+function isCancelled(run: Run, step: Step): boolean {
+  return startsNoCalls(run) && !isUndoStep(step) && !step.act?.doubt;
 }
 
 /** True if the start is so old that recovery could not tell this call from one never made, or the promise has expired. */
@@ -79,4 +79,4 @@ const HALTED = notCalled(
   fault("CALL_NOT_MADE", "the call was not made: a halt was set, or could not be ruled out, before it was sent"),
 );
 
-const CANCELLED = notCalled(fault("CANCELLED", "the run was cancelled before the call was made"));
+const CANCELLED = notCalled(fault("CANCELLED", "the run was cancelled or closed before the call was made"));

@@ -3,7 +3,7 @@ import type { Proposal } from "../../core/call/proposal.ts";
 import type { Grant } from "../../core/decide/command.ts";
 import { lastApprovedGate } from "../../core/decide/find-approval.ts";
 import { parsePointer, pointerTo, valueAt } from "../../core/json/json-pointer.ts";
-import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
+import { findStep, getStep, type Run, type Step, startsNoCalls } from "../../core/run/run.ts";
 import { entriesFrom, entriesToJson, entryAt, type ProjectState } from "../../core/state/project-state.ts";
 import { recordedSliceName } from "../../core/state/slice.ts";
 import type { Tool } from "../../core/tool/tool.ts";
@@ -91,7 +91,7 @@ async function runPreview(
     throw new FencedError("another worker claimed the run before the preview of a call");
   if (await isHaltedNow(ports.halts, mailbox.run)) return "halted";
   const { run } = mailbox;
-  if (run.cancel !== null) return null; // A cancelled run opens no gate.
+  if (startsNoCalls(run)) return null; // It opens no gate.
   const running = startHandler(
     ports,
     {

@@ -3,6 +3,7 @@ import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { awaitsSignal } from "../../core/run/step.ts";
 import { worseEffect } from "../../core/values/effect.ts";
+import { awayFault } from "./agent-call.ts";
 import type { CallContext } from "./call-context.ts";
 import { withExternalFacts } from "./external-facts.ts";
 import { makeProposal } from "./make-proposal.ts";
@@ -16,7 +17,7 @@ export function propose(context: CallContext, step: Step): Proposal | Promise<Pr
   const { run } = mailbox;
   const refreshing = ports.policies.refreshIfStale(run.tenant) ?? ports.halts.refreshIfStale(run);
   return refreshing === null && isPlain(context, step)
-    ? makeProposal(ports, run, step, { call: false })
+    ? proposalOf(context, step, { call: false })
     : proposeWithFacts(context, step, refreshing);
 }
 
@@ -36,16 +37,20 @@ function isRejectedTool(forked: Run["forked"], name: string): boolean {
   return forked?.rejected?.some(({ tool }) => tool === name) ?? false;
 }
 
-async function proposeWithFacts(
-  { ports, mailbox }: CallContext,
-  step: Step,
-  refreshing: Promise<void> | null,
-): Promise<Proposal> {
+/** Makes the proposal of a step. It is parked if its caller runs it and does not wait for it now. */
+export function proposalOf(context: CallContext, step: Step, wants: { readonly call: boolean }): Proposal {
+  const proposal = makeProposal(context.ports, context.mailbox.run, step, wants);
+  const away = awayFault(step, context.givenWith(step));
+  return away === null || proposal.parked !== null ? proposal : { ...proposal, parked: away };
+}
+
+async function proposeWithFacts(context: CallContext, step: Step, refreshing: Promise<void> | null): Promise<Proposal> {
+  const { ports, mailbox } = context;
   if (refreshing !== null) await refreshing;
   const { tenant } = mailbox.run;
   await ports.policies.refreshIfStale(tenant);
   await ports.halts.refreshIfStale(mailbox.run);
-  const proposal = makeProposal(ports, mailbox.run, step, { call: usesCall(mailbox.run, step) });
+  const proposal = proposalOf(context, step, { call: usesCall(mailbox.run, step) });
   if (proposal.call === null && !awaitsSignal(step)) return proposal;
   return withExternalFacts(ports, mailbox.run, step, proposal);
 }

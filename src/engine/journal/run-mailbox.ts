@@ -4,7 +4,7 @@ import { type Decision, decide } from "../../core/decide/decide.ts";
 import type { Event, StepEvent } from "../../core/event/event.ts";
 import { eventRows } from "../../core/evolve/event-rows.ts";
 import { foldEvents } from "../../core/evolve/evolve.ts";
-import { findStep, type Run, runStatus } from "../../core/run/run.ts";
+import { findStep, type Run, type RunStatus, runStatus } from "../../core/run/run.ts";
 import type { AppendResult, Check, Entry, SealedEvent } from "../../core/store/store.ts";
 import type { LedgerRow } from "../../core/store/tables.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
@@ -23,8 +23,8 @@ export interface MailboxListener {
   onAppended(events: readonly Event[], fresh: readonly number[]): void;
   /** The store failed while an outcome waits to be appended. The mailbox offers the outcome again. */
   onStalled(error: unknown): void;
-  /** True if the owner would return a result of this run, though the run still has work. */
-  showsResult(after: Run): boolean;
+  /** True if the owner would return a result of this run, or of a call of an open run, though it still has work. */
+  showsResult(after: Run, events: readonly Event[]): boolean;
 }
 
 /** Makes the command for each decision anew, with the facts as they are then. `run` is the run that decides it. */
@@ -232,7 +232,7 @@ export class RunMailbox {
   #flush({ events, after }: Batch): "hard" | "soft" {
     const { durability } = this.#ports;
     if (durability !== "power") return durability === "every" ? "hard" : "soft";
-    const shown = runStatus(after) !== "running" || this.#listener?.showsResult(after) === true;
+    const shown = !hasWork.includes(runStatus(after)) || this.#listener?.showsResult(after, events) === true;
     const rests = shown && !events.every(isNeverShown);
     return rests || this.#epoch === null || events.some(isHardEvent) ? "hard" : "soft";
   }
@@ -360,6 +360,9 @@ export class RunMailbox {
     this.#work();
   }
 }
+
+/** The statuses of a run that is not at rest, or whose calls rest one by one. */
+const hasWork: readonly RunStatus[] = ["running", "open"];
 
 /** A reaction to this promise runs after the microtasks that are queued now. */
 const NEXT_MICROTASK = Promise.resolve();

@@ -1,10 +1,10 @@
 import type { Principal } from "../../core/approval/principal.ts";
-import { evaluateGuards } from "../../core/call/guard.ts";
+import { evaluateGuards, type Policy } from "../../core/call/guard.ts";
 import type { Request } from "../../core/event/signal.ts";
 import { oldRequestKey, type RequestScope } from "../../core/evolve/event-rows.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
-import type { Run } from "../../core/run/run.ts";
+import type { Run, Step } from "../../core/run/run.ts";
 import type { AppendResult, Check, StoredRow } from "../../core/store/store.ts";
 import type { RequestRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
@@ -84,7 +84,11 @@ export async function attachToRun(
 }
 
 /** Null: retention has erased the run, so a handle of it reveals nothing. */
-async function loadRunUnlessErased({ store }: WorkerPorts, { tenant }: Principal, id: RunId): Promise<Run | null> {
+export async function loadRunUnlessErased(
+  { store }: WorkerPorts,
+  { tenant }: Principal,
+  id: RunId,
+): Promise<Run | null> {
   try {
     return (await loadRun(store, tenant, id)).run;
   } catch (error) {
@@ -110,14 +114,31 @@ async function assertMayHave(ports: WorkerPorts, principal: Principal, request: 
   for (const step of run.steps) {
     if (step.cause !== null || !stepKinds[step.spec.kind].callsTool) continue;
     if (step.standing.state === "rejected") continue; // It has no output: the asker gets its refusal from the record.
-    const proposal = makeProposal(ports, run, step, { call: false });
-    const effect = proposal.tool === null ? step.spec.effect : worseEffect(step.spec.effect, proposal.tool.effect);
-    const now = ports.clock.now();
-    const admission = { run, step, proposal, effect, now, policy, closure: null, conditions: [], recorded: true };
-    const verdict = evaluateGuards(RIGHTS, admission);
-    if (verdict.kind !== "refuse") continue;
-    throw refusedRunError(request, run.id, verdict.fault);
+    const refused = judgeRecordedStep(ports, run, step, policy);
+    if (refused !== null) throw refusedRunError(request, run.id, refused);
   }
+}
+
+/** Returns why the principal of the run may not have the record of this step today, or null. */
+function judgeRecordedStep(ports: WorkerPorts, run: Run, step: Step, policy: Policy | null): Fault | null {
+  const proposal = makeProposal(ports, run, step, { call: false });
+  const effect = proposal.tool === null ? step.spec.effect : worseEffect(step.spec.effect, proposal.tool.effect);
+  const now = ports.clock.now();
+  const admission = { run, step, proposal, effect, now, policy, closure: null, conditions: [], recorded: true };
+  const verdict = evaluateGuards(RIGHTS, admission);
+  return verdict.kind === "refuse" ? verdict.fault : null;
+}
+
+/** Returns why the principal may not have the record of a call of its session today, or null. */
+export async function judgeRecordedCall(
+  ports: WorkerPorts,
+  recorded: Run,
+  step: Step,
+  principal: Principal,
+): Promise<Fault | null> {
+  await ports.policies.refreshIfStale(principal.tenant);
+  const run = { ...recorded, principal };
+  return judgeRecordedStep(ports, run, { ...step, cause: { by: "agent", principal } }, ports.policies.of(run));
 }
 
 const RIGHTS = [capabilityGuard, rolesGuard, policyGuard];

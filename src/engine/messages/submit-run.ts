@@ -98,7 +98,11 @@ export async function submitRun(
 }
 
 /** Returns the stricter of the modes of the tenant and of the request. */
-export function submissionMode({ tenants }: WorkerPorts, { tenant }: Principal, options: SubmitOptions): Mode {
+export function submissionMode(
+  { tenants }: WorkerPorts,
+  { tenant }: Principal,
+  options: Pick<SubmitOptions, "mode">,
+): Mode {
   return stricterMode(tenants.mode(tenant), options.mode ?? tenants.mode(tenant));
 }
 

@@ -1,6 +1,6 @@
-import { stateBounds } from "../../core/approval/principal.ts";
+import { type Principal, stateBounds } from "../../core/approval/principal.ts";
 import type { HandlerResult, StateFact } from "../../core/decide/command.ts";
-import { type Run, runStateKey, type Step } from "../../core/run/run.ts";
+import { type Run, runStateKey, type Step, stepPrincipal } from "../../core/run/run.ts";
 import { Draft, type DraftOptions } from "../../core/state/draft.ts";
 import { Footprint, findStateConflict, type Patch } from "../../core/state/patch.ts";
 import type { PolicyState } from "../../core/state/policy-state.ts";
@@ -38,9 +38,10 @@ interface AttemptTerms {
   readonly effect: Effect;
   readonly declared: StateAccess;
   readonly admittedOn: PolicyState | null;
+  readonly principal: Principal;
 }
 
-function attemptTerms({ toolbox }: StatePorts, { spec }: Step): Omit<AttemptTerms, "admittedOn"> {
+function attemptTerms({ toolbox }: StatePorts, { spec }: Step): Pick<AttemptTerms, "effect" | "declared"> {
   const tool = toolbox.get(spec.name);
   const declared = {
     state_reads: spec.state_reads ?? tool?.stateReads ?? null,
@@ -77,7 +78,8 @@ export class AttemptState {
   readonly #dispatched: DispatchedEvent[] = [];
   #rebased: RebasedChange | null = null;
 
-  constructor(ports: StatePorts, project: VersionedState, run: Run, { effect, declared, admittedOn }: AttemptTerms) {
+  constructor(ports: StatePorts, project: VersionedState, run: Run, terms: AttemptTerms) {
+    const { effect, declared, admittedOn, principal } = terms;
     this.#ports = ports;
     this.#run = run;
     this.#admittedOn = admittedOn;
@@ -85,7 +87,7 @@ export class AttemptState {
     this.#base = project.head;
     this.#effect = effect;
     this.#session = run.session ?? "";
-    this.#bounds = { declared, bounds: stateBounds(run.principal) };
+    this.#bounds = { declared, bounds: stateBounds(principal) };
     this.#draft = this.#draftOf(this.#base, effect === "writes", this.#bounds);
     this.#commit = ports.newId("cmt", ports.clock.now());
   }
@@ -97,7 +99,9 @@ export class AttemptState {
     step: Step,
     admittedOn: PolicyState | null = null,
   ): Promise<AttemptState> {
-    return new AttemptState(ports, await openRunState(ports, run), run, { ...attemptTerms(ports, step), admittedOn });
+    const principal = stepPrincipal(run, step);
+    const terms = { ...attemptTerms(ports, step), admittedOn, principal };
+    return new AttemptState(ports, await openRunState(ports, run), run, terms);
   }
 
   slice(slice: Slice): ReturnType<Draft["slice"]> {

@@ -1,19 +1,20 @@
 import type { WorkerRules } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
-import { findStep, getStep, type Run, runStateKey, runStatus, type Step, stepWakeAt } from "../../core/run/run.ts";
+import { findStep, getStep, isRunning, type Run, runStateKey, type Step, stepWakeAt } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
 import type { Claim } from "../../core/store/store.ts";
-import { fault } from "../../core/values/fault.ts";
+import { type Fault, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
-import { isUnrestorable, restoreLostResources } from "../call/call-resources.ts";
 import type { ChildRunPort } from "../call/child-run-port.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
 import { type LoadedRun, type MailboxListener, RunMailbox } from "../journal/run-mailbox.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
+import { AgentCalls } from "./agent-calls.ts";
 import { DoubtSettler } from "./doubt-settler.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
+import { settleLostResources } from "./lost-resources.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
@@ -49,6 +50,7 @@ interface ResultWaiter {
 export class LeasedRun implements MailboxListener {
   readonly claim: Claim;
   readonly mailbox: RunMailbox;
+  readonly calls = new AgentCalls();
   readonly #ports: WorkerPorts;
   readonly #scheduler: StepScheduler;
   readonly #handlers: RunningHandlers;
@@ -60,6 +62,10 @@ export class LeasedRun implements MailboxListener {
   readonly #waiters: ResultWaiter[] = [];
   readonly #idle: (() => void)[] = [];
   #begun = false;
+  #beginning: Promise<unknown> | null = null;
+  /** The number of handles that keep an open run leased while no call runs. */
+  #keepers = 0;
+  #isRecordingRelease = false;
   /** The error of the store, while it cannot take an outcome. */
   #stalled: { readonly error: unknown } | null = null;
   #released = false;
@@ -88,6 +94,7 @@ export class LeasedRun implements MailboxListener {
       callsStarted: () => this.#scheduler.callsStarted,
       inFlight: (calls) => this.#scheduler.inFlight(calls),
       confirmActs: (acts) => this.#confirmer.confirm(acts),
+      givenWith: (step) => this.calls.givenWith(step),
       handlerStarted: (owner, handler) => this.#handlers.add(owner, handler),
       attemptEnded: (owner) => this.#handlers.endAttempt(owner),
       handlerReturned: (grant, late) => this.#handlers.remove(grant, late),
@@ -119,14 +126,35 @@ export class LeasedRun implements MailboxListener {
     return this.#scheduler.inFlight(calls);
   }
 
-  /** Recovers the run and continues it. */
-  async begin(): Promise<void> {
-    await this.#require(this.#recover());
+  /** Recovers the run and continues it. Resolves when it is recovered, or lost before that. */
+  begin(): Promise<unknown> {
+    this.#beginning ??= this.#require(this.#recover());
+    return this.#beginning;
+  }
+
+  /** True if this worker no longer holds the run. */
+  get isReleased(): boolean {
+    return this.#released;
+  }
+
+  /** Keeps an open run leased while no call runs, until `unkeep`. */
+  keep(): void {
+    this.#keepers += 1;
+  }
+
+  unkeep(): void {
+    this.#keepers -= 1;
+    this.#releaseIfAtRest();
+  }
+
+  /** Aborts the handler of a call, unless it acts: an act that is stopped would be in doubt. */
+  abortCall(step_id: StepId, why: Fault): void {
+    this.#handlers.abortReads(() => why, step_id);
   }
 
   async #recover(): Promise<void> {
     this.#ports.projects.markStale(this.run.tenant, runStateKey(this.run));
-    await this.#settleResources();
+    await settleLostResources(this.#ports, this.mailbox);
     const found = await findUnfinishedSteps(this.#ports, this.run);
     const taken = await readTakeover(this.#ports, this.run, this.claim, this.#owner.hasFailed);
     const rules = this.#otherRules();
@@ -135,6 +163,7 @@ export class LeasedRun implements MailboxListener {
       await this.mailbox.ask(() => ({ type: "recover", now: this.#ports.clock.now(), found, taken, rules }));
       this.#ports.failpoint("recover.after");
     }
+    if (this.run.driven) await this.#recordRelease(); // The worker that drove the run is gone.
     this.#begun = true;
     this.#scheduleAll();
     this.#deliveries.deliver();
@@ -148,21 +177,6 @@ export class LeasedRun implements MailboxListener {
     const { rules, ended } = this.run;
     const isParked = this.run.parked?.for === "rules";
     return (rules?.digest === digest && !isParked) || ended !== null ? null : { worker: this.claim.worker, digest };
-  }
-
-  /**
-   * Restores the resources that the calls of the previous worker had captured. If a person must do something first, the
-   * step ends with the fault, and the restore is tried again when the run is resumed.
-   */
-  async #settleResources(): Promise<void> {
-    const { clock } = this.#ports;
-    for (const step of [...this.run.steps].filter(hasLostResources)) {
-      const unrestored = await restoreLostResources({ ports: this.#ports, mailbox: this.mailbox }, step);
-      const { spec, attempts: attempt } = step;
-      const { step_id } = spec;
-      if (unrestored !== null)
-        await this.mailbox.ask(() => ({ type: "unrestorable", now: clock.now(), step_id, attempt, fault: unrestored }));
-    }
   }
 
   /** Resolves with the result at rest, or with null if another worker holds the run. Rejects if this worker failed. */
@@ -190,7 +204,7 @@ export class LeasedRun implements MailboxListener {
    */
   handOver(): boolean {
     const isBusy = this.#underWay() + this.#handlers.size + this.#deliveries.underWay > 0 || !this.mailbox.isIdle;
-    if (this.#released || !this.#begun || this.#stalled !== null || isBusy) return false;
+    if (this.#released || !this.#begun || this.#stalled !== null || isBusy || this.calls.isWaitedFor) return false;
     this.#leave();
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
     this.#owner.onEnd("rested");
@@ -207,6 +221,7 @@ export class LeasedRun implements MailboxListener {
   async #finish(inFlight: () => number): Promise<void> {
     this.#scheduler.stop();
     while (!this.#released && inFlight() > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    if (this.#stalled === null && !this.#released) await this.#recordRelease().catch(() => {});
     if (this.#released) return;
     this.#leave();
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
@@ -223,6 +238,7 @@ export class LeasedRun implements MailboxListener {
     this.#stalled = null;
     for (const index of fresh) this.#scheduler.ready(index);
     for (const event of events) this.#follow(event);
+    this.calls.follow(events, this.run);
     this.#owner.onProgress();
     this.#scheduler.advance();
     void NEXT_MICROTASK.then(this.#checkRest);
@@ -230,7 +246,12 @@ export class LeasedRun implements MailboxListener {
 
   readonly #checkRest = () => this.#releaseIfAtRest();
 
-  showsResult(after: Run): boolean {
+  showsResult(after: Run, events: readonly Event[]): boolean {
+    return after.plan === null && after.open ? this.calls.tells(events, after) : this.#showsDoubts(after);
+  }
+
+  /** True if only handlers of acts in doubt still run. */
+  #showsDoubts(after: Run): boolean {
     const { moving, retrying } = after.paces;
     return retrying === 0 && moving <= this.#handlers.size && moving === this.#handlers.overdueDoubts(after);
   }
@@ -256,6 +277,9 @@ export class LeasedRun implements MailboxListener {
       }
       case "run.resumed":
         this.#scheduleAll(); // Parked steps are not among those that became ready.
+        break;
+      case "run.closed":
+        this.#handlers.abortReads((step_id) => fault("CANCELLED", `${step_id} was stopped: the run was closed`));
         break;
       case "cancel.requested":
         this.#handlers.abortAll((step_id) =>
@@ -299,7 +323,7 @@ export class LeasedRun implements MailboxListener {
   #isAtRest(): boolean {
     if (!this.#begun) return false; // Recovery may still make steps ready.
     if (this.#underWay() > 0) return false;
-    if (runStatus(this.run) === "running" && !this.showsResult(this.run)) return false;
+    if (isRunning(this.run) && !this.#showsDoubts(this.run)) return false;
     // A step whose wait is over may still wait for a handler slot. A release would only let another worker claim the run.
     return this.run.ended !== null || this.run.parked !== null || !this.#scheduler.hasDueSteps;
   }
@@ -313,10 +337,30 @@ export class LeasedRun implements MailboxListener {
       for (const { resolve } of waiters) resolve(result);
     }
     // A late output may come, or a notice is not delivered.
-    if (this.#handlers.size > 0 || this.#deliveries.busy) return;
+    if (this.#handlers.size > 0 || this.#deliveries.busy || this.isKept) return;
+    if (this.run.open && this.run.driven) {
+      void this.#require(this.#recordRelease().then(this.#checkRest));
+      return;
+    }
     this.#leave();
     this.#ports.failpoint("release.before");
     this.#owner.onEnd("rested");
+  }
+
+  /** True if a handle keeps the open run leased. */
+  get isKept(): boolean {
+    return this.#keepers > 0 && this.run.open && this.run.parked === null;
+  }
+
+  /** Records that no worker drives the open run any more, so that it is due only for its timers. */
+  async #recordRelease(): Promise<void> {
+    if (this.#isRecordingRelease || !this.run.open || !this.run.driven) return;
+    this.#isRecordingRelease = true;
+    try {
+      await this.mailbox.ask(() => ({ type: "release", now: this.#ports.clock.now(), by: this.claim.worker }));
+    } finally {
+      this.#isRecordingRelease = false;
+    }
   }
 
   #require(work: Promise<unknown>): Promise<unknown> {
@@ -329,6 +373,7 @@ export class LeasedRun implements MailboxListener {
   #lose(error: unknown): void {
     if (this.#released) return;
     const fenced = error instanceof FencedError;
+    this.calls.fail(error);
     for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);
     if (isStoreFault(error)) {
       // The store may recover, and calls in flight have outcomes to record. Recovery before that would doubt them.
@@ -342,14 +387,10 @@ export class LeasedRun implements MailboxListener {
 
   #leave(): void {
     this.#released = true;
+    this.calls.end();
     this.mailbox.stop();
     this.#scheduler.stop();
     this.#alarms.clear();
     this.#deliveries.stop();
   }
-}
-
-/** True if the resources of the last attempt are not restored, and no person must do something before. */
-function hasLostResources({ captures, standing }: Step): boolean {
-  return captures.length > 0 && !(standing.state === "failed_final" && isUnrestorable(standing.fault.code));
 }

@@ -339,12 +339,17 @@ export class LeasedRuns {
     return releasing;
   }
 
+  /** Resolves when the leases that are being released are released. */
+  async releases(): Promise<void> {
+    await Promise.all(this.#releasing);
+  }
+
   /** Stops claiming, and waits until the calls in flight have ended and all leases are released. */
   async drain(): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((leased) => leased.drain()));
-    await Promise.all(this.#releasing); // Other workers then need not wait for the leases to expire.
+    await this.releases(); // Other workers then need not wait for the leases to expire.
     this.notifyChange();
   }
 }

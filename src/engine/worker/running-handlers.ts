@@ -61,6 +61,12 @@ export class RunningHandlers {
     for (const [{ step_id }, running] of this.#running) running.abort(why(step_id));
   }
 
+  /** Aborts the handlers that do not act, of one step or of all. A stopped act would be in doubt. */
+  abortReads(why: (step: StepId) => Fault, only: StepId | null = null): void {
+    for (const [{ step_id, generation }, running] of this.#running)
+      if (generation === 0 && (only === null || only === step_id)) running.abort(why(step_id));
+  }
+
   /** True if a handler of the step still runs after its attempt: its doubt is not settled meanwhile. */
   isOverdue(id: StepId): boolean {
     for (const [{ step_id }, { overdue }] of this.#running) if (overdue && step_id === id) return true;

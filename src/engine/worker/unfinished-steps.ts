@@ -1,5 +1,5 @@
 import type { RecoveryFinding, TakeoverClaim } from "../../core/decide/command.ts";
-import { type Run, runStatus } from "../../core/run/run.ts";
+import { isRunning, type Run } from "../../core/run/run.ts";
 import type { Claim } from "../../core/store/store.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
@@ -10,7 +10,8 @@ export async function findUnfinishedSteps(
 ): Promise<readonly RecoveryFinding[]> {
   const found: RecoveryFinding[] = [];
   for (const { standing, spec, pin, act } of steps) {
-    const parked = standing.state === "waiting" && standing.on.for === "tool";
+    // The caller of a step that it runs itself wakes the step when it is back.
+    const parked = standing.state === "waiting" && standing.on.for === "tool" && standing.on.fault.code !== "TOOL_AWAY";
     if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
     const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
     const called = standing.state === "running" && act !== null;
@@ -30,7 +31,7 @@ export async function readTakeover(
   claim: Claim,
   hasFailed: boolean,
 ): Promise<TakeoverClaim | null> {
-  if (claim.epoch === 1 || runStatus(run) !== "running") return null;
+  if (claim.epoch === 1 || !isRunning(run)) return null;
   const from = await store.predecessor(claim);
   if (from === null || (from === claim.worker && !hasFailed)) return null;
   return { by: claim.worker, from, epoch: claim.epoch, most: limits.takeovers };

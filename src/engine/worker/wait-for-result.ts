@@ -1,4 +1,4 @@
-import { runStatus } from "../../core/run/run.ts";
+import { isRunning } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
@@ -24,7 +24,7 @@ async function resultAtRest(store: Store, runs: LeasedRuns, tenant: Tenant, id: 
   const leased = runs.get(tenant, id);
   if (leased !== undefined) return leased.rest();
   const { run } = await loadRun(store, tenant, id);
-  if (runStatus(run) !== "running") {
+  if (!isRunning(run)) {
     // A worker that lacks the tool of a waiting step may still hold the run, for example to deliver a notice.
     const obtained = runs.offersMissing(run) ? await runs.obtain(run, OBTAIN_WITHIN_MS) : null;
     return obtained === null ? runResult(run) : obtained.rest();

@@ -1,6 +1,7 @@
 import { type Capability, toolProblem } from "../../core/approval/principal.ts";
 import { type Admission, ALLOW, type Guard } from "../../core/call/guard.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
+import { stepPrincipal } from "../../core/run/run.ts";
 import { fault } from "../../core/values/fault.ts";
 
 /** Guard 2: refuses a call unless every capability of the principal permits it. */
@@ -8,7 +9,7 @@ export const capabilityGuard: Guard = {
   id: "capability",
   judge(admission) {
     const { step, run } = admission;
-    const { capabilities = [], id } = run.principal;
+    const { capabilities = [], id } = stepPrincipal(run, step);
     if (!stepKinds[step.spec.kind].callsTool || step.cause?.by === "undo") return ALLOW;
     for (const capability of capabilities) {
       const why = capabilityProblem(capability, admission);

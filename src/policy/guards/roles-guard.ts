@@ -1,4 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
+import { stepPrincipal } from "../../core/run/run.ts";
 import { fault } from "../../core/values/fault.ts";
 
 /**
@@ -8,7 +9,7 @@ export const rolesGuard: Guard = {
   id: "roles",
   judge({ run, step, proposal }) {
     const required = proposal.tool?.roles ?? [];
-    const { id, roles = [] } = run.principal;
+    const { id, roles = [] } = stepPrincipal(run, step);
     if (required.length === 0 || step.cause?.by === "undo" || required.some((role) => roles.includes(role)))
       return ALLOW;
     const message = `${id} has none of the roles that may call ${step.spec.name}: ${required.join(", ")}`;

@@ -2,6 +2,7 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { Admission } from "../../core/call/guard.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { Expression, VariableFields } from "../../core/ports/expression.ts";
+import { stepPrincipal } from "../../core/run/run.ts";
 import type { Effect } from "../../core/values/effect.ts";
 import type { Json } from "../../core/values/json.ts";
 
@@ -32,7 +33,7 @@ export class RuleInput {
     this.admission = admission;
     this.tool = tool;
     this.effect = effect;
-    this.principal = run.principal;
+    this.principal = stepPrincipal(run, step);
     this.tags = tool.tags.every((tag) => stepTags.includes(tag)) ? stepTags : [...new Set([...tool.tags, ...stepTags])];
   }
 

@@ -3,6 +3,7 @@ import type { Policy } from "../../core/call/guard.ts";
 import type { Proposal, ToolFacts } from "../../core/call/proposal.ts";
 import type { Command, CommandOf, HandlerResult, RecoveryFinding, Resolution } from "../../core/decide/command.ts";
 import type { Call, StepsInFlight } from "../../core/event/event.ts";
+import type { AgentCause } from "../../core/event/session.ts";
 import type { Plan, PlanStep } from "../../core/plan/plan.ts";
 import { type HaltFact, notHalted } from "../../core/settings/halt.ts";
 import type { Sighting } from "../../core/tool/tool.ts";
@@ -37,11 +38,15 @@ export function accepts(plan: Plan | null, overrides: Partial<CommandOf<"accept"
   });
 }
 
-export function proposes(step: PlanStep): CommandFrom {
-  return ({ now }) => ({ type: "propose", now, step, pin: null });
+export function proposes(step: PlanStep, cause: Omit<AgentCause, "by"> = {}): CommandFrom {
+  return ({ now }) => ({
+    type: "propose",
+    now,
+    calls: [{ step, pin: null, cause: { by: "agent", ...cause }, refused: null }],
+  });
 }
 
-export const closes: CommandFrom = ({ now }) => ({ type: "close", now });
+export const closes: CommandFrom = ({ now }) => ({ type: "close", now, principal: robin, as: "completed", reason: "" });
 
 export interface StartOptions extends Partial<Omit<Proposal, "tool">> {
   readonly policy?: Policy | null;

@@ -253,7 +253,12 @@ function assertReplays(run: Run, command: Command, rules: Rules, decision: Decis
 }
 
 function toolsIn(command: Command): readonly (readonly [string, ToolFacts])[] {
-  const steps = command.type === "accept" ? command.plan?.steps : command.type === "propose" ? [command.step] : [];
+  const steps =
+    command.type === "accept"
+      ? command.plan?.steps
+      : command.type === "propose"
+        ? command.calls.map(({ step }) => step)
+        : [];
   return (steps ?? []).flatMap((step) => {
     const tool = toolOf(step);
     return tool === null ? [] : [[step.step_id, tool] as const];

@@ -96,7 +96,8 @@ class Both {
     this.#model.add(id, run, origins[run], input);
     const wish = { tool: this.#tool, retries: 99, on_failure: "skip", on_rejected: "continue" } as const;
     const made = step(id, { ...wish, payload: { to: input } });
-    this.#real.decideAndLand(run, { type: "propose", now: this.#real.now, pin: null, step: made });
+    const call = { step: made, pin: null, cause: { by: "agent" }, refused: null } as const;
+    this.#real.decideAndLand(run, { type: "propose", now: this.#real.now, calls: [call] });
     this.#story.push([id, { run, input }]);
   }
 

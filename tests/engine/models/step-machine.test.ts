@@ -83,6 +83,7 @@ class Both {
     const needs = open ? { needs: [] } : {};
     this.#shapes = new Map(names.map((id, at) => [id, { ...(made[at] as PlanShape), ...needs }]));
     this.model.open = open;
+    this.model.hasPlan = !open;
     if (!open) for (const [id, each] of this.#shapes) this.model.add(id, each);
     const steps = [...this.#shapes].map(([id, each]) => stepOf(id, each));
     this.#told = given(story.accepts(open ? null : plan(...steps)));
@@ -109,15 +110,14 @@ class Both {
   #propose(id: string): void {
     this.#story.push(["propose", id]);
     const made = this.#shapes.get(id) as PlanShape;
-    if (this.model.open) this.model.add(id, made);
+    this.model.propose(id, made);
     this.#tell(story.proposes(stepOf(id, made)));
   }
 
   #whole(what: "resume" | "pass" | "cancel" | "close"): void {
     this.#story.push([what]);
     const { model } = this;
-    if (what === "close") model.open = false;
-    else model[what]();
+    model[what]();
     this.#tell({ resume: story.resumes, pass: pass(HOUR), cancel: story.cancels, close: story.closes }[what]);
   }
 

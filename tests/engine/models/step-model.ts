@@ -44,9 +44,17 @@ export type MoveOutcome = "value" | "misfit" | "not done" | "error" | "unheard";
 
 export class StepModel {
   readonly nodes = new Map<string, ModelStep>();
+  /** False: an agent proposes the steps. */
+  hasPlan = true;
   open = false;
+  closed = false;
   cancelled = false;
   stopped = false;
+
+  /** Adds a step that an agent proposes. Its failure ends no other step. */
+  propose(id: string, shape: PlanShape): void {
+    if (this.open) this.add(id, { ...shape, onFailure: "skip", onRejected: "continue" });
+  }
 
   add(id: string, shape: PlanShape, undoes: string | null = null): void {
     if (this.nodes.has(id)) return;
@@ -86,7 +94,7 @@ export class StepModel {
     const isAdopted = node.state === "in_doubt" && node.attempts === attempt && (how === "value" || how === "misfit");
     if (!isCurrent && !isAdopted) return;
     node.attempts = attempt;
-    if (node.kind !== "acts" && this.cancelled && how !== "value" && how !== "misfit") node.state = "cancelled";
+    if (node.kind !== "acts" && this.#startsNothing && how !== "value" && how !== "misfit") node.state = "cancelled";
     else if (how === "value" || (how === "misfit" && node.undoes !== null)) this.#succeed(node);
     else if (how === "misfit")
       this.#fail(Object.assign(node, node.kind === "acts" && { row: "committed", unusable: true }), false);
@@ -140,9 +148,21 @@ export class StepModel {
     for (const node of this.#idle()) node.state = "cancelled";
   }
 
+  /** The agent closes the run. */
+  close(): void {
+    if (!this.open) return;
+    this.open = false;
+    this.closed = true;
+    for (const node of this.#idle()) node.state = "cancelled";
+  }
+
+  get #startsNothing(): boolean {
+    return this.cancelled || this.closed;
+  }
+
   /** Reopens the steps without success, unless they acted or may have, or need a step that is not reopened. */
   resume(): void {
-    if (this.status !== "partial" && this.status !== "failed") return;
+    if (!this.hasPlan || (this.status !== "partial" && this.status !== "failed")) return;
     this.stopped = false;
     const back = new Set<string>();
     for (const node of this.nodes.values()) {
@@ -169,6 +189,7 @@ export class StepModel {
     const asked = all.filter(({ undoes }) => undoes === null);
     const done = asked.filter(({ state }) => state === "succeeded").length;
     if (this.cancelled) return "cancelled";
+    if (this.closed) return "completed";
     return done === asked.length ? "completed" : done > 0 ? "partial" : "failed";
   }
 
@@ -195,7 +216,7 @@ export class StepModel {
   }
 
   #fail(node: ModelStep, mayPass: boolean): void {
-    const isBarred = node.undoes === null && (this.cancelled || this.stopped);
+    const isBarred = node.undoes === null && (this.#startsNothing || this.stopped);
     if (!mayPass || isBarred || node.attempts - node.forgiven >= node.tries) this.#sink(node, "failed_final");
     else Object.assign(node, { state: "failed_retryable", isDue: false });
   }
@@ -209,7 +230,7 @@ export class StepModel {
   #reopen(node: ModelStep): void {
     node.state = "ready";
     if (node.undoes === null && this.stopped) node.state = "skipped";
-    if (node.undoes === null && this.cancelled) node.state = "cancelled";
+    if (node.undoes === null && this.#startsNothing) node.state = "cancelled";
   }
 
   /** Ends a step without success, and skips all idle steps or its dependents. A command from outside does not know the

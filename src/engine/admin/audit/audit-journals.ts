@@ -173,7 +173,7 @@ async function compareRows(
 }
 
 /** Tables whose rows move between journals. A row names its last journal. */
-const sharedTables: readonly Table[] = ["ledger", "signal", "project"];
+const sharedTables: readonly Table[] = ["ledger", "signal", "project", "request"];
 
 /** Returns whether a journal other than `not` has taken over the row, and the row matches that journal. */
 async function isTakenOver(audited: AuditedStore, put: Put, found: StoredRow | null, not: RunId): Promise<boolean> {

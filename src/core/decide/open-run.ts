@@ -1,0 +1,54 @@
+import type { Event } from "../event/event.ts";
+import { leanStep } from "../plan/plan.ts";
+import { callKey } from "../run/call-name.ts";
+import type { Run } from "../run/run.ts";
+import { type Fault, fault } from "../values/fault.ts";
+import type { CommandOf, ProposedCall } from "./command.ts";
+import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+
+/** Decides a command that only the run of a session takes. */
+export function decideOpenRun(run: Run, command: CommandOf<"propose" | "close" | "release">): PartialDecision {
+  if (command.type === "propose") return proposeCalls(run, command);
+  return command.type === "close" ? closeRun(run, command) : releaseRun(run, command);
+}
+
+/**
+ * Adds the calls that an agent proposes as steps of an open run. A call that the run has under the same name adds
+ * nothing, so that a loop that was killed can propose its calls again.
+ */
+function proposeCalls(run: Run, { calls, now }: CommandOf<"propose">): PartialDecision {
+  const names = new Set<string>();
+  const events: Event[] = [];
+  for (const proposed of calls) {
+    const key = proposed.cause.call === undefined ? null : callKey(proposed.cause.call);
+    if (key === null ? run.index.has(proposed.step.step_id) : run.calls.has(key) || names.has(key)) continue;
+    if (key !== null) names.add(key);
+    events.push(...proposedEvents(proposed, now));
+  }
+  if (events.length === 0) return NO_CHANGE;
+  if (!run.open) return { events: [], refusal: runClosedFault(run) };
+  return { events };
+}
+
+/** No call ends its siblings: each is its own request. A call that cannot be a step is on record with its refusal. */
+function proposedEvents({ step, pin, cause, refused }: ProposedCall, at: CommandOf<"propose">["now"]): Event[] {
+  const { step_id } = step;
+  const alone = leanStep({ ...step, on_failure: "skip", on_rejected: "continue" });
+  const proposed: Event = { type: "step.proposed", at, step_id, step: alone, pin, cause };
+  if (refused === null) return [proposed];
+  return [proposed, { type: "step.rejected", at, step_id, rule: "call", fault: refused }];
+}
+
+export function runClosedFault({ id }: Pick<Run, "id">): Fault {
+  return fault("RUN_CLOSED", `run ${id} takes no more calls; open the session again`);
+}
+
+function closeRun(run: Run, { as, principal, reason, now }: CommandOf<"close">): PartialDecision {
+  if (!run.open) return NO_CHANGE;
+  return { events: [{ type: "run.closed", at: now, as, by: principal.id, reason }] };
+}
+
+/** Records that the worker that drives an open run holds it no longer. */
+function releaseRun(run: Run, { by, now }: CommandOf<"release">): PartialDecision {
+  return run.open && run.driven ? { events: [{ type: "run.released", at: now, by }] } : NO_CHANGE;
+}

@@ -1,0 +1,55 @@
+import type { Principal } from "../approval/principal.ts";
+import type { Digest, RunId, WorkerId } from "../values/ids.ts";
+
+/** The session that an open run belongs to. One session has one open run at a time. */
+export interface SessionSegment {
+  /** The number of the run in its session, from 1. It is the version of the session's row from this event on. */
+  readonly segment: number;
+  /** The digest of what the first run of the session fixes for all of them. */
+  readonly digest: Digest;
+  /** The run before this one in the session. Absent for the first. */
+  readonly previous?: RunId;
+  /** The user or object that the session is about. Absent if the caller named none. */
+  readonly subject?: string;
+  readonly agent?: AgentVersion;
+}
+
+/** The program that proposes the calls of a session. */
+export interface AgentVersion {
+  readonly name: string;
+  readonly version?: string;
+}
+
+/** How the caller ends an open run. It is the status that the run ends with. */
+export type CloseStatus = "completed" | "failed" | "abandoned";
+
+/** The caller closed an open run: it takes no more calls, and calls that have not started are cancelled. */
+export interface RunClosed {
+  readonly type: "run.closed";
+  readonly as: CloseStatus;
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** The worker that drove an open run has released it. Until the next call, the run is due only for its timers. */
+export interface RunReleased {
+  readonly type: "run.released";
+  readonly by: WorkerId;
+}
+
+/** The name that the agent gave a call. Within a turn, an id names one call. */
+export interface CallName {
+  readonly id: string;
+  /** Absent: the id names one call of the whole session. */
+  readonly turn?: string;
+}
+
+/** The origin of a step that an agent proposed. */
+export interface AgentCause {
+  readonly by: "agent";
+  readonly call?: CallName;
+  /** The rights of the principal that proposed the call. Absent if they are those that the run was accepted with. */
+  readonly principal?: Principal;
+  /** The caller runs the call by a function of its own. Absent: the handler of the tool does. */
+  readonly handler?: "caller";
+}

@@ -1,0 +1,97 @@
+import type { AgentVersion, CloseStatus } from "../../core/event/session.ts";
+import type { CallAnswer } from "../../core/run/call-answer.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
+import type { ToolContext } from "../../core/tool/tool.ts";
+import type { Mode } from "../../core/values/effect.ts";
+import type { RunId, StepId } from "../../core/values/ids.ts";
+import type { Json } from "../../core/values/json.ts";
+import type { PrincipalOptions } from "./request-options.ts";
+
+export interface OpenRunOptions extends PrincipalOptions {
+  /** The conversation, thread or chat. With the principal, project and subject, it names one run. */
+  readonly session: string;
+  /** The project whose state the calls use. Default: the session has a state of its own. */
+  readonly project?: string;
+  /** The user or object that the session is about, such as the user of a chat. */
+  readonly subject?: string;
+  /** The program that proposes the calls. The first opening fixes it, the mode and the deadline. */
+  readonly agent?: AgentVersion;
+  readonly mode?: Mode;
+  readonly deadlineMs?: number;
+  /** The run is released after this time without a call. The next call takes it again. Default: 10 minutes. */
+  readonly idleMs?: number;
+  /**
+   * How long to ask another process that holds the run for it, before `SESSION_BUSY`. A process whose calls all rest
+   * gives the run up. Default: 200; 0: not at all.
+   */
+  readonly waitMs?: number;
+}
+
+/** A call of a tool that an agent proposes. */
+export interface AgentCall {
+  /** The id that the model gave the call. The same id with the same tool and input is the same call. */
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+export interface CallTurnOptions {
+  /** The turn that the id belongs to, where ids repeat. Default: the id names one call of the whole session. */
+  readonly turn?: string | number;
+}
+
+export interface CallsOptions extends CallTurnOptions {
+  /** Ends the wait. A handler that does not act is aborted; an act ends by itself. */
+  readonly signal?: AbortSignal;
+  /** How long to wait for the decision of a person. Default: 0, so a held call is answered at once. */
+  readonly waitMs?: number;
+}
+
+export interface CallToolOptions extends CallsOptions {
+  /**
+   * Runs this call instead of the handler of the tool. It is dropped when `callTool` returns; a call that is approved
+   * after that waits (`TOOL_AWAY`) until it is proposed again.
+   */
+  readonly run?: (input: Json, context: ToolContext) => unknown;
+  /** Keeps `run` after `callTool` returned a held call, while this process holds the run. */
+  readonly keepHandler?: boolean;
+}
+
+export interface CloseOptions {
+  /** The status that the run ends with. Default: completed. */
+  readonly as?: CloseStatus;
+  readonly reason?: string;
+}
+
+/** A call of a session. `answer` is null while the call moves by itself. */
+export interface SessionCall extends Pick<AgentCall, "id" | "tool"> {
+  readonly step_id: StepId;
+  readonly input: Json;
+  readonly answer: CallAnswer | null;
+}
+
+/** The calls that were proposed in one turn, in order. */
+export interface SessionTurn {
+  /** Null: its calls were proposed without a turn. */
+  readonly turn: string | null;
+  readonly calls: readonly SessionCall[];
+}
+
+/** The open run of a session: calls are proposed one by one until it is closed. */
+export interface OpenRun {
+  readonly run_id: RunId;
+  /** True: the session had an open run. */
+  readonly attached: boolean;
+  /** Proposes a call, or finds what became of it. Resolves when the call goes no further by itself. */
+  callTool(call: AgentCall, options?: CallToolOptions): Promise<CallAnswer>;
+  /** Proposes all calls of a turn together, and returns their answers in order. No call ends another. */
+  callTools(calls: readonly AgentCall[], options?: CallsOptions): Promise<readonly CallAnswer[]>;
+  /** Returns what became of a call, or null if it was not proposed. */
+  findCall(id: string, options?: CallTurnOptions): Promise<CallAnswer | null>;
+  /** Returns the calls of this run by turn, in the order in which they were proposed. */
+  turns(): Promise<readonly SessionTurn[]>;
+  /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */
+  close(options?: CloseOptions): Promise<RunResult>;
+  /** Gives the run to other processes when its calls rest. It stays open. */
+  release(): Promise<void>;
+}

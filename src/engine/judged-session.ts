@@ -1,0 +1,38 @@
+import type { Principal } from "../core/approval/principal.ts";
+import type { Verb } from "../core/approval/verb-rules.ts";
+import type { VerbJudge } from "./admin/verb-judge.ts";
+import { readOptions } from "./api/read-options.ts";
+import type { OpenRun } from "./api/session-api.ts";
+
+/** Wraps the open run of a session: each method is judged for the principal that opened it, whose own run it is. */
+export function judgedSession(judge: VerbJudge, principal: Principal, session: OpenRun): OpenRun {
+  const judged = (verb: Verb) => judge.assertAllowed(principal, verb, { by: principal.id, project: null });
+  return {
+    run_id: session.run_id,
+    attached: session.attached,
+    callTool: async (call, given = {}) => {
+      judged("openRun.callTool");
+      return session.callTool(call, readOptions("openRun.callTool", given));
+    },
+    callTools: async (calls, given = {}) => {
+      judged("openRun.callTools");
+      return session.callTools(calls, readOptions("openRun.callTools", given));
+    },
+    findCall: async (id, given = {}) => {
+      judged("openRun.findCall");
+      return session.findCall(id, readOptions("openRun.findCall", given));
+    },
+    turns: async () => {
+      judged("openRun.turns");
+      return session.turns();
+    },
+    close: async (given = {}) => {
+      judged("openRun.close");
+      return session.close(readOptions("openRun.close", given));
+    },
+    release: async () => {
+      judged("openRun.release");
+      await session.release();
+    },
+  };
+}

@@ -1,0 +1,261 @@
+import type { Principal } from "../../core/approval/principal.ts";
+import type { CallName } from "../../core/event/session.ts";
+import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
+import { findCallStep, isSameCall } from "../../core/run/call-name.ts";
+import type { Run, Step } from "../../core/run/run.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { RunId, StepId } from "../../core/values/ids.ts";
+import { readOpenRunOptions } from "../api/read-open-run-options.ts";
+import { readReason } from "../api/read-reason.ts";
+import type {
+  AgentCall,
+  CallsOptions,
+  CallToolOptions,
+  CallTurnOptions,
+  CloseOptions,
+  OpenRun,
+  OpenRunOptions,
+  SessionTurn,
+} from "../api/session-api.ts";
+import type { GivenCall } from "../call/agent-call.ts";
+import { loadRun } from "../journal/load-run.ts";
+import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import { captureContext } from "../ports/async-context.ts";
+import type { LeasedRun } from "../worker/leased-run.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
+import { waitForResult } from "../worker/wait-for-result.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { type OpenedSession, openSession } from "./open-session.ts";
+import { proposedCalls, type ReadCall, readCallName, readCalls } from "./proposed-calls.ts";
+import { SessionLease } from "./session-lease.ts";
+import { sessionTurns } from "./session-turns.ts";
+
+/** Opens a session and takes the lease of its run. */
+export async function openSessionRun(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  principal: Principal,
+  given: OpenRunOptions,
+): Promise<OpenRun> {
+  const { idleMs, waitMs, ...options } = readOpenRunOptions(given);
+  const opened = await openSession(ports, principal, options);
+  const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, idleMs });
+  await lease.take(waitMs);
+  lease.rest();
+  return new SessionRun(ports, leasedRuns, principal, lease, opened);
+}
+
+/** The open run of a session for one principal. */
+class SessionRun implements OpenRun {
+  readonly run_id: RunId;
+  readonly attached: boolean;
+  readonly #ports: WorkerPorts;
+  readonly #leasedRuns: LeasedRuns;
+  readonly #principal: Principal;
+  readonly #lease: SessionLease;
+
+  constructor(
+    ports: WorkerPorts,
+    leasedRuns: LeasedRuns,
+    principal: Principal,
+    lease: SessionLease,
+    { id, attached }: OpenedSession,
+  ) {
+    this.#ports = ports;
+    this.#leasedRuns = leasedRuns;
+    this.#principal = principal;
+    this.#lease = lease;
+    this.run_id = id;
+    this.attached = attached;
+  }
+
+  async callTool(call: AgentCall, options: CallToolOptions = {}): Promise<CallAnswer> {
+    const [answer] = await this.#call([call], options);
+    return answer as CallAnswer;
+  }
+
+  callTools(calls: readonly AgentCall[], options: CallsOptions = {}): Promise<readonly CallAnswer[]> {
+    return this.#call(calls, options);
+  }
+
+  #call(given: readonly AgentCall[], options: CallToolOptions): Promise<readonly CallAnswer[]> {
+    const calls = readCalls(given, options);
+    options.signal?.throwIfAborted();
+    const within = { within: captureContext(), run: options.run ?? null };
+    return this.#ports.keepAlive(this.#lease.use((leased) => this.#callLeased(leased, calls, within, options)));
+  }
+
+  /** Proposes the calls and waits for them. Their steps start with the context and function of the caller at hand. */
+  async #callLeased(
+    leased: LeasedRun,
+    calls: readonly ReadCall[],
+    given: GivenCall,
+    options: CallToolOptions,
+  ): Promise<readonly CallAnswer[]> {
+    for (const { key } of calls) leased.calls.give(key, given);
+    const kept = options.keepHandler === true ? given : { ...given, run: null };
+    try {
+      const fresh = await this.#propose(leased, calls, options);
+      const answers = await this.#answers(leased, calls, options);
+      return await Promise.all(calls.map((call, index) => this.#tell(leased.run, call, answers[index], fresh)));
+    } finally {
+      for (const { key, name } of calls) {
+        const step = findCallStep(leased.run, name);
+        const isOver = step === undefined || step.standing.state === "succeeded";
+        leased.calls.withdraw(key, given, isOver ? null : kept);
+      }
+    }
+  }
+
+  /** Returns the ids of the steps that this proposal added. */
+  async #propose(
+    leased: LeasedRun,
+    calls: readonly ReadCall[],
+    { run: handler }: CallToolOptions,
+  ): Promise<ReadonlySet<StepId>> {
+    const { mailbox } = leased;
+    const { clock } = this.#ports;
+    const decision = await mailbox.ask((run) => ({
+      type: "propose",
+      now: clock.now(),
+      calls: proposedCalls(this.#ports, run, this.#principal, calls, handler === undefined ? undefined : "caller"),
+    }));
+    if (decision.refusal !== null) throw new FaultError(decision.refusal);
+    // A decision without an append does not detect a lost lease.
+    if (decision.events.length === 0) await this.#lease.confirm(leased);
+    if (handler !== undefined) await this.#wakeAway(leased, calls);
+    return new Set(decision.events.flatMap((event) => (event.type === "step.proposed" ? [event.step_id] : [])));
+  }
+
+  /** Continues the calls that waited for their caller. */
+  async #wakeAway({ mailbox }: LeasedRun, calls: readonly ReadCall[]): Promise<void> {
+    for (const { name } of calls) {
+      const step = findCallStep(mailbox.run, name);
+      if (step?.standing.state !== "waiting" || step.standing.on.for !== "tool") continue;
+      const { step_id } = step.spec;
+      await mailbox.ask(() => ({ type: "wake", now: this.#ports.clock.now(), step_id }));
+    }
+  }
+
+  /** Waits until every call rests and, if the caller wants that, until people have decided. */
+  async #answers(
+    leased: LeasedRun,
+    calls: readonly ReadCall[],
+    { signal, waitMs = 0 }: CallsOptions,
+  ): Promise<readonly (CallAnswer | null)[]> {
+    const ids = calls.flatMap(({ name }) => findCallStep(leased.run, name)?.spec.step_id ?? []);
+    const until = this.#ports.clock.now() + waitMs;
+    const stop = signal === undefined ? null : abortion(signal);
+    const abort = () => {
+      const why = fault("CANCELLED", "the caller stopped waiting for the call");
+      for (const id of ids) leased.abortCall(id, why);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      for (;;) {
+        await race(leased.calls.rest(leased.run, ids), stop);
+        const answers = calls.map((call) => this.#answerOf(leased.run, call));
+        const left = until - this.#ports.clock.now();
+        if (answers.includes(null)) continue;
+        if (left <= 0 || !answers.some((answer) => answer?.status === "held")) return answers;
+        await race(Promise.race([leased.calls.changed(), this.#passed(left)]), stop);
+        if (leased.isReleased) throw new FaultError(fault("SESSION_BUSY", "this process no longer holds the run"));
+      }
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  #passed(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#ports.timers.after(ms, resolve));
+  }
+
+  /** Returns the answer of a call, or null while it moves. Another call under the same name is a mistake of the agent. */
+  #answerOf(run: Run, { name, tool, input }: ReadCall): CallAnswer | null {
+    const step = findCallStep(run, name) as Step;
+    if (isSameCall(step, tool, input)) return callAnswer(run, step);
+    const what = step.spec.name === tool ? "another input" : `the tool ${step.spec.name}`;
+    const message = `call ${name.id} was made before with ${what} (step ${step.spec.step_id}); give a new call a new id`;
+    return { status: "refused", fault: fault("CALL_REUSED", message, { step_id: step.spec.step_id }) };
+  }
+
+  /** A principal receives a recorded answer only if it may make the call now. */
+  async #tell(
+    run: Run,
+    { name }: Pick<ReadCall, "name">,
+    answer: CallAnswer | null | undefined,
+    fresh: ReadonlySet<StepId>,
+  ): Promise<CallAnswer> {
+    const step = findCallStep(run, name) as Step;
+    if (fresh.has(step.spec.step_id)) return answer as CallAnswer;
+    const refused = await judgeRecordedCall(this.#ports, run, step, this.#principal);
+    return refused === null ? (answer as CallAnswer) : { status: "refused", fault: refused };
+  }
+
+  async findCall(id: string, options: CallTurnOptions = {}): Promise<CallAnswer | null> {
+    const name = readCallName(id, options);
+    return this.#ports.keepAlive(this.#find(name));
+  }
+
+  /** Waits until the call rests, on any worker. */
+  async #find(name: CallName): Promise<CallAnswer | null> {
+    for (;;) {
+      const changed = this.#leasedRuns.nextChange();
+      const run = await this.#now(name);
+      const step = findCallStep(run, name);
+      if (step === undefined) return null;
+      const answer = callAnswer(run, step);
+      if (answer !== null) return this.#tell(run, { name }, answer, new Set());
+      await changed;
+    }
+  }
+
+  /** Returns the run as it is now. If this process holds it, waits until the call of this name rests. */
+  async #now(name: CallName | null): Promise<Run> {
+    this.#leasedRuns.assertOpen();
+    const { tenant } = this.#principal;
+    const held = this.#leasedRuns.get(tenant, this.run_id);
+    if (held === undefined) return (await loadRun(this.#ports.store, tenant, this.run_id)).run;
+    await held.begin();
+    const step = name === null ? undefined : findCallStep(held.run, name);
+    if (step !== undefined) await held.calls.rest(held.run, [step.spec.step_id]);
+    return held.run;
+  }
+
+  async turns(): Promise<readonly SessionTurn[]> {
+    const run = await this.#now(null);
+    return sessionTurns(run, (step) => judgeRecordedCall(this.#ports, run, step, this.#principal));
+  }
+
+  async close(options: CloseOptions = {}): Promise<RunResult> {
+    const { as = "completed" } = options;
+    if (!["completed", "failed", "abandoned"].includes(as))
+      throw new FaultError(fault("INVALID_INPUT", "as must be completed, failed or abandoned"));
+    const reason = readReason(options);
+    const principal = this.#principal;
+    const close = () => ({ type: "close", now: this.#ports.clock.now(), principal, as, reason }) as const;
+    await this.#leasedRuns.command(principal.tenant, this.run_id, close);
+    const ended = waitForResult(this.#ports.store, this.#leasedRuns, principal.tenant, this.run_id);
+    const result = await this.#ports.keepAlive(ended);
+    this.#lease.end();
+    return result;
+  }
+
+  release(): Promise<void> {
+    return this.#ports.keepAlive(this.#lease.release());
+  }
+}
+
+/** Rejects with the reason of the signal when it aborts. */
+function abortion(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
+  return aborted;
+}
+
+function race<Result>(work: Promise<Result>, stop: Promise<never> | null): Promise<Result> {
+  return stop === null ? work : Promise.race([work, stop]);
+}

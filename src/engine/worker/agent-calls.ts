@@ -1,0 +1,120 @@
+import type { Event } from "../../core/event/event.ts";
+import { callAnswer } from "../../core/run/call-answer.ts";
+import { callKey } from "../../core/run/call-name.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import { stepPace } from "../../core/run/step.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { GivenCall } from "../call/agent-call.ts";
+import { FencedError } from "../journal/append-errors.ts";
+
+/** Calls whose answers the driver of an open run receives together. */
+interface CallGroup {
+  readonly ids: readonly StepId[];
+  readonly rested: Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** The calls of an open run that this process waits for, and what it gave with them. */
+export class AgentCalls {
+  /** By the key of the name of the call. */
+  readonly #given = new Map<string, GivenCall>();
+  readonly #groups = new Set<CallGroup>();
+  readonly #watchers = new Set<() => void>();
+
+  give(key: string, given: GivenCall): void {
+    this.#given.set(key, given);
+  }
+
+  /** Withdraws what was given with a call, unless another caller has given something since. */
+  withdraw(key: string, given: GivenCall, instead: GivenCall | null): void {
+    if (this.#given.get(key) !== given) return;
+    if (instead === null) this.#given.delete(key);
+    else this.#given.set(key, instead);
+  }
+
+  givenWith({ cause }: Step): GivenCall | null {
+    const call = cause?.by === "agent" ? cause.call : undefined;
+    return call === undefined ? null : (this.#given.get(callKey(call)) ?? null);
+  }
+
+  /** Resolves when no call of the list moves by itself. Rejects if the run is lost. */
+  rest(run: Run, ids: readonly StepId[]): Promise<void> {
+    // A call that rests beside a call of its group that moves may not be on disk yet.
+    const waited = ids.map((id) => this.#groupOf(id)).find((group) => group !== undefined);
+    if (waited !== undefined && ids.length === 1) return waited.rested;
+    if (ids.every((id) => isAtRest(run, id))) return Promise.resolve();
+    let resolve = () => {};
+    let reject: CallGroup["reject"] = () => {};
+    const rested = new Promise<void>((onRest, onLoss) => {
+      resolve = onRest;
+      reject = onLoss;
+    });
+    this.#groups.add({ ids, rested, resolve, reject });
+    return rested;
+  }
+
+  #groupOf(id: StepId): CallGroup | undefined {
+    for (const group of this.#groups) if (group.ids.includes(id)) return group;
+    return undefined;
+  }
+
+  /** True if a caller waits for a call. */
+  get isWaitedFor(): boolean {
+    return this.#groups.size + this.#watchers.size > 0;
+  }
+
+  /** Resolves after the next append. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => this.#watchers.add(resolve));
+  }
+
+  /** Reacts to the events of an append. `run` is the run after them. */
+  follow(events: readonly Event[], run: Run): void {
+    for (const watcher of this.#watchers) watcher();
+    this.#watchers.clear();
+    for (const group of this.#groups) {
+      if (!group.ids.every((id) => isAtRest(run, id))) continue;
+      this.#groups.delete(group);
+      group.resolve();
+    }
+    if (this.#given.size > 0) for (const event of events) this.#forget(event, run);
+  }
+
+  #forget(event: Event, run: Run): void {
+    const step = "step_id" in event ? findStep(run, event.step_id) : undefined;
+    if (step?.cause?.by !== "agent" || step.cause.call === undefined) return;
+    if (stepPace(step.standing) === "done") this.#given.delete(callKey(step.cause.call));
+  }
+
+  /** True if the caller of a call learns its end from these events: no other call of its group moves. */
+  tells(events: readonly Event[], after: Run): boolean {
+    return events.some((event) => {
+      if (!("step_id" in event) || !isAtRest(after, event.step_id)) return false;
+      const group = this.#groupOf(event.step_id);
+      return group === undefined || group.ids.every((id) => isAtRest(after, id));
+    });
+  }
+
+  /** This worker has released the run, because the engine closes. */
+  end(): void {
+    this.fail(new FaultError(fault("ENGINE_CLOSED", "the engine was closed before the call came to rest")));
+  }
+
+  /** The run is lost: no more answers come from it. */
+  fail(error: unknown): void {
+    const why = error instanceof FencedError ? new FaultError(TAKEN) : error;
+    for (const group of this.#groups) group.reject(why);
+    this.#groups.clear();
+    for (const watcher of this.#watchers) watcher();
+    this.#watchers.clear();
+  }
+}
+
+const TAKEN = fault("SESSION_BUSY", "another process holds the run of the session now; open the session again");
+
+function isAtRest(run: Run, id: StepId): boolean {
+  const step = findStep(run, id);
+  return step === undefined || callAnswer(run, step) !== null;
+}
