@@ -14,7 +14,7 @@ const shown = (...rows: readonly CrashWindowResult[]): readonly string[] => {
     (store: string) =>
     (...words: readonly string[]) =>
       `writ ${words.join(" ")} --store ${store}`;
-  return crashTableLines(rows, tell, textStyle({ colors: false, zone: "UTC" })).map(({ text }) => text);
+  return crashTableLines(rows, tell, textStyle({ colors: false, host: { zone: "UTC" } })).map(({ text }) => text);
 };
 
 describe("crash test table", () => {

@@ -33,7 +33,10 @@ export function processHost(): ProgramHost {
     stdout,
     stderr,
     user: userName(),
-    zone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    // Read when a time is printed: it takes longer than to load most commands.
+    get zone() {
+      return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    },
     self: programCommand(process.argv[1] ?? "writ", cwd),
     program: [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)],
     onInterrupt: (stop) => {

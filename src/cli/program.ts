@@ -1,45 +1,5 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { approveCommand } from "./commands/approve.ts";
-import { auditCommand } from "./commands/audit.ts";
-import { backupCommand } from "./commands/backup.ts";
-import { budgetCommand } from "./commands/budget.ts";
-import { cancelCommand } from "./commands/cancel.ts";
-import { checkCommand } from "./commands/check.ts";
-import { checkpointCommand } from "./commands/checkpoint.ts";
-import { costCommand } from "./commands/cost.ts";
-import { crashtestCommand } from "./commands/crashtest.ts";
-import { crashtestCallCommand } from "./commands/crashtest-call.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { eventsCommand } from "./commands/events.ts";
-import { explainCommand } from "./commands/explain.ts";
-import { exportCommand } from "./commands/export.ts";
-import { gatesCommand } from "./commands/gates.ts";
-import { haltCommand } from "./commands/halt.ts";
-import { haltsCommand } from "./commands/halts.ts";
-import { initCommand } from "./commands/init.ts";
-import { liftCommand } from "./commands/lift.ts";
-import { migrateCommand } from "./commands/migrate.ts";
-import { policyCommand } from "./commands/policy.ts";
-import { projectCommand } from "./commands/project.ts";
-import { rejectCommand } from "./commands/reject.ts";
-import { resolveCommand } from "./commands/resolve.ts";
-import { restoreCommand } from "./commands/restore.ts";
-import { resumeCommand } from "./commands/resume.ts";
-import { retainCommand } from "./commands/retain.ts";
-import { runCommand } from "./commands/run.ts";
-import { runsCommand } from "./commands/runs.ts";
-import { scheduleCommand } from "./commands/schedule.ts";
-import { schedulesCommand } from "./commands/schedules.ts";
-import { showCommand } from "./commands/show.ts";
-import { signalCommand } from "./commands/signal.ts";
-import { simulateCommand } from "./commands/simulate.ts";
-import { stateCommand } from "./commands/state.ts";
-import { toolsCommand } from "./commands/tools.ts";
-import { undoCommand } from "./commands/undo.ts";
-import { verifyCommand } from "./commands/verify.ts";
-import { workerCommand } from "./commands/worker.ts";
-import { workersCommand } from "./commands/workers.ts";
+import { writVersion } from "../core/values/writ-version.ts";
 import { type ExitCode, exitCodeOfFault, exitCodes } from "./exit-code.ts";
 import { faultFromError } from "./fault-from-error.ts";
 import { addValue, helpExample, Invocation } from "./invocation.ts";
@@ -52,7 +12,8 @@ export async function runCommandLine(host: ProgramHost): Promise<ExitCode> {
   const terminal = new Terminal(host, hasFlag(host, "--json"));
   const invocation = new Invocation(host, terminal);
   try {
-    await createProgram(invocation).parseAsync([...host.args], { from: "user" });
+    const program = await createProgram(invocation, calledCommand(host));
+    await program.parseAsync([...host.args], { from: "user" });
     return invocation.exit;
   } catch (error) {
     return reportError(terminal, error, hasFlag(host, "--debug"));
@@ -64,54 +25,73 @@ function hasFlag({ args }: ProgramHost, flag: string): boolean {
   return args.slice(0, end < 0 ? args.length : end).includes(flag);
 }
 
-const commands = [
-  runCommand,
-  workerCommand,
-  workersCommand,
-  approveCommand,
-  rejectCommand,
-  gatesCommand,
-  showCommand,
-  eventsCommand,
-  runsCommand,
-  resolveCommand,
-  resumeCommand,
-  cancelCommand,
-  undoCommand,
-  verifyCommand,
-  haltCommand,
-  liftCommand,
-  haltsCommand,
-  signalCommand,
-  scheduleCommand,
-  schedulesCommand,
-  explainCommand,
-  exportCommand,
-  stateCommand,
-  checkCommand,
-  policyCommand,
-  projectCommand,
-  checkpointCommand,
-  simulateCommand,
-  toolsCommand,
-  crashtestCommand,
-  auditCommand,
-  costCommand,
-  budgetCommand,
-  retainCommand,
-  backupCommand,
-  restoreCommand,
-  migrateCommand,
-  initCommand,
-  demoCommand,
-];
+type MakeCommand = (invocation: Invocation) => Command;
 
-export function createProgram(invocation: Invocation): Command {
+/** The commands by name and alias, each loaded when it is called: most of the code of the others is not needed. */
+const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+  run: async () => (await import("./commands/run.ts")).runCommand,
+  worker: async () => (await import("./commands/worker.ts")).workerCommand,
+  workers: async () => (await import("./commands/workers.ts")).workersCommand,
+  approve: async () => (await import("./commands/approve.ts")).approveCommand,
+  reject: async () => (await import("./commands/reject.ts")).rejectCommand,
+  gates: async () => (await import("./commands/gates.ts")).gatesCommand,
+  show: async () => (await import("./commands/show.ts")).showCommand,
+  events: async () => (await import("./commands/events.ts")).eventsCommand,
+  runs: async () => (await import("./commands/runs.ts")).runsCommand,
+  resolve: async () => (await import("./commands/resolve.ts")).resolveCommand,
+  resume: async () => (await import("./commands/resume.ts")).resumeCommand,
+  cancel: async () => (await import("./commands/cancel.ts")).cancelCommand,
+  undo: async () => (await import("./commands/undo.ts")).undoCommand,
+  verify: async () => (await import("./commands/verify.ts")).verifyCommand,
+  halt: async () => (await import("./commands/halt.ts")).haltCommand,
+  lift: async () => (await import("./commands/lift.ts")).liftCommand,
+  halts: async () => (await import("./commands/halts.ts")).haltsCommand,
+  signal: async () => (await import("./commands/signal.ts")).signalCommand,
+  schedule: async () => (await import("./commands/schedule.ts")).scheduleCommand,
+  schedules: async () => (await import("./commands/schedules.ts")).schedulesCommand,
+  explain: async () => (await import("./commands/explain.ts")).explainCommand,
+  export: async () => (await import("./commands/export.ts")).exportCommand,
+  state: async () => (await import("./commands/state.ts")).stateCommand,
+  check: async () => (await import("./commands/check.ts")).checkCommand,
+  policy: async () => (await import("./commands/policy.ts")).policyCommand,
+  project: async () => (await import("./commands/project.ts")).projectCommand,
+  checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpointCommand,
+  simulate: async () => (await import("./commands/simulate.ts")).simulateCommand,
+  tools: async () => (await import("./commands/tools.ts")).toolsCommand,
+  crashtest: async () => (await import("./commands/crashtest.ts")).crashtestCommand,
+  audit: async () => (await import("./commands/audit.ts")).auditCommand,
+  cost: async () => (await import("./commands/cost.ts")).costCommand,
+  budget: async () => (await import("./commands/budget.ts")).budgetCommand,
+  retain: async () => (await import("./commands/retain.ts")).retainCommand,
+  backup: async () => (await import("./commands/backup.ts")).backupCommand,
+  restore: async () => (await import("./commands/restore.ts")).restoreCommand,
+  migrate: async () => (await import("./commands/migrate.ts")).migrateCommand,
+  init: async () => (await import("./commands/init.ts")).initCommand,
+  demo: async () => (await import("./commands/demo.ts")).demoCommand,
+};
+
+const aliases: Readonly<Record<string, string>> = { deny: "reject", go: "lift" };
+
+/** The global options that are followed by a value. */
+const optionsWithValue: readonly string[] = ["--config", "--store", "--as", "--role", "--tenant"];
+
+/** Returns the name of the command that the arguments call, or null if they call none that is known. */
+function calledCommand({ args }: ProgramHost): string | null {
+  const at = args.findIndex((arg, index) => !arg.startsWith("-") && !optionsWithValue.includes(args[index - 1] ?? ""));
+  const name = args[at] ?? "";
+  const named = aliases[name] ?? name;
+  return named === hiddenCommand || Object.hasOwn(commands, named) ? named : null;
+}
+
+const hiddenCommand = "crashtest-call";
+
+/** Creates the program with one command, or with all of them if the called command is unknown or help is wanted. */
+export async function createProgram(invocation: Invocation, called: string | null): Promise<Command> {
   const { host, terminal } = invocation;
   const program = new Command("writ")
     .description("Runs what AI agents propose: each act once, on the record, with a person at the gate.")
     .usage("<command> [options]")
-    .version(version())
+    .version(writVersion)
     .option("--json", "print one JSON document on stdout")
     .option("--config <path>", "config file (default: writ.config.mjs or writ.config.ts in this directory)")
     .option("--store <path>", "path of the store, or a Postgres URL (default: the config's store, else writ.db)")
@@ -132,14 +112,13 @@ export function createProgram(invocation: Invocation): Command {
       outputError: () => {},
     })
     .helpCommand(false);
-  for (const command of commands) program.addCommand(command(invocation).copyInheritedSettings(program));
-  program.addCommand(crashtestCallCommand(invocation).copyInheritedSettings(program), { hidden: true });
+  const add = async (load: () => Promise<MakeCommand>, hidden: boolean) =>
+    program.addCommand((await load())(invocation).copyInheritedSettings(program), { hidden });
+  const shown = called === null ? Object.values(commands) : [commands[called]];
+  for (const load of shown) if (load !== undefined) await add(load, false);
+  if (called === null || called === hiddenCommand)
+    await add(async () => (await import("./commands/crashtest-call.ts")).crashtestCallCommand, true);
   return program;
-}
-
-function version(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 function exitCodesHelp(): string {

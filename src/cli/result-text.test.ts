@@ -18,7 +18,7 @@ describe("poisoned run", () => {
     expect(run.takeovers[0]?.steps).toEqual(["look" as StepId]);
     const context = { commandLine, canExecute: true, adminRole: null, tool: () => undefined };
     const facts = { requester: null, steps: new Map() };
-    const style = textStyle({ colors: false, zone: "UTC" });
+    const style = textStyle({ colors: false, host: { zone: "UTC" } });
     const text = resultLines(runResult(run), facts, context, style).map((line) => line.text);
     expect(text[0]).toBe(`poison  ${hireRun}  plan ${run.plan?.plan_id}`.replace("  plan null", ""));
     expect(text.join("\n")).toContain("w1 lost it before");

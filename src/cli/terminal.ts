@@ -15,7 +15,7 @@ export class Terminal {
 
   constructor(host: ProgramHost, json: boolean) {
     this.json = json;
-    this.style = textStyle({ colors: supportsColors(host), zone: host.zone });
+    this.style = textStyle({ colors: supportsColors(host), host });
     this.#host = host;
     const { stdout, stderr } = host;
     const write = stdout.write.bind(stdout) as (text: string) => boolean;

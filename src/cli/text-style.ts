@@ -6,6 +6,12 @@ export interface TextStyle extends ReturnType<typeof picocolors.createColors> {
   readonly zone: string;
 }
 
-export function textStyle(options: { readonly colors: boolean; readonly zone: string }): TextStyle {
-  return { ...picocolors.createColors(options.colors), zone: options.zone };
+/** Reads the zone of the host when a time is printed. */
+export function textStyle(options: { readonly colors: boolean; readonly host: { readonly zone: string } }): TextStyle {
+  return {
+    ...picocolors.createColors(options.colors),
+    get zone() {
+      return options.host.zone;
+    },
+  };
 }

@@ -4,12 +4,6 @@ import type { ClaimTerms, Store } from "../core/store/store.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
-import { createEngine } from "../engine/engine.ts";
-import { memoryStore } from "../store/memory/memory-store.ts";
-import { postgres } from "../store/postgres/postgres-store.ts";
-import { listTenants } from "../store/sqlite/list-tenants.ts";
-import { openSqlite } from "../store/sqlite/sqlite-store.ts";
-import { hasWorker } from "../store/sqlite/worker-registry.ts";
 import { commandLineOf } from "./command-line.ts";
 import { configInvalid, configNames, type LoadedConfig, loadConfig } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -149,19 +143,34 @@ async function openStore(
   const named = options.store === undefined ? config?.store : storeAddress(options.store, cwd);
   if (named !== undefined && typeof named !== "string") return { store: await named, ...remote };
   const path = named ?? resolve(cwd, storeName);
-  if (isPostgres(path)) return { store: await postgres(path), ...remote };
+  if (isPostgres(path)) {
+    const { postgres } = await import("../store/postgres/postgres-store.ts");
+    return { store: await postgres(path), ...remote };
+  }
   const create = opening.createsStore ?? false;
-  if (create || existsSync(path))
-    return {
-      store: openSqlite(path, { create }),
-      isExecuted: () => hasWorker(path),
-      tenants: () => listTenants(path),
-    };
+  if (create || existsSync(path)) return openFile(path, create);
   // A command that needs the tools, and the record only if there is one, gets an empty store.
-  if (opening.needs === "tools") return { store: memoryStore(), ...remote };
+  if (opening.needs === "tools") {
+    const { memoryStore } = await import("../store/memory/memory-store.ts");
+    return { store: memoryStore(), ...remote };
+  }
   // Opening a missing store would create an empty one, so a mistyped path would look like a store without runs.
   const message = `there is no store ${path}; run a plan first, change to the directory of ${configNames[0]}, or give the path with --store`;
   throw new FaultError(fault("STORE_UNUSABLE", message));
+}
+
+async function openFile(
+  path: string,
+  create: boolean,
+): Promise<Pick<OpenedEngine, "store" | "isExecuted" | "tenants">> {
+  const { openSqlite } = await import("../store/sqlite/sqlite-store.ts");
+  const { hasWorker } = await import("../store/sqlite/worker-registry.ts");
+  const { listTenants } = await import("../store/sqlite/list-tenants.ts");
+  return {
+    store: openSqlite(path, { create }),
+    isExecuted: () => hasWorker(path),
+    tenants: () => listTenants(path),
+  };
 }
 
 async function createEngineOn(
@@ -179,6 +188,7 @@ async function createEngineOn(
   const { worker = {} } = workerSettings ?? {};
   const works = work === "yes" || (work === "if_free" && isExecuted() !== true);
   try {
+    const { createEngine } = await import("../engine/engine.ts");
     const engine = await createEngine({
       ...rest,
       limits: engineLimits,

@@ -1,7 +1,7 @@
 import { noticeRequirement, rulesRequirement } from "../core/run/worker-requirements.ts";
 import { SliceFolds } from "../core/state/slice-fold.ts";
 import type { WorkerId } from "../core/values/ids.ts";
-import { cel } from "../expression/cel.ts";
+import { lazyCel } from "../expression/lazy-cel.ts";
 import { standardGuards } from "../policy/guards/standard-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
@@ -30,8 +30,8 @@ import type { WorkerPorts } from "./worker/worker-ports.ts";
 export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">): WorkerPorts {
   const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
-  const toolbox = new ToolRegistry([...(options.tools ?? []), ...makeStateTools(options.slices ?? [])], cel);
-  const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], cel), { store, clock }, cel);
+  const toolbox = new ToolRegistry([...(options.tools ?? []), ...makeStateTools(options.slices ?? [])], lazyCel);
+  const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
   const onNotice = options.onNotice ?? null;
   const limits = { ...defaultLimits, ...options.limits };
   const digest = rulesDigest(options);

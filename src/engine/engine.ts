@@ -8,7 +8,7 @@ import { assert } from "../core/values/assert.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
-import { cel } from "../expression/cel.ts";
+import { lazyCel } from "../expression/lazy-cel.ts";
 import {
   assertRunExists,
   listGates,
@@ -85,6 +85,7 @@ import type { WorkerPorts } from "./worker/worker-ports.ts";
 export async function createEngine(given: EngineOptions): Promise<Engine> {
   const options = { ...given, store: await given.store };
   assertEngineOptions(options);
+  if (hasConditions(options)) await lazyCel.load();
   const ports = makePorts(options);
   const works = options.work ?? options.tools !== undefined;
   if (works) await ports.leases.register();
@@ -92,6 +93,11 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   const engine = new WritEngine(ports, works, options.strictPlans ?? false);
   await engine.start();
   return judgedEngine(engine, new VerbJudge(ports, () => engine.assertOpen()));
+}
+
+/** True if policies or tools of the options may have conditions. */
+function hasConditions({ policies = [], tools = [] }: Pick<EngineOptions, "policies" | "tools">): boolean {
+  return policies.length > 0 || tools.some(({ preconditions }) => preconditions.length > 0);
 }
 
 class WritEngine implements Engine {
@@ -111,7 +117,7 @@ class WritEngine implements Engine {
     this.#ports = ports;
     this.#leasedRuns = new LeasedRuns(ports, works);
     this.#leasedRuns.useChildRuns(makeChildRuns(ports, this.#leasedRuns, strict));
-    this.policies = new PolicyAdmin(ports, cel);
+    this.policies = new PolicyAdmin(ports, lazyCel);
     this.halts = new HaltAdmin(ports, this.#leasedRuns);
     this.schedules = new ScheduleRunner(ports, this.#leasedRuns, strict);
     const checkpoints = new StateCheckpoints(ports, this.#leasedRuns);

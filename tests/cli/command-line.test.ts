@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(cwd, { recursive: true }));
 
-const commands = commandNames();
+const commands = await commandNames();
 
 describe("help", () => {
   it.each(commands)("of %s ends with an example", async (name) => {

@@ -51,10 +51,10 @@ export function runCliAtTerminal(
 }
 
 /** Returns the names of the commands that the help lists. */
-export function commandNames(): readonly string[] {
+export async function commandNames(): Promise<readonly string[]> {
   const { stream } = capturingStream(false);
   const host = testHost("", [], { stdin: new PassThrough(), stdout: stream, stderr: stream });
-  const program = createProgram(new Invocation(host, new Terminal(host, false)));
+  const program = await createProgram(new Invocation(host, new Terminal(host, false)), null);
   return program
     .createHelp()
     .visibleCommands(program)

@@ -52,7 +52,7 @@ const args: Readonly<Record<string, readonly string[]>> = {
   verify: ["run_1"],
 };
 
-const looking = commandNames().filter((name) => !others.includes(name));
+const looking = (await commandNames()).filter((name) => !others.includes(name));
 
 const notStores: Readonly<Record<string, (path: string) => void>> = {
   "an empty file": (path) => writeFileSync(path, "", { mode: 0o644 }),

@@ -115,7 +115,7 @@ describe("writ crashtest", () => {
   });
 
   it("does not list crashtest-call, which refuses a folder without a task", async () => {
-    expect(commandNames()).not.toContain("crashtest-call");
+    expect(await commandNames()).not.toContain("crashtest-call");
     expect((await runCli(cwd, "--help")).out).not.toContain("crashtest-call");
     const { exit, out } = await runCli(cwd, "crashtest-call", cwd, "--json");
     expect({ exit, ...JSON.parse(out).fault }).toMatchObject({ exit: 2, code: "INVALID_INPUT" });

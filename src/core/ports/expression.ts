@@ -2,6 +2,8 @@ import type { Json } from "../values/json.ts";
 
 /** The language of conditions. An expression can access only the data that is passed to it. */
 export interface ExpressionLanguage {
+  /** Loads the language, if that was not done before. It is awaited before the first `read`. */
+  load(): Promise<void>;
   /**
    * Parses a condition that may name these variables and no others, or returns the reason why it is invalid. `fields`
    * lists the fields of variables that have no others.

@@ -30,6 +30,7 @@ export class PolicyAdmin implements TenantPolicies {
   async set(document: unknown, options: ReasonOptions): Promise<void> {
     const who = readPrincipal(options.principal);
     const why = recordedReason(options);
+    await this.#language.load();
     const read = parsePolicy(document, this.#language);
     const reasons = read.ok
       ? read.policy.scope.tenant === who.tenant

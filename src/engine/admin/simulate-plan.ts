@@ -5,7 +5,7 @@ import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { notDone } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
-import { cel } from "../../expression/cel.ts";
+import { lazyCel } from "../../expression/lazy-cel.ts";
 import { rehearsalStore } from "../../store/rehearsal/rehearsal-store.ts";
 import type { Simulation, SubmitOptions } from "../api/engine-api.ts";
 import { ToolRegistry } from "../call/tool-registry.ts";
@@ -58,7 +58,7 @@ function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: Si
     ...real,
     store,
     leases: real.leases.withStore(store),
-    toolbox: new ToolRegistry(tools, cel),
+    toolbox: new ToolRegistry(tools, lazyCel),
     projects: real.projects.withStore(store),
     tenants: real.tenants.forSimulation(),
     rules: { ...real.rules, guards: [approvingGuard(real.rules.guards, held)] },

@@ -60,6 +60,7 @@ export class PolicyRegistry {
       return;
     }
     const { version, documents } = row === null ? NO_STORED_POLICIES : await loadTenantPolicies(store, tenant);
+    if (documents.length > 0) await this.#language.load();
     this.#compiled.clear();
     this.#stored.set(tenant, { at, version, ...parsePolicies(documents, this.#language) });
   }
