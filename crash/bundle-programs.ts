@@ -15,7 +15,15 @@ function findPackageRoot(folder: string): string {
 }
 
 /** The programs that run in their own processes. */
-const programNames = ["child", "killer", "other-process", "pair-member", "preload", "replayer"] as const;
+const programNames = [
+  "child",
+  "hand-over-process",
+  "killer",
+  "other-process",
+  "pair-member",
+  "preload",
+  "replayer",
+] as const;
 
 export type ProgramName = (typeof programNames)[number];
 

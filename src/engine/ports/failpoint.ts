@@ -30,6 +30,9 @@ export const failpoints = [
   "release.before",
 ] as const;
 
-export type Failpoint = (typeof failpoints)[number];
+/** The points of a hand-over, which needs two processes. */
+export const handoverFailpoints = ["handover.asked", "handover.before"] as const;
+
+export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number];
 
 export type Failpoints = (point: Failpoint) => void;

@@ -206,6 +206,7 @@ export class LeasedRun implements MailboxListener {
     const isBusy = this.#underWay() + this.#handlers.size + this.#deliveries.underWay > 0 || !this.mailbox.isIdle;
     if (this.#released || !this.#begun || this.#stalled !== null || isBusy || this.calls.isWaitedFor) return false;
     this.#leave();
+    this.#ports.failpoint("handover.before");
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
     this.#owner.onEnd("rested");
     return true;

@@ -140,13 +140,13 @@ export class LeasedRuns {
   async obtain(run: Pick<Run, "tenant" | "id" | "queue" | "rules">, waitMs: number): Promise<LeasedRun | null> {
     const { tenant, id } = run;
     if (!this.claimsImmediately(run)) return null;
-    const { leases, clock, loopTimers } = this.#ports;
+    const { leases, clock, loopTimers, failpoint } = this.#ports;
     const giveUpAt = clock.now() + waitMs;
     for (;;) {
       const leased = await this.take(tenant, id);
       if (leased !== null || !this.works) return leased;
       if (clock.now() >= giveUpAt) break;
-      await leases.ask(tenant, id);
+      if (await leases.ask(tenant, id)) failpoint("handover.asked");
       await this.#changeWithin(Math.min(askAgainMs, giveUpAt - clock.now()), loopTimers);
     }
     await leases.withdrawAsk(tenant, id);
