@@ -11,6 +11,8 @@ export interface CliCommand {
   readonly isKilled: boolean;
   /** The allowed exit codes, if not the usual ones of a repeated command. */
   readonly codes?: readonly number[];
+  /** A text that no file of the store contains when the command has ended. */
+  readonly erases?: string;
 }
 
 /** A sequence of commands of a user. */
@@ -72,7 +74,7 @@ export const cliScenarios = {
     about: "the content of a run is erased, and its request key stays reserved",
     commands: [
       undisturbedCommand(...submitArgs("room", "free")),
-      killedCommand("retain", "--older-than", "0s", ...freeTenant),
+      { ...killedCommand("retain", "--older-than", "0s", ...freeTenant), erases: "a private note" },
       { ...undisturbedCommand(...submitArgs("room", "free")), codes: [5] },
     ],
   },
@@ -104,7 +106,7 @@ export const cliPlans = {
     { step_id: "wait", kind: "wait", name: "wait", payload: { signal: "go" } },
     { step_id: "send", name: "mail.send", payload: { to: "ana" }, depends_on: ["wait"] },
   ],
-  room: [{ step_id: "book", name: "room.book", payload: { to: "room 7" } }],
+  room: [{ step_id: "book", name: "room.book", payload: { to: "room 7", note: "a private note" } }],
 } as const;
 
 /** The config of a user: tools that record their effects in `world.txt`, and a tenant without approvals. */

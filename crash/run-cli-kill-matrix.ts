@@ -1,5 +1,5 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { RunResult } from "../src/core/run/run-result.ts";
 import { FaultError } from "../src/core/values/fault.ts";
@@ -52,19 +52,28 @@ class CliFolder {
   async end(scenario: CliScenario): Promise<ScenarioEnd> {
     const tenant = tenantOf(scenario);
     const { endsIn } = scenario;
-    const store = openSqlite(endsIn === undefined ? storeFile(this.folder) : join(this.folder, endsIn), {
-      create: false,
-    });
+    const file = endsIn === undefined ? storeFile(this.folder) : join(this.folder, endsIn);
+    const effects = readEffects(this.folder);
+    if (!existsSync(file)) return { sound: true, status: "no store", states: {}, effects };
+    const store = openSqlite(file, { create: false });
     const engine = await createEngine({ store, tools: [], work: false });
     const as = { principal: { id: "ana", kind: "person", tenant } } as const;
     try {
       const { broken } = await engine.audit(as);
       const run = engine.run(this.ids.run, as);
       const status = await run.then((handle) => handle.now()).then(runState, unreadableState);
-      return { sound: broken.length === 0, ...status, effects: readEffects(this.folder) };
+      return { sound: broken.length === 0, ...status, effects };
     } finally {
       await engine.close();
     }
+  }
+
+  /** Returns the files of the store that contain a text. */
+  filesWith(text: string | undefined): readonly string[] {
+    if (text === undefined) return [];
+    const files = readdirSync(this.folder, { withFileTypes: true }).filter((file) => file.isFile());
+    const names = files.map(({ name }) => name).filter((name) => name.startsWith(basename(storeFile(""))));
+    return names.filter((name) => readFileSync(join(this.folder, name)).includes(text));
   }
 
   remove(): void {
@@ -106,7 +115,7 @@ interface CommandResult {
 
 interface ScenarioEnd {
   readonly sound: boolean;
-  /** The status of the run, or the fault of reading it. */
+  /** The status of the run, or why it cannot be read. */
   readonly status: string;
   readonly states: Readonly<Record<string, string>>;
   readonly effects: readonly string[];
@@ -174,6 +183,8 @@ async function runKilled(cliFolder: CliFolder, scenario: CliScenario, at: number
     if (answer.stuck) findings.push({ kind: "stuck", what: `hangs when repeated: ${args}` });
     else if (!(command.codes ?? allowedCodes).includes(answer.code ?? -1))
       findings.push({ kind: "untrue", what: `${args}: ${answer.stderr}` });
+    for (const file of cliFolder.filesWith(command.erases))
+      findings.push({ kind: "untrue", what: `${args}: ${file} still contains ${command.erases}` });
   }
   const end = await cliFolder.end(scenario);
   findings.push(...compareEnds(end, expected));
