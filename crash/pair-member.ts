@@ -1,8 +1,8 @@
 import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
 import { Killer, withKillPoints } from "./killer.ts";
 import { setBootId } from "./observe-disk.ts";
-import { FIRST_HOLDS, PAIR_WORLD, type PairTask, secondJoined } from "./pair-task.ts";
-import { runUserProgram } from "./run-user-program.ts";
+import { FIRST_HOLDS, isHandedOver, PAIR_WORLD, type PairTask, secondJoined } from "./pair-task.ts";
+import { holdRunIdle, runUserProgram } from "./run-user-program.ts";
 import { storeFile, worldFile } from "./store-files.ts";
 import { WorldLog } from "./world-log.ts";
 
@@ -17,8 +17,10 @@ async function main({ scenario, folder, member, kill }: PairTask): Promise<void>
     if (member === "first" && point === "tool.called") holdUntilJoined(pairLog);
     if (member === "second" && point === "register.after") pairLog.append(secondJoined);
   };
-  const store = withKillPoints(openSqlite(storeFile(folder), { failpoint: at }), { at });
-  await runUserProgram({ scenarioNames: [scenario], store, world, at });
+  const open = () => openSqlite(storeFile(folder), { failpoint: at });
+  const setup = { scenarioNames: [scenario], store: withKillPoints(open(), { at }), world, at };
+  if (member === "first" && isHandedOver(scenario)) await holdRunIdle(setup, scenario, open);
+  else await runUserProgram(setup);
   process.stdout.write(`${JSON.stringify(killer.passed)}\n`);
 }
 

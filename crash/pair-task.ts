@@ -1,5 +1,6 @@
 import type { KillPoint } from "./killer.ts";
-import type { ScenarioName } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { type ScenarioName, scenarios } from "./scenarios.ts";
 
 /** The first process of a pair holds the run; the second one joins while a tool of the first is called. */
 export type PairMember = "first" | "second";
@@ -10,6 +11,12 @@ export interface PairTask {
   readonly folder: string;
   readonly member: PairMember;
   readonly kill: KillPoint | null;
+}
+
+/** True if the first process cannot complete the run, and hands it over to the second one. */
+export function isHandedOver(name: ScenarioName): boolean {
+  const scenario: Scenario = scenarios[name];
+  return scenario.isHandedOver === true;
 }
 
 /** The output of the first process before it waits for the second one. */

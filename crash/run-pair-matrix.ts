@@ -6,7 +6,7 @@ import { type CellRunner, checkCell } from "./cell-runner.ts";
 import type { CrashFinding } from "./check-run.ts";
 import type { KillPoint } from "./killer.ts";
 import { mapConcurrently } from "./map-concurrently.ts";
-import { FIRST_HOLDS, PAIR_WORLD, type PairMember, type PairTask, secondJoined } from "./pair-task.ts";
+import { FIRST_HOLDS, isHandedOver, PAIR_WORLD, type PairMember, type PairTask, secondJoined } from "./pair-task.ts";
 import { addOutcome, type PartTotals } from "./part-totals.ts";
 import type { ScenarioName } from "./scenarios.ts";
 import { worldFile } from "./store-files.ts";
@@ -14,7 +14,7 @@ import { type ProcessExit, waitForExit } from "./wait-for-exit.ts";
 import { WorldLog } from "./world-log.ts";
 
 /** Scenarios without a person, who would act in both processes. */
-export const pairScenarios = ["opaque", "verifiable", "parallel", "notice", "waiting", "child"] as const;
+export const pairScenarios = ["opaque", "verifiable", "parallel", "notice", "waiting", "child", "handed"] as const;
 
 /** The points at which the processes of a pair are killed; null: it is not killed. */
 export type PairKills = Readonly<Record<PairMember, KillPoint | null>>;
@@ -62,7 +62,7 @@ export async function runPair(
   const exits = await runBoth(runner, { scenario, folder }, kills);
   const members = ["first", "second"] as const;
   const findings = members.flatMap((member) => checkExit(member, exits[member], kills[member]));
-  const killed = members.filter((member) => exits[member].signal === "SIGKILL" && !exits[member].stuck).length;
+  const killed = members.filter((member) => exits[member].signal !== null && !exits[member].stuck).length;
   const cell = { scenarioNames: [scenario], kills: members.flatMap((member) => kills[member] ?? []) };
   const last = await runner.runProcess(cell, folder, killed, null, null);
   // The first and the second process may both have asked before one of them was killed.
@@ -94,10 +94,10 @@ async function runBoth(
   const first = start("first");
   const firstExit = waitForExit(first, runner.stuckMs);
   await Promise.race([firstExit, first.stdout === null ? null : once(first.stdout, "data")]);
-  const second = await waitForExit(start("second"), runner.stuckMs).finally(() =>
-    // A second process that died before it joined does not keep the first one waiting.
-    new WorldLog(worldFile(task.folder), PAIR_WORLD).append(secondJoined),
-  );
+  const second = await waitForExit(start("second"), runner.stuckMs);
+  // A second process that died before it joined does not keep the first one waiting.
+  new WorldLog(worldFile(task.folder), PAIR_WORLD).append(secondJoined);
+  if (isHandedOver(task.scenario) && second.code !== 0) first.kill("SIGTERM");
   return { first: await firstExit, second };
 }
 
@@ -107,7 +107,7 @@ function checkExit(
   kill: KillPoint | null,
 ): readonly CrashFinding[] {
   if (stuck) return [{ kind: "stuck", what: `the ${member} process hangs beside the other one` }];
-  if ((signal === "SIGKILL" && kill !== null) || code === 0) return [];
+  if ((signal === "SIGKILL" && kill !== null) || signal === "SIGTERM" || code === 0) return [];
   return [{ kind: "untrue", what: `the ${member} process fails beside the other one: ${stderr}` }];
 }
 
@@ -118,5 +118,5 @@ function passedPoints({ code, stdout }: ProcessExit): readonly KillPoint[] {
 /** Selects all points; how often a worker looks for runs depends on its speed. */
 export const allPairPoints: PairSelection = {
   first: ({ point, nth }) => !point.startsWith("due.") || nth === 1,
-  second: ({ point, nth }) => isFailpoint(point) && nth === 1,
+  second: ({ point, nth }) => (isFailpoint(point) || /^(ask|claim)\./.test(point)) && nth === 1,
 };

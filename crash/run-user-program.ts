@@ -5,7 +5,7 @@ import type { Tool } from "../src/core/tool/tool.ts";
 import { FaultError } from "../src/core/values/fault.ts";
 import type { RunId } from "../src/core/values/ids.ts";
 import { sameJson } from "../src/core/values/json.ts";
-import type { AuditReport, Engine, RunHandle } from "../src/engine/api/engine-api.ts";
+import type { AuditReport, Engine, EngineOptions, RunHandle } from "../src/engine/api/engine-api.ts";
 import { createEngine } from "../src/engine/engine.ts";
 import { agentPrincipal, personAna, type Scenario, type ScenarioWorld } from "./scenario.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
@@ -44,24 +44,10 @@ interface ScenarioPart {
 
 /** The program of a user, the same at every start. */
 export async function runUserProgram(setup: ProgramSetup): Promise<FinalStore> {
-  const { store, at, world } = setup;
   const parts = setup.scenarioNames.map((name) => newPart(name, setup));
-  const gateMs = parts.map(({ scenario }) => scenario.gateMs).find((ms) => ms !== undefined);
-  const noticeLog = new WorldLog(world, "notices");
-  const engine = await createEngine({
-    store,
-    tools: parts.flatMap(partTools),
-    slices: parts.flatMap(({ scenario }) => scenario.slices ?? []),
-    resources: Object.assign({}, ...parts.map(({ scenario }) => scenario.resources?.(world) ?? {})),
-    tenants: { demo: { mode: "auto_exec" } },
-    budgets: parts.flatMap(({ scenario, world: own }) => scenario.budgets?.(own) ?? []),
-    limits: { takeovers: maxTakeovers(parts), ...(gateMs !== undefined && { gateMs }) },
-    dice: () => 0,
-    failpoint: at,
-    onNotice: async ({ notice_id }) => noticeLog.append({ did: "notice", to: notice_id }),
-  });
+  const engine = await openScenarioEngine(setup);
   const runs = await Promise.all(
-    parts.map(async (part) => [part.name, await runScenario(engine, store, part)] as const),
+    parts.map(async (part) => [part.name, await runScenario(engine, setup.store, part)] as const),
   );
   const { broken: events, tallies } = await engine.audit({ principal: personAna });
   const wrongTallies = tallies.map(({ tally, used, charged }) => {
@@ -73,9 +59,54 @@ export async function runUserProgram(setup: ProgramSetup): Promise<FinalStore> {
   return { runs: Object.fromEntries(runs), broken };
 }
 
+/** Opens the engine of a program, or one that differs in some options. */
+export function openScenarioEngine(
+  setup: ProgramSetup,
+  differences: Pick<Partial<EngineOptions>, "onNotice" | "tools" | "work"> = {},
+): Promise<Engine> {
+  const { store, at, world } = setup;
+  const parts = setup.scenarioNames.map((name) => newPart(name, setup));
+  const gateMs = parts.map(({ scenario }) => scenario.gateMs).find((ms) => ms !== undefined);
+  const noticeLog = new WorldLog(world, "notices");
+  return createEngine({
+    store,
+    tools: parts.flatMap(partTools),
+    slices: parts.flatMap(({ scenario }) => scenario.slices ?? []),
+    resources: Object.assign({}, ...parts.map(({ scenario }) => scenario.resources?.(world) ?? {})),
+    tenants: { demo: { mode: "auto_exec" } },
+    budgets: parts.flatMap(({ scenario, world: own }) => scenario.budgets?.(own) ?? []),
+    limits: { takeovers: maxTakeovers(parts), ...(gateMs !== undefined && { gateMs }) },
+    dice: () => 0,
+    failpoint: at,
+    onNotice: async ({ notice_id }) => noticeLog.append({ did: "notice", to: notice_id }),
+    ...differences,
+  });
+}
+
 /** Kills from outside must not park a run, so takeovers are unlimited except for a scenario about them. */
 function maxTakeovers([first, ...others]: readonly ScenarioPart[]): number {
   return (others.length === 0 && first?.scenario.takeovers) || 1_000_000;
+}
+
+/**
+ * Submits a scenario and holds its run idle until another process takes it: this one lacks the tool of the last step,
+ * and delivers no notice.
+ */
+export async function holdRunIdle(setup: ProgramSetup, name: ScenarioName, openAgain: () => Store): Promise<void> {
+  const part = newPart(name, setup);
+  const submitter = await openScenarioEngine({ ...setup, store: openAgain() }, { work: false });
+  const { run_id } = await submitScenario(submitter, part, {});
+  part.world.worldLog.recordReport(`run.accepted ${run_id}`);
+  await submitter.close();
+  const missing = part.world.named(String(part.scenario.steps.at(-1)?.name));
+  const engine = await openScenarioEngine(setup, {
+    tools: partTools(part).filter((tool) => tool.name !== missing),
+    onNotice: async () => {
+      throw new Error("the receiver does not answer");
+    },
+  });
+  await (await engine.run(run_id, { principal: personAna })).finished();
+  await engine.close();
 }
 
 /** Reads every run without working: that must be possible before any recovery. */
@@ -97,18 +128,27 @@ function partTools({ scenario, world }: ScenarioPart): readonly Tool[] {
 }
 
 async function runScenario(engine: Engine, store: Store, part: ScenarioPart): Promise<FinalRun> {
-  const { name, scenario, world } = part;
-  const steps = scenario.steps.map((step) =>
-    typeof step.name === "string" ? { ...step, name: world.named(step.name) } : step,
-  );
+  const { scenario, world } = part;
   await scenario.before?.({ engine, worldLog: world.worldLog });
-  const { mode = "auto_exec", project } = scenario;
-  const as = { principal: agentPrincipal, requestKey: name, mode, ...(project !== undefined && { project }) };
-  const submit = (more: { readonly retryFailed?: true }) => engine.submit({ steps }, { ...as, ...more });
+  const submit = (more: { readonly retryFailed?: true }) => submitScenario(engine, part, more);
   const run = await retryOnStoreFault(() => submit({}));
   world.worldLog.recordReport(`run.accepted ${run.run_id}`);
   const result = await retryOnStoreFault(() => runToEnd(engine, run, part, () => submit({ retryFailed: true })));
   return { result, ledger: await readLedger(store, run.run_id), ...(await readEventsAndNotices(run)) };
+}
+
+/** Submits the plan of a scenario under its request key. */
+function submitScenario(
+  engine: Engine,
+  { name, scenario, world }: ScenarioPart,
+  more: { readonly retryFailed?: true },
+): Promise<RunHandle> {
+  const steps = scenario.steps.map((step) =>
+    typeof step.name === "string" ? { ...step, name: world.named(step.name) } : step,
+  );
+  const { mode = "auto_exec", project } = scenario;
+  const as = { principal: agentPrincipal, requestKey: name, mode, ...(project !== undefined && { project }) };
+  return engine.submit({ steps }, { ...as, ...more });
 }
 
 /** Repeats the work after a store fault, as a server would. */
@@ -143,6 +183,10 @@ async function runToEnd(
     recordReported(result, worldLog);
     const decided = await decideGates(engine, result, part);
     if (decided || (await scenario.person?.({ engine, result, worldLog, retry }))) continue;
+    if (result.blocked_on.some(({ reason_code }) => reason_code === "TOOL_MISSING")) {
+      await pauseBriefly(); // Another process holds the run, and this one asks for it again.
+      continue;
+    }
     if (isAtEnd(result)) {
       if ((await countUndelivered(run)) === 0) return result;
       await pauseBriefly();

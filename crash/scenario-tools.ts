@@ -1,4 +1,4 @@
-import type { ToolContext } from "../src/core/tool/tool.ts";
+import type { Tool, ToolContext } from "../src/core/tool/tool.ts";
 import { FaultError, notDone } from "../src/core/values/fault.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { cheapSchema, type MailInput, type MailOutput, type ScenarioWorld, sendLoggedMail } from "./scenario.ts";
@@ -38,6 +38,21 @@ export function noticeTool(world: ScenarioWorld) {
     notice("mail.sent", { to: mail.to });
     return sendLoggedMail(world, mail, key);
   };
+}
+
+/** Returns a tool that only sends a notice. */
+export function pingTool({ at }: ScenarioWorld): Tool {
+  return defineTool({
+    name: "mail.ping",
+    effect: "reads",
+    input: cheapSchema<object>(),
+    output: cheapSchema<object>(),
+    run: async (_, { notice }) => {
+      at("tool.called");
+      notice("pinged", {});
+      return {};
+    },
+  });
 }
 
 export function errandTool({ at, named }: ScenarioWorld) {

@@ -42,6 +42,8 @@ export interface Scenario {
   readonly settlesAllDoubts: boolean;
   /** The takeovers after which the run is parked, if it is alone on its store; unlimited by default. */
   readonly takeovers?: number;
+  /** True: the first process of a pair lacks the tool of the last step, and hands the run over. */
+  readonly isHandedOver?: true;
   /** The time limit of its gates. */
   readonly gateMs?: number;
   /** An action before the submission. */

@@ -21,6 +21,7 @@ import {
   largeInputTool,
   notDoneOnceTool,
   noticeTool,
+  pingTool,
   verifyBooking,
 } from "./scenario-tools.ts";
 import {
@@ -204,6 +205,16 @@ export const scenarios = {
     ...opaque,
     about: "an act that sends a notice",
     tools: (world) => [mailTool(world, { run: noticeTool(world) })],
+  },
+  handed: {
+    ...opaque,
+    about: "an act whose tool only the second of two processes has, while the first holds the run for its notice",
+    tools: (world) => [pingTool(world), mailTool(world)],
+    steps: [
+      { step_id: "ping", name: "mail.ping", payload: {} },
+      { ...sendToAna, depends_on: ["ping"] },
+    ],
+    isHandedOver: true,
   },
   parallel: {
     ...opaque,
