@@ -13,6 +13,8 @@ export interface CliCommand {
   readonly codes?: readonly number[];
   /** A text that no file of the store contains when the command has ended. */
   readonly erases?: string;
+  /** True: another process runs the same command while this one is killed. */
+  readonly hasTwin?: true;
 }
 
 /** A sequence of commands of a user. */
@@ -76,6 +78,13 @@ export const cliScenarios = {
       undisturbedCommand(...submitArgs("room", "free")),
       { ...killedCommand("retain", "--older-than", "0s", ...freeTenant), erases: "a private note" },
       { ...undisturbedCommand(...submitArgs("room", "free")), codes: [5] },
+    ],
+  },
+  maintained: {
+    about: "two processes erase the content of a run at the same time, and one of them is killed",
+    commands: [
+      undisturbedCommand(...submitArgs("room", "free")),
+      { ...killedCommand("retain", "--older-than", "0s", ...freeTenant), erases: "a private note", hasTwin: true },
     ],
   },
   restored: {

@@ -175,20 +175,36 @@ async function runUndisturbed(runner: CellRunner, scenario: CliScenario): Promis
 async function runKilled(cliFolder: CliFolder, scenario: CliScenario, at: number, nth: number, expected: ScenarioEnd) {
   const { commands } = scenario;
   const findings: CrashFinding[] = [];
-  const { killed, stuck } = await cliFolder.runCommand(commands[at] as CliCommand, nth);
+  const first = commands[at] as CliCommand;
+  const [{ killed, stuck }, twin] = await Promise.all([
+    cliFolder.runCommand(first, nth),
+    first.hasTwin === true ? cliFolder.runCommand(first) : null,
+  ]);
   if (stuck) findings.push({ kind: "stuck", what: "hangs before its kill" });
+  if (twin !== null) findings.push(...checkCommand(cliFolder, first, twin));
   for (const command of commands.slice(at)) {
-    const answer = await cliFolder.runCommand(command);
-    const args = command.args(cliFolder.ids).join(" ");
-    if (answer.stuck) findings.push({ kind: "stuck", what: `hangs when repeated: ${args}` });
-    else if (!(command.codes ?? allowedCodes).includes(answer.code ?? -1))
-      findings.push({ kind: "untrue", what: `${args}: ${answer.stderr}` });
-    for (const file of cliFolder.filesWith(command.erases))
-      findings.push({ kind: "untrue", what: `${args}: ${file} still contains ${command.erases}` });
+    const result = await cliFolder.runCommand(command);
+    findings.push(...checkCommand(cliFolder, command, result));
   }
   const end = await cliFolder.end(scenario);
   findings.push(...compareEnds(end, expected));
   return { killed, findings, isInDoubt: isAnyInDoubt(end) };
+}
+
+/** Returns the findings about a command that was not killed. */
+function checkCommand(
+  cliFolder: CliFolder,
+  command: CliCommand,
+  { stuck, code, stderr }: CommandResult,
+): readonly CrashFinding[] {
+  const args = command.args(cliFolder.ids).join(" ");
+  if (stuck) return [{ kind: "stuck", what: `hangs beside or after a killed process: ${args}` }];
+  const isAllowed = (command.codes ?? allowedCodes).includes(code ?? -1);
+  const files = cliFolder.filesWith(command.erases);
+  return [
+    ...(isAllowed ? [] : [{ kind: "untrue", what: `${args}: ${stderr}` } as const]),
+    ...files.map((file) => ({ kind: "untrue", what: `${args}: ${file} still contains ${command.erases}` }) as const),
+  ];
 }
 
 /** Exit codes of a repeated command: done, no longer possible, waiting, or failed as expected. */
