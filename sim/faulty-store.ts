@@ -26,6 +26,7 @@ export function faultyStore(sim: SimContext, worker: WorkerProcess): Store {
   return {
     clock: sim.scheduler,
     leaseMs: store.leaseMs,
+    changes: () => null,
     boot,
     append: (entries) =>
       callStore(

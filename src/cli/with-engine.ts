@@ -163,11 +163,11 @@ async function openFile(
   path: string,
   create: boolean,
 ): Promise<Pick<OpenedEngine, "store" | "isExecuted" | "tenants">> {
-  const { openSqlite } = await import("../store/sqlite/sqlite-store.ts");
+  const { sqlite } = await import("../store/sqlite/sqlite-store.ts");
   const { hasWorker } = await import("../store/sqlite/worker-registry.ts");
   const { listTenants } = await import("../store/sqlite/list-tenants.ts");
   return {
-    store: openSqlite(path, { create }),
+    store: await sqlite(path, { create }),
     isExecuted: () => hasWorker(path),
     tenants: () => listTenants(path),
   };

@@ -192,7 +192,7 @@ interface EngineProcess {
 function engineProcess(real: Store, timers: Timers): EngineProcess {
   let dead = false;
   const held = Object.entries(real).map(([name, member]: [string, unknown]) => {
-    if (typeof member !== "function" || name === "watch") return [name, member] as const;
+    if (typeof member !== "function" || name === "watch" || name === "changes") return [name, member] as const;
     return [name, (...given: readonly unknown[]) => (dead ? neverSettles() : heard(member(...given)))] as const;
   });
   // A call made before the death is not answered after it.

@@ -8,7 +8,7 @@ import type { Tool } from "../../core/tool/tool.ts";
 import type { RunHandle } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { defineTool } from "../../schema/define-tool.ts";
-import { openSqlite } from "../../store/sqlite/sqlite-store.ts";
+import { sqlite } from "../../store/sqlite/sqlite-store.ts";
 import { commandLineOf } from "../command-line.ts";
 import { followRun, lastPosition } from "../follow-run.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
@@ -44,7 +44,7 @@ export function demoCommand(invocation: Invocation): Command {
 
 async function openTemporaryStore({ host }: Invocation, folder: string): Promise<OpenedEngine> {
   const path = join(folder, "writ.db");
-  const store = openSqlite(path);
+  const store = await sqlite(path);
   const known = tools(outboxIn(folder));
   return {
     engine: await createEngine({ store, tools: known }),

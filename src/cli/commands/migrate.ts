@@ -16,7 +16,7 @@ export function migrateCommand(invocation: Invocation): Command {
     if (address === null) throw invalidInput("the config opens its store itself; give its path or URL with --store");
     const migrated = isPostgres(address)
       ? await migrate(address, grant === undefined ? {} : { grant })
-      : migrateFile(address, grant);
+      : await migrateFile(address, grant);
     invocation.terminal.printResult(migrated, () => [
       ...migrated.applied.map((name) => line`applied ${name}`),
       line`${shownAddress(address)} has schema version ${String(migrated.version)}`,
@@ -25,7 +25,7 @@ export function migrateCommand(invocation: Invocation): Command {
   });
 }
 
-function migrateFile(path: string, grant: string | undefined): MigrationResult {
+async function migrateFile(path: string, grant: string | undefined): Promise<MigrationResult> {
   if (grant !== undefined) throw invalidInput("a SQLite file has no roles; leave --grant out");
   return migrateSqlite(path);
 }

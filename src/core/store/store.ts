@@ -106,8 +106,16 @@ export interface Store {
    */
   erase(what: Erasure, hashOf: (body: string) => Uint8Array): Promise<number | null>;
 
-  /** Calls `hint` when another process may have written. Only a hint; callers must also poll. */
-  watch(hint: () => void): () => void;
+  /**
+   * Calls `hint` when another process may have written. Only a hint; callers must also poll. A store that polls looks
+   * more often while `isWaiting` returns true.
+   */
+  watch(hint: () => void, isWaiting?: () => boolean): () => void;
+  /**
+   * Returns a number that changes when another process has written. Null: the store cannot tell without a request, and
+   * the caller relies on the age of what it has read.
+   */
+  changes(): number | null;
   /** Registers a worker of this process, before its first claim. Its leases end at the latest when `close` resolves. */
   registerWorker(worker: WorkerId, terms?: ClaimTerms): Promise<void>;
   /** Returns the workers that are live as far as the store knows, in the order of their ids. */

@@ -20,7 +20,7 @@ export function lastCheck(context: CallContext, step: Step, grant: Grant): Promi
   if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(STORE_TOO_SLOW);
   if (!ports.leases.isProven(claim)) return confirmLease(context, grant);
   if (isUndoStep(step)) return null;
-  if (!haltsAreFresh(context, grant, now)) return refreshHalts(context, grant);
+  if (!haltsAreFresh(context, grant, now) || ports.halts.isOutdated(mailbox.run)) return refreshHalts(context, grant);
   return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
 }
 

@@ -10,7 +10,8 @@ import { makeProposal } from "./make-proposal.ts";
 
 /**
  * Stage 1. Puts the call together with the facts that its decision always needs: the input, the key, the row of the
- * ledger or of the signal. The rules that judge it are at most a second old.
+ * ledger or of the signal. The rules that judge it are at most a second old; on SQLite they are
+ * those of now.
  */
 export function propose(context: CallContext, step: Step): Proposal | Promise<Proposal> {
   const { ports, mailbox } = context;

@@ -13,11 +13,13 @@ import type { RulesPorts } from "./rules-ports.ts";
  * new halt always stops it.
  */
 export interface HaltCache {
-  /** Reads the rows if the cached ones are old. Null: they are fresh. */
+  /** Reads the rows if the cached ones are old or outdated. Null: they are fresh. */
   refreshIfStale(place: HaltScope): Promise<void> | null;
   refresh(place: HaltScope): Promise<void>;
   /** Returns whether the rows were read within this time. Default: the time that a cached row counts as fresh. */
   isFresh(place: HaltScope, withinMs?: number): boolean;
+  /** Returns whether another process is known to have written since the rows were read. */
+  isOutdated(place: HaltScope): boolean;
   of(run: Run): HaltFact;
 }
 
@@ -35,11 +37,14 @@ export const neverHalted: HaltCache = {
   refreshIfStale: () => null,
   refresh: async () => {},
   isFresh: () => true,
+  isOutdated: () => false,
   of: () => notHalted,
 };
 
 interface CachedHalts {
   readonly at: Instant;
+  /** The changes of the store before the rows were read. */
+  readonly changes: number | null;
   readonly row: HaltRow;
   readonly closure: HaltFact["closure"];
   readonly checks: readonly Check[];
@@ -58,13 +63,17 @@ export class StoreHaltCache implements HaltCache {
   }
 
   refreshIfStale(place: HaltScope): Promise<void> | null {
-    return this.isFresh(place) ? null : this.refresh(place);
+    return this.isFresh(place) && !this.isOutdated(place) ? null : this.refresh(place);
   }
 
   /** If the clock was set back, the rows are not fresh. */
   isFresh(place: HaltScope, withinMs: number = waitTimes.haltCacheMs): boolean {
     const since = this.#ports.clock.now() - (this.#known.get(scopeName(place))?.at ?? Number.NEGATIVE_INFINITY);
     return since >= 0 && since < withinMs;
+  }
+
+  isOutdated(place: HaltScope): boolean {
+    return this.#known.get(scopeName(place))?.changes !== this.#ports.store.changes();
   }
 
   /** Concurrent callers share one read. */
@@ -81,6 +90,7 @@ export class StoreHaltCache implements HaltCache {
     const { tenant, project } = place;
     const { store, clock } = this.#ports;
     const at = clock.now();
+    const changes = store.changes();
     const journal = project === null ? null : projectLockJournal(project);
     const [own, all, closed] = await Promise.all([
       store.row(tenant, "setting", haltJournal),
@@ -93,7 +103,7 @@ export class StoreHaltCache implements HaltCache {
     if (journal !== null) checks.push(haltRowCheck(journal, closed, "own"));
     const name = scopeName(place);
     this.#known.delete(name);
-    this.#known.set(name, { at, row: { halts }, closure, checks });
+    this.#known.set(name, { at, changes, row: { halts }, closure, checks });
     // Drop the least recently read entry.
     if (this.#known.size > CACHED_SCOPES_MAX) this.#known.delete(this.#known.keys().next().value as string);
   }

@@ -32,12 +32,14 @@ export class PolicyRegistry {
   }
 
   /**
-   * Reads a tenant's stored policies if the cached ones are old. Null: they are fresh. The append that starts an act
+   * Reads a tenant's stored policies if the cached ones are old, or another process has written. Null: they are fresh. The append that starts an act
    * also checks the row, so no act starts under old policies.
    */
   refreshIfStale(tenant: Tenant): Promise<void> | null {
-    const { clock } = this.#ports;
-    const since = clock.now() - (this.#stored.get(tenant)?.at ?? Number.NEGATIVE_INFINITY);
+    const { store, clock } = this.#ports;
+    const known = this.#stored.get(tenant);
+    if (known === undefined || known.changes !== store.changes()) return this.refresh(tenant);
+    const since = clock.now() - known.at;
     return since >= 0 && since < waitTimes.policyCacheMs ? null : this.refresh(tenant);
   }
 
@@ -53,16 +55,17 @@ export class PolicyRegistry {
   async #read(tenant: Tenant): Promise<void> {
     const { store, clock } = this.#ports;
     const at = clock.now();
+    const changes = store.changes();
     const known = this.#stored.get(tenant);
     const row = await store.row(tenant, "setting", policyJournal);
     if (known !== undefined && known.version === (row?.version ?? 0)) {
-      this.#stored.set(tenant, { ...known, at });
+      this.#stored.set(tenant, { ...known, at, changes });
       return;
     }
     const { version, documents } = row === null ? NO_STORED_POLICIES : await loadTenantPolicies(store, tenant);
     if (documents.length > 0) await this.#language.load();
     this.#compiled.clear();
-    this.#stored.set(tenant, { at, version, ...parsePolicies(documents, this.#language) });
+    this.#stored.set(tenant, { at, changes, version, ...parsePolicies(documents, this.#language) });
   }
 
   /** Returns the checks for the tenant's policy row as it was last read, even if there is no policy. */
@@ -88,6 +91,8 @@ export class PolicyRegistry {
 /** A tenant's stored policies as they were read. */
 interface StoredPolicies {
   readonly at: Instant;
+  /** The changes of the store before the policies were read. */
+  readonly changes: number | null;
   /** The version of the row. 0: there was no row. */
   readonly version: number;
   readonly parts: readonly PolicyDocument[];

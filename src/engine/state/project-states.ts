@@ -131,6 +131,8 @@ export class VersionedState {
   /** The latest versions without a gap, oldest first; never empty. */
   #versions: StateVersion[];
   #fresh = false;
+  /** The changes of the store before the latest read. */
+  #changes: number | null = null;
   #freshening: Promise<void> | null = null;
   /** The latest known snapshot. */
   #snapshot: SnapshotPointer | null = null;
@@ -233,6 +235,7 @@ export class VersionedState {
    * meanwhile.
    */
   async refresh(): Promise<void> {
+    if (this.#archive.store.changes() !== this.#changes) this.markStale();
     while (!this.#fresh || this.#freshening !== null) {
       this.#freshening ??= this.#catchUp().finally(() => {
         this.#freshening = null;
@@ -242,6 +245,7 @@ export class VersionedState {
   }
 
   async #catchUp(): Promise<void> {
+    this.#changes = this.#archive.store.changes();
     this.#fresh = true; // Set before the read: a `markStale` during the read must not be lost.
     const from = this.head.point;
     try {

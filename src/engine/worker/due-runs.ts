@@ -43,7 +43,12 @@ export class DueRuns {
   }
 
   async start(): Promise<void> {
-    this.#unwatch.push(this.#ports.store.watch(() => this.#onNotification()));
+    this.#unwatch.push(
+      this.#ports.store.watch(
+        () => this.#onNotification(),
+        () => this.#leasedRuns.isAwaited,
+      ),
+    );
     if (this.#leasedRuns.works) this.#heartbeat.start();
     await this.sweep();
   }

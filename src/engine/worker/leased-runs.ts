@@ -249,6 +249,11 @@ export class LeasedRuns {
     return workerRequirements(run).some((need) => this.#ports.leases.offers(need));
   }
 
+  /** True while a caller waits for a change of a run. */
+  get isAwaited(): boolean {
+    return this.#watchers.size > 0;
+  }
+
   /** Resolves when a run may have changed: a lease ended, or another process appended. */
   nextChange(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

@@ -56,6 +56,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     ...markerMethods(tables),
     dump: () => tables.dump(),
     evict: (worker) => endWorker(tables, worker),
+    changes: () => null,
     close: async () => {},
   };
 }

@@ -148,6 +148,7 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     ...postgresMarkers(calls, boot.set),
     ...leaseRequests({ calls, leaseMs, givenNow }),
     watch,
+    changes: () => null,
     ...workers,
     close: async () => {
       if (!isOpen) return;

@@ -25,6 +25,7 @@ export function rehearsalStore(real: Store, options: Pick<MemoryStoreOptions, "l
       return marked === "yes" ? marked : real.marked(tenant, run, step, attempt, boot);
     },
     watch: (hint) => real.watch(hint),
+    changes: () => real.changes(),
   };
 }
 

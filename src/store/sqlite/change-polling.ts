@@ -1,36 +1,31 @@
 import type { Timers } from "../../core/ports/clock.ts";
-
-const pollIntervalMs = 50;
+import { sqliteTimes } from "./sqlite-times.ts";
 
 export interface ChangePolling {
-  watch(hint: () => void): () => void;
+  /** Calls `hint` after a write of another process. Looks more often while `isWaiting` returns true. */
+  watch(hint: () => void, isWaiting?: () => boolean): () => void;
   /** Ends every watch. */
   stop(): void;
 }
 
 /** Polls `version`. SQLite changes its data version when another connection writes. */
-export function createChangePolling(timers: Timers, version: () => number | undefined): ChangePolling {
+export function createChangePolling(timers: Timers, version: () => number): ChangePolling {
   const stops = new Set<() => void>();
-  const readVersion = (): number | undefined => {
-    try {
-      return version();
-    } catch {
-      // Polling never fails. The read that follows the hint reports the error to its caller.
-      return undefined;
-    }
-  };
   return {
-    watch: (hint) => {
-      let latest = readVersion();
+    watch: (hint, isWaiting = () => false) => {
+      let latest = version();
       let cancel = () => {};
+      const arm = (): void => {
+        cancel = timers.after(isWaiting() ? sqliteTimes.waitingPollMs : sqliteTimes.pollMs, poll);
+      };
       const poll = (): void => {
-        cancel = timers.after(pollIntervalMs, poll);
-        const found = readVersion();
-        if (found !== undefined && found === latest) return;
+        arm();
+        const found = version();
+        if (found === latest) return;
         latest = found;
         hint();
       };
-      cancel = timers.after(pollIntervalMs, poll);
+      arm();
       const stop = (): void => {
         cancel();
         stops.delete(stop);

@@ -22,9 +22,13 @@ export interface GroupCommitPorts {
   readonly timers: Timers;
   readonly stopwatch: Stopwatch;
   readonly dice: RandomSource;
+  /** Runs inside each transaction, before its work. */
+  readonly onBegin: () => void;
 }
 
 export interface GroupCommit {
+  /** False while work waits for a transaction. */
+  readonly isIdle: boolean;
   /** Adds `work` to the transaction of this turn of the event loop. Rejects if nothing of it was committed. */
   join<Result>(flush: Flush, work: () => Result): Promise<Result>;
   /** Accepts no more work. Resolves when the waiting work is committed or has failed. */
@@ -40,9 +44,9 @@ export interface GroupCommit {
 export function groupCommit(
   db: SqliteDatabase,
   file: string,
-  { timers, stopwatch, dice }: GroupCommitPorts,
+  { timers, stopwatch, dice, onBegin }: GroupCommitPorts,
 ): GroupCommit {
-  const commit = createTransactionRunner(db);
+  const commit = createTransactionRunner(db, onBegin);
   let waiting: Operation[] = [];
   let closed = false;
   let onIdle = () => {};
@@ -82,6 +86,9 @@ export function groupCommit(
   };
 
   return {
+    get isIdle() {
+      return waiting.length === 0;
+    },
     join: <Result>(flushing: Flush, work: () => Result) =>
       new Promise<Result>((resolve, reject) => {
         if (closed) return reject(closedFault(file));
@@ -119,7 +126,7 @@ export function closedFault(file: string): FaultError {
 class BeginFailedError extends Error {}
 
 /** Makes a function that commits operations in one transaction and resolves them, or throws and commits none. */
-function createTransactionRunner(db: SqliteDatabase): (ops: readonly Operation[]) => void {
+function createTransactionRunner(db: SqliteDatabase, onBegin: () => void): (ops: readonly Operation[]) => void {
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
   let synchronous: Flush | undefined;
@@ -138,6 +145,7 @@ function createTransactionRunner(db: SqliteDatabase): (ops: readonly Operation[]
   return (ops) => {
     start(ops.some(({ flush }) => flush === "hard") ? "hard" : "soft");
     try {
+      onBegin();
       for (const op of ops) op.result = op.work();
       commit.run();
     } catch (error) {

@@ -79,6 +79,10 @@ function claimMethods({
     }
     return counts;
   };
+  const hasClaimable = (terms: ClaimTerms): boolean =>
+    [findDueRuns(statements, clock.now(), 1, terms), findRunsNeeding(statements, clock.now(), terms)].some(
+      (queued) => selectFairly(queued, 1, terms, countLeases(terms)).length > 0,
+    );
   return {
     claim: async (worker, tenant, run) => {
       assertStorableNames(worker, tenant, run);
@@ -90,6 +94,9 @@ function claimMethods({
         selectFairly(queued, most, terms, countLeases(terms))
           .map(({ tenant, run }) => claim(worker, tenant, run))
           .filter((claimed) => claimed !== null);
+      // A transaction that writes keeps other processes waiting, so first look whether there is anything to write.
+      const found = !group.isIdle || read(() => workers.lacksTerms(worker, terms) || hasClaimable(terms));
+      if (!(typeof found === "boolean" ? found : await found)) return [];
       return group.join("soft", () => {
         if (terms.rules !== undefined) workers.setTerms(worker, terms);
         const due = claimSome(findDueRuns(statements, clock.now(), limit, terms), limit);
@@ -206,13 +213,15 @@ function markerMethods(
     marked: async (tenant, run, step, attempt, startedUnder) => {
       assertStorableNames(tenant, run, step);
       if (startedUnder !== boot) return "unknown";
-      if (read(() => statements.marked.get(tenant, run, step, attempt)) !== undefined) return "yes";
-      const isWhole = read(() => statements.areAllMarkersCounted.get(tenant, run))?.whole === 1;
-      return boot !== "unknown" && isWhole ? "no" : "unknown";
+      return read(() => {
+        if (statements.marked.get(tenant, run, step, attempt) !== undefined) return "yes";
+        const isWhole = statements.areAllMarkersCounted.get(tenant, run)?.whole === 1;
+        return boot !== "unknown" && isWhole ? "no" : "unknown";
+      });
     },
     claims: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
-      return read(() => statements.claims.all(tenant, after, most)).map(toRunClaims);
+      return read(() => statements.claims.all(tenant, after, most).map(toRunClaims));
     },
   };
 }

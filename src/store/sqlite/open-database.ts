@@ -10,20 +10,17 @@ import {
   migrateFile,
   schemaVersion,
 } from "./migrate-file.ts";
+import { retryOpening } from "./retry-opening.ts";
 import { assertSqliteVersion, connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault, toSqliteFault } from "./sqlite-fault.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
 import { shareVersionLock, takeVersionLock, type VersionLock } from "./version-lock.ts";
-
-/** How long opening waits between two attempts, in milliseconds. */
-const openingPauseMs = 10;
 
 /** The path of a database in memory, as SQLite names it. Its data ends when the store is closed. */
 export const IN_MEMORY = ":memory:";
 
 /**
  * Opens the file of a store, and creates or migrates it unless `create` is false. Throws a fault, before anything is
- * changed, if it cannot be used. Closing the connection also frees the version lock.
+ * changed, if it cannot be used now. Closing the connection also frees the version lock.
  */
 export function openDatabase(path: string, create = true): { readonly db: SqliteDatabase; readonly file: string } {
   if (path === IN_MEMORY) return { db: connectToStore(path, migrateInMemory), file: path };
@@ -33,12 +30,12 @@ export function openDatabase(path: string, create = true): { readonly db: Sqlite
   return { db: connectToStore(file, (db) => shareStore(db, file, create ? "migrate" : "refuse")), file };
 }
 
-/** Migrates the file of an existing store. */
-export function migrateSqlite(path: string): FileMigration {
+/** Migrates the file of an existing store, as soon as no other process uses it. */
+export async function migrateSqlite(path: string): Promise<FileMigration> {
   const file = resolve(path);
   assertExists(file);
   const applied: string[] = [];
-  const db = connectToStore(file, (db) => shareStore(db, file, "migrate", applied));
+  const db = await retryOpening(() => connectToStore(file, (db) => shareStore(db, file, "migrate", applied)));
   const version = schemaVersion(db, file);
   db.close();
   return { applied, version };
@@ -47,8 +44,8 @@ export function migrateSqlite(path: string): FileMigration {
 function connectToStore(file: string, share: (db: SqliteDatabase) => VersionLock): SqliteDatabase {
   const db = connectOrFault(file);
   try {
-    // This comes first: the next statement reads the file, and another process may be creating it.
-    db.exec(`pragma busy_timeout = ${sqliteTimes.openingMs}`);
+    // Nothing waits inside SQLite: that would block the event loop.
+    db.exec("pragma busy_timeout = 0");
     assertSqliteVersion(queryText(db, "select sqlite_version()"));
     // Before the journal mode, which would change a foreign database.
     assertNotForeign(db, file);
@@ -93,7 +90,7 @@ function freeOnClose(db: SqliteDatabase, lock: VersionLock): SqliteDatabase {
 
 /**
  * Holds the version lock together with the other processes of this version, after migrating the file if needed. Adds
- * the migrations that it applies to `applied`.
+ * the migrations that it applies to `applied`. Throws STORE_BUSY, without waiting, if another process has to end first.
  */
 function shareStore(
   db: SqliteDatabase,
@@ -101,16 +98,19 @@ function shareStore(
   ifOlder: "migrate" | "refuse",
   applied: string[] = [],
 ): VersionLock {
-  const started = performance.now();
-  for (;;) {
-    const shared = shareVersionLock(file);
-    if (shared !== null && isUpToDate(db, file)) return shared;
-    shared?.free();
-    if (ifOlder === "refuse") assertUpToDate(db, file);
-    const alone = shared === null ? null : takeVersionLock(file);
-    if (alone !== null) applied.push(...migrateAlone(db, file, alone));
-    else if (performance.now() - started > sqliteTimes.openingMs) throw busyFault(db, file);
-    else pause(openingPauseMs);
+  if (ifOlder === "migrate" && !isUpToDate(db, file)) {
+    const alone = takeVersionLock(file);
+    if (alone === null) throw busyFault(db, file);
+    applied.push(...migrateAlone(db, file, alone));
+  }
+  const shared = shareVersionLock(file);
+  if (shared === null) throw busyFault(db, file);
+  try {
+    assertUpToDate(db, file);
+    return shared;
+  } catch (error) {
+    shared.free();
+    throw error;
   }
 }
 
@@ -142,11 +142,6 @@ function listProcesses(db: SqliteDatabase): readonly string[] {
 interface WorkerProcess {
   readonly pid: number;
   readonly version: string;
-}
-
-/** Blocks the thread. Only opening a store waits like this. */
-function pause(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms * (0.5 + Math.random()));
 }
 
 function queryText(db: SqliteDatabase, sql: string): string {

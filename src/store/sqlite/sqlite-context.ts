@@ -9,6 +9,8 @@ import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 interface OwnWorkers {
   /** Shows, inside a transaction, that they run. */
   beat(): void;
+  /** Returns whether the rules and offers of a worker are not recorded yet. */
+  lacksTerms(worker: WorkerId, terms: ClaimTerms): boolean;
   /** Records, inside a transaction, the rules and offers of a worker, if they are new. */
   setTerms(worker: WorkerId, terms: ClaimTerms): void;
 }
@@ -18,8 +20,11 @@ export interface SqliteContext {
   readonly statements: SqliteStatements;
   readonly group: GroupCommit;
   readonly clock: Clock;
-  /** Runs `work` outside a transaction and throws errors of SQLite as faults. */
-  read<Result>(work: () => Result): Result;
+  /**
+   * Reads outside a transaction, at once; if another process has locked the file, to recover or to close it, tries again
+   * by a timer. Throws errors of SQLite as faults.
+   */
+  read<Result>(work: () => Result): Result | Promise<Result>;
   readonly workers: OwnWorkers;
   readonly unrenewed: UnrenewedLeases;
 }

@@ -5,14 +5,18 @@ import { leaseLength } from "../../core/store/lease-length.ts";
 import type { Erasure, Store } from "../../core/store/store.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import { createChangePolling } from "./change-polling.ts";
+import { DataVersion } from "./data-version.ts";
 import { createEntryWriter } from "./entry-writer.ts";
 import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
+import { keepingTimers } from "./keeping-timers.ts";
 import { sqliteLeases } from "./leases.ts";
 import { openDatabase } from "./open-database.ts";
+import { retryOpening } from "./retry-opening.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
-import { toOpeningFault, toSqliteFault } from "./sqlite-fault.ts";
+import { toOpeningFault } from "./sqlite-fault.ts";
+import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { prepareStatements, type SqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
@@ -46,13 +50,13 @@ export interface SqliteInternals {
  * A file that cannot be used rejects the promise, so that `createEngine` rejects.
  */
 export function sqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const store = (async () => openSqlite(path, options))();
+  const store = retryOpening(() => openSqlite(path, options), options.timers);
   // The caller receives the rejection when it awaits the promise. Until then it must not end the process as unhandled.
   store.catch(() => {});
   return store;
 }
 
-/** Opens a store like `sqlite`, and throws the fault of a file that cannot be used. */
+/** Opens a store like `sqlite`, without waiting for another process that creates, migrates or recovers the file. */
 export function openSqlite(path: string, options: SqliteOptions & SqliteInternals = {}): Store {
   const { db, file } = openDatabase(path, options.create);
   try {
@@ -68,27 +72,20 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteTimes.stallMs } = options;
   const leaseMs = leaseLength(options.leaseMs);
   const statements = prepareStatements(db);
-  // From now on nothing waits inside SQLite: that would block the event loop.
-  db.exec("pragma busy_timeout = 0");
-  // A process that waits for a write does not end before it.
-  const group = groupCommit(db, file, { timers: options.timers ?? keepingTimers, stopwatch, dice });
+  const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));
+  // A process that waits for a write or a read does not end before it.
+  const waits = { timers: options.timers ?? keepingTimers, stopwatch, dice };
+  const group = groupCommit(db, file, { ...waits, onBegin: () => version.observe() });
+  const reads = sqliteReads(file, waits);
   const boot = bootId();
   let isOpen = true;
-  const read = <Result>(work: () => Result): Result => {
-    if (!isOpen) throw closedFault(file);
-    try {
-      return work();
-    } catch (error) {
-      throw toSqliteFault(error, file);
-    }
-  };
   const workers = new WorkerRegistry(
-    { statements, group, read },
+    { statements, group, read: reads.read },
     { file, boot, timers, stopwatch, stallMs, failpoint, fileSystemType },
   );
   const unrenewed = new UnrenewedLeases(leaseMs, stopwatch);
-  const context = { statements, group, clock, read, workers, unrenewed };
-  const { watch, stop } = createChangePolling(timers, () => read(() => statements.dataVersion.get()?.data_version));
+  const context = { statements, group, clock, ...reads, workers, unrenewed };
+  const { watch, stop } = createChangePolling(timers, () => version.observe());
   return {
     clock,
     leaseMs,
@@ -101,10 +98,11 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
       const erased = await group.join("hard", () => eraseRun(statements, what, hashOf));
       if (erased === null) return null;
       // The write-ahead log holds the old pages until a checkpoint truncates it.
-      read(() => db.exec("pragma wal_checkpoint(truncate)"));
+      reads.readNow(() => db.exec("pragma wal_checkpoint(truncate)"));
       return erased;
     },
     watch,
+    changes: () => version.get(),
     copies: sqliteCopies(db, file, (copy) => openSqlite(copy, { clock, timers, create: false })),
     registerWorker: async (worker, terms = {}) => {
       assertStorableNames(worker);
@@ -118,6 +116,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
       await workers.unregisterAll();
       await group.close();
       isOpen = false;
+      reads.close();
       copyLog(db);
       db.close();
     },
@@ -160,7 +159,7 @@ function journalMethods({
     },
     head: async (tenant, run) => {
       assertStorableNames(tenant, run);
-      const head = read(() => statements.head.get(tenant, run));
+      const head = await read(() => statements.head.get(tenant, run));
       return head === undefined ? null : { position: head[0], hash: head[1] };
     },
   };
@@ -179,7 +178,12 @@ function rowMethods({
       const { where, after, limit } = query;
       assertStorableNames(tenant, after ?? "");
       const values = [tenant, ...(where === undefined ? [] : [where.equals]), ...(after === undefined ? [] : [after])];
-      return read(() => statements.list(query).all(...values, limit)).map(toSqliteRow);
+      return read(() =>
+        statements
+          .list(query)
+          .all(...values, limit)
+          .map(toSqliteRow),
+      );
     },
     wrongCopies: async () => [], // The indexes of SQLite are made from the rows.
     used: async (tenant, tally) => {
@@ -188,11 +192,11 @@ function rowMethods({
     },
     runs: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
-      return read(() => statements.runs.all(tenant, after, most)).map(({ run }) => run);
+      return read(() => statements.runs.all(tenant, after, most).map(({ run }) => run));
     },
     tallies: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
-      return read(() => statements.tallies.all(tenant, after, most)).map(({ tally, used }) => ({ tally, used }));
+      return read(() => statements.tallies.all(tenant, after, most).map(({ tally, used }) => ({ tally, used })));
     },
   };
 }
@@ -230,13 +234,6 @@ function eraseRun(
 const statfsType = (folder: string): number => statfsSync(folder).type;
 
 const systemClock: Clock = { now: () => Date.now() as Instant };
-
-const keepingTimers: Timers = {
-  after: (ms, work) => {
-    const timer = setTimeout(work, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** Timers that do not keep the process from ending. */
 const systemTimers: Timers = {

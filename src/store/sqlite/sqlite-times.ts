@@ -8,6 +8,12 @@ export const sqliteTimes = {
   busyMs: 5000,
   /** The longest pause between two attempts to begin a transaction. */
   busyPauseMs: 16,
+  /** The time between two looks for writes of other processes. */
+  pollMs: 50,
+  /** The same, while a caller of this process waits for a change. */
+  waitingPollMs: 25,
   /** How long opening waits for a process that creates or migrates the file. */
   openingMs: 2000,
+  /** The longest pause between two attempts to open the file. */
+  openingPauseMs: 20,
 } as const;

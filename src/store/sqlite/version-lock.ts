@@ -15,23 +15,20 @@ export interface VersionLock {
 /** Takes the lock together with other processes. Null if a process holds it alone. */
 export function shareVersionLock(file: string): VersionLock | null {
   // A transaction that has read holds a shared lock until it ends.
-  return lockVersion(file, 0, ["begin", "select count(*) from sqlite_schema"]);
+  return lockVersion(file, ["begin", "select count(*) from sqlite_schema"]);
 }
-
-/** How long a migration waits for processes that only looked at the version, in milliseconds. */
-const takingMs = 50;
 
 /** Takes the lock alone. Null if any other process holds it. */
 export function takeVersionLock(file: string): VersionLock | null {
-  return lockVersion(file, takingMs, ["begin exclusive"]);
+  return lockVersion(file, ["begin exclusive"]);
 }
 
-function lockVersion(file: string, waitMs: number, statements: readonly string[]): VersionLock | null {
+function lockVersion(file: string, statements: readonly string[]): VersionLock | null {
   // The real path, so that two links to one store share a lock.
   const lockFile = `${realpathSync(file)}-worker`;
   const db = connectExisting(lockFile) ?? createAndConnect(lockFile);
   try {
-    db.exec(`pragma busy_timeout = ${waitMs}; pragma journal_mode = memory`);
+    db.exec("pragma busy_timeout = 0; pragma journal_mode = memory");
     for (const sql of statements) db.exec(sql);
     return { free: () => db.close() };
   } catch (error) {

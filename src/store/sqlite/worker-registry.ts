@@ -73,7 +73,7 @@ export class WorkerRegistry {
     assertLocalDisk(this.#options.file, this.#options.fileSystemType(dirname(folder)));
     createFolder(folder);
     await this.#takeOver(worker);
-    this.#assertSameBoot();
+    await this.#assertSameBoot();
     const lock = LockFile.create(this.#pathOf(worker));
     this.#options.failpoint("register.before");
     try {
@@ -84,7 +84,7 @@ export class WorkerRegistry {
     }
     this.#own.set(worker, lock);
     this.#options.failpoint("register.after");
-    this.#removeLeftovers(folder);
+    await this.#removeLeftovers(folder);
     await this.#look();
     if (this.#own.size === 1) this.#arm();
   }
@@ -110,6 +110,13 @@ export class WorkerRegistry {
     }
   }
 
+  /** Returns whether the rules and offers of a worker are not recorded yet. */
+  lacksTerms(worker: WorkerId, terms: ClaimTerms): boolean {
+    const { rules, offers } = termColumns(terms);
+    const known = this.#terms.get(worker);
+    return rules !== null && this.#own.has(worker) && (known?.rules !== rules || known?.offers !== offers);
+  }
+
   /** Records, inside a transaction, the rules and offers of a worker, if they are new. */
   setTerms(worker: WorkerId, terms: ClaimTerms): void {
     const { rules, offers } = termColumns(terms);
@@ -118,13 +125,12 @@ export class WorkerRegistry {
   }
 
   /** Returns the registered workers. Those that died without a trace are evicted at the next look. */
-  list(): readonly LiveWorker[] {
+  async list(): Promise<readonly LiveWorker[]> {
     const host = hostname();
-    return this.#context
-      .read(() => this.#context.statements.liveWorkers.all())
-      .map(({ id: worker, pid, version, rules, offers }) => {
-        return { worker, rules, offers: JSON.parse(offers ?? "[]"), process: { version, host, pid } };
-      });
+    const found = await this.#context.read(() => this.#context.statements.liveWorkers.all());
+    return found.map(({ id: worker, pid, version, rules, offers }) => {
+      return { worker, rules, offers: JSON.parse(offers ?? "[]"), process: { version, host, pid } };
+    });
   }
 
   /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
@@ -154,14 +160,14 @@ export class WorkerRegistry {
     if (found === "missing") return;
     if (found === "held")
       throw new FaultError(fault("STORE_BUSY", `${this.#options.file} already has a worker ${worker}; use another id`));
-    const beat = this.#context.read(() => this.#context.statements.beatOf.get(worker)?.beat ?? null);
+    const beat = await this.#context.read(() => this.#context.statements.beatOf.get(worker)?.beat ?? null);
     await this.#evictDead(worker, found, beat);
   }
 
   /** A worker under another boot runs on another machine, where locks and the log of this file cannot be shared. */
-  #assertSameBoot(): void {
+  async #assertSameBoot(): Promise<void> {
     const { boot, file } = this.#options;
-    for (const worker of this.#context.read(() => this.#context.statements.workers.all())) {
+    for (const worker of await this.#context.read(() => this.#context.statements.workers.all())) {
       if (worker.boot === boot) continue;
       const found = LockFile.take(this.#pathOf(worker.id));
       if (found instanceof LockFile) found.free();
@@ -172,10 +178,10 @@ export class WorkerRegistry {
   }
 
   /** Removes the files of workers that died before they had a row, or while they were evicted. */
-  #removeLeftovers(folder: string): void {
+  async #removeLeftovers(folder: string): Promise<void> {
     const { statements, read } = this.#context;
     const names = readdirSync(folder);
-    const known = new Set(read(() => statements.workers.all()).map(({ id }) => lockName(id)));
+    const known = new Set(await read(() => statements.workers.all().map(({ id }) => lockName(id))));
     for (const name of names.filter((name) => !known.has(name))) {
       const found = LockFile.take(join(folder, name));
       if (found instanceof LockFile) found.remove();
@@ -196,7 +202,7 @@ export class WorkerRegistry {
   async #look(): Promise<void> {
     this.#keepFiles();
     if (this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall) await this.#beatAlone();
-    const peers = this.#peers();
+    const peers = await this.#peers();
     this.#stalls.look(peers.map(({ id }) => id));
     for (const peer of peers) await this.#examine(peer);
   }
@@ -224,10 +230,10 @@ export class WorkerRegistry {
   }
 
   /** Returns the workers that follow those of this process in the order of their ids. */
-  #peers(): readonly Peer[] {
+  async #peers(): Promise<readonly Peer[]> {
     const { statements, read } = this.#context;
     const peers = new Map<WorkerId, Peer>();
-    read(() => {
+    await read(() => {
       // A lease without a registered worker is from a copied or restored file, or its worker is about to beat.
       for (let next = statements.nextHolder.get(""); next !== undefined; next = statements.nextHolder.get(next.found))
         peers.set(next.found, { id: next.found, boot: null, beat: null });

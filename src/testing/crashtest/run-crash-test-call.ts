@@ -4,7 +4,7 @@ import type { LedgerRow, LedgerState } from "../../core/store/tables.ts";
 import type { Tenant } from "../../core/values/ids.ts";
 import type { EngineOptions, PrincipalInput, RunHandle } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
-import { openSqlite } from "../../store/sqlite/sqlite-store.ts";
+import { sqlite } from "../../store/sqlite/sqlite-store.ts";
 import { crashTestStorePath, readTask } from "./crash-task.ts";
 import { type CrashWindow, type RecordedOutcome, recordedOutcome } from "./crash-window.ts";
 
@@ -36,7 +36,7 @@ export interface CrashTestReport {
 export async function runCrashTestCall(options: CrashTestCallOptions): Promise<CrashTestReport> {
   const { folder, kill, principal, ...settings } = options;
   const { tool, input, patience_ms } = readTask(folder);
-  const store = openSqlite(crashTestStorePath(folder));
+  const store = await sqlite(crashTestStorePath(folder));
   const engine = await createEngine({
     ...settings,
     store,

@@ -3,10 +3,11 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import type { Timers } from "../../../src/core/ports/clock.ts";
 import { FaultError } from "../../../src/core/values/fault.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { assertSqliteVersion, chooseDriver, connectSqlite } from "../../../src/store/sqlite/sqlite-driver.ts";
-import { openSqlite, sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { openSqlite, sqlite, sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { fakeClock } from "../../../src/testing/fake-clock.ts";
 import {
   appendEntry,
@@ -276,6 +277,60 @@ describe("group commit", () => {
     await store.close();
   });
 
+  it("reads again by timer while another process has locked the file to recover it", async () => {
+    const { db, file } = openDatabase(newFile());
+    const clock = fakeClock(0);
+    let locked = 3;
+    const prepare = (sql: string) => {
+      const real = db.prepare(sql);
+      const get: typeof real.get = (...values) => {
+        if (!sql.includes("from head") || locked-- <= 0) return real.get(...values);
+        throw Object.assign(new Error("database is locked"), { errcode: 5 });
+      };
+      return {
+        get,
+        run: real.run.bind(real),
+        all: real.all.bind(real),
+        setReturnArrays: real.setReturnArrays.bind(real),
+      };
+    };
+    const recovering = { isTransaction: false, prepare, exec: db.exec.bind(db), close: () => db.close() };
+    const store = sqliteStore(recovering, file, { timers: clock, stopwatch: () => clock.now(), dice: () => 0.5 });
+    const reading = store.head(tenantA, runA);
+    for (let turn = 0; turn < 3; turn += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(16);
+    }
+    assert.equal(await reading, null);
+    locked = Number.POSITIVE_INFINITY;
+    const failing = store.head(tenantA, runA);
+    for (let turn = 0; turn < 700; turn += 1) {
+      await Promise.resolve();
+      clock.advance(16);
+    }
+    await assert.rejects(failing, hasCode("STORE_FAILED"));
+    await store.close();
+  });
+
+  it("searches for due runs without a transaction that writes while none is due", async () => {
+    const { db, file } = openDatabase(newFile());
+    const clock = fakeClock();
+    const store = sqliteStore(db, file, { clock, timers: clock, stopwatch: () => clock.now() });
+    const puts = [{ table: "timer", key: runA, was: "any", row: JSON.stringify({ due_at: clock.now() + 1 }) }] as const;
+    await assertLands(store, { puts });
+    const other = connectSqlite(file);
+    other.exec("begin immediate");
+    assert.deepEqual(await store.claimDue(workerA, 10), []);
+    other.exec("rollback");
+    other.close();
+    clock.advance(1);
+    assert.deepEqual(
+      (await store.claimDue(workerA, 10)).map(({ run }) => run),
+      [runA],
+    );
+    await store.close();
+  });
+
   it("commits waiting entries before it closes and takes no more", async () => {
     const file = newFile();
     const store = openSqlite(file);
@@ -341,6 +396,49 @@ describe("two openers of a SQLite file", () => {
     assert.equal(hints, 1);
     await worker.close();
     await commandLine.close();
+  });
+});
+
+describe("a process that waits for another to write", () => {
+  it("looks every 25 ms while a caller waits, and else every 50 ms", async () => {
+    const file = newFile();
+    const clock = fakeClock();
+    const [store, other] = [openSqlite(file, { timers: clock }), openSqlite(file)];
+    for (const [isAwaited, within] of [
+      [true, 25],
+      [false, 50],
+    ] as const) {
+      let hints = 0;
+      const stop = store.watch(
+        () => hints++,
+        () => isAwaited,
+      );
+      await assertLands(other, { at: within / 25 - 1 });
+      clock.advance(within - 1);
+      assert.equal(hints, 0);
+      clock.advance(1);
+      assert.equal(hints, 1);
+      stop();
+    }
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  it("opens the file when the other has created it, and does not wait inside SQLite", async () => {
+    const file = newFile();
+    const other = connectSqlite(file);
+    other.exec("create table creating (a); begin exclusive");
+    assert.throws(() => openSqlite(file), hasCode("STORE_FAILED"));
+    let attempts = 0;
+    const after: Timers["after"] = (_, work) => {
+      attempts += 1;
+      if (attempts === 3) other.exec("rollback; drop table creating");
+      const timer = setImmediate(work);
+      return () => clearImmediate(timer);
+    };
+    const store = await sqlite(file, { timers: { after } });
+    assert.equal(attempts, 3);
+    other.close();
+    await store.close();
   });
 });
 
