@@ -27,6 +27,8 @@ export function faultyStore(sim: SimContext, worker: WorkerProcess): Store {
     clock: sim.scheduler,
     leaseMs: store.leaseMs,
     changes: () => null,
+    truncateLog: () => store.truncateLog(),
+    beginMaintenance: () => store.beginMaintenance(),
     boot,
     append: (entries) =>
       callStore(

@@ -30,6 +30,7 @@ import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
 import { readResolution } from "./admin/read-resolution.ts";
+import { LogTruncation } from "./admin/retention/log-truncation.ts";
 import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
 import { StateCheckpoints } from "./admin/state-checkpoints.ts";
@@ -104,6 +105,7 @@ class WritEngine implements Engine {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #due: DueRuns;
+  readonly #logTruncation: LogTruncation;
   readonly #strict: boolean;
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
@@ -135,6 +137,7 @@ class WritEngine implements Engine {
       state: (options) => this.state(options),
       load: (snapshot, options) => this.checkpoints.load(snapshot, options),
     });
+    this.#logTruncation = new LogTruncation(ports);
     this.#due = new DueRuns(ports, this.#leasedRuns, this.schedules);
     this.#strict = strict;
   }
@@ -324,7 +327,8 @@ class WritEngine implements Engine {
 
   async retain(options: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {
     const principal = readPrincipal(options.principal);
-    return runRetention(this.#ports, principal, options.endedBefore as Instant, readReason(options));
+    const terms = { endedBefore: options.endedBefore as Instant, reason: readReason(options) };
+    return runRetention(this.#ports, this.#logTruncation, principal, terms);
   }
 
   async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {
@@ -363,6 +367,7 @@ class WritEngine implements Engine {
 
   async #close(): Promise<void> {
     this.#closed.abort();
+    this.#logTruncation.stop();
     await this.#due.stop();
     // The calls in flight may take long, and the other runs with these rules need not wait for them.
     await Promise.all([this.#leasedRuns.drain(), this.#ports.leases.retire()]);

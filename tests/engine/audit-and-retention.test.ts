@@ -328,14 +328,14 @@ describe.each(storeKinds)("retention, on $name", ({ newFixture: newStage }) => {
 
   it("erases the bodies of runs that ended before the given time, and of no others", async () => {
     const { stage, engine, old, young, waiting, erased } = await retained();
-    expect(erased).toEqual({ runs: 1, events: expect.any(Number), waiting: 0, snapshots: 0 });
+    expect(erased).toMatchObject({ runs: 1, events: expect.any(Number), waiting: 0, snapshots: 0 });
     const store = stage.store();
     const bodies = (await store.events("acme" as never, old as never, 0)).map(({ body }) => body);
     expect(bodies.filter((body) => body !== null)).toHaveLength(2); // The receipts of its two acts.
     expect((await (await engine.run(young, { principal: botAgent })).result()).status).toBe("completed");
     expect((await waiting.result()).gates).toHaveLength(1);
     const again = await engine.retain({ principal: anaPerson, endedBefore: stage.clock.now() - 1 });
-    expect(again).toEqual({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
+    expect(again).toMatchObject({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
   });
 
   it("waits for undelivered notices", async () => {
@@ -344,7 +344,7 @@ describe.each(storeKinds)("retention, on $name", ({ newFixture: newStage }) => {
     await runOnce(deaf, "old");
     stage.clock.advance(month);
     const retain = { principal: anaPerson, endedBefore: stage.clock.now() };
-    expect(await deaf.retain(retain)).toEqual({ runs: 0, events: 0, waiting: 1, snapshots: 0 });
+    expect(await deaf.retain(retain)).toMatchObject({ runs: 0, events: 0, waiting: 1, snapshots: 0 });
     await deaf.close();
     const told: string[] = [];
     const engine = await stage.open({ tools: cast().tools, onNotice: async ({ topic }) => void told.push(topic) });
@@ -422,7 +422,7 @@ describe.each(storeKinds)("retention, on $name", ({ newFixture: newStage }) => {
     };
     const cleaner = await stage.open({ tools: [], work: false, store: { ...store, list: resuming } });
     const erased = await cleaner.retain({ principal: anaPerson, endedBefore: stage.clock.now() });
-    expect(erased).toEqual({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
+    expect(erased).toMatchObject({ runs: 0, events: 0, waiting: 0, snapshots: 0 });
     expect((await run.result()).steps.a).toEqual({ state: "succeeded", output: { id: "p1" } });
     expect(await worker.audit({ principal: anaPerson })).toMatchObject({ runs: 2, erased: 0, broken: [] });
   });

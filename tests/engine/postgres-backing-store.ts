@@ -45,7 +45,7 @@ function trackCalls(store: Store, calls: Set<Promise<unknown>>, emptied: Promise
   const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
     if (name === "close") return [name, async () => {}] as const;
     if (name === "watch") return [name, () => () => {}] as const; // There is no other writer.
-    if (typeof member !== "function") return [name, member] as const;
+    if (typeof member !== "function" || name === "changes") return [name, member] as const;
     const call = (...given: readonly unknown[]) => {
       const answer = emptied.then(() => member(...given));
       const over = answer.finally(() => calls.delete(over)).catch(() => {});

@@ -169,6 +169,11 @@ function limitsPage(): string {
       recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
       policyCacheMs:
         "age up to which a call relies on the policies that were last read; the start of an act checks their row",
+      logTruncationMs: "time that a retention tries to empty the log before it reports that the log is pending",
+      logTruncationPauseMs: "pause between two of these attempts",
+      logTruncationRetryMs: "pause between two attempts in the background",
+      maintenanceMs: "time that a retention or a backup waits for another one to end before it is refused",
+      maintenancePauseMs: "pause between two attempts to begin it",
     },
     "| wait | milliseconds | use |",
   );
@@ -190,7 +195,10 @@ function limitsPage(): string {
       stallMs: "after which a worker that is alive but stands still loses its runs",
       busyMs: "after which a write that waits for other processes fails with `STORE_FAILED`",
       busyPauseMs: "longest pause between two attempts to write while another process writes",
+      pollMs: "between two looks for writes of other processes",
+      waitingPollMs: "the same while a caller waits for a change",
       openingMs: "after which opening a file that another process creates or migrates fails with `STORE_BUSY`",
+      openingPauseMs: "longest pause between two attempts to open the file",
     },
     "| wait | milliseconds | use |",
   );

@@ -17,8 +17,11 @@ export function retainCommand(invocation: Invocation): Command {
       const report = { ...erased, ended_before: endedBefore };
       invocation.terminal.printResult(report, () => [
         line`erased ${erased.events} events of ${erased.runs} runs that ended before ${timeText(endedBefore, invocation.terminal.style)}`,
+        ...(erased.log === "pending"
+          ? [line`the log of the store still holds them, because another process reads it; end it and run this again`]
+          : []),
       ]);
-      return 0;
+      return erased.log === "pending" ? 3 : 0;
     }),
   );
 }

@@ -26,7 +26,7 @@ export interface RetentionRecord {
   readonly by: string;
   readonly reason: string;
   readonly ended_before: Instant;
-  /** Null: it is under way, or a crash cut it off. */
+  /** Null: it is under way, a crash cut it off, or a process still reads the log, which holds what was erased. */
   readonly erased: RetentionCounts | null;
 }
 

@@ -105,6 +105,13 @@ export interface Store {
    * or null if the run has new events: then nothing is erased.
    */
   erase(what: Erasure, hashOf: (body: string) => Uint8Array): Promise<number | null>;
+  /** Removes what was erased from the log of the database too, without waiting for other processes. */
+  truncateLog(): Promise<LogState>;
+  /**
+   * Begins a retention or a backup, and returns the function that ends it. Null: another one is under way on this store.
+   * It also ends with the process.
+   */
+  beginMaintenance(): Promise<(() => void) | null>;
 
   /**
    * Calls `hint` when another process may have written. Only a hint; callers must also poll. A store that polls looks
@@ -124,6 +131,12 @@ export interface Store {
   readonly copies?: StoreCopies;
   close(): Promise<void>;
 }
+
+/**
+ * Whether erased data is still in the log of the database. `pending`: it is, because a process still reads the log.
+ * `server`: a database server has a log of its own, which Writ does not reach.
+ */
+export type LogState = "empty" | "pending" | "server";
 
 /** Copies of a store that is one file. */
 export interface StoreCopies {

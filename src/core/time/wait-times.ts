@@ -28,4 +28,14 @@ export const waitTimes = {
   recordedCallHaltCacheMs: 500,
   /** The age up to which a call relies on the policies that were last read. */
   policyCacheMs: 1000,
+  /** The time that a retention tries to empty the log before it reports that the log is still read. */
+  logTruncationMs: 250,
+  /** The pause between two of these attempts. */
+  logTruncationPauseMs: 10,
+  /** The pause between two attempts in the background. */
+  logTruncationRetryMs: 1000,
+  /** The time that a retention or a backup waits for another one to end before it is refused. */
+  maintenanceMs: 5000,
+  /** The pause between two attempts to begin it. */
+  maintenancePauseMs: 100,
 } as const;

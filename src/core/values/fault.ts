@@ -251,7 +251,11 @@ export const faults = {
   NOT_POSSIBLE: { tries: 1, category: "conflict", about: "the run or step is not in a state that allows this" },
 
   // The store.
-  STORE_BUSY: { tries: 1, category: "storage", about: "another process prevents this store from being migrated" },
+  STORE_BUSY: {
+    tries: 1,
+    category: "storage",
+    about: "another process prevents the migration or the maintenance of this store",
+  },
   STORE_ELSEWHERE: { tries: 1, category: "storage", about: "a worker on another machine uses the file of this store" },
   STORE_FULL: { tries: 1, category: "storage", about: "no room left to write" },
   STORE_READ_ONLY: { tries: 1, category: "storage", about: "the store cannot be written" },

@@ -57,6 +57,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     dump: () => tables.dump(),
     evict: (worker) => endWorker(tables, worker),
     changes: () => null,
+    truncateLog: async () => "empty",
+    beginMaintenance: async () => () => {},
     close: async () => {},
   };
 }

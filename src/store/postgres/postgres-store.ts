@@ -148,7 +148,7 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     ...postgresMarkers(calls, boot.set),
     ...leaseRequests({ calls, leaseMs, givenNow }),
     watch,
-    changes: () => null,
+    ...serverDuties,
     ...workers,
     close: async () => {
       if (!isOpen) return;
@@ -160,6 +160,13 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     },
   };
 }
+
+/** The server writes its own log, and keeps concurrent retentions apart. */
+const serverDuties: Pick<Store, "changes" | "truncateLog" | "beginMaintenance"> = {
+  changes: () => null,
+  truncateLog: async () => "server",
+  beginMaintenance: async () => () => {},
+};
 
 /** Reads the boot of the server, now and after each new connection. */
 async function trackBoot(pool: Pool, calls: FunctionCaller) {

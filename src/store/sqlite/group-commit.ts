@@ -41,12 +41,9 @@ export interface GroupCommit {
  * microtask would give each outcome its own sync. If another process is writing, the work waits by a timer, and the
  * event loop goes on.
  */
-export function groupCommit(
-  db: SqliteDatabase,
-  file: string,
-  { timers, stopwatch, dice, onBegin }: GroupCommitPorts,
-): GroupCommit {
-  const commit = createTransactionRunner(db, onBegin);
+export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommitPorts): GroupCommit {
+  const { timers, stopwatch, dice } = ports;
+  const commit = createTransactionRunner(db, ports.onBegin);
   let waiting: Operation[] = [];
   let closed = false;
   let onIdle = () => {};

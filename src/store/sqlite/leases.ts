@@ -69,20 +69,6 @@ function claimMethods({
     const lease = statements.claim.get(tenant, run, worker, clock.now());
     return lease === undefined ? null : { tenant, run, worker, epoch: lease.epoch as Epoch };
   };
-  /** Counts the leases; skips the query if there is no limit. */
-  const countLeases = ({ perQueue, perTenant }: ClaimTerms): LeaseCounts => {
-    const counts = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
-    if (perQueue === undefined && perTenant === undefined) return counts;
-    for (const { tenant, queue } of statements.held.all()) {
-      counts.tenants.set(tenant, (counts.tenants.get(tenant) ?? 0) + 1);
-      if (queue !== null) counts.queues.set(queue, (counts.queues.get(queue) ?? 0) + 1);
-    }
-    return counts;
-  };
-  const hasClaimable = (terms: ClaimTerms): boolean =>
-    [findDueRuns(statements, clock.now(), 1, terms), findRunsNeeding(statements, clock.now(), terms)].some(
-      (queued) => selectFairly(queued, 1, terms, countLeases(terms)).length > 0,
-    );
   return {
     claim: async (worker, tenant, run) => {
       assertStorableNames(worker, tenant, run);
@@ -91,11 +77,13 @@ function claimMethods({
     claimDue: async (worker, limit, terms = {}) => {
       assertStorableNames(worker);
       const claimSome = (queued: readonly QueuedRun[], most: number): readonly Claim[] =>
-        selectFairly(queued, most, terms, countLeases(terms))
+        selectFairly(queued, most, terms, countLeases(statements, terms))
           .map(({ tenant, run }) => claim(worker, tenant, run))
           .filter((claimed) => claimed !== null);
       // A transaction that writes keeps other processes waiting, so first look whether there is anything to write.
-      const found = !group.isIdle || read(() => workers.lacksTerms(worker, terms) || hasClaimable(terms));
+      const found =
+        !group.isIdle ||
+        read(() => workers.lacksTerms(worker, terms) || hasClaimableRun(statements, clock.now(), terms));
       if (!(typeof found === "boolean" ? found : await found)) return [];
       return group.join("soft", () => {
         if (terms.rules !== undefined) workers.setTerms(worker, terms);
@@ -121,6 +109,24 @@ function claimMethods({
     },
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
   };
+}
+
+/** Counts the leases; skips the query if there is no limit. */
+function countLeases(statements: SqliteStatements, { perQueue, perTenant }: ClaimTerms): LeaseCounts {
+  const counts = { queues: new Map<string, number>(), tenants: new Map<string, number>() };
+  if (perQueue === undefined && perTenant === undefined) return counts;
+  for (const { tenant, queue } of statements.held.all()) {
+    counts.tenants.set(tenant, (counts.tenants.get(tenant) ?? 0) + 1);
+    if (queue !== null) counts.queues.set(queue, (counts.queues.get(queue) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Returns whether a claim on these terms would get a run. */
+function hasClaimableRun(statements: SqliteStatements, now: Instant, terms: ClaimTerms): boolean {
+  return [findDueRuns(statements, now, 1, terms), findRunsNeeding(statements, now, terms)].some(
+    (queued) => selectFairly(queued, 1, terms, countLeases(statements, terms)).length > 0,
+  );
 }
 
 /** Returns the lost claims, and ends the leases that the worker has not renewed for a while. */

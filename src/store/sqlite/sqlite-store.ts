@@ -11,7 +11,8 @@ import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
 import { keepingTimers } from "./keeping-timers.ts";
 import { sqliteLeases } from "./leases.ts";
-import { openDatabase } from "./open-database.ts";
+import { takeMaintenanceLock } from "./maintenance-lock.ts";
+import { IN_MEMORY, openDatabase } from "./open-database.ts";
 import { retryOpening } from "./retry-opening.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
@@ -20,6 +21,7 @@ import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { prepareStatements, type SqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
+import { truncateLog } from "./truncate-log.ts";
 import { UnrenewedLeases } from "./unrenewed-leases.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { WorkerRegistry } from "./worker-registry.ts";
@@ -95,11 +97,13 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     ...sqliteLeases(context, boot),
     erase: async (what, hashOf) => {
       assertStorableNames(what.tenant, what.run, ...what.blobs);
-      const erased = await group.join("hard", () => eraseRun(statements, what, hashOf));
-      if (erased === null) return null;
-      // The write-ahead log holds the old pages until a checkpoint truncates it.
-      reads.readNow(() => db.exec("pragma wal_checkpoint(truncate)"));
-      return erased;
+      return group.join("hard", () => eraseRun(statements, what, hashOf));
+    },
+    // The write-ahead log holds the old pages until a checkpoint truncates it.
+    truncateLog: async () => reads.readNow(() => truncateLog(db)),
+    beginMaintenance: async () => {
+      if (!isOpen) throw closedFault(file);
+      return file === IN_MEMORY ? () => {} : takeMaintenanceLock(file);
     },
     watch,
     changes: () => version.get(),

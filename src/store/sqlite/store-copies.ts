@@ -8,6 +8,7 @@ import { readTenants } from "./list-tenants.ts";
 import { connectOrFault, IN_MEMORY } from "./open-database.ts";
 import { backupSqlite, connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
 import { toSqliteFault } from "./sqlite-fault.ts";
+import { truncateLog } from "./truncate-log.ts";
 
 /** Copies the store online, with SQLite's backup interface. */
 export function sqliteCopies(db: SqliteDatabase, file: string, open: (copy: string) => Store): StoreCopies {
@@ -82,8 +83,8 @@ async function copyDatabase(db: SqliteDatabase, file: string, copy: string): Pro
 function emptyLog(copy: string): void {
   const db = connectOrFault(copy);
   try {
-    const [found] = db.prepare("pragma wal_checkpoint(truncate)").all() as readonly { readonly busy: number }[];
-    if (found?.busy !== 0) throw new FaultError(fault("STORE_FAILED", `${copy} is in use by another process`));
+    if (truncateLog(db) !== "empty")
+      throw new FaultError(fault("STORE_FAILED", `${copy} is in use by another process`));
   } catch (error) {
     throw toSqliteFault(error, copy);
   } finally {

@@ -133,6 +133,27 @@ describe("64 worker processes of one file", () => {
 });
 
 describe("killed process", () => {
+  it("leaves no maintenance under way", async () => {
+    const file = newFile();
+    const keeper = child(
+      file,
+      `const store = await sqlite(file);
+       await store.beginMaintenance();
+       console.log("under way");
+       setInterval(() => store, 1000);`,
+    );
+    for await (const line of linesOf(keeper)) if (line === "under way") break;
+    const store = openSqlite(file);
+    assert.equal(await store.beginMaintenance(), null);
+    await kill(keeper);
+    const end = await store.beginMaintenance();
+    assert.ok(end !== null);
+    assert.equal(await store.beginMaintenance(), null);
+    end();
+    assert.ok((await store.beginMaintenance()) !== null);
+    await store.close();
+  });
+
   it("leaves every acknowledged entry, hard or soft", async () => {
     const file = newFile();
     const writer = child(

@@ -449,11 +449,29 @@ describe("erasing from a SQLite file", () => {
     const secrets = [`{"s":"hush-small"}`, `{"s":"${"hush-large ".repeat(2000)}"}`];
     for (let at = 0; at < 60; at++) await assertLands(store, { at, events: [buildEvent(at + 1, secrets[at % 2])] });
     assert.equal(await store.erase({ tenant: tenantA, run: runA, position: 60, keep: [], blobs: [] }, fakeHash), 60);
+    assert.equal(await store.truncateLog(), "empty");
     for (const name of readdirSync(folder).filter((name) => join(folder, name).startsWith(file))) {
       assert.equal(readFileSync(join(folder, name)).includes("hush"), false, name);
     }
     await store.close();
   });
+
+  it.each(["begin; select * from head", "begin immediate"])(
+    "says that the log is pending during: %s",
+    async (begin) => {
+      const file = newFile();
+      const store = openSqlite(file);
+      await assertLands(store, {});
+      const other = connectSqlite(file);
+      other.exec(begin);
+      assert.equal(await store.truncateLog(), "pending");
+      other.exec("rollback");
+      assert.equal(await store.truncateLog(), "empty");
+      assert.equal(statSync(`${file}-wal`).size, 0);
+      other.close();
+      await store.close();
+    },
+  );
 });
 
 function faultOf(work: () => unknown) {

@@ -10,12 +10,17 @@ import { backupJournal } from "../../journal/journal-names.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { auditFindings } from "../audit/audit-findings.ts";
 import { auditTenant } from "../audit/audit-journals.ts";
+import { maintainAlone } from "../maintain-alone.ts";
 
 /**
  * Copies the store to a new file and audits the copy before it gets its name. Records who makes the backup before, so
  * that the copy contains its own date, and its content after.
  */
-export async function makeBackup(ports: WorkerPorts, file: string, options: ReasonOptions): Promise<BackupReport> {
+export function makeBackup(ports: WorkerPorts, file: string, options: ReasonOptions): Promise<BackupReport> {
+  return maintainAlone(ports, () => copyAndAudit(ports, file, options));
+}
+
+async function copyAndAudit(ports: WorkerPorts, file: string, options: ReasonOptions): Promise<BackupReport> {
   const { id: by, tenant } = readPrincipal(options.principal);
   const reason = readReason(options);
   const { store, clock } = ports;

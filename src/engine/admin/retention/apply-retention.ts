@@ -1,8 +1,8 @@
+import type { RetentionCounts } from "../../../core/settings/retention.ts";
 import type { StoredEvent } from "../../../core/store/store.ts";
 import type { LedgerRow, RunRow } from "../../../core/store/tables.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../../core/values/ids.ts";
-import type { RetentionReport } from "../../api/retention-api.ts";
 import { hashBody, JournalCodec } from "../../journal/journal-codec.ts";
 import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
@@ -20,7 +20,7 @@ export async function applyRetention(
   ports: WorkerPorts,
   tenant: Tenant,
   endedBefore: Instant,
-): Promise<RetentionReport> {
+): Promise<RetentionCounts> {
   const candidates = await listErasableRuns(ports, tenant, endedBefore);
   const erased = {
     runs: 0,

@@ -6,25 +6,35 @@ import { appendEvent } from "../../journal/append-event.ts";
 import { GENESIS_HASH, JournalCodec } from "../../journal/journal-codec.ts";
 import { retentionJournal } from "../../journal/journal-names.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
+import { maintainAlone } from "../maintain-alone.ts";
 import { applyRetention, assertPast } from "./apply-retention.ts";
+import type { LogTruncation } from "./log-truncation.ts";
 
-/** Erases the bodies of ended runs. Records who erases and why before, and what was erased after. */
-export async function runRetention(
+/**
+ * Erases the bodies of ended runs. Records who erases and why before, and what was erased after, when nothing of it is
+ * left in the log: a retention has ended only then.
+ */
+export function runRetention(
   ports: WorkerPorts,
+  logTruncation: LogTruncation,
   { id: by, tenant }: Principal,
-  endedBefore: Instant,
-  reason: string,
+  { endedBefore, reason }: { readonly endedBefore: Instant; readonly reason: string },
 ): Promise<RetentionReport> {
-  assertPast(ports, endedBefore);
-  const now = () => ports.clock.now();
-  const start: RetentionEvent = { type: "retention.started", at: now(), by, reason, ended_before: endedBefore };
-  const started = await appendEvent(ports, tenant, retentionJournal, start);
-  const erased = await applyRetention(ports, tenant, endedBefore);
-  const { runs, events, waiting, snapshots } = erased;
-  const counts = { runs, events, waiting, snapshots };
-  const end: RetentionEvent = { type: "retention.ended", at: now(), by, started, ...counts };
-  await appendEvent(ports, tenant, retentionJournal, end);
-  return erased;
+  return maintainAlone(ports, async () => {
+    assertPast(ports, endedBefore);
+    const now = () => ports.clock.now();
+    const start: RetentionEvent = { type: "retention.started", at: now(), by, reason, ended_before: endedBefore };
+    const started = await appendEvent(ports, tenant, retentionJournal, start);
+    const counts = await applyRetention(ports, tenant, endedBefore);
+    const log = await logTruncation.truncate();
+    const end = async () => {
+      const event: RetentionEvent = { type: "retention.ended", at: now(), by, started, ...counts };
+      await appendEvent(ports, tenant, retentionJournal, event);
+    };
+    if (log === "pending") logTruncation.truncateLater(end);
+    else await end();
+    return { ...counts, log };
+  });
 }
 
 /** Returns the retentions of a tenant, newest first. */
