@@ -123,6 +123,7 @@ export type {
   Head,
   HeldRun,
   LiveWorker,
+  LogState,
   Put,
   Query,
   RowName,

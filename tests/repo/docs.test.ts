@@ -169,6 +169,7 @@ function limitsPage(): string {
       recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
       policyCacheMs:
         "age up to which a call relies on the policies that were last read; the start of an act checks their row",
+      resourcePollMs: "pause between two attempts to get a resource that another call uses",
       logTruncationMs: "time that a retention tries to empty the log before it reports that the log is pending",
       logTruncationPauseMs: "pause between two of these attempts",
       logTruncationRetryMs: "pause between two attempts in the background",

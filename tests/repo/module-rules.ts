@@ -77,7 +77,7 @@ export const moduleRules: readonly ModuleRule[] = [
   {
     name: "resources",
     about: "files that tools change and Writ restores",
-    modules: ["core"],
+    modules: ["core", "store/sqlite"],
     packages: [],
     node: "any",
   },

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -142,6 +142,31 @@ describe("directory that another process keeps swapping for a link", () => {
     expect(readFileSync(join(tree.outside, "d/0"), "utf8")).toBe("outside");
     expect(listTree(join(tree.outside, "d"))).toHaveLength(2);
     expect(inside + refused).toBe(3000);
+    await resource.dispose();
+  });
+});
+
+/** A network namespace of its own, as a container has; without the right to make one, a plain process. */
+const inContainer = spawnSync("unshare", ["--net", "true"]).status === 0 ? ["unshare", "--net"] : [];
+
+describe("the lock of a tree", () => {
+  it("is held against a process in another container on the same volume, and ends with its process", async () => {
+    const tree = someTree();
+    const program = `
+      import { HostFilesystem } from ${JSON.stringify(modulePath)};
+      const resource = new HostFilesystem(${JSON.stringify({ root: tree.root, store: tree.store })});
+      await resource.capture("call", "handle");
+      process.stdout.write(".");
+      setInterval(() => resource, 1000);`;
+    const [command = "", ...args] = [...inContainer, process.execPath, "--input-type=module", "-e", program];
+    const holder = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+    await once(holder.stdout, "data");
+    const resource = new HostFilesystem({ root: tree.root, store: tree.store });
+    expect(await refusalCode(resource.kept())).toBe("RESOURCE_BUSY");
+    const exited = once(holder, "exit");
+    holder.kill("SIGKILL");
+    await exited;
+    expect((await resource.kept()).captures).toEqual([]);
     await resource.dispose();
   });
 });

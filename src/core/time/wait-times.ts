@@ -28,6 +28,8 @@ export const waitTimes = {
   recordedCallHaltCacheMs: 500,
   /** The age up to which a call relies on the policies that were last read. */
   policyCacheMs: 1000,
+  /** The pause between two attempts to get a resource that another call uses. */
+  resourcePollMs: 100,
   /** The time that a retention tries to empty the log before it reports that the log is still read. */
   logTruncationMs: 250,
   /** The pause between two of these attempts. */

@@ -2,8 +2,9 @@ import type { Proposal } from "../../core/call/proposal.ts";
 import type { CommandOf, Grant, HandlerResult } from "../../core/decide/command.ts";
 import type { RestoreReport } from "../../core/ports/resource.ts";
 import { findStep, type Step } from "../../core/run/run.ts";
+import { waitTimes } from "../../core/time/wait-times.ts";
 import { assert } from "../../core/values/assert.ts";
-import { type Fault, fault, faults } from "../../core/values/fault.ts";
+import { type Fault, fault } from "../../core/values/fault.ts";
 import { endingOfThrown, faultOfThrown } from "../ports/thrown-fault.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
 import type { CapturedResources } from "../resources/resource-registry.ts";
@@ -11,6 +12,7 @@ import type { AttemptState } from "../state/attempt-state.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
+import { timeLimitFor } from "./time-limit.ts";
 
 /** The acquisitions of a call: captured resources and a draft of the state. Released when the call ends. */
 export class CallResources {
@@ -26,7 +28,10 @@ export class CallResources {
 /** The part of a call context that resources need. */
 type ResourceContext = Pick<CallContext, "ports" | "mailbox">;
 
-/** Waits for the resources of the tool and captures them. If that fails, the proposal has a fault and is refused. */
+/**
+ * Waits for the resources of the tool, up to the timeout of the step, and captures them. If that fails, the proposal has
+ * a fault and is refused.
+ */
 export async function captureForCall(
   { ports, mailbox }: ResourceContext,
   step: Step,
@@ -43,7 +48,8 @@ export async function captureForCall(
     if (unrestored !== null) return { ...proposal, captures: [], flaw: unrestored };
   }
   const tag = makeCaptureTag({ for: "call", tenant, run_id, at: ports.clock.now(), position, ...call });
-  for (let tries = faults.RESOURCE_BUSY.tries; ; tries -= 1) {
+  const { timeoutMs } = timeLimitFor(mailbox.run, step, tool, ports.clock.now());
+  for (let waitedMs = 0; ; waitedMs += waitTimes.resourcePollMs) {
     try {
       resources.captured = await ports.resources.capture(tool, tag);
       // The append of the start may land although its answer is lost.
@@ -51,9 +57,10 @@ export async function captureForCall(
       return { ...proposal, captures: resources.captured.captures };
     } catch (error) {
       const why = faultOfThrown(error);
-      if (why.code !== "RESOURCE_BUSY" || tries <= 1) return { ...proposal, captures: [], flaw: why };
+      const isOver = why.code !== "RESOURCE_BUSY" || waitedMs >= timeoutMs || mailbox.run.cancel !== null;
+      if (isOver) return { ...proposal, captures: [], flaw: why };
       // Another process uses the resource.
-      await new Promise<void>((resolve) => ports.timers.after(faults.RESOURCE_BUSY.baseMs, resolve));
+      await new Promise<void>((resolve) => ports.timers.after(waitTimes.resourcePollMs, resolve));
     }
   }
 }

@@ -69,13 +69,12 @@ function createHostTree(options: HostFilesystemOptions, onHeld: () => void): Hos
   const coversAttributes = options.attributes === "refuse";
   const attributes = coversAttributes ? findFilesWithAttributes : () => [];
   const objects = new ObjectStore(disk, join(store, "objects"));
-  const { dev, ino } = disk.lstatSync(root);
   return {
     ...{ root, store, disk, limits, exclude, protect, coversAttributes, attributes, objects },
     rootDirectory: new RootDirectory(disk, root),
     captures: new CaptureList(disk, store, limits),
     walker: new TreeWalker({ disk, root, exclude, limits, objects, now, attributes }),
-    lock: new TreeLock({ root, identity: `${dev} ${ino}`, socketFolder: store, onHeld }),
+    lock: new TreeLock({ root, store, onHeld }),
   };
 }
 

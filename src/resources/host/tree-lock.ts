@@ -1,38 +1,33 @@
-import { hash } from "node:crypto";
-import { createServer, type Server } from "node:net";
+import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
+import { LockFile } from "../../store/sqlite/lock-file.ts";
 import { printablePath } from "../tree-path.ts";
-import { errorCode } from "./disk.ts";
 
 export interface TreeLockOptions {
   readonly root: string;
-  readonly identity: string;
-  /** The folder for the socket, on systems where socket names are files. */
-  readonly socketFolder: string;
+  /** The folder of the captures, which belongs to one tree. */
+  readonly store: string;
   /** Runs when this process gets the lock; another process may have changed the tree before. */
   readonly onHeld: () => void;
 }
 
 /**
- * The lock of a tree: one process of the machine holds it, and in that process one call takes it exclusively, while
- * readers share it. The lock is a socket name. The operating system gives a name to one process and frees it when that
- * process ends, however it ends. Nothing connects to the socket.
+ * The lock of a tree: one process holds it, and in that process one call takes it exclusively, while readers share it.
+ * The lock is a lock file in the folder of the captures, so it holds for every process that reaches this folder, also in
+ * another container. The operating system frees it when the process ends, however it ends.
  */
 export class TreeLock {
   readonly #root: string;
-  readonly #name: string;
+  readonly #path: string;
   readonly #onHeld: () => void;
-  #server: Server | null = null;
-  /** Resolves when this process holds the name and `onHeld` has run. */
-  #bound: Promise<void> | null = null;
+  #file: LockFile | null = null;
   #holders = 0;
   #isTaken = false;
 
-  constructor({ root, identity, socketFolder, onHeld }: TreeLockOptions) {
+  constructor({ root, store, onHeld }: TreeLockOptions) {
     this.#root = root;
+    this.#path = join(store, "lock");
     this.#onHeld = onHeld;
-    const name = hash("sha256", `writ tree ${identity}`).slice(0, 32);
-    this.#name = process.platform === "linux" ? `\0writ-${name}` : `${socketFolder}/${name}.sock`;
   }
 
   /** True while a call of this process holds or awaits the exclusive lock. */
@@ -67,44 +62,36 @@ export class TreeLock {
     }
   }
 
-  /** The name is free when this returns, because closing a socket is synchronous. */
+  /** The lock is free when this returns. */
   close(): void {
-    this.#server?.close();
-    this.#server = null;
-    this.#bound = null;
+    this.#file?.free();
+    this.#file = null;
     this.#holders = 0;
   }
 
   async #acquire(): Promise<void> {
     this.#holders += 1;
-    this.#bound ??= this.#bind();
     try {
-      await this.#bound;
+      this.#lock();
+      // A caller that releases the lock in this turn gets no work done under it.
+      await Promise.resolve();
+      if (this.#file === null) throw busyFault(this.#root, "this process has released the lock");
     } catch (error) {
       this.#releaseHolder();
       throw error;
     }
   }
 
-  #releaseHolder(): void {
-    this.#holders = Math.max(0, this.#holders - 1);
-    if (this.#holders === 0) this.close();
-  }
-
-  async #bind(): Promise<void> {
-    const server = createServer((socket) => socket.destroy());
-    server.unref();
-    this.#server = server;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) => reject(this.#toBusyFault(error)));
-      server.once("close", () => reject(busyFault(this.#root, "this process has released the lock")));
-      server.listen(this.#name, resolve);
-    });
+  #lock(): void {
+    if (this.#file !== null) return;
+    this.#file = LockFile.takeOrCreate(this.#path);
+    if (this.#file === null) throw busyFault(this.#root, "another process holds the lock");
     this.#onHeld();
   }
 
-  #toBusyFault(error: Error): Error {
-    return errorCode(error) === "EADDRINUSE" ? busyFault(this.#root, "another process holds the lock") : error;
+  #releaseHolder(): void {
+    this.#holders = Math.max(0, this.#holders - 1);
+    if (this.#holders === 0) this.close();
   }
 }
 

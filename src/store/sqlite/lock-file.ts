@@ -59,6 +59,17 @@ export class LockFile {
     }
   }
 
+  /**
+   * Locks a file that processes take in turn, without waiting, and creates it if it is missing. Null: it is held. Such a
+   * file is never removed: a process that has opened it could lock the removed file, while another one locks a new file
+   * of the same name.
+   */
+  static takeOrCreate(path: string): LockFile | null {
+    createFile(path);
+    const lock = LockFile.take(path);
+    return lock instanceof LockFile ? lock : null;
+  }
+
   /** Removes the file before it is unlocked, so that no process finds it unlocked. */
   remove(): void {
     rmSync(this.path, { force: true });
