@@ -164,7 +164,7 @@ async function openFile(
   create: boolean,
 ): Promise<Pick<OpenedEngine, "store" | "isExecuted" | "tenants">> {
   const { sqlite } = await import("../store/sqlite/sqlite-store.ts");
-  const { hasWorker } = await import("../store/sqlite/worker-registry.ts");
+  const { hasWorker } = await import("../store/sqlite/worker-locks.ts");
   const { listTenants } = await import("../store/sqlite/list-tenants.ts");
   return {
     store: await sqlite(path, { create }),

@@ -304,6 +304,19 @@ function sectionOf(heading: string): readonly string[] {
   return lines.slice(from, from + length);
 }
 
+describe("docs/upgrading.md", () => {
+  const page = read("docs/upgrading.md");
+  const kept = [...page.matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file = "", title = ""]) => [title, file]);
+
+  it.each(kept)("names a test that exists: %s", (title = "", file = "") => {
+    expect(read(file)).toContain(`"${title}"`);
+  });
+
+  it("names a test for every promise", () => {
+    expect(page.split("\n").filter((line) => /^\| [A-Z]/.test(line))).toHaveLength(kept.length);
+  });
+});
+
 describe("docs/guarantees.md", () => {
   const page = read("docs/guarantees.md");
   const kept = [...page.matchAll(/`([^`]+\.ts)`: "([^"]+)"/g)].map(([, file, title]) => [

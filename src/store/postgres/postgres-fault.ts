@@ -11,14 +11,16 @@ interface FaultKind {
   readonly about: string;
 }
 
+const otherVersion = "run: writ migrate --store <url>; if a newer Writ has migrated it, use the newer Writ";
+
 /** By SQLSTATE, the first two characters of a SQLSTATE, or the error code of the operating system. */
 const faultKinds: Readonly<Record<string, FaultKind>> = {
   "25006": { code: "STORE_READ_ONLY", about: "it is read-only; connect to the primary, or enable writes" },
   "28": { code: "STORE_UNUSABLE", about: "it rejects this user; check the user, the password and pg_hba.conf" },
   "3D000": { code: "STORE_UNUSABLE", about: "the database does not exist; create it or use another name" },
   "3F000": { code: "STORE_OLDER", about: "the tables of Writ are missing; run: writ migrate --store <url>" },
-  "42883": { code: "STORE_OLDER", about: "a function of Writ is missing; run: writ migrate --store <url>" },
-  "42P01": { code: "STORE_OLDER", about: "a table of Writ is missing; run: writ migrate --store <url>" },
+  "42883": { code: "STORE_OLDER", about: `a function of Writ is missing; ${otherVersion}` },
+  "42P01": { code: "STORE_OLDER", about: `a table of Writ is missing; ${otherVersion}` },
   "42501": {
     code: "STORE_UNUSABLE",
     about: "this user lacks a privilege; as the owner of the tables, run: writ migrate --grant <user> --store <url>",

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
+import type { WorkerId } from "../../core/values/ids.ts";
 import { assertKnownSchema } from "./assert-known-schema.ts";
 import { assertExists, createFile } from "./create-file.ts";
 import {
@@ -14,6 +15,7 @@ import { retryOpening } from "./retry-opening.ts";
 import { assertSqliteVersion, connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault, toSqliteFault } from "./sqlite-fault.ts";
 import { shareVersionLock, takeVersionLock, type VersionLock } from "./version-lock.ts";
+import { isWorkerAlive } from "./worker-locks.ts";
 
 /** The path of a database in memory, as SQLite names it. Its data ends when the store is closed. */
 export const IN_MEMORY = ":memory:";
@@ -123,23 +125,26 @@ function migrateAlone(db: SqliteDatabase, file: string, alone: VersionLock): rea
 }
 
 function busyFault(db: SqliteDatabase, file: string): FaultError {
-  const processes = listProcesses(db);
+  const processes = listProcesses(db, file);
   const users = processes.length === 0 ? "another process" : processes.join(", ");
   const message = `${file} has another schema version, and ${users} uses it; stop it, and open the store again`;
   return new FaultError(fault("STORE_BUSY", message, { processes: [...processes] }));
 }
 
-/** Returns the workers of the file with their versions; none if its schema is from before workers were registered. */
-function listProcesses(db: SqliteDatabase): readonly string[] {
+/** Returns the live workers with their versions; none if the schema is from before workers were registered. */
+function listProcesses(db: SqliteDatabase, file: string): readonly string[] {
   try {
-    const workers = db.prepare("select pid, version from worker order by pid").all() as readonly WorkerProcess[];
-    return workers.map(({ pid, version }) => `process ${pid} (Writ ${version})`);
+    const workers = db.prepare("select id, pid, version from worker order by pid").all() as readonly WorkerProcess[];
+    return workers
+      .filter(({ id }) => isWorkerAlive(file, id))
+      .map(({ pid, version }) => `process ${pid} (Writ ${version})`);
   } catch {
     return [];
   }
 }
 
 interface WorkerProcess {
+  readonly id: WorkerId;
   readonly pid: number;
   readonly version: string;
 }

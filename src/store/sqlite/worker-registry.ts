@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
@@ -14,6 +14,7 @@ import { sqliteTimes } from "./sqlite-times.ts";
 import { type Beat, StallWatch } from "./stall-watch.ts";
 import { evictWorker, type WorkerRow } from "./statements.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
+import { lockName, workersFolder } from "./worker-locks.ts";
 
 /** How many other workers one worker looks at. With more workers, each still has this many observers. */
 const peersPerLook = 8;
@@ -292,26 +293,6 @@ function termColumns(terms: ClaimTerms): TermColumns {
   const columns = knownColumns.get(terms) ?? { rules, offers: offers.length === 0 ? null : JSON.stringify(offers) };
   knownColumns.set(terms, columns);
   return columns;
-}
-
-/** True if a running process is a worker of this store. */
-export function hasWorker(file: string): boolean {
-  const folder = workersFolder(file);
-  if (!existsSync(folder)) return false;
-  return readdirSync(folder).some((name) => {
-    const found = LockFile.take(join(folder, name));
-    if (found instanceof LockFile) found.free();
-    return found === "held";
-  });
-}
-
-/** Uses the real path, so that two links to one store share their workers. */
-function workersFolder(file: string): string {
-  return `${realpathSync(file)}-workers`;
-}
-
-function lockName(worker: WorkerId): string {
-  return `${encodeURIComponent(worker)}.lock`;
 }
 
 /** The types of NFS, SMB and 9p, where a lock may not be seen by other machines or may outlive its process. */

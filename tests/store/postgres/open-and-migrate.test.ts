@@ -157,6 +157,23 @@ describe("migrating a Postgres store", () => {
   });
 });
 
+describe("a Postgres store that a newer Writ migrates", () => {
+  const database = emptyTestDatabase();
+
+  it("tells a running process of another version what to do, and it writes nothing", async () => {
+    await migrate(database.ownerUrl);
+    const store = await open(database.ownerUrl);
+    await assertLands(store, {});
+    const found = await database.query<[string]>(
+      "select oid::regprocedure::text from pg_proc where proname like 'append%' and pronamespace = 'writ'::regnamespace",
+    );
+    for (const [name] of found) await database.query(`drop function ${name}`);
+    const told = /STORE_OLDER.*if a newer Writ has migrated it, use the newer Writ/;
+    await assert.rejects(appendEntry(store, { at: 1 }), told);
+    assert.equal((await store.head(tenantA, runA))?.position, 1);
+  });
+});
+
 /** Returns the statements of one migration as the owner of the tables runs them. */
 function ownedMigration({ number, name, sql }: PostgresMigration): string {
   const noted = `insert into writ.migration (number, name) values (${number}, '${name}')`;

@@ -21,7 +21,8 @@ import { LockFile } from "../../../src/store/sqlite/lock-file.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { connectSqlite } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite, sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
-import { assertLocalDisk, hasWorker } from "../../../src/store/sqlite/worker-registry.ts";
+import { hasWorker } from "../../../src/store/sqlite/worker-locks.ts";
+import { assertLocalDisk } from "../../../src/store/sqlite/worker-registry.ts";
 import { fakeClock } from "../../../src/testing/fake-clock.ts";
 import { manualTimers } from "../../../src/testing/manual-timers.ts";
 import {
