@@ -5,7 +5,7 @@ import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.t
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { postgres } from "../../src/store/postgres/postgres-store.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
-import { botAgent, storeKinds } from "./engine-fixture.ts";
+import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { deferred, rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 const open = (options: object) => createEngine({ store: memoryStore(), tools: [], ...options } as EngineOptions);
@@ -68,6 +68,24 @@ describe.each(storeKinds)("engine on $name", ({ newFixture: newStage }) => {
     const asked = [
       engine.submit({ steps: [{ step_id: "a", name: "look" }] }, { principal: botAgent }),
       engine.resume(run.run_id, { principal: botAgent }),
+    ];
+    for (const asking of asked) expect((await rejectedFault(asking)).code).toBe("ENGINE_CLOSED");
+  });
+
+  it("refuses every question after it was closed, on every store alike", async () => {
+    const engine = await newStage().open({ tools: [] });
+    await engine.close();
+    const options = { principal: anaPerson };
+    const asked = [
+      engine.runs(options),
+      engine.gates(options),
+      engine.workers(options),
+      engine.retentions(options),
+      engine.audit(options),
+      engine.halts.list(options),
+      engine.policies.list(options),
+      engine.schedules.list(options),
+      engine.cost("run_1", options),
     ];
     for (const asking of asked) expect((await rejectedFault(asking)).code).toBe("ENGINE_CLOSED");
   });

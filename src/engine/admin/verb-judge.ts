@@ -46,6 +46,7 @@ export class VerbJudge {
     use: (options: Options) => Verb = () => verb,
   ): JudgedOptions<Options> {
     const options = readPrincipalOptions(verb, given);
+    this.#assertOpen();
     this.assertAllowed(options.principal, use(options), find(options));
     return options;
   }
@@ -58,6 +59,7 @@ export class VerbJudge {
     use: (options: Options) => Verb = () => verb,
   ): Promise<JudgedOptions<Options>> {
     const options = readPrincipalOptions(verb, given);
+    this.#assertOpen();
     const { principal } = options;
     const target = find(options);
     const as = use(options);
@@ -75,7 +77,6 @@ export class VerbJudge {
     const { principal } = options;
     const { runId, input } = describe(options);
     const { policies, clock } = this.#ports;
-    this.#assertOpen();
     await policies.refresh(principal.tenant);
     const run = runId === null ? null : await this.#accepted(principal.tenant, runId);
     const place = { project: run?.project ?? null, session: run?.session ?? null };

@@ -113,12 +113,11 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
   const { watch, notify, stop } = createChangeNotifications(pools.listener, others, timers, randomUUID());
   const thread = createLeaseRenewals({ settings: pools.settings, leaseMs, where });
   const givenNow = () => clock?.now() ?? null;
-  const lease = () => ({ leaseMs, now: givenNow() });
   const appender = createAppender({
     calls: createFunctionCaller(pools.appends, where),
     lanes: APPEND_CONNECTIONS,
     where,
-    lease,
+    lease: () => ({ leaseMs, now: givenNow() }),
     onLanded: notify,
   });
   const { nextDue, ...leases } = postgresLeases({

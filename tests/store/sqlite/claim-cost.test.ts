@@ -67,7 +67,7 @@ it.each([10, 1000])("a claim on SQLite reads only what it may take, for %s due r
     group,
     clock,
     leaseMs: 15_000,
-    workers: { lacksRules: () => false },
+    workers: { lacksTerms: () => false },
     read: <Result>(work: () => Result) => work(),
   };
   const claims = await sqliteLeases(context as never, "boot").claimDue(workerA, 5, { offers: ["b@1"] });
