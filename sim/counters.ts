@@ -1,5 +1,5 @@
 /** Names of the counted events. A search in which one of them never occurs proves nothing about it. */
-export const counterNames = [
+const counterNames = [
   "kills",
   "takeovers",
   "fenced",
@@ -80,14 +80,8 @@ export const counterNames = [
   "timers",
 ] as const;
 
-export type CounterName = (typeof counterNames)[number];
-
-export type Counters = Record<CounterName, number>;
+export type Counters = Record<(typeof counterNames)[number], number>;
 
 export function newCounters(): Counters {
   return Object.fromEntries(counterNames.map((name) => [name, 0])) as Counters;
-}
-
-export function addCounters(into: Counters, more: Counters): void {
-  for (const name of counterNames) into[name] += more[name];
 }

@@ -1,7 +1,10 @@
 import { randomInt } from "node:crypto";
 import { plantedBugs } from "./planted/planted-bugs.ts";
 import { type BugSearch, searchBugs } from "./planted/search-bugs.ts";
-import { findUnusedCounters, type SeedSearchResult, searchSeeds } from "./search-seeds.ts";
+import { searchFileSeeds } from "./processes/search-file-seeds.ts";
+import { simulateFile } from "./processes/simulate-file.ts";
+import { searchSeeds } from "./search-seeds.ts";
+import { findUnusedCounters, type SeedSearchResult } from "./search-with.ts";
 import { parseSimArguments, type SimArguments } from "./sim-arguments.ts";
 import { simulate } from "./simulate.ts";
 
@@ -22,9 +25,9 @@ if ("wrong" in args) {
 const seed = args.seed ?? randomInt(2 ** 31);
 process.exitCode = await (args.steps === null ? simulateOne(seed, args) : simulateMany(seed, args.steps, args));
 
-async function simulateOne(seed: number, { json, about }: SimArguments): Promise<number> {
+async function simulateOne(seed: number, { json, about, file }: SimArguments): Promise<number> {
   Error.stackTraceLimit = 30;
-  const { steps, violation, trace } = await simulate(seed, about);
+  const { steps, violation, trace } = await (file ? simulateFile : simulate)(seed, about);
   const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
   if (json) printJson({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
@@ -35,10 +38,10 @@ async function simulateOne(seed: number, { json, about }: SimArguments): Promise
 async function simulateMany(
   from: number,
   steps: number,
-  { json, first, planted: selection }: SimArguments,
+  { json, first, file, planted: selection }: SimArguments,
 ): Promise<number> {
   const startedAt = performance.now();
-  const found = await searchSeeds({ from, steps, first });
+  const found = await (file ? searchFileSeeds : searchSeeds)({ from, steps, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - startedAt));
   const unusedCounters = findUnusedCounters(found);
   printViolations(found, unusedCounters);

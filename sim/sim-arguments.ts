@@ -2,6 +2,8 @@ import { parseArgs } from "node:util";
 
 export interface SimArguments {
   readonly json: boolean;
+  /** Simulate processes on one SQLite file, and not the engine on a store in memory. */
+  readonly file: boolean;
   /** The minimum number of steps, over as many seeds as needed; null: one seed, to its end. */
   readonly steps: number | null;
   /** Stop at the first violation. */
@@ -26,6 +28,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
       args: [...args],
       options: {
         json: { type: "boolean", default: false },
+        file: { type: "boolean", default: false },
         first: { type: "boolean", default: false },
         steps: { type: "string" },
         seed: { type: "string" },
@@ -33,7 +36,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
         planted: { type: "string", default: "all" },
       },
     });
-    const { json, first, about = null, planted } = values;
+    const { json, file, first, about = null, planted } = values;
     const numbers = {
       steps: parseWholeNumber(values.steps),
       seed: parseWholeNumber(values.seed),
@@ -43,6 +46,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
     const { seed, steps } = numbers;
     return {
       json,
+      file,
       first,
       about,
       planted,

@@ -1,7 +1,7 @@
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { MemoryTables } from "../src/store/memory/memory-tables.ts";
 import { CheckpointUsers } from "./checkpoint-users.ts";
-import { type Counters, newCounters } from "./counters.ts";
+import { newCounters } from "./counters.ts";
 import { ExternalWorld } from "./external-world.ts";
 import { HaltModel } from "./halt-model.ts";
 import { HaltOperators } from "./halt-operators.ts";
@@ -14,6 +14,7 @@ import { JournalObserver } from "./journal-observer.ts";
 import { People } from "./people.ts";
 import { Rng } from "./rng.ts";
 import { RunClients } from "./run-clients.ts";
+import type { SeedOutcome } from "./search-with.ts";
 import { drawSeedConfig, NO_FAULTS, type SeedConfig } from "./seed-config.ts";
 import { SignalClients } from "./signal-clients.ts";
 import type { SimContext } from "./sim-context.ts";
@@ -29,17 +30,6 @@ import { VirtualScheduler } from "./virtual-scheduler.ts";
 import { watchAssertions } from "./watch-assertions.ts";
 import { WorkerPool } from "./worker-pool.ts";
 
-/** The result of simulating one seed. */
-export interface SimOutcome {
-  readonly seed: number;
-  readonly steps: number;
-  /** The first violated invariant, with the last trace lines before it. */
-  readonly violation: { readonly law: string; readonly lines: readonly string[] } | null;
-  readonly counts: Counters;
-  readonly trace: string;
-  readonly simulatedMs: number;
-}
-
 /**
  * A simulation that has not settled this many steps after the faults ended is stuck. With a rate, the steps count from
  * the last start of a call, because some rates allow one call a minute.
@@ -53,7 +43,7 @@ const MAX_SETTLING_STEPS_WITH_RATE = 200_000;
 const GRACE_STEPS = 300;
 
 /** Simulates one seed: first with faults, then without until everything has settled. The same seed repeats exactly. */
-export async function simulate(seed: number, about: string | null = null): Promise<SimOutcome> {
+export async function simulate(seed: number, about: string | null = null): Promise<SeedOutcome> {
   const simulation = new Simulation(seed, about);
   const unwatch = watchAssertions((message) => simulation.violate(`an assertion of the engine failed: ${message}`));
   const onRejection = (reason: unknown) => simulation.violate(`unhandled rejection: ${String(reason)}`);
@@ -81,7 +71,7 @@ class Simulation {
   #settlingSince = 0;
   #lastStart = 0;
   #graceSteps = GRACE_STEPS;
-  #violation: SimOutcome["violation"] = null;
+  #violation: SeedOutcome["violation"] = null;
 
   constructor(seed: number, about: string | null) {
     this.#trace = new Trace(about);
@@ -101,10 +91,9 @@ class Simulation {
     this.#violation ??= { law, lines: this.#trace.lines() };
   }
 
-  outcome(): SimOutcome {
-    const { seed, counts, scheduler } = this.#sim;
-    const simulatedMs = scheduler.elapsedMs;
-    return { seed, steps: this.#steps, violation: this.#violation, counts, trace: this.#trace.hash, simulatedMs };
+  outcome(): SeedOutcome {
+    const { seed, counts } = this.#sim;
+    return { seed, steps: this.#steps, violation: this.#violation, counts, trace: this.#trace.hash };
   }
 
   /**

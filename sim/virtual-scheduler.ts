@@ -24,12 +24,14 @@ interface TimedAction extends PendingAction {
   cancelled: boolean;
 }
 
+type TimingConfig = Pick<SeedConfig, "timerFirst" | "skip" | "skipMs" | "latencyMs">;
+
 const START_MS = 1_700_000_000_000;
 
 /** The virtual clock and all pending actions. Each step of the simulation executes one of them. */
 export class VirtualScheduler implements Clock, Timers {
   readonly #rng: Rng;
-  readonly #config: SeedConfig;
+  readonly #config: TimingConfig;
   readonly #ready: PendingAction[] = [];
   readonly #timed: TimedAction[] = [];
   readonly #landings: TimedAction[] = [];
@@ -38,7 +40,7 @@ export class VirtualScheduler implements Clock, Timers {
   #now = START_MS;
   #order = 0;
 
-  constructor(rng: Rng, config: SeedConfig) {
+  constructor(rng: Rng, config: TimingConfig) {
     this.#rng = rng;
     this.#config = config;
   }

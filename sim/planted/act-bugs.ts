@@ -65,6 +65,12 @@ export const actBugs: readonly PlantedBug[] = [
     also: { file: "engine/call/last-check.js", find: "(until !== null && now >= until)", replace: "until === run" },
   },
   {
+    name: "a copy is sent that may arrive after the idempotency ended",
+    file: "core/decide/end-attempt.js",
+    find: "(sentAt + idempotentForMs - inTransitMs)",
+    replace: "(sentAt + idempotentForMs)",
+  },
+  {
     name: "an absent answer is trusted at once",
     file: "core/decide/settle-doubt.js",
     find: "if (absent_at !== null && now >= exits.quiet_at)",

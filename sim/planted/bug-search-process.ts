@@ -1,5 +1,4 @@
-import type { SeedSearchResult, searchSeeds } from "../search-seeds.ts";
-import { simulate } from "../simulate.ts";
+import type { SeedSearchBounds, SeedSearchResult } from "../search-with.ts";
 import { type PlantedBug, plantBug } from "./plant-bug.ts";
 
 /** A planted bug and where to search for it. */
@@ -21,20 +20,24 @@ process.on("message", (task: BugSearchTask) => {
   void searchBug(task).then((result) => process.send?.(result));
 });
 
-/** A violation counts only if the engine without the bug has none with the same seed. */
+type SearchModule = Readonly<Record<string, (bounds: SeedSearchBounds) => Promise<SeedSearchResult>>>;
+
+/** A violation counts only if there is none with the same seed and without the bug. */
 async function searchBug({ bug, from, steps }: BugSearchTask): Promise<BugSearchResult> {
   const planted = plantBug(bug);
-  const module = (await import(planted.search)) as { readonly searchSeeds: typeof searchSeeds };
+  const { [planted.name]: search } = (await import(planted.module)) as SearchModule;
+  const { [planted.name]: searchPlain } = (await import(planted.plainModule)) as SearchModule;
+  if (search === undefined || searchPlain === undefined) throw new Error(`no function ${planted.name}`);
   const done = { seeds: 0, steps: 0 };
   let first: BugSearchResult["first"] = null;
   while (first === null && done.steps < steps) {
-    const found = await module.searchSeeds({ from: from + done.seeds, steps: steps - done.steps, first: true });
+    const found = await search({ from: from + done.seeds, steps: steps - done.steps, first: true });
     done.seeds += found.seeds;
     done.steps += found.steps;
     const [outcome] = found.violations;
     if (outcome?.violation == null) break;
-    const plain = await simulate(outcome.seed);
-    if (plain.violation === null) first = { seed: outcome.seed, law: outcome.violation.law };
+    const { violations } = await searchPlain({ from: outcome.seed, steps: 1, first: true });
+    if (violations.length === 0) first = { seed: outcome.seed, law: outcome.violation.law };
   }
   planted.remove();
   return { ...done, first };

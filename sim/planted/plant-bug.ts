@@ -15,25 +15,43 @@ interface TextEdit {
 /** A small bug that is put into a copy of the compiled engine, which the simulator must find. */
 export interface PlantedBug extends TextEdit {
   readonly name: string;
-  /** A second edit, where the engine would otherwise detect the bug elsewhere. */
-  readonly also?: TextEdit;
+  /** More edits, where the engine would otherwise prevent the harm elsewhere, or the bug would need a rare moment. */
+  readonly also?: TextEdit | readonly TextEdit[];
+  /** Where to search: in the engine on a store in memory (default), or in the processes of one SQLite file. */
+  readonly simulation?: "engine" | "file";
+}
+
+/** Returns all edits of a bug. */
+export function editsOf({ file, find, replace, also = [] }: PlantedBug): readonly TextEdit[] {
+  return [{ file, find, replace }, ...(Array.isArray(also) ? also : [also])];
+}
+
+/** The module that searches with the bug, the one that searches without it, and their function. */
+interface PlantedSearch {
+  readonly module: string;
+  readonly plainModule: string;
+  readonly name: string;
+  remove(): void;
 }
 
 /** The folder that holds the compiled src and sim. */
 const compiled = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** The module that a search imports. */
-const SEARCH_MODULE = join("sim", "search-seeds.js");
+/** The module of each search, and its function. */
+const searches = {
+  engine: { module: join("sim", "search-seeds.js"), name: "searchSeeds" },
+  file: { module: join("sim", "processes", "search-file-seeds.js"), name: "searchFileSeeds" },
+} as const;
 
 /**
  * Puts one bug into a copy of the compiled engine: of the changed files and all files that import them. The other files
  * are shared by all bugs, so a process loads them once.
  */
-export function plantBug({ name, also, ...edit }: PlantedBug): { readonly search: string; remove(): void } {
-  const folder = join(compiled, "planted", name.replaceAll(/\W+/g, "-"));
-  const modules = new CompiledModules(compiled, SEARCH_MODULE);
-  const edits = also === undefined ? [edit] : [edit, also];
-  for (const { file, find, replace } of edits) modules.replace(join("src", file), find, replace);
+export function plantBug(bug: PlantedBug): PlantedSearch {
+  const folder = join(compiled, "planted", bug.name.replaceAll(/\W+/g, "-"));
+  const { module, name } = searches[bug.simulation ?? "engine"];
+  const modules = new CompiledModules(compiled, module);
+  for (const { file, find, replace } of editsOf(bug)) modules.replace(join("src", file), find, replace);
   rmSync(folder, { recursive: true, force: true });
   for (const [file, text] of modules.changed(relative(folder, compiled))) {
     const path = join(folder, file);
@@ -41,7 +59,9 @@ export function plantBug({ name, also, ...edit }: PlantedBug): { readonly search
     writeFileSync(path, text);
   }
   return {
-    search: pathToFileURL(join(folder, SEARCH_MODULE)).href,
+    name,
+    module: pathToFileURL(join(folder, module)).href,
+    plainModule: pathToFileURL(join(compiled, module)).href,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,4 +1,5 @@
 import { actBugs } from "./act-bugs.ts";
+import { fileBugs } from "./file-bugs.ts";
 import { haltBugs } from "./halt-bugs.ts";
 import { leaseBugs } from "./lease-bugs.ts";
 import { limitBugs } from "./limit-bugs.ts";
@@ -17,4 +18,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...limitBugs,
   ...stateBugs,
   ...voteBugs,
+  ...fileBugs,
 ];

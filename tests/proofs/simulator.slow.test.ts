@@ -63,6 +63,25 @@ describe("simulator", () => {
     }
   });
 
+  it("finds no broken law of the processes of one SQLite file", { timeout: 600_000 }, async () => {
+    const { complained, violations, counts } = await sim(
+      "--file",
+      "--planted",
+      "none",
+      "--steps",
+      "15000",
+      "--seed",
+      "1",
+    );
+    expect([complained, violations]).toEqual(["", 0]);
+    expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
+  });
+
+  it("plays one seed of the processes the same way, to the last step", async () => {
+    const [once, again] = await Promise.all([sim("--file", "--seed", "2"), sim("--file", "--seed", "2")]);
+    expect(again).toEqual(once);
+  });
+
   it("finds every bug that is planted in a copy of the engine", { timeout: 600_000 }, async () => {
     const { planted, found, hunted } = await sim("--planted", "known", "--steps", "0", "--seed", "1");
     expect(hunted?.filter((bug) => bug.found === null).map(({ name }) => name)).toEqual([]);

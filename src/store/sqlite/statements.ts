@@ -272,7 +272,7 @@ function workerStatements(prepare: Prepare) {
       "select worker as found from lease indexed by lease_worker where worker is not null and worker > ? order by worker limit 1",
     ),
     insertWorker: prepare(
-      "insert into worker (id, boot, pid, version, rules, offers, beat) values (?, ?, ?, ?, ?, ?, 0)",
+      "insert into worker (id, boot, pid, version, rules, offers, beat) values (?, ?, ?, ?, ?, ?, ?)",
     ),
     setTerms: prepare(
       "update worker set rules = ?1, offers = ?2 where id = ?3 and (rules is not ?1 or offers is not ?2)",

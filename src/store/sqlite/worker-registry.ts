@@ -52,6 +52,8 @@ export class WorkerRegistry {
   readonly #terms = new Map<WorkerId, TermColumns>();
   readonly #stalls: StallWatch;
   #beatAt = Number.NEGATIVE_INFINITY;
+  /** The number of beats. A worker that registers again continues with it, so that its beat is new to all observers. */
+  #beats = 0;
   #cancel: () => void = () => {};
 
   constructor(context: Pick<SqliteContext, "statements" | "group" | "read">, options: WorkerRegistryOptions) {
@@ -137,6 +139,7 @@ export class WorkerRegistry {
   /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
   beat(): void {
     this.#beatAt = this.#options.stopwatch();
+    this.#beats += 1;
     for (const worker of this.#own.keys())
       if (this.#context.statements.beat.run(worker).changes === 0) this.#insert(worker);
   }
@@ -144,7 +147,7 @@ export class WorkerRegistry {
   #insert(worker: WorkerId): void {
     const { rules, offers } = this.#terms.get(worker) ?? termColumns({});
     const { statements } = this.#context;
-    statements.insertWorker.run(worker, this.#options.boot, process.pid, writVersion, rules, offers);
+    statements.insertWorker.run(worker, this.#options.boot, process.pid, writVersion, rules, offers, this.#beats);
   }
 
   #evict(worker: WorkerId): void {

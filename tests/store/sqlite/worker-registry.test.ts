@@ -246,6 +246,19 @@ describe("stalled worker of a SQLite file", () => {
     assert.ok(again.epoch > late.epoch);
   });
 
+  it("that moves again is not evicted a second time, although its beat begins anew", async () => {
+    const { startWorker, timers, workers } = setUp();
+    const stalled = await startWorker(workerA, "stopped");
+    await startWorker(workerB);
+    await timers.pass(stallMs - 250);
+    for (let look = 0; workers().length === 2 && look < 4; look += 1) await timers.pass(250);
+    assert.deepEqual(workers(), [workerB]);
+    // The first beat registers the worker again, and the second one has the number that the observer saw last.
+    for (let beat = 0; beat < 2; beat += 1) await stalled.renew(workerA, []);
+    await timers.pass(250);
+    assert.deepEqual(workers(), [workerA, workerB]);
+  });
+
   it("keeps its runs while its beat changes", async () => {
     const { startWorker, timers } = setUp();
     const slow = await startWorker(workerA, "stopped");

@@ -1,0 +1,26 @@
+const fileCounterNames = [
+  "kills",
+  "pauses",
+  "jumps",
+  "suspends",
+  "deletedLocks",
+  "blockedWrites",
+  "stops",
+  "claims",
+  "evictions",
+  "stalls",
+  "refusedMarkers",
+  "fenced",
+  "calls",
+  "doubts",
+  "repeats",
+  "adoptions",
+  "ended",
+] as const;
+
+/** How often each event occurred in a simulation of the processes of one file. */
+export type FileCounters = Record<(typeof fileCounterNames)[number], number>;
+
+export function newFileCounters(): FileCounters {
+  return Object.fromEntries(fileCounterNames.map((name) => [name, 0])) as FileCounters;
+}

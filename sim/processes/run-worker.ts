@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import type { Claim, SealedEvent } from "../../src/core/store/store.ts";
+import type { Instant, RunId, StepId, Tenant } from "../../src/core/values/ids.ts";
+import { WorkerLeases } from "../../src/engine/worker/worker-leases.ts";
+import type { FileContext } from "./file-context.ts";
+import type { FileProcess } from "./file-process.ts";
+
+export const fileTenant = "acme" as Tenant;
+
+/** The body of an event of a simulated run. */
+export interface RunEventBody {
+  readonly step: number;
+  readonly attempt: number;
+  readonly worker: string;
+  /** Null: the event that began the run. */
+  readonly epoch: number | null;
+}
+
+/** A run as its journal shows it. */
+interface RunState {
+  position: number;
+  /** The step that is next, and its last attempt that has no end. */
+  step: number;
+  attempt: number;
+  begun: boolean;
+}
+
+/**
+ * Executes runs as the engine does: it claims with the real `WorkerLeases`, records the start of each act, writes the
+ * send marker, checks the lease and calls the world. A started act without a marker is called again, and one with a
+ * marker is in doubt.
+ */
+export class RunWorker {
+  readonly #sim: FileContext;
+  readonly #process: FileProcess;
+  readonly #leases: WorkerLeases;
+  readonly #held = new Set<Claim>();
+
+  constructor(sim: FileContext, process: FileProcess) {
+    this.#sim = sim;
+    this.#process = process;
+    this.#leases = new WorkerLeases(process.store, process.worker, sim.stopwatch, { rules: process.rules });
+  }
+
+  async start(): Promise<void> {
+    await this.#leases.register();
+    this.#beat();
+    this.#sweep();
+  }
+
+  #beat(): void {
+    this.#process.after(this.#sim.config.leaseMs / 3, () => {
+      void ignoreFaults(async () => {
+        const lost = await this.#leases.renew([...this.#held]);
+        for (const claim of lost) this.#held.delete(claim);
+      }).then(() => this.#beat());
+    });
+  }
+
+  #sweep(): void {
+    const { rng, observer } = this.#sim;
+    this.#process.after(rng.between(200, 900), () => {
+      if (this.#process.stopping) return;
+      void ignoreFaults(async () => {
+        const claims = await this.#leases.claimDue(2);
+        for (const claim of claims) {
+          observer.observeClaim(claim, this.#process);
+          this.#held.add(claim);
+          void ignoreFaults(() => this.#execute(claim)).then(() => this.#held.delete(claim));
+        }
+      }).then(() => this.#sweep());
+    });
+  }
+
+  async #execute(claim: Claim): Promise<void> {
+    const { store } = this.#process;
+    const run = readRun(await store.events(fileTenant, claim.run, 0));
+    while (run.step < this.#sim.config.stepsPerRun) {
+      if (run.begun && (await this.#isMarked(claim, run))) {
+        this.#sim.counts.doubts += 1;
+        if (!(await this.#append(claim, run, "doubted"))) return;
+      } else {
+        if (run.begun) this.#sim.counts.repeats += 1;
+        run.attempt += 1;
+        if (!(await this.#append(claim, run, "started")) || !(await this.#call(claim, run))) return;
+        if (!(await this.#append(claim, run, "done"))) return;
+      }
+      Object.assign(run, { step: run.step + 1, attempt: 0, begun: false });
+      if (this.#process.stopping) break;
+    }
+    if (run.step === this.#sim.config.stepsPerRun && !(await this.#append(claim, run, "ended"))) return;
+    await store.release(claim);
+  }
+
+  async #isMarked(claim: Claim, { step, attempt }: RunState): Promise<boolean> {
+    const { store } = this.#process;
+    return (await store.marked(fileTenant, claim.run, `s${step}` as StepId, attempt, store.boot)) !== "no";
+  }
+
+  /** Calls the world once the marker is written and the lease is confirmed. False: another worker has the run. */
+  async #call(claim: Claim, { step, attempt }: RunState): Promise<boolean> {
+    const { counts, observer, rng } = this.#sim;
+    if (!(await this.#process.store.mark(claim, `s${step}` as StepId, attempt))) {
+      counts.refusedMarkers += 1;
+      return false;
+    }
+    if (!this.#leases.isProven(claim) && !(await this.#leases.confirm(claim))) return false;
+    observer.observeCall(claim, `s${step}`, attempt);
+    await new Promise<void>((resolve) => this.#process.after(rng.between(20, 1500), resolve));
+    return true;
+  }
+
+  async #append(claim: Claim, run: RunState, type: string): Promise<boolean> {
+    const { step, attempt } = run;
+    const body = { step, attempt, worker: claim.worker, epoch: claim.epoch };
+    const event = sealEvent(run.position + 1, type, body);
+    const puts = type === "ended" ? [{ table: "timer", key: claim.run, was: "any", row: null } as const] : [];
+    const entry = { tenant: fileTenant, run: claim.run, puts, charges: [], checks: [], flush: "soft" } as const;
+    const expect = { position: run.position, epoch: claim.epoch };
+    const [answer] = await this.#process.store.append([{ ...entry, expect, events: [event] }]);
+    if (answer?.landed !== true) this.#sim.counts.fenced += 1;
+    run.position += 1;
+    return answer?.landed === true;
+  }
+}
+
+/** The store may be closed or blocked for too long; the next sweep tries again. */
+async function ignoreFaults(work: () => Promise<void>): Promise<void> {
+  await work().catch(() => {});
+}
+
+export function sealEvent(position: number, type: string, fields: RunEventBody): SealedEvent {
+  const body = JSON.stringify(fields);
+  const hash = createHash("sha256").update(`${position} ${type} ${body}`).digest();
+  return { position, type, v: 1, at: 0 as Instant, body, hash: new Uint8Array(hash) };
+}
+
+function readRun(events: readonly { readonly type: string; readonly body: string | null }[]): RunState {
+  const state: RunState = { position: events.length, step: 0, attempt: 0, begun: false };
+  for (const { type, body } of events) {
+    const { step, attempt } = JSON.parse(body as string) as RunEventBody;
+    if (type === "started") Object.assign(state, { step, attempt, begun: true });
+    if (type === "done" || type === "doubted") Object.assign(state, { step: step + 1, attempt: 0, begun: false });
+  }
+  return state;
+}
+
+export function runId(number: number): RunId {
+  return `run_${number}` as RunId;
+}
