@@ -77,6 +77,7 @@ const counterNames = [
   "errands",
   "notices",
   "noticesAgain",
+  "adoptions",
   "timers",
 ] as const;
 

@@ -16,6 +16,7 @@ import { checkActAllowed, checkCallAllowed, checkHalts } from "./invariants/chec
 import { checkLimits } from "./invariants/check-limits.ts";
 import { checkPoisonedRuns } from "./invariants/check-poisoned-runs.ts";
 import { checkPreviews } from "./invariants/check-previews.ts";
+import { checkClaimedRules, checkRules } from "./invariants/check-rules.ts";
 import { checkErrands, checkRunLifecycle, checkWakeups } from "./invariants/check-run-lifecycle.ts";
 import { checkStarts } from "./invariants/check-starts.ts";
 import { checkState } from "./invariants/check-state.ts";
@@ -133,6 +134,7 @@ export class JournalObserver {
       for (const event of events) this.#observeEvent(sim, observedRun, event, writer);
       for (const event of events) checkErrands(sim, event, observedRun.run);
       checkWakeups(sim, observedRun.run);
+      checkRules(sim, entry, events, observedRun.run, writer);
       this.#compareRows(sim, entry, eventRows(before, events, observedRun.run));
     } catch (error) {
       sim.violate(`the journal cannot be read: ${error instanceof Error ? error.message : String(error)}`);
@@ -219,6 +221,7 @@ export class JournalObserver {
     if (observedRun.holder !== holder && sim.scheduler.now() < observedRun.until)
       sim.violate(`I4: ${run} was claimed by ${holder} while the lease of ${observedRun.holder} lasts`);
     if (observedRun.holder !== 0 && observedRun.holder !== holder) sim.counts.takeovers += 1;
+    checkClaimedRules(sim, observedRun.run, holder);
     observedRun.idleClaims += sim.rates === NO_FAULTS ? 1 : 0;
     if (observedRun.idleClaims > MAX_IDLE_CLAIMS)
       sim.violate(`I11: ${run} was claimed ${observedRun.idleClaims} times, and nothing was recorded`);

@@ -1,3 +1,4 @@
+import type { Digest } from "../src/core/values/ids.ts";
 import type { MemoryStore } from "../src/store/memory/memory-store.ts";
 import type { MemoryTables } from "../src/store/memory/memory-tables.ts";
 import type { Counters } from "./counters.ts";
@@ -40,6 +41,8 @@ export interface SimContext {
   powerCut: boolean;
   /** The number of power cuts; a store call from before a power cut no longer arrives. */
   powerCuts: number;
+  /** By number of a process: the digest of its rules. */
+  readonly rulesOf: Map<number, Digest>;
   newId(prefix: string): string;
   violate(law: string): void;
 }

@@ -246,6 +246,7 @@ function newSimContext(seed: number, violate: (law: string) => void): SimContext
     boot: "boot",
     powerCut: false,
     powerCuts: 0,
+    rulesOf: new Map(),
     newId: (prefix) => {
       ids += 1;
       return `${prefix}_${String(ids).padStart(6, "0")}`;

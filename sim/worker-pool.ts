@@ -1,6 +1,7 @@
 import type { Engine } from "../src/engine/api/engine-api.ts";
 import type { KeyPath } from "../src/store/memory/sorted-table.ts";
 import { checkPowerCut } from "./invariants/check-power-cut.ts";
+import { Rng } from "./rng.ts";
 import type { SimContext } from "./sim-context.ts";
 import { actToolNames } from "./sim-tools.ts";
 import { WorkerProcess } from "./worker-process.ts";
@@ -16,11 +17,15 @@ export class WorkerPool {
   readonly #sim: SimContext;
   readonly #workers: WorkerProcess[] = [];
   readonly #calls = new Set<OpenCall>();
+  /** Draws which rules a process has; null: all have the same. A source of its own, so that other seeds stay the same. */
+  readonly #rulesRng: Rng | null;
   #started = 0;
   #closing = false;
 
   constructor(sim: SimContext) {
     this.#sim = sim;
+    const rulesRng = new Rng(sim.seed ^ 9151);
+    this.#rulesRng = rulesRng.chance(0.12) ? rulesRng : null;
     for (let count = 0; count < sim.config.workers; count += 1) this.#start(true);
     this.#start(false);
     sim.observer.onEvent(({ event }) => {
@@ -33,8 +38,9 @@ export class WorkerPool {
     const { rng, config } = this.#sim;
     this.#started += 1;
     const missing = works && !this.#closing && rng.chance(config.missingTool) ? rng.pick(actToolNames) : null;
+    const hasOtherRules = this.#rulesRng?.chance(0.5) ?? false;
     this.#workers.push(
-      new WorkerProcess(this.#sim, this.#started, { works, missing }, (worker) => this.#replace(worker)),
+      new WorkerProcess(this.#sim, this.#started, { works, missing, hasOtherRules }, (worker) => this.#replace(worker)),
     );
   }
 

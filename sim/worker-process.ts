@@ -1,11 +1,12 @@
-import type { Engine } from "../src/engine/api/engine-api.ts";
+import type { Engine, EngineOptions } from "../src/engine/api/engine-api.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import { rulesDigest } from "../src/engine/rules/rules-digest.ts";
 import { bindTools } from "./bind-tools.ts";
 import { faultyStore } from "./faulty-store.ts";
 import type { SimContext } from "./sim-context.ts";
 import { SIM_SNAPSHOT_VERSIONS, simSlices } from "./sim-state-tools.ts";
 
-type ProcessKind = Pick<WorkerProcess, "works" | "missing">;
+type ProcessKind = Pick<WorkerProcess, "works" | "missing" | "hasOtherRules">;
 
 /** A process with one engine, from its start to its death. */
 export class WorkerProcess {
@@ -13,6 +14,8 @@ export class WorkerProcess {
   readonly works: boolean;
   /** A tool that this process lacks, or null. */
   readonly missing: string | null;
+  /** True if its rules differ from those of most processes. */
+  readonly hasOtherRules: boolean;
   alive = true;
   /** True if the process was asked to stop. */
   stopping = false;
@@ -24,13 +27,14 @@ export class WorkerProcess {
   constructor(
     sim: SimContext,
     number: number,
-    { works, missing }: ProcessKind,
+    { works, missing, hasOtherRules }: ProcessKind,
     onDeath: (worker: WorkerProcess) => void,
   ) {
     this.#sim = sim;
     this.number = number;
     this.works = works;
     this.missing = missing;
+    this.hasOtherRules = hasOtherRules;
     this.#onDeath = onDeath;
     void this.#start();
   }
@@ -38,20 +42,14 @@ export class WorkerProcess {
   async #start(): Promise<void> {
     const { scheduler, rng, config, newId } = this.#sim;
     try {
+      const rules = this.#rules();
+      this.#sim.rulesOf.set(this.number, rulesDigest(rules));
       this.engine = await createEngine({
         store: faultyStore(this.#sim, this),
         tools: bindTools(this.#sim, this),
         work: this.works,
-        ...this.#sim.limits,
-        ...(this.#sim.rules !== null && { policies: this.#sim.rules.policies }),
+        ...rules,
         ...(config.usesState && { slices: simSlices }),
-        tenants: Object.fromEntries(config.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
-        limits: {
-          gateMs: config.gateMs,
-          useWithinMs: config.useWithinMs,
-          concurrency: config.concurrency,
-          ...(config.usesState && { snapshotVersions: SIM_SNAPSHOT_VERSIONS }),
-        },
         stopwatch: () => scheduler.now(),
         timers: { after: (ms, work) => (this.alive ? scheduler.after(ms, work, this.number) : () => {}) },
         dice: () => rng.float(),
@@ -63,6 +61,23 @@ export class WorkerProcess {
     } catch {
       this.die("its engine failed to start");
     }
+  }
+
+  #rules(): Pick<EngineOptions, "policies" | "budgets" | "rates" | "tenants" | "limits"> {
+    const { limits, rules, config } = this.#sim;
+    return {
+      ...limits,
+      ...(rules !== null && { policies: rules.policies }),
+      tenants: Object.fromEntries(config.tenants.map(({ name, mode, trust }) => [name, { mode, trust }])),
+      limits: {
+        gateMs: config.gateMs,
+        useWithinMs: config.useWithinMs,
+        concurrency: config.concurrency,
+        ...(config.usesState && { snapshotVersions: SIM_SNAPSHOT_VERSIONS }),
+        // No tool sends as many errands, so the rules differ only in their digest.
+        ...(this.hasOtherRules && { errandsPerStep: 90 }),
+      },
+    };
   }
 
   /** At a failpoint the process dies or pauses, often for longer than its lease. */

@@ -131,6 +131,18 @@ export const leaseBugs: readonly PlantedBug[] = [
       "for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
   },
   {
+    name: "a run goes on under other rules off the record",
+    file: "engine/worker/leased-run.js",
+    find: "return (rules?.digest === digest && !isParked) || ended !== null ? null : { worker: this.claim.worker, digest };",
+    replace: "return null;",
+  },
+  {
+    name: "a run is claimed under other rules while a live worker has its rules",
+    file: "store/memory/memory-store.js",
+    find: "&& !elsewhere.has(timer.rules)",
+    replace: "",
+  },
+  {
     name: "a worker looks for due runs only after a hint",
     file: "engine/worker/due-runs.js",
     find: "if (!this.#stopped)\n            this.#arm(await this.#pause());",

@@ -10,7 +10,12 @@ import { SmallDisk } from "../../../chaos/small-disk.ts";
 import type { Store } from "../../../src/core/store/store.ts";
 import { FaultError } from "../../../src/core/values/fault.ts";
 import type { RunId } from "../../../src/core/values/ids.ts";
+import { LockFile } from "../../../src/store/sqlite/lock-file.ts";
+import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
+import { connectSqlite } from "../../../src/store/sqlite/sqlite-driver.ts";
+import { sqliteMigrations } from "../../../src/store/sqlite/sqlite-migrations.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
+import { shareVersionLock, takeVersionLock } from "../../../src/store/sqlite/version-lock.ts";
 import { assertLands, runA, tenantA, workerB } from "../../../src/testing/store-contract/contract-rule.ts";
 import { setQueuedTimers } from "../../../src/testing/store-contract/timer-fixtures.ts";
 import { builtModule, repositoryRoot } from "../../repo/repository-path.ts";
@@ -129,6 +134,54 @@ describe("64 worker processes of one file", () => {
     assert.deepEqual(answers.flat().sort(), [...runs].sort());
     assert.deepEqual(readdirSync(`${file}-workers`), []);
     await store.close();
+  });
+});
+
+describe("lock file of a worker", () => {
+  it("stays locked while its own process looks at it: nothing but SQLite opens it", async () => {
+    const file = newFile();
+    const worker = child(
+      file,
+      `const store = await sqlite(file);
+       await store.registerWorker("ana");
+       setTimeout(() => console.log("looked"), 600); // A worker looks at its lock file every 250 ms.
+       setInterval(() => store, 1000);`,
+    );
+    for await (const line of linesOf(worker)) if (line === "looked") break;
+    const found = LockFile.take(join(`${file}-workers`, "ana.lock"));
+    await kill(worker);
+    assert.equal(found, "held");
+  });
+});
+
+describe("file of an older version", () => {
+  it("is not migrated while another process has it open, and is when that process has closed it", async () => {
+    const file = newFile();
+    const db = connectSqlite(file);
+    for (const { number, name, sql } of sqliteMigrations.slice(0, -1)) {
+      db.exec(sql);
+      db.prepare("insert into migration (number, name) values (?, ?)").run(number, name);
+    }
+    db.close();
+    const older = shareVersionLock(file);
+    assert.throws(
+      () => openSqlite(file),
+      (error) => error instanceof FaultError && error.fault.code === "STORE_BUSY",
+    );
+    const version = connectSqlite(file).prepare("select max(number) as number from migration").get();
+    assert.equal((version as { readonly number: number }).number, sqliteMigrations.length - 1);
+    older?.free();
+    await openSqlite(file).close();
+  });
+
+  it("is not opened while another process migrates it", () => {
+    const file = newFile();
+    openDatabase(file).db.close();
+    const migration = takeVersionLock(file);
+    assert.ok(migration !== null);
+    assert.deepEqual([shareVersionLock(file), takeVersionLock(file)], [null, null]);
+    migration.free();
+    assert.ok(shareVersionLock(file) !== null);
   });
 });
 
