@@ -60,7 +60,7 @@ export async function runUserProgram(setup: ProgramSetup): Promise<FinalStore> {
 }
 
 /** Opens the engine of a program, or one that differs in some options. */
-export function openScenarioEngine(
+function openScenarioEngine(
   setup: ProgramSetup,
   differences: Pick<Partial<EngineOptions>, "onNotice" | "tools" | "work"> = {},
 ): Promise<Engine> {
