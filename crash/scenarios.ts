@@ -1,3 +1,4 @@
+import { nonActScenario } from "./non-act-scenario.ts";
 import {
   assertNotSentToAna,
   cancelAsPerson,
@@ -52,28 +53,6 @@ const opaque: Scenario = {
   endStatuses: ["completed", "partial"],
   settlesAllDoubts: false,
 };
-
-/** Returns a scenario of two dependent calls that are not acts; a recorded answer is not requested again. */
-function nonActScenario(effect: "pure" | "reads" | "writes", about: string): Scenario {
-  return {
-    about,
-    tools: (world) => [askTool(world, "page.ask", effect)],
-    steps: [
-      { step_id: "ask", name: "page.ask", payload: { to: "the page" } },
-      {
-        step_id: "more",
-        name: "page.ask",
-        payload: { to: "more" },
-        bindings: { "/body": { step: "ask", path: "/sent" } },
-        outcome: { type: "page.answer", status: "draft" },
-      },
-    ],
-    acts: {},
-    calls: ["the page", "more"].map((to) => ({ did: "page.ask", to })),
-    endStatuses: ["completed"],
-    settlesAllDoubts: true,
-  };
-}
 
 export const scenarios = {
   pure: nonActScenario("pure", "dependent steps of a pure tool"),
