@@ -154,9 +154,9 @@ class ChaosRun {
     injector.start(rates, store.faults(appender));
     await this.#wait(history, injector, () => client.jobs.length);
     await injector.stop();
-    await store.calm();
     log("the faults have ended");
     await new Promise((resolve) => setTimeout(resolve, quietMs));
+    await store.calm();
     const effectLog = new EffectLog(world, "checker");
     await client.finish(settleMs, (did, to) => effectLog.find(did, to));
     await this.#waitForNotices(settleMs);
