@@ -104,7 +104,7 @@ describe.each(storeKinds)("handler outcome, on $name", ({ newFixture: newStage }
 
   it.each([
     ["null", null, null],
-    ["nothing at all", undefined, undefined],
+    ["nothing at all", undefined, null],
     ["a bare text", "hello", "hello"],
     ["a value that is not JSON", { at: new Date(0), f: () => 1, n: Number.NaN }, undefined],
   ])("can be %s without harm", async (_, answer, expected) => {

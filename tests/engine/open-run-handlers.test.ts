@@ -83,3 +83,44 @@ describe.each(storeKinds)("a function that runs one call on $name", ({ newFixtur
     expect(await run.callTool(call, { run: broken })).toMatchObject({ status: "in_doubt" });
   });
 });
+
+describe.each(storeKinds)("the output of a call on $name", ({ newFixture }) => {
+  class Receipt {
+    readonly at = new Date(0);
+    readonly note = undefined;
+  }
+
+  it.each<[string, unknown, Json]>([
+    ["nothing is null", undefined, null],
+    ["a date is text", new Date(0), "1970-01-01T00:00:00.000Z"],
+    ["an object of a class is its fields", new Receipt(), { at: "1970-01-01T00:00:00.000Z" }],
+  ])("is stored as data: %s", async (_, output, stored) => {
+    const { run } = await openedChat(newFixture(), [mailTool()]);
+    expect(await run.callTool(call, { run: () => output })).toEqual({ status: "succeeded", output: stored });
+  });
+
+  it.each<[string, unknown]>([
+    ["a number that is not finite", Number.NaN],
+    ["a bigint", 1n],
+    ["bytes", new Uint8Array(2)],
+    ["a stream", new ReadableStream()],
+  ])("is a clear fault if it is %s, and an act is done all the same", async (_, output) => {
+    const { engine, run } = await openedChat(newFixture(), [mailTool()]);
+    const answer = await run.callTool(call, { run: () => output });
+    expect(answer).toMatchObject({ status: "failed", fault: { code: "SCHEMA_VALIDATION_FAILED" } });
+    const failed = await collectEvents(await engine.run(run.run_id, { principal: botAgent }), "step.failed");
+    expect(failed).toMatchObject([{ world: "compensatable_failure" }]);
+  });
+
+  it("is still judged by the schema of its tool", async () => {
+    const strict = mailTool({ output: { type: "object" } });
+    const { run } = await openedChat(newFixture(), [strict]);
+    expect(await run.callTool(call, { run: () => undefined })).toMatchObject({ status: "failed" });
+  });
+
+  it("may have five megabytes", async () => {
+    const { run } = await openedChat(newFixture(), [mailTool()]);
+    const answer = await run.callTool(call, { run: () => "x".repeat(5_000_000) });
+    expect(answer.status === "succeeded" && String(answer.output).length).toBe(5_000_000);
+  });
+});

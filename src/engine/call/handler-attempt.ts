@@ -1,9 +1,11 @@
 import type { HandlerResult } from "../../core/decide/command.ts";
 import { seededRandom } from "../../core/persistent/seeded-random.ts";
+import type { Parsed } from "../../core/ports/schema.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
+import { plainOutput } from "../ports/plain-output.ts";
 import { jsonBytesAtMost, redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
 import { endingOfThrown, errorText } from "../ports/thrown-fault.ts";
 import type { CapturedResources } from "../resources/resource-registry.ts";
@@ -261,7 +263,7 @@ function attemptRandom({ run_id, step_id, attempt }: HandlerWork["context"], see
 function checkOutput(ports: CallPorts, { tool, checksOutput }: HandlerWork, value: unknown): HandlerResult {
   const refusal = isJsonObject(value as Json) ? reportedFailure(value as JsonObject) : null;
   if (refusal !== null) return { how: "error", fault: reportedFault(ports, tool, value as JsonObject, refusal) };
-  const parsed = checksOutput ? tool.output.parse(value) : { ok: true as const, value: toStorableJsonOrNull(value) };
+  const parsed = checksOutput ? parseOutput(tool, value) : { ok: true as const, value: toStorableJsonOrNull(value) };
   const raw = parsed.ok ? parsed.value : toStorableJsonOrNull(value);
   const most = ports.limits.outputBytes;
   const bytes = jsonBytesAtMost(raw) <= most ? 0 : Buffer.byteLength(JSON.stringify(raw));
@@ -279,6 +281,14 @@ function checkOutput(ports: CallPorts, { tool, checksOutput }: HandlerWork, valu
       `${tool.name}: its output does not match its output schema: ${parsed.fault.message}`,
     ),
   };
+}
+
+/** A value that the schema refuses is judged again as plain data, such as null for nothing and a text for a date. */
+function parseOutput({ output }: Tool, value: unknown): Parsed {
+  const parsed = output.parse(value);
+  if (parsed.ok) return parsed;
+  const plain = plainOutput(value);
+  return plain === value ? parsed : output.parse(plain);
 }
 
 /** Returns the fault of a reported failure. It keeps the `value` of the answer, redacted, unless it is too large. */
