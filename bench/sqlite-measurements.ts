@@ -5,6 +5,7 @@ import { guardChain } from "./guard-chain.ts";
 import { runBytes, runFlatness } from "./long-run.ts";
 import type { Measurement } from "./measurement.ts";
 import { memoryUse } from "./memory-use.ts";
+import { openRunFlatness, openRunSpeed } from "./open-run-speed.ts";
 import { storeWithEndedRuns } from "./prepared-store.ts";
 import { resumeTime } from "./resume-time.ts";
 import { sqliteThroughput } from "./sqlite-throughput.ts";
@@ -30,6 +31,9 @@ export function sqliteMeasurements(): readonly Measurement[] {
   const store = storeWithEndedRuns(endedRuns);
   return [
     ...workloadMeasurements(),
+    openRunSpeed("open.reads.sqlite", "reads"),
+    openRunSpeed("open.acts.sqlite", "acts"),
+    openRunFlatness("open.flat.sqlite"),
     guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memoryUse("rss.sqlite"),
