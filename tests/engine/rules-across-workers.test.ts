@@ -182,6 +182,21 @@ describe.each(storeKinds)("the rules of a run among workers on $name", ({ newFix
     await closing;
   });
 
+  it("a schedule is fired under the rules of the engine that set it, while a worker has them", async () => {
+    const stage = newFixture();
+    const [strict, open]: [string[], string[]] = [[], []];
+    const second = await stage.open({ tools: [send(open)], ...automatic });
+    const first = await stage.open({ tools: [send(strict)], ...automatic, policies: [denySend] });
+    const everyMinute = { principal: anaPerson, runAs: botAgent, cron: "* * * * *" };
+    await first.schedules.set("mail", sendPlan, everyMinute);
+    await stage.advance(125_000);
+    expect([strict, open]).toEqual([[], []]);
+    expect((await second.runs({ principal: anaPerson })).length).toBeGreaterThan(1);
+    await first.close();
+    await stage.advance(60_000);
+    expect([strict, open]).toEqual([[], ["ana"]]);
+  });
+
   it("a process that read a run before another adopted it leaves the run to the adopter", async () => {
     const stage = newFixture();
     const submitter = await stage.open({ tools: [send([])], ...gated, work: false });

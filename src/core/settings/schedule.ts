@@ -9,7 +9,7 @@ import { TimeZone } from "../time/time-zone.ts";
 import { assert } from "../values/assert.ts";
 import type { Mode } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
-import type { Instant, RunId } from "../values/ids.ts";
+import type { Digest, Instant, RunId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 
 /** The times at which a plan is submitted. */
@@ -27,6 +27,8 @@ export interface ScheduleOrder {
   readonly project?: string;
   readonly session?: string;
   readonly confirmed?: Confirmation;
+  /** The static rules of the engine that set the schedule. Absent in a schedule of an older version. */
+  readonly rules?: Digest;
 }
 
 /** An event in the journal of a schedule. Each records the next time, so that it is never computed again. */
@@ -156,9 +158,10 @@ export function evolveSchedule(row: ScheduleRow | null, event: ScheduleEvent, po
   const { next_at } = event;
   if (event.type === "schedule.set") {
     const { schedule, terms, order } = event;
-    const { queue, priority } = order;
+    const { queue, priority, rules } = order;
     const last = row?.last ?? null;
-    return { schedule, status: row?.status ?? "on", ...terms, queue, priority, order: position, next_at, last };
+    const set = { schedule, status: row?.status ?? "on", ...terms, queue, priority, order: position, next_at, last };
+    return rules === undefined ? set : { ...set, rules };
   }
   assert(row !== null, "a schedule is set before any other event");
   switch (event.type) {
@@ -184,11 +187,13 @@ export function foldSchedule(events: readonly ScheduleEvent[]): ScheduleRow | nu
 /** Returns the rows of a schedule: its settings, and the timer of its next firing. */
 export function schedulePuts(journal: RunId, row: ScheduleRow | null): readonly Put[] {
   const setting = { table: "setting", key: journal, was: "any", row: row && JSON.stringify(row) } as const;
-  return [setting, timerPut(journal, row?.next_at ?? null, row ?? DEFAULT_QUEUE)];
+  const { queue, priority, rules: digest } = row ?? DEFAULT_QUEUE;
+  const rules = digest === undefined ? null : { digest };
+  return [setting, timerPut(journal, row?.next_at ?? null, { queue, priority, rules })];
 }
 
 /** The queue of a removed schedule, which has no timer. */
-const DEFAULT_QUEUE = { queue: defaultQueue, priority: 0 };
+const DEFAULT_QUEUE: Pick<ScheduleRow, "queue" | "priority" | "rules"> = { queue: defaultQueue, priority: 0 };
 
 function nextTimeAfter(terms: ScheduleTerms, after: Instant): Instant | null {
   const { cron, zone } = parseTerms(terms);

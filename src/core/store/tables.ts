@@ -125,6 +125,8 @@ export interface ScheduleRow {
   readonly catch_up: "all" | "latest" | "none";
   readonly queue: string;
   readonly priority: number;
+  /** While a live worker has these rules, only such workers fire the schedule. Absent: any worker does. */
+  readonly rules?: Digest;
   /** Position of the event that holds the plan to submit and its principal. */
   readonly order: number;
   /** Null: the schedule is paused, or no further time matches. */

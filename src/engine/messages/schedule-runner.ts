@@ -70,6 +70,7 @@ export class ScheduleRunner implements Schedules {
       deadline_ms: deadlineMs,
       queue,
       priority,
+      rules: this.#ports.rulesDigest,
       ...(project !== undefined && { project }),
       ...(session !== undefined && { session }),
       ...(confirmed !== undefined && { confirmed: confirmed as Confirmation }),
