@@ -23,7 +23,7 @@ interface HaltLookup {
 export class HaltModel {
   readonly #halts = new Map<string, ModelHalt>();
   readonly #lifted = new Set<string>();
-  /** By worker and tenant: the last two lookups, the latest first. */
+  /** By worker and tenant: the last three lookups, the latest first. */
   readonly #lookups = new Map<string, readonly HaltLookup[]>();
   #order = 0;
 
@@ -55,8 +55,7 @@ export class HaltModel {
     const order = this.#next();
     const name = `${worker} ${tenant}`;
     return (answered) => {
-      const [last] = this.#lookups.get(name) ?? [];
-      this.#lookups.set(name, [{ answered, order }, ...(last === undefined ? [] : [last])]);
+      this.#lookups.set(name, [{ answered, order }, ...(this.#lookups.get(name) ?? []).slice(0, 2)]);
     };
   }
 
@@ -65,11 +64,12 @@ export class HaltModel {
   }
 
   /**
-   * True if the worker must know of the halt. One lookup reads two rows, and the observer cannot tell which reads
-   * belong together, so the worker knows it only once it has read each row twice since.
+   * True if the worker must know of the halt. One lookup reads two rows, the command that sets a halt reads one, and
+   * the observer cannot tell which reads belong together. So the worker knows it only once it has read each row three
+   * times since.
    */
   isKnownTo(worker: number, tenant: Tenant, { order }: ModelHalt): boolean {
-    return [tenant, sharedTenant].every((each) => (this.#lookups.get(`${worker} ${each}`)?.[1]?.order ?? 0) > order);
+    return [tenant, sharedTenant].every((each) => (this.#lookups.get(`${worker} ${each}`)?.[2]?.order ?? 0) > order);
   }
 
   all(): readonly ModelHalt[] {

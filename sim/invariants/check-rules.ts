@@ -3,7 +3,7 @@ import type { Run } from "../../src/core/run/run.ts";
 import type { Entry } from "../../src/core/store/store.ts";
 import type { SimContext } from "../sim-context.ts";
 
-/** I25: a worker executes a run only under its own rules: those it was accepted under, or those adopted on record. */
+/** I26: a worker executes a run only under its own rules: those it was accepted under, or those adopted on record. */
 export function checkRules(
   { rulesOf, counts, violate }: SimContext,
   { expect }: Entry,
@@ -15,11 +15,11 @@ export function checkRules(
     if (type === "run.rules_adopted") counts.adoptions += 1;
     const isCall = type === "step.started" || type === "step.succeeded" || type === "step.failed";
     if (expect.epoch !== null && isCall && rules !== null && rules.digest !== rulesOf.get(writer))
-      violate(`I25: ${id} has ${type} of process ${writer}, which has other rules`);
+      violate(`I26: ${id} has ${type} of process ${writer}, which has other rules`);
   }
 }
 
-/** I25: while a live worker has the rules of a run, no worker with other rules takes it over. */
+/** I26: while a live worker has the rules of a run, no worker with other rules takes it over. */
 export function checkClaimedRules(
   { tables, rulesOf, scheduler, violate }: SimContext,
   { id, rules }: Run,
@@ -28,5 +28,5 @@ export function checkClaimedRules(
   if (rules === null || rules.digest === rulesOf.get(holder)) return;
   for (const [worker, { rules: known, until }] of tables.workers)
     if (known === rules.digest && (until === null || until > scheduler.now()))
-      violate(`I25: process ${holder} claimed ${id} under other rules, although ${worker} has its rules`);
+      violate(`I26: process ${holder} claimed ${id} under other rules, although ${worker} has its rules`);
 }

@@ -170,7 +170,9 @@ class FileSimulation {
       some?.kill();
     } else if (what < 0.5 && some !== null) {
       counts.pauses += 1;
-      scheduler.pauseOwner(some.number, scheduler.now() + rng.below(3 * config.stallMs));
+      // Often it moves again just when the others evict it.
+      const ms = rng.chance(0.5) ? rng.below(3 * config.stallMs) : config.stallMs + rng.below(1500);
+      scheduler.pauseOwner(some.number, scheduler.now() + ms);
     } else if (what < 0.6) {
       counts.jumps += 1;
       this.#wallOffset += rng.pick([-HOUR_MS, HOUR_MS]);
@@ -212,8 +214,8 @@ function drawFileConfig(rng: Rng): FileConfig {
   const rules = (rng.chance(0.4) ? ["rules-a", "rules-b"] : ["rules-a"]) as readonly string[] as readonly Digest[];
   return {
     processes: rng.between(2, 5),
-    runs: rng.between(3, 12),
-    stepsPerRun: rng.between(1, 6),
+    runs: rng.between(6, 24),
+    stepsPerRun: rng.between(2, 8),
     rules,
     stallMs,
     leaseMs: stallMs / 2,
