@@ -1,3 +1,4 @@
+import { heldRetention } from "./held-retention.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
 import {
   assertNotSentToAna,
@@ -376,6 +377,7 @@ export const scenarios = {
     ],
     person: resumeAfterRepair,
   },
+  held: heldRetention,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;

@@ -205,7 +205,7 @@ const toolbox = new ToolRegistry([...simTools, ...simStateTools, ...makeStateToo
 
 /** Returns the plan with its defaults, so that equal plans have equal text. */
 function normalizePlan(plan: JsonObject): string {
-  const checked = checkPlan(plan, { tools: toolbox, context: {}, strict: false });
+  const checked = checkPlan(plan, { tools: toolbox.callable, context: {}, strict: false });
   return canonicalJson(checked.ok ? (checked.plan as unknown as Json) : plan);
 }
 

@@ -64,7 +64,7 @@ export {
   type PlannedValue,
 } from "./core/plan/plan-builder.ts";
 export type { ConditionInput, PlanBindingInput, PlanInput, PlanStepInput } from "./core/plan/plan-input.ts";
-export type { StepKind } from "./core/plan/step-kinds.ts";
+export type { PlanStepKind, StepKind } from "./core/plan/step-kinds.ts";
 export type { Clock, RandomSource, Stopwatch, Timers } from "./core/ports/clock.ts";
 export type { Expression, ExpressionResult } from "./core/ports/expression.ts";
 export type {
@@ -181,6 +181,7 @@ export {
 } from "./core/values/fault.ts";
 export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./core/values/ids.ts";
 export type { Json, JsonObject } from "./core/values/json.ts";
+export type { Requested } from "./core/values/requested.ts";
 export type { TextForm } from "./core/values/text-form.ts";
 export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
 export type { Checkpoints, ForkOptions } from "./engine/api/checkpoint-api.ts";

@@ -1,3 +1,4 @@
+export type { HoldVerdict } from "./core/call/guard.ts";
 export type { ReuseTerms } from "./core/call/proposal.ts";
 export type {
   ActSighting,
@@ -6,6 +7,7 @@ export type {
   FollowUpStep,
   Grant,
   HandlerResult,
+  HeldRequest,
   InheritedStep,
   ProposedCall,
   RecoveryFinding,

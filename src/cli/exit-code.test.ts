@@ -55,6 +55,7 @@ const faultExitCodes: Readonly<Record<FaultCode, number>> = {
   CHILD_FAILED: 4,
   ABORTED: 4,
   DEPENDENCY_FAILED: 4,
+  HELD_FOR_APPROVAL: 3,
   TOOL_MISSING: 3,
   TOOL_AWAY: 3,
   TOOL_CHANGED: 3,

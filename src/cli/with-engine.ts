@@ -7,7 +7,7 @@ import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import { commandLineOf } from "./command-line.ts";
 import { configInvalid, configNames, type LoadedConfig, loadConfig } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
-import { hasFaultCode } from "./fault-from-error.ts";
+import { faultFromError, hasFaultCode } from "./fault-from-error.ts";
 import type { GlobalOptions, Invocation } from "./invocation.ts";
 import type { AdviceContext } from "./run-advice.ts";
 import { isPostgres, storeAddress } from "./store-address.ts";
@@ -56,6 +56,7 @@ export async function withEngine(
   } catch (error) {
     const isMissing = hasFaultCode(error, "RUN_NOT_FOUND") || hasFaultCode(error, "GATE_NOT_FOUND");
     if (isMissing) invocation.terminal.note(...otherTenantLines(opened));
+    if (hasFaultCode(error, "HELD_FOR_APPROVAL")) invocation.terminal.note(...heldLines(error, opened));
     throw error;
   } finally {
     await opened.engine.close();
@@ -78,6 +79,16 @@ async function openEngine({ host }: Invocation, options: GlobalOptions, opening:
     adminRole: config?.tenants?.[tenant]?.admin ?? null,
     tool: (name) => config?.tools?.find((tool) => tool.name === name),
   };
+}
+
+/** Says how the gate of a held command is shown and decided. */
+function heldLines(error: unknown, { commandLine }: OpenedEngine): readonly TextLine[] {
+  const { gate_id, run_id } = (faultFromError(error)?.detail ?? {}) as Readonly<Record<"gate_id" | "run_id", string>>;
+  return [
+    line`  show it:     ${commandLine("gates")}`,
+    line`  approve it:  ${commandLine("approve", gate_id)} --as <another person>`,
+    line`  execute it:  ${commandLine("resume", run_id)}, unless a worker runs`,
+  ];
 }
 
 /** Says which other tenants a local store has, and how to choose one. */

@@ -6,6 +6,7 @@ import { standardGuards } from "../policy/guards/standard-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
+import { makeVerbTools, type VerbPort } from "./call/verb-tools.ts";
 import { Observers } from "./journal/observers.ts";
 import {
   backgroundTimers,
@@ -22,15 +23,17 @@ import { PolicyRegistry, readEnginePolicies } from "./rules/policy-registry.ts";
 import { rulesDigest } from "./rules/rules-digest.ts";
 import { TenantRules } from "./rules/tenant-rules.ts";
 import { ProjectStates } from "./state/project-states.ts";
-import { makeStateTools } from "./state/state-tools.ts";
+import { makeRevertTool, makeStateTools } from "./state/state-tools.ts";
 import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 /** Makes the services of an engine from its options. */
-export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">): WorkerPorts {
+export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, verbs: VerbPort): WorkerPorts {
   const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
-  const toolbox = new ToolRegistry([...(options.tools ?? []), ...makeStateTools(options.slices ?? [])], lazyCel);
+  const { tools = [], slices = [] } = options;
+  const verbTools = [...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
+  const toolbox = new ToolRegistry([...tools, ...makeStateTools(slices)], lazyCel, verbTools);
   const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
   const onNotice = options.onNotice ?? null;
   const limits = { ...defaultLimits, ...options.limits };
@@ -53,10 +56,11 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">): 
     // With timers of the caller, time is the caller's, and so is the life of the process.
     keepAlive: options.timers === undefined ? keepProcessAlive : (awaited) => awaited,
     toolbox,
+    verbs,
     tenants: new TenantRules(options.tenants ?? {}, options),
-    slices: options.slices ?? [],
+    slices,
     projects: new ProjectStates(store, {
-      folds: new SliceFolds(options.slices ?? []),
+      folds: new SliceFolds(slices),
       every: limits.snapshotVersions,
       recent: limits.checkpoints,
     }),

@@ -1,6 +1,8 @@
 import type { Principal } from "../core/approval/principal.ts";
+import type { Verb } from "../core/approval/verb-rules.ts";
 import { checkPlan } from "../core/plan/check-plan.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import type { KnownTools } from "../core/plan/plan-context.ts";
 import { findStep } from "../core/run/run.ts";
 import type { StepResult } from "../core/run/run-result.ts";
 import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
@@ -8,6 +10,7 @@ import { assert } from "../core/values/assert.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
+import type { Requested } from "../core/values/requested.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
 import {
   assertRunExists,
@@ -60,9 +63,11 @@ import { assertName, readPrincipal } from "./api/read-principal.ts";
 import { readReason } from "./api/read-reason.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
 import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
-import type { StateView } from "./api/state-api.ts";
+import type { StateSnapshot, StateView } from "./api/state-api.ts";
 import { assertEngineOptions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
+import { HeldVerbs } from "./held-verbs.ts";
+import { requestField } from "./journal/requested-event.ts";
 import { judgedEngine } from "./judged-engine.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
 import { readSignal } from "./messages/read-signal.ts";
@@ -75,6 +80,7 @@ import { EngineRunHandle } from "./run-handle.ts";
 import { openSessionRun } from "./session/session-run.ts";
 import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
 import { viewState } from "./state/state-view.ts";
+import type { VerbEngine } from "./verb-methods.ts";
 import { DueRuns } from "./worker/due-runs.ts";
 import { LeasedRuns } from "./worker/leased-runs.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
@@ -87,13 +93,15 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   const options = { ...given, store: await given.store };
   assertEngineOptions(options);
   if (hasConditions(options)) await lazyCel.load();
-  const ports = makePorts(options);
+  const ports = makePorts(options, { execute: (run, verb, input) => held.execute(run, verb, input) });
   const works = options.work ?? options.tools !== undefined;
   if (works) await ports.leases.register();
   if (works) await ports.resources.settleAll();
   const engine = new WritEngine(ports, works, options.strictPlans ?? false);
+  const judge = new VerbJudge(ports, () => engine.assertOpen());
+  const held = new HeldVerbs(ports, engine.leasedRuns, engine, judge);
   await engine.start();
-  return judgedEngine(engine, new VerbJudge(ports, () => engine.assertOpen()));
+  return judgedEngine(engine, judge, held);
 }
 
 /** True if policies or tools of the options may have conditions. */
@@ -101,9 +109,9 @@ function hasConditions({ policies = [], tools = [] }: Pick<EngineOptions, "polic
   return policies.length > 0 || tools.some(({ preconditions }) => preconditions.length > 0);
 }
 
-class WritEngine implements Engine {
+class WritEngine implements VerbEngine {
   readonly #ports: WorkerPorts;
-  readonly #leasedRuns: LeasedRuns;
+  readonly leasedRuns: LeasedRuns;
   readonly #due: DueRuns;
   readonly #logTruncation: LogTruncation;
   readonly #strict: boolean;
@@ -117,12 +125,12 @@ class WritEngine implements Engine {
 
   constructor(ports: WorkerPorts, works: boolean, strict: boolean) {
     this.#ports = ports;
-    this.#leasedRuns = new LeasedRuns(ports, works);
-    this.#leasedRuns.useChildRuns(makeChildRuns(ports, this.#leasedRuns, strict));
+    this.leasedRuns = new LeasedRuns(ports, works);
+    this.leasedRuns.useChildRuns(makeChildRuns(ports, this.leasedRuns, strict));
     this.policies = new PolicyAdmin(ports, lazyCel);
-    this.halts = new HaltAdmin(ports, this.#leasedRuns);
-    this.schedules = new ScheduleRunner(ports, this.#leasedRuns, strict);
-    const checkpoints = new StateCheckpoints(ports, this.#leasedRuns);
+    this.halts = new HaltAdmin(ports, this.leasedRuns);
+    this.schedules = new ScheduleRunner(ports, this.leasedRuns, strict);
+    const checkpoints = new StateCheckpoints(ports, this.leasedRuns);
     this.checkpoints = {
       list: (options) => checkpoints.list(options),
       restore: (at, options) => checkpoints.restore(at, options),
@@ -130,20 +138,20 @@ class WritEngine implements Engine {
       load: (snapshot, options) => this.call(STATE_LOAD_TOOL, { snapshot: snapshot as unknown as Json }, options),
       fork: async (at, options) => {
         const principal = readPrincipal(options.principal);
-        return this.#handle(principal, await forkRun(ports, this.#leasedRuns, at, { ...options, principal }));
+        return this.#handle(principal, await forkRun(ports, this.leasedRuns, at, { ...options, principal }));
       },
     };
     this.projects = new ProjectAdmin(ports, {
       state: (options) => this.state(options),
-      load: (snapshot, options) => this.checkpoints.load(snapshot, options),
+      load: (snapshot, options) => this.#revert(snapshot, options),
     });
     this.#logTruncation = new LogTruncation(ports);
-    this.#due = new DueRuns(ports, this.#leasedRuns, this.schedules);
+    this.#due = new DueRuns(ports, this.leasedRuns, this.schedules);
     this.#strict = strict;
   }
 
   assertOpen(): void {
-    this.#leasedRuns.assertOpen();
+    this.leasedRuns.assertOpen();
   }
 
   async start(): Promise<void> {
@@ -153,18 +161,19 @@ class WritEngine implements Engine {
   async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
-    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context: options.context, strict: this.#strict });
+    const tools = this.#ports.toolbox.callable;
+    const checked = checkPlan(plan, { tools, context: options.context, strict: this.#strict });
     if (!checked.ok) {
-      const refused = await refusePlan(this.#ports, this.#leasedRuns, plan, checked, { principal, options });
+      const refused = await refusePlan(this.#ports, this.leasedRuns, plan, checked, { principal, options });
       throw new FaultError(refused.fault);
     }
     return this.#submitChecked(checked.plan, principal, options);
   }
 
   async #submitChecked(plan: Plan, principal: Principal, options: SubmitOptions): Promise<RunHandle> {
-    const submitted = await submitRun(this.#ports, this.#leasedRuns, plan, principal, options);
+    const submitted = await submitRun(this.#ports, this.leasedRuns, plan, principal, options);
     if (submitted.attached && options.retryFailed)
-      await retryFailedRun(this.#ports, this.#leasedRuns, principal, submitted.id);
+      await retryFailedRun(this.#ports, this.leasedRuns, principal, submitted.id);
     return this.#handle(principal, submitted);
   }
 
@@ -174,23 +183,35 @@ class WritEngine implements Engine {
     options: SubmitOptions,
   ): Promise<CallResult<OutputOf<Called>>> {
     const name = typeof tool === "string" ? tool : tool?.name;
-    const handle = await this.#callHandle(name, input, options);
+    const { callable } = this.#ports.toolbox;
+    return this.#callResult(await this.#callHandle(callable, name, input, options));
+  }
+
+  /** Calls the tool that no plan can name, so that rules about `projects.revert` judge it. */
+  async #revert(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult> {
+    const { toolbox } = this.#ports;
+    const tools = { get: (name: string) => toolbox.get(name), all: () => toolbox.callable.all() };
+    const input = { snapshot: snapshot as unknown as Json };
+    return this.#callResult(await this.#callHandle(tools, "projects.revert" satisfies Verb, input, options));
+  }
+
+  async #callResult<Output>(handle: RunHandle): Promise<CallResult<Output>> {
     const result = await handle.result();
     const step = result.steps.call;
     if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${handle.run_id} has no call`));
     // The tool needs to see more: this is thrown, because the caller can widen the view and call again.
     if (step.fault?.code === "VISIBILITY_WANTED") throw new FaultError(step.fault);
-    return { run_id: handle.run_id, step: step as StepResult<OutputOf<Called>>, result };
+    return { run_id: handle.run_id, step: step as StepResult<Output>, result };
   }
 
   /** Submits a call as a run of one step. A refused call is a run, too. */
-  async #callHandle(name: unknown, input: unknown, given: SubmitOptions): Promise<RunHandle> {
+  async #callHandle(tools: KnownTools, name: unknown, input: unknown, given: SubmitOptions): Promise<RunHandle> {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
     const plan = { steps: [{ step_id: "call", name, payload: input }] };
-    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context: options.context, strict: this.#strict });
+    const checked = checkPlan(plan, { tools, context: options.context, strict: this.#strict });
     if (checked.ok) return this.#submitChecked(checked.plan, principal, options);
-    const refused = await refuseCall(this.#ports, this.#leasedRuns, { name, input }, checked, { principal, options });
+    const refused = await refuseCall(this.#ports, this.leasedRuns, { name, input }, checked, { principal, options });
     if (refused.run_id === null) throw new FaultError(refused.fault);
     return this.#handle(principal, { id: refused.run_id, attached: false });
   }
@@ -203,15 +224,15 @@ class WritEngine implements Engine {
 
   async openRun(given: OpenRunOptions): Promise<OpenRun> {
     this.assertOpen();
-    if (!this.#leasedRuns.works)
+    if (!this.leasedRuns.works)
       throw new FaultError(
         fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"),
       );
-    return openSessionRun(this.#ports, this.#leasedRuns, readPrincipal(given.principal), given);
+    return openSessionRun(this.#ports, this.leasedRuns, readPrincipal(given.principal), given);
   }
 
   check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {
-    const checked = checkPlan(plan, { tools: this.#ports.toolbox, context, strict: this.#strict });
+    const checked = checkPlan(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#strict });
     return checked.ok
       ? { ok: true, reasons: [], warnings: checked.warnings }
       : { ok: false, reasons: checked.reasons, warnings: [] };
@@ -236,15 +257,15 @@ class WritEngine implements Engine {
   async signal(key: string, payload: Json, { principal, id }: SignalOptions): Promise<SignalReception> {
     const { tenant, id: by } = readPrincipal(principal);
     const read = readSignal(key, payload, id);
-    return sendSignal(this.#ports, this.#leasedRuns, tenant, { key, payload: read, by, id: id ?? null });
+    return sendSignal(this.#ports, this.leasedRuns, tenant, { key, payload: read, by, id: id ?? null });
   }
 
   approve(gateId: string, options: ApproveOptions): Promise<void> {
-    return approveGate(this.#ports, this.#leasedRuns, gateId, options);
+    return approveGate(this.#ports, this.leasedRuns, gateId, options);
   }
 
   reject(gateId: string, options: RejectOptions): Promise<void> {
-    return rejectGate(this.#ports, this.#leasedRuns, gateId, options);
+    return rejectGate(this.#ports, this.leasedRuns, gateId, options);
   }
 
   async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
@@ -255,7 +276,7 @@ class WritEngine implements Engine {
     const reason = readReason(options);
     const verdict = await readResolution(this.#ports, principal.tenant, run_id, step_id, options);
     let attempt = options.attempt ?? null;
-    await this.#leasedRuns.command(principal.tenant, run_id, (in_flight, run) => {
+    await this.leasedRuns.command(principal.tenant, run_id, (in_flight, run) => {
       // The attempt that the person sees. If the command is decided again, the run may have a later one.
       attempt ??= findStep(run, step_id)?.act?.attempt ?? null;
       return { type: "resolve", now: this.#now(), step_id, principal, verdict, attempt, reason, in_flight };
@@ -266,7 +287,7 @@ class WritEngine implements Engine {
     const principal = readPrincipal(options.principal);
     const run_id = runId as RunId;
     const reason = readReason(options);
-    await this.#leasedRuns.command(principal.tenant, run_id, () => ({
+    await this.leasedRuns.command(principal.tenant, run_id, () => ({
       type: "resume",
       now: this.#now(),
       principal,
@@ -276,14 +297,14 @@ class WritEngine implements Engine {
   }
 
   undo(runId: string, options: ReasonOptions): ReturnType<Engine["undo"]> {
-    return undoRun(this.#ports, this.#leasedRuns, runId as RunId, options, {
+    return undoRun(this.#ports, this.leasedRuns, runId as RunId, options, {
       resolve: (run, step, how) => this.resolve(run, step, how),
       run: () => this.run(runId, options),
     });
   }
 
   verify(runId: string, options: ReasonOptions): ReturnType<Engine["verify"]> {
-    return verifyRun(this.#ports, this.#leasedRuns, runId as RunId, options);
+    return verifyRun(this.#ports, this.leasedRuns, runId as RunId, options);
   }
 
   async runs(options: Parameters<Engine["runs"]>[0]): ReturnType<Engine["runs"]> {
@@ -325,10 +346,10 @@ class WritEngine implements Engine {
     return auditRun(this.#ports.store, who.tenant, runId as RunId);
   }
 
-  async retain(options: Parameters<Engine["retain"]>[0]): ReturnType<Engine["retain"]> {
+  async retain(options: Parameters<Engine["retain"]>[0] & Requested): ReturnType<Engine["retain"]> {
     const principal = readPrincipal(options.principal);
     const terms = { endedBefore: options.endedBefore as Instant, reason: readReason(options) };
-    return runRetention(this.#ports, this.#logTruncation, principal, terms);
+    return runRetention(this.#ports, this.#logTruncation, principal, { ...terms, ...requestField(options) });
   }
 
   async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {
@@ -349,7 +370,7 @@ class WritEngine implements Engine {
 
   async serve({ signal }: ServeOptions = {}): Promise<void> {
     this.assertOpen();
-    if (!this.#leasedRuns.works) throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false cannot serve"));
+    if (!this.leasedRuns.works) throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false cannot serve"));
     if (signal !== undefined && !(signal instanceof AbortSignal))
       throw new FaultError(fault("INVALID_INPUT", "signal must be an AbortSignal"));
     const stop = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
@@ -370,7 +391,7 @@ class WritEngine implements Engine {
     this.#logTruncation.stop();
     await this.#due.stop();
     // The calls in flight may take long, and the other runs with these rules need not wait for them.
-    await Promise.all([this.#leasedRuns.drain(), this.#ports.leases.retire()]);
+    await Promise.all([this.leasedRuns.drain(), this.#ports.leases.retire()]);
     this.#due.end();
     await this.#ports.store.close();
   }
@@ -380,7 +401,7 @@ class WritEngine implements Engine {
   }
 
   #handle(principal: Principal, run: { readonly id: RunId; readonly attached: boolean }): RunHandle {
-    return new EngineRunHandle(this.#ports, this.#leasedRuns, principal, run);
+    return new EngineRunHandle(this.#ports, this.leasedRuns, principal, run);
   }
 }
 

@@ -12,6 +12,7 @@ import type { ProjectApi } from "./api/project-api.ts";
 import { assertKnownFields, readOptions } from "./api/read-options.ts";
 import type { Schedules } from "./api/schedule-api.ts";
 import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
+import type { HeldVerbs } from "./held-verbs.ts";
 import { judgedHandle } from "./judged-handle.ts";
 import { judgedSession } from "./judged-session.ts";
 
@@ -19,27 +20,22 @@ import { judgedSession } from "./judged-session.ts";
  * Wraps the public surface of an engine: each method reads its options, refuses unknown ones, and has its use judged
  * before the engine does anything. A caller has no other access to the engine.
  */
-export function judgedEngine(engine: Engine, judge: VerbJudge): Engine {
+export function judgedEngine(engine: Engine, judge: VerbJudge, held: HeldVerbs): Engine {
   return {
     ...judgedRuns(engine, judge),
     ...judgedDecisions(engine, judge),
     ...judgedReports(engine, judge),
     signal: async (key, payload, given) => engine.signal(key, payload, judge.judge("signal", given)),
-    retain: async (given) => {
-      const options = await judge.judgeByPolicy("retain", given, ({ endedBefore }) => ({
-        runId: null,
-        input: { ended_before: Number(endedBefore) || 0 },
-      }));
-      return engine.retain(options);
-    },
-    backup: async (file, given) => engine.backup(file, await judge.judgeStoreUse("backup", "backup:everything", given)),
+    retain: async (given) => held.use("retain", judge.judge("retain", given), {}),
+    backup: async (file, given) =>
+      held.use("backup", await judge.judgeStoreUse("backup", "backup:everything", given), { file }),
     backups: async (given) => engine.backups(judge.judge("backups", given)),
     adoptBackup: async (given) => engine.adoptBackup(judge.judge("adoptBackup", given)),
-    checkpoints: judgedCheckpoints(engine.checkpoints, judge),
-    projects: judgedProjects(engine.projects, judge),
-    schedules: judgedSchedules(engine.schedules, judge),
-    policies: judgedPolicies(engine.policies, judge),
-    halts: judgedHalts(engine.halts, judge),
+    checkpoints: judgedCheckpoints(engine.checkpoints, judge, held),
+    projects: judgedProjects(engine.projects, judge, held),
+    schedules: judgedSchedules(engine.schedules, judge, held),
+    policies: judgedPolicies(engine.policies, judge, held),
+    halts: judgedHalts(engine.halts, judge, held),
     serve: async (given = {}) => engine.serve(readOptions("serve", given)),
     observers: () => engine.observers(),
     close: () => engine.close(),
@@ -147,13 +143,12 @@ function stateTarget(of: StateSelector): VerbTarget | RunTarget {
   return "project" in of ? { by: null, project: of.project } : { runId: of.runId };
 }
 
-function judgedCheckpoints(checkpoints: Checkpoints, judge: VerbJudge): Checkpoints {
+function judgedCheckpoints(checkpoints: Checkpoints, judge: VerbJudge, held: HeldVerbs): Checkpoints {
   return {
     list: async (given) => checkpoints.list(await judge.judgeOn("checkpoints.list", given, stateTarget)),
     restore: async (at, given) => {
-      const ref = readCheckpointRef(at);
-      const options = await judge.judgeByPolicy("checkpoints.restore", given, () => checkpointUse(ref));
-      return checkpoints.restore(ref, options);
+      const call = checkpointCall(readCheckpointRef(at));
+      return held.use("checkpoints.restore", judge.judge("checkpoints.restore", given), call);
     },
     load: async (snapshot, given) => checkpoints.load(snapshot, judgeSubmission(judge, "checkpoints.load", given)),
     diff: async (from, to, given) => {
@@ -165,16 +160,18 @@ function judgedCheckpoints(checkpoints: Checkpoints, judge: VerbJudge): Checkpoi
       return checkpoints.diff(early, late, options);
     },
     fork: async (at, given) => {
-      const ref = readCheckpointRef(at);
-      const options = await judge.judgeByPolicy("checkpoints.fork", given, () => checkpointUse(ref));
+      const call = checkpointCall(readCheckpointRef(at));
+      const options = judge.judge("checkpoints.fork", given);
       const { principal } = options;
-      return judgedHandle(judge, principal, await checkpoints.fork(ref, options), { by: principal.id, project: null });
+      const handle = await held.use("checkpoints.fork", options, call);
+      return judgedHandle(judge, principal, handle, { by: principal.id, project: null });
     },
   };
 }
 
-function checkpointUse({ runId, stepId, side }: CheckpointRef) {
-  return { runId, input: { run_id: String(runId), step_id: String(stepId), side: String(side) } };
+/** Returns the call as rules and people see it. */
+function checkpointCall({ runId, stepId, side }: CheckpointRef) {
+  return { run_id: runId, step_id: stepId, side };
 }
 
 function readCheckpointRef(at: CheckpointRef): CheckpointRef {
@@ -182,37 +179,42 @@ function readCheckpointRef(at: CheckpointRef): CheckpointRef {
   return { ...at };
 }
 
-function judgedProjects(projects: ProjectApi, judge: VerbJudge): ProjectApi {
+function judgedProjects(projects: ProjectApi, judge: VerbJudge, held: HeldVerbs): ProjectApi {
   const of = (project: string) => () => ({ by: null, project });
   return {
     history: async (project, given) => projects.history(project, judge.judge("projects.history", given, of(project))),
     closure: async (project, given) => projects.closure(project, judge.judge("projects.closure", given, of(project))),
-    close: async (project, given) => projects.close(project, judge.judge("projects.close", given)),
-    open: async (project, given) => projects.open(project, judge.judge("projects.open", given)),
+    close: async (project, given) => held.use("projects.close", judge.judge("projects.close", given), { project }),
+    open: async (project, given) => held.use("projects.open", judge.judge("projects.open", given), { project }),
     revert: async (project, version, given) =>
       projects.revert(project, version, judgeSubmission(judge, "projects.revert", given)),
   };
 }
 
-function judgedSchedules(schedules: Schedules, judge: VerbJudge): Schedules {
+function judgedSchedules(schedules: Schedules, judge: VerbJudge, held: HeldVerbs): Schedules {
+  const change =
+    (verb: "schedules.pause" | "schedules.resume" | "schedules.remove"): Schedules["pause"] =>
+    async (schedule, given) =>
+      held.use(verb, judge.judge(verb, given), { schedule });
   return {
-    set: async (schedule, plan, given) => schedules.set(schedule, plan, judge.judge("schedules.set", given)),
-    pause: async (schedule, given) => schedules.pause(schedule, judge.judge("schedules.pause", given)),
-    resume: async (schedule, given) => schedules.resume(schedule, judge.judge("schedules.resume", given)),
-    remove: async (schedule, given) => schedules.remove(schedule, judge.judge("schedules.remove", given)),
+    set: async (schedule, plan, given) =>
+      held.use("schedules.set", judge.judge("schedules.set", given), { schedule, plan }),
+    pause: change("schedules.pause"),
+    resume: change("schedules.resume"),
+    remove: change("schedules.remove"),
     list: async (given) => schedules.list(judge.judge("schedules.list", given)),
   };
 }
 
-function judgedPolicies(policies: TenantPolicies, judge: VerbJudge): TenantPolicies {
+function judgedPolicies(policies: TenantPolicies, judge: VerbJudge, held: HeldVerbs): TenantPolicies {
   return {
-    set: async (document, given) => policies.set(document, judge.judge("policies.set", given)),
-    remove: async (name, given) => policies.remove(name, judge.judge("policies.remove", given)),
+    set: async (document, given) => held.use("policies.set", judge.judge("policies.set", given), { document }),
+    remove: async (name, given) => held.use("policies.remove", judge.judge("policies.remove", given), { name }),
     list: async (given) => policies.list(judge.judge("policies.list", given)),
   };
 }
 
-function judgedHalts(halts: Halts, judge: VerbJudge): Halts {
+function judgedHalts(halts: Halts, judge: VerbJudge, held: HeldVerbs): Halts {
   const none = () => ({ by: null, project: null });
   const setUse = ({ everything, runId }: HaltOptions): Verb => {
     if (everything) return "halts.set:everything";
@@ -221,7 +223,7 @@ function judgedHalts(halts: Halts, judge: VerbJudge): Halts {
   const liftUse = ({ everything }: HaltOptions): Verb => (everything ? "halts.lift:everything" : "halts.lift");
   return {
     set: async (given) => halts.set(judge.judge("halts.set", given, none, setUse)),
-    lift: async (given) => halts.lift(judge.judge("halts.lift", given, none, liftUse)),
+    lift: async (given) => held.use("halts.lift", judge.judge("halts.lift", given, none, liftUse), {}),
     list: async (given) => halts.list(judge.judge("halts.list", given)),
   };
 }

@@ -1,3 +1,4 @@
+import { isJudgedByName } from "../core/approval/verb-rules.ts";
 import type { Basis, Objection } from "../core/approval/verdict-basis.ts";
 import {
   type Admission,
@@ -141,10 +142,11 @@ interface RuleObjection {
 
 function rulesForTool({ name, scope, roles, rules }: PolicyDocument, tool: ToolFacts): ToolRules {
   const matching = rules.filter(({ on }) => on.matchesTool(tool));
-  const hasPermits = rules.some(({ role }) => role === "permits");
+  const isSilent = isJudgedByName(tool.name) && matching.length === 0; // No rule names the verb.
+  const hasPermits = !isSilent && rules.some(({ role }) => role === "permits");
   return {
     prefix: `${layerOf(scope)}/${name}`,
-    roles,
+    roles: isSilent ? null : roles,
     permits: hasPermits ? matching.filter(({ role }) => role === "permits") : null,
     objects: matching.filter(({ role }) => role === "objects"),
   };

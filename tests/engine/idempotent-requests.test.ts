@@ -224,7 +224,7 @@ describe.each(storeKinds)("request with a key, on $name", ({ newFixture: newStag
     const engine = await stage.open({ tools: [sends().tool] });
     const run = await engine.submit(plan("ana"), { principal: botAgent, project: "a" });
     await run.result();
-    const [checked] = [checkPlan(plan("ana"), { tools: oneTool(sends().tool), context: {}, strict: false })];
+    const [checked] = [checkPlan(plan("ana"), { tools: oneTool(sends().tool).callable, context: {}, strict: false })];
     if (!checked.ok) throw new Error("the plan is valid");
     const digest = digestOfJson({ plan: checked.plan as unknown as Json, context: {}, mode: "auto_exec" });
     await putRequestRow(stage.store(), run.run_id, oldRequestKey("bot", "welcome"), digest);

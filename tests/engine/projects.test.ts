@@ -119,7 +119,7 @@ describe.each(storeKinds)("project, on $name", ({ newFixture: newStage }) => {
     expect(await factsOf(engine)).toEqual({ a: deep, "b.c/d": deep });
     expect(await factsOf(engine, 3)).toEqual({ a: deep, "b.c/d": deep, e: deep });
     const [latest, ...before] = await engine.projects.history(project, { principal: anaPerson });
-    expect(latest).toMatchObject({ version: 4, run_id, tool: "state.load", by: "ana" });
+    expect(latest).toMatchObject({ version: 4, run_id, tool: "projects.revert", by: "ana" });
     expect(before.map(({ version }) => version)).toEqual([3, 2, 1]);
     // Entries of logs stay, and a revert has no effect outside.
     const state = await engine.state({ principal: botAgent, project });
@@ -140,7 +140,7 @@ describe.each(storeKinds)("project, on $name", ({ newFixture: newStage }) => {
     expect((await rejectedFault(engine.projects.revert("other", 1, { principal: anaPerson }))).code).toBe(
       "CHECKPOINT_NOT_FOUND",
     );
-    const rules = [{ id: "no", kind: "deny", on: { tools: ["state.load"] } }];
+    const rules = [{ id: "no", kind: "deny", on: { tools: ["projects.revert"] } }];
     await engine.policies.set(
       { schema_version: "1.0", name: "house", scope: { tenant: "acme" }, rules },
       { principal: anaPerson },

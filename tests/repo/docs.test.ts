@@ -184,6 +184,7 @@ function limitsPage(): string {
       timeoutMs: "milliseconds until a call is aborted (`timeoutMs`): `TOOL_TIMEOUT`, and an act is in doubt",
       modelTimeoutMs:
         'the same for a tool with `asks: "model"`, whose timeout is not retried because each attempt is paid for',
+      verbTimeoutMs: "the same for a method that a policy has held, such as `retain`, after its approval",
       settleAfter: "milliseconds after its timeout in which an act can still take effect (`settleAfter`)",
       triesOfAnyError: 'attempts in all after an error that `retry: "any"` covers (`tries`)',
     },

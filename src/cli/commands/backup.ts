@@ -14,7 +14,7 @@ export function backupCommand(invocation: Invocation): Command {
   return invocation.withAction<{ readonly reason?: string }>(command, ([file = ""], { reason, ...options }) =>
     withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
       // A person who can open the store may act as its operator.
-      const principal = { ...person, roles: ["operator"] };
+      const principal = { ...person, roles: [...(person.roles ?? []), "operator"] };
       const path = resolve(invocation.host.cwd, file);
       const report = await engine.backup(path, { principal, ...(reason !== undefined && { reason }) });
       const { tenants, journals, events, bytes, at } = report;

@@ -88,7 +88,7 @@ async function testTool(
 function findTool(name: string, registry: ToolRegistry): Tool {
   const tool = registry.get(name);
   if (tool !== undefined) return tool;
-  const names = registry.all().map((known) => known.name);
+  const names = registry.callable.all().map((known) => known.name);
   const nearest = nearestName(name, names);
   const hint = nearest === null ? `there are ${names.join(", ")}` : `did you mean ${nearest}?`;
   throw new FaultError(fault("TOOL_UNKNOWN", `no tool is called ${name}; ${hint}`));

@@ -12,7 +12,7 @@ export function toolsCommand(invocation: Invocation): Command {
     .addHelpText("after", helpExample("writ tools", "writ tools --json"));
   return invocation.withAction(command, async (_, options) => {
     const config = await loadConfigWithTools(options, invocation.host.cwd);
-    const tools = new ToolRegistry(config.tools, cel).all().map((tool) => {
+    const tools = new ToolRegistry(config.tools, cel).callable.all().map((tool) => {
       const { name, version, effect, risk } = tool;
       return { name, version, effect, risk, guarantee: toolGuaranteeText(tool) };
     });

@@ -6,6 +6,11 @@ export class NamePattern {
     this.#parts = pattern.split("*");
   }
 
+  /** True if it matches every name. */
+  get matchesAll(): boolean {
+    return this.#parts.length > 1 && this.#parts.every((part) => part === "");
+  }
+
   /**
    * The name starts with the first part, ends with the last, and contains the others in order, each found at its first
    * match.

@@ -17,8 +17,13 @@ export interface VerbRule extends Readonly<Record<Principal["kind"], Reach>> {
   readonly role?: "admin" | "operator";
   /** A principal with capabilities needs each of them to allow the name of the verb, like the name of a tool. */
   readonly capability?: true;
-  /** The tenant's policies judge it like a call of a tool with the name of the verb. */
-  readonly policy?: true;
+  /**
+   * The tenant's policies judge it like a call of a tool with the name of the verb: they can refuse it, or hold it.
+   * `named`: only by rules that name it, so that a rule about all calls does not lock its administrators out.
+   */
+  readonly policy?: "any" | "named";
+  /** Nothing undoes it. The gate of a held request says so. */
+  readonly final?: true;
   /** It shows or changes all of a state, so it is refused to a principal that is restricted to parts of the state. */
   readonly wholeState?: true;
   /** A refusal is an event in the run's journal, so `decide` judges it, not the engine. */
@@ -83,35 +88,62 @@ export const verbRules = {
   "checkpoints.restore": {
     ...changes(people, "state.restored"),
     capability: true,
-    policy: true,
+    policy: "any",
     wholeState: true,
     about: "restore a checkpoint",
   },
   "checkpoints.fork": {
     ...changes(people, "run.accepted"),
     capability: true,
-    policy: true,
+    policy: "any",
     wholeState: true,
     about: "fork a run",
   },
 
   "projects.history": { ...readsRun, about: "read the history of a project" },
   "projects.closure": { ...projectOfAgents, ...reveals, about: "read whether a project is closed" },
-  "projects.close": { ...changes(people, "project.closed"), capability: true, about: "close a project" },
-  "projects.open": { ...changes(people, "project.opened"), capability: true, about: "open a project" },
-  "projects.revert": { ...changes(people, "run.accepted"), wholeState: true, about: "revert a project" },
+  "projects.close": {
+    ...changes(people, "project.closed"),
+    capability: true,
+    policy: "named",
+    about: "close a project",
+  },
+  "projects.open": { ...changes(people, "project.opened"), capability: true, policy: "named", about: "open a project" },
+  "projects.revert": { ...changes(people, "run.accepted"), policy: "any", wholeState: true, about: "revert a project" },
 
-  "schedules.set": { ...changes(services, "schedule.set"), capability: true, about: "set a schedule" },
-  "schedules.pause": { ...changes(services, "schedule.paused"), capability: true, about: "pause a schedule" },
-  "schedules.resume": { ...changes(services, "schedule.resumed"), capability: true, about: "resume a schedule" },
-  "schedules.remove": { ...changes(services, "schedule.removed"), capability: true, about: "remove a schedule" },
+  "schedules.set": { ...changes(services, "schedule.set"), capability: true, policy: "named", about: "set a schedule" },
+  "schedules.pause": {
+    ...changes(services, "schedule.paused"),
+    capability: true,
+    policy: "named",
+    about: "pause a schedule",
+  },
+  "schedules.resume": {
+    ...changes(services, "schedule.resumed"),
+    capability: true,
+    policy: "named",
+    about: "resume a schedule",
+  },
+  "schedules.remove": {
+    ...changes(services, "schedule.removed"),
+    capability: true,
+    policy: "named",
+    about: "remove a schedule",
+  },
   "schedules.list": { ...services, ...reveals, about: "list schedules" },
 
-  "policies.set": { ...changes(people, "policy.set"), role: "admin", capability: true, about: "set a policy" },
+  "policies.set": {
+    ...changes(people, "policy.set"),
+    role: "admin",
+    capability: true,
+    policy: "named",
+    about: "set a policy",
+  },
   "policies.remove": {
     ...changes(people, "policy.removed"),
     role: "admin",
     capability: true,
+    policy: "named",
     about: "remove a policy",
   },
   "policies.list": { ...services, ...reveals, about: "list policies" },
@@ -119,11 +151,18 @@ export const verbRules = {
   "halts.set": { ...changes(services, "halt.set"), about: "halt a run" },
   "halts.set:tenant": { ...changes(services, "halt.set"), role: "admin", about: "halt the tenant" },
   "halts.set:everything": { ...changes(services, "halt.set"), role: "operator", about: "halt all tenants" },
-  "halts.lift": { ...changes(people, "halt.lifted"), role: "admin", capability: true, about: "lift a halt" },
+  "halts.lift": {
+    ...changes(people, "halt.lifted"),
+    role: "admin",
+    capability: true,
+    policy: "named",
+    about: "lift a halt",
+  },
   "halts.lift:everything": {
     ...changes(people, "halt.lifted"),
     role: "operator",
     capability: true,
+    policy: "named",
     about: "lift the halt of all tenants",
   },
   "halts.list": { ...everyone, ...reveals, about: "list halts" },
@@ -140,15 +179,23 @@ export const verbRules = {
     ...changes(services, "retention.started"),
     role: "admin",
     capability: true,
-    policy: true,
+    policy: "any",
+    final: true,
     about: "erase the bodies of ended runs",
   },
   retentions: { ...services, ...reveals, about: "list retentions" },
-  backup: { ...changes(services, "backup.started"), role: "admin", capability: true, about: "back up the store" },
+  backup: {
+    ...changes(services, "backup.started"),
+    role: "admin",
+    capability: true,
+    policy: "named",
+    about: "back up the store",
+  },
   "backup:everything": {
     ...changes(services, "backup.started"),
     role: "operator",
     capability: true,
+    policy: "named",
     about: "back up a store with other tenants",
   },
   backups: { ...services, ...reveals, about: "list backups" },
@@ -164,3 +211,14 @@ export const verbRules = {
 } as const satisfies Readonly<Record<string, VerbRule>>;
 
 export type Verb = keyof typeof verbRules;
+
+/** Returns whether only rules that name the verb judge it. False for the name of a tool. */
+export function isJudgedByName(verb: string): boolean {
+  const rule: VerbRule | null = Object.hasOwn(verbRules, verb) ? verbRules[verb as Verb] : null;
+  return rule?.policy === "named";
+}
+
+/** Returns whether nothing undoes the verb. */
+export function isFinalVerb(verb: string): boolean {
+  return Object.hasOwn(verbRules, verb) && "final" in verbRules[verb as Verb];
+}

@@ -1,12 +1,11 @@
 import type { Principal } from "../approval/principal.ts";
-import { type Verb, verbRules } from "../approval/verb-rules.ts";
+import type { Verb } from "../approval/verb-rules.ts";
 import { planStep } from "../plan/plan.ts";
 import { emptyRun, type Run } from "../run/run.ts";
 import { newStep } from "../run/step.ts";
-import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, RunId, StepId } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
-import type { Admission, Policy } from "./guard.ts";
+import type { Admission, Policy, Verdict } from "./guard.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
 
 /** The use of a verb, as rules of a policy judge it. */
@@ -20,20 +19,15 @@ export interface VerbUse extends Pick<Run, "project" | "session"> {
 
 /**
  * Judges the use of a verb by the policy in force, like a call of a tool that has the name of the verb and the effect
- * `writes`. There is no step that could wait for an approval, so a rule that holds the call refuses the verb.
+ * `writes`.
  */
-export function judgeVerbByPolicy(policy: Policy, use: VerbUse): Fault | null {
-  const verdict = policy.judge(verbAdmission(policy, use));
-  if (verdict.kind === "allow") return null;
-  if (verdict.kind === "refuse") return verdict.fault;
-  const { about } = verbRules[use.verb];
-  const message = `${use.principal.id} cannot ${about}: policy ${verdict.rule} demands an approval (${verdict.reason}), and only calls can be approved; except ${use.verb} from the rule`;
-  return fault("POLICY_DENIED", message);
+export function judgeVerbByPolicy(policy: Policy, use: VerbUse): Verdict {
+  return policy.judge(verbAdmission(policy, use));
 }
 
 function verbAdmission(policy: Policy, { principal, verb, project, session, input, now }: VerbUse): Admission {
   const effect = "writes";
-  const spec = planStep({ step_id: verb as string as StepId, name: verb, effect, payload: input });
+  const spec = planStep({ step_id: verb as string as StepId, kind: "verb", name: verb, effect, payload: input });
   const run = { ...emptyRun(verb as string as RunId, principal.tenant), principal, project, session };
   const proposal: Proposal = { ...emptyProposal, input, tool: { ...verbFacts, name: verb } };
   return { run, step: newStep(0, spec, null, null, 0), proposal, effect, now, policy, closure: null, conditions: [] };

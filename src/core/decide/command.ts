@@ -1,6 +1,7 @@
 import type { Principal } from "../approval/principal.ts";
 import type { TrustRecord } from "../approval/trust-record.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
+import type { HoldVerdict } from "../call/guard.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "../call/proposal.ts";
 import type {
   Call,
@@ -32,6 +33,13 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+
+/** A call that a policy holds before its run begins. */
+export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
+  readonly gate_id: GateId;
+  readonly gate_ms: number;
+  readonly call: Call;
+}
 
 /**
  * A request to change a run, as plain data: it can be serialised, logged and replayed with the same decision. It has
@@ -68,6 +76,8 @@ export type Command = { readonly now: Instant } & (
       readonly cancelled?: string;
       /** Why the plan or call is refused. The run is accepted and ended at once, as the record of the refusal. */
       readonly refused?: Fault;
+      /** The gate of a held request to use a verb. The run is accepted and its only step waits at the gate at once. */
+      readonly held?: HeldRequest;
       /** The steps before the fork that have succeeded, in the order of their success. */
       readonly inherited?: readonly InheritedStep[];
     }
@@ -209,6 +219,8 @@ export type Command = { readonly now: Instant } & (
       readonly state: Pick<StateFact, "change" | "fault">;
       /** The resources that were restored with the state. Null if none changed. */
       readonly files: Required<Pick<StateRestore, "captures" | "closings">> | null;
+      /** The run of the held request that is executed. Absent if the restore was not held. */
+      readonly held_in?: RunId;
     }
   /** The resources that an attempt changed are restored next. */
   | {

@@ -1,4 +1,5 @@
 import { type Demand, mayVote, type Vote } from "../approval/approval-demand.ts";
+import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { Call, DuplicateAct, Event } from "../event/event.ts";
@@ -93,6 +94,7 @@ function carriedVotes(
 /** Returns null if the call leaves nothing to undo. */
 function isReversible(step: Step, { tool }: Proposal): boolean | null {
   assert(tool !== null, "only a call of a known tool is held");
+  if (step.spec.kind === "verb") return isFinalVerb(tool.name) ? false : null;
   const effect = worseEffect(step.spec.effect, tool.effect);
   if (effect === "acts") return !isUndoStep(step) && tool.compensates;
   return effect === "writes" ? true : null;

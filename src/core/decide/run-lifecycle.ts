@@ -1,5 +1,6 @@
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import type { Principal } from "../approval/principal.ts";
+import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Event } from "../event/event.ts";
 import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
@@ -8,22 +9,45 @@ import { childCancelNotices } from "../run/child-run.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import { isRunResumable } from "../run/step-transition.ts";
+import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
-import type { CommandOf } from "./command.ts";
+import type { CommandOf, HeldRequest } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
 export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecision {
   if (run.position > 0) return NO_CHANGE; // The command was accepted before, and its answer was lost.
-  const { type: _type, now, inherited = [], cancelled: reason, refused, checks = [], ...fields } = command;
+  const { type: _type, now, inherited = [], cancelled: reason, refused, held, checks = [], ...fields } = command;
   const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(leanStep) };
   const done = inherited.map(
     (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
   );
   const accepted: Event = { type: "run.accepted", at: now, tenant: run.tenant, ...fields, plan };
   if (refused !== undefined) return { events: [accepted, ...refusalEvents(plan?.steps ?? [], refused, now)] };
+  if (held !== undefined) return { events: [accepted, verbGateEvent(plan?.steps ?? [], held, now)] };
   if (reason === undefined) return { events: [accepted, ...done], checks };
   return { events: [accepted, { type: "cancel.requested", at: now, by: fields.principal.id, reason }] };
+}
+
+/** Opens the gate of a held request, which is the only step of its run. */
+function verbGateEvent(steps: readonly LeanStep[], held: HeldRequest, at: Instant): Event {
+  const [step] = steps;
+  assert(step !== undefined && steps.length === 1, "a held request is the only step of its run");
+  const { gate_id, gate_ms, call, rule, reason, demand, basis } = held;
+  return {
+    type: "gate.opened",
+    at,
+    gate_id,
+    step_id: step.step_id,
+    call,
+    rule,
+    reason,
+    demand,
+    expires_at: (at + Math.min(gate_ms, demand.within_ms ?? gate_ms)) as Instant,
+    duplicate_of: null,
+    ...(isFinalVerb(step.name) && { reversible: false }),
+    ...(basis && { basis }),
+  };
 }
 
 function refusalEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, at: Instant): readonly Event[] {
@@ -35,13 +59,15 @@ function refusalEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, 
 
 /** Restores state as a new version on top of the current one. Records nothing if nothing differs. */
 export function restoreState(
-  _run: Run,
-  { principal, reason, to, state, files, now }: CommandOf<"restore">,
+  run: Run,
+  { principal, reason, to, state, files, now, held_in }: CommandOf<"restore">,
 ): PartialDecision {
+  if (held_in !== undefined && run.restoreRequests.includes(held_in))
+    return { events: [], refusal: fault("NOT_POSSIBLE", `the request of run ${held_in} has restored this run before`) };
   const { fault: refusal, change } = state;
   if (refusal !== null) return { events: [], refusal };
   if (change === null && files === null) return NO_CHANGE;
-  const changed = { ...(change !== null && { state: change }), ...files };
+  const changed = { ...(change !== null && { state: change }), ...files, ...(held_in && { held_in }) };
   return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }] };
 }
 

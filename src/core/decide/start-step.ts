@@ -116,6 +116,8 @@ function startKind(run: Run, step: Step, command: StartCommand, verdict: Verdict
       if (command.proposal.reusable !== null && isCallApproved(run, step, command, verdict))
         return reuseOutcome(step, command, verdict);
       return beginAttempt(run, step, command, verdict);
+    case "verb":
+      return beginAttempt(run, step, command, verdict);
     case "assertion":
       return evaluateAssertion(run, step, command);
     case "wait":

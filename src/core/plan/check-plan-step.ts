@@ -17,7 +17,7 @@ import {
   readDependencies,
   readPreconditions,
 } from "./plan-references.ts";
-import { type StepKind, stepKindNames, stepKinds } from "./step-kinds.ts";
+import { type PlanStepKind, planStepKinds, type StepKind, stepKinds } from "./step-kinds.ts";
 
 const stateKinds = Object.keys(stateTools);
 /** The fields that a strict plan must declare for every call. */
@@ -92,10 +92,10 @@ function readId(step: FieldReader, at: number, { members, reasons }: PlanContext
 }
 
 /** Null: an unknown kind, whose step is not checked further. */
-function readKind(step: FieldReader): StepKind | null {
+function readKind(step: FieldReader): PlanStepKind | null {
   const kind = step.value("kind");
   if (typeof kind === "string" && stateKinds.includes(kind)) return "operator";
-  return kind === undefined ? "operator" : step.choice("kind", stepKindNames, null);
+  return kind === undefined ? "operator" : step.choice("kind", planStepKinds, null);
 }
 
 function readTool(step: FieldReader, { tools }: PlanContext): Tool | null {
@@ -121,7 +121,7 @@ function readTool(step: FieldReader, { tools }: PlanContext): Tool | null {
   return tool ?? null;
 }
 
-function readPayload(step: FieldReader, kind: StepKind | null, self: ReferringStep): JsonObject {
+function readPayload(step: FieldReader, kind: PlanStepKind | null, self: ReferringStep): JsonObject {
   const payload = step.object("payload");
   const inner = new FieldReader(payload, pointerTo(step.path, "payload"), self.context.reasons);
   switch (kind) {

@@ -2,7 +2,7 @@ import { nearestName } from "../json/nearest-name.ts";
 import type { ReasonList } from "../json/reason-list.ts";
 import type { Tool } from "../tool/tool.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
-import { isStepKind, stepKinds } from "./step-kinds.ts";
+import { isPlanStepKind, stepKinds } from "./step-kinds.ts";
 
 /** The tools a plan may name. */
 export interface KnownTools {
@@ -35,7 +35,7 @@ export const stateTools = { state_read: "state.read", state_write: "state.write"
 /** Returns the name of the tool that an unchecked step calls; null: it calls none. */
 export function stepToolName({ kind = "operator", name = null }: JsonObject): Json {
   if (kind === "state_read" || kind === "state_write") return stateTools[kind];
-  return isStepKind(kind) && stepKinds[kind].callsTool ? name : null;
+  return isPlanStepKind(kind) && stepKinds[kind].callsTool ? name : null;
 }
 
 export const stepIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -55,7 +55,7 @@ export function planMembers(steps: readonly Json[], tools: KnownTools): Readonly
 /** True if an unchecked step will have an output. */
 function hasOutput(step: JsonObject): boolean {
   const kind = step.kind ?? "operator";
-  if (!isStepKind(kind)) return stepToolName(step) !== null;
+  if (!isPlanStepKind(kind)) return stepToolName(step) !== null;
   const { output } = stepKinds[kind];
   return output === "always" || (output === "with_signal" && awaitsSignalInPlan(step));
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../values/json.ts";
 import type { Condition, Plan, PlanBinding, PlanStep } from "./plan.ts";
 import type { stateTools } from "./plan-context.ts";
-import type { StepKind } from "./step-kinds.ts";
+import type { PlanStepKind } from "./step-kinds.ts";
 
 /** A plan as its author writes it: a plan is JSON, and every submitted plan is checked. */
 export interface PlanInput {
@@ -16,7 +16,7 @@ export interface PlanInput {
 export interface PlanStepInput {
   readonly step_id: string;
   /** Default: operator, which calls the tool that `name` names. */
-  readonly kind?: StepKind | keyof typeof stateTools;
+  readonly kind?: PlanStepKind | keyof typeof stateTools;
   readonly name?: string;
   readonly payload?: JsonObject;
   /** The step is judged by the worst of these effects and that of its tool. */

@@ -1,10 +1,12 @@
 import type { Json } from "../values/json.ts";
 
-/** The kinds of steps. */
-export type StepKind = "operator" | "assertion" | "wait" | "run";
+/** The kinds of steps. A step of kind `verb` is a held request to use a method of the engine; no plan contains one. */
+export type StepKind = "operator" | "assertion" | "wait" | "run" | "verb";
 
 /** The properties of a kind of step. */
 export interface StepKindTraits {
+  /** True if a plan may contain it. */
+  readonly inPlans: boolean;
   /** True if it calls the tool that it names. */
   readonly callsTool: boolean;
   /** True if it starts a child run and ends with it. */
@@ -21,6 +23,7 @@ export interface StepKindTraits {
 
 export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
   operator: {
+    inPlans: true,
     callsTool: true,
     startsRun: false,
     haltable: true,
@@ -29,6 +32,7 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     output: "always",
   },
   assertion: {
+    inPlans: true,
     callsTool: false,
     startsRun: false,
     haltable: false,
@@ -37,6 +41,7 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     output: "never",
   },
   wait: {
+    inPlans: true,
     callsTool: false,
     startsRun: false,
     haltable: false,
@@ -45,6 +50,7 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     output: "with_signal",
   },
   run: {
+    inPlans: true,
     callsTool: false,
     startsRun: true,
     haltable: true,
@@ -52,10 +58,25 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     bindable: "everything",
     output: "always",
   },
+  // A halt stops calls of tools. Lifting it is such a request, too.
+  verb: {
+    inPlans: false,
+    callsTool: true,
+    startsRun: false,
+    haltable: false,
+    endsByTime: false,
+    bindable: "nothing",
+    output: "always",
+  },
 };
 
-export const stepKindNames = Object.keys(stepKinds) as readonly StepKind[];
+/** A kind of step that a plan may contain. */
+export type PlanStepKind = Exclude<StepKind, "verb">;
 
-export function isStepKind(value: Json): value is StepKind {
-  return typeof value === "string" && Object.hasOwn(stepKinds, value);
+export const planStepKinds = (Object.keys(stepKinds) as readonly StepKind[]).filter(
+  (kind): kind is PlanStepKind => stepKinds[kind].inPlans,
+);
+
+export function isPlanStepKind(value: Json): value is PlanStepKind {
+  return (planStepKinds as readonly Json[]).includes(value);
 }

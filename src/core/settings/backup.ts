@@ -1,14 +1,16 @@
 import type { Restoration } from "../event/restoration.ts";
 import type { Instant } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 
 /** An event in the backup journal of a tenant: a backup that a principal made, or the restore of one. */
-export type BackupEvent = { readonly at: Instant; readonly by: string } & (
-  | { readonly type: "backup.started"; readonly reason: string; readonly file: string }
-  /** `started`: the position of the event that started it. */
-  | ({ readonly type: "backup.ended"; readonly started: number } & BackupContents)
-  | ({ readonly type: "restore.started"; readonly reason: string } & Restoration)
-  | ({ readonly type: "restore.ended"; readonly started: number } & RestoreCounts)
-);
+export type BackupEvent = { readonly at: Instant; readonly by: string } & Requested &
+  (
+    | { readonly type: "backup.started"; readonly reason: string; readonly file: string }
+    /** `started`: the position of the event that started it. */
+    | ({ readonly type: "backup.ended"; readonly started: number } & BackupContents)
+    | ({ readonly type: "restore.started"; readonly reason: string } & Restoration)
+    | ({ readonly type: "restore.ended"; readonly started: number } & RestoreCounts)
+  );
 
 /** The content of a backup. */
 export interface BackupContents {

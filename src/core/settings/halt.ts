@@ -3,12 +3,14 @@ import type { Check, Put } from "../store/store.ts";
 import type { Halt, HaltRow, HaltScope, ProjectLock } from "../store/tables.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, RunId } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 
 /** An event in a journal of halts. */
-export type HaltEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & (
-  | { readonly type: "halt.set"; readonly over: readonly HaltScope[] }
-  | { readonly type: "halt.lifted"; readonly over: readonly HaltScope[] }
-);
+export type HaltEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & Requested &
+  (
+    | { readonly type: "halt.set"; readonly over: readonly HaltScope[] }
+    | { readonly type: "halt.lifted"; readonly over: readonly HaltScope[] }
+  );
 
 /** The fact that a starting call needs: the halt and the project lock that apply, and the rows they were read from. */
 export interface HaltFact {

@@ -1,14 +1,16 @@
 import type { Instant } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 
 /**
  * An event in the retention journal of a tenant. `started` is on disk before anything is erased, so that a retention that
  * a crash cuts off is recorded, too.
  */
-export type RetentionEvent = { readonly at: Instant; readonly by: string } & (
-  | { readonly type: "retention.started"; readonly reason: string; readonly ended_before: Instant }
-  /** `started`: the position of the event that started it. */
-  | ({ readonly type: "retention.ended"; readonly started: number } & RetentionCounts)
-);
+export type RetentionEvent = { readonly at: Instant; readonly by: string } & Requested &
+  (
+    | { readonly type: "retention.started"; readonly reason: string; readonly ended_before: Instant }
+    /** `started`: the position of the event that started it. */
+    | ({ readonly type: "retention.ended"; readonly started: number } & RetentionCounts)
+  );
 
 /** The numbers of what a retention erased. */
 export interface RetentionCounts {

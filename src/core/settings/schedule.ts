@@ -11,6 +11,7 @@ import type { Mode } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Digest, Instant, RunId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { Requested } from "../values/requested.ts";
 
 /** The times at which a plan is submitted. */
 export type ScheduleTerms = Pick<ScheduleRow, "cron" | "zone" | "catch_up">;
@@ -32,23 +33,24 @@ export interface ScheduleOrder {
 }
 
 /** An event in the journal of a schedule. Each records the next time, so that it is never computed again. */
-export type ScheduleEvent = { readonly at: Instant; readonly next_at: Instant | null } & (
-  | {
-      readonly type: "schedule.set";
-      /** Absent: the principal of the order set the schedule itself. */
-      readonly by?: string;
-      readonly schedule: string;
-      readonly terms: ScheduleTerms;
-      readonly order: ScheduleOrder;
-    }
-  | { readonly type: "schedule.fired"; readonly firing: ScheduleFiring; readonly run_id: RunId }
-  | { readonly type: "schedule.refused"; readonly firing: ScheduleFiring; readonly fault: Fault }
-  /** No worker fired the schedule in time, and it does not catch up. */
-  | { readonly type: "schedule.skipped"; readonly firing: ScheduleFiring }
-  | { readonly type: "schedule.paused"; readonly by: string }
-  | { readonly type: "schedule.resumed"; readonly by: string }
-  | { readonly type: "schedule.removed"; readonly by: string }
-);
+export type ScheduleEvent = { readonly at: Instant; readonly next_at: Instant | null } & Requested &
+  (
+    | {
+        readonly type: "schedule.set";
+        /** Absent: the principal of the order set the schedule itself. */
+        readonly by?: string;
+        readonly schedule: string;
+        readonly terms: ScheduleTerms;
+        readonly order: ScheduleOrder;
+      }
+    | { readonly type: "schedule.fired"; readonly firing: ScheduleFiring; readonly run_id: RunId }
+    | { readonly type: "schedule.refused"; readonly firing: ScheduleFiring; readonly fault: Fault }
+    /** No worker fired the schedule in time, and it does not catch up. */
+    | { readonly type: "schedule.skipped"; readonly firing: ScheduleFiring }
+    | { readonly type: "schedule.paused"; readonly by: string }
+    | { readonly type: "schedule.resumed"; readonly by: string }
+    | { readonly type: "schedule.removed"; readonly by: string }
+  );
 
 /** One firing of a schedule. */
 export interface ScheduleFiring {
@@ -57,19 +59,20 @@ export interface ScheduleFiring {
   readonly missed_from: Instant | null;
 }
 
-export type ScheduleCommand = { readonly now: Instant } & (
-  | {
-      readonly type: "set";
-      readonly by: string;
-      readonly schedule: string;
-      readonly terms: ScheduleTerms;
-      readonly order: ScheduleOrder;
-    }
-  | { readonly type: "fire"; readonly firing: ScheduleFiring; readonly outcome: FiringOutcome }
-  | { readonly type: "pause"; readonly by: string }
-  | { readonly type: "resume"; readonly by: string }
-  | { readonly type: "remove"; readonly by: string }
-);
+export type ScheduleCommand = { readonly now: Instant } & Requested &
+  (
+    | {
+        readonly type: "set";
+        readonly by: string;
+        readonly schedule: string;
+        readonly terms: ScheduleTerms;
+        readonly order: ScheduleOrder;
+      }
+    | { readonly type: "fire"; readonly firing: ScheduleFiring; readonly outcome: FiringOutcome }
+    | { readonly type: "pause"; readonly by: string }
+    | { readonly type: "resume"; readonly by: string }
+    | { readonly type: "remove"; readonly by: string }
+  );
 
 /** The result of a firing. */
 export type FiringOutcome =
@@ -113,6 +116,12 @@ function firingDueAt(row: ScheduleRow, next_at: Instant, now: Instant): Instant 
 
 /** Returns the event for a command, null if it changes nothing, or the fault. */
 export function decideSchedule(row: ScheduleRow | null, command: ScheduleCommand): ScheduleEvent | Fault | null {
+  const event = decideScheduleCommand(row, command);
+  if (event === null || "code" in event || command.held_in === undefined) return event;
+  return { ...event, held_in: command.held_in };
+}
+
+function decideScheduleCommand(row: ScheduleRow | null, command: ScheduleCommand): ScheduleEvent | Fault | null {
   const { now: at } = command;
   if (command.type === "set") {
     const { schedule, terms, order } = command;

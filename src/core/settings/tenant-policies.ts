@@ -2,12 +2,14 @@ import type { Put } from "../store/store.ts";
 import type { PolicyRow } from "../store/tables.ts";
 import type { Instant, RunId } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
+import type { Requested } from "../values/requested.ts";
 
 /** An event in the journal of a tenant's policies. */
-export type PolicyEvent = { readonly at: Instant; readonly by: string; readonly reason?: string } & (
-  | { readonly type: "policy.set"; readonly place: string; readonly document: JsonObject }
-  | { readonly type: "policy.removed"; readonly place: string }
-);
+export type PolicyEvent = { readonly at: Instant; readonly by: string; readonly reason?: string } & Requested &
+  (
+    | { readonly type: "policy.set"; readonly place: string; readonly document: JsonObject }
+    | { readonly type: "policy.removed"; readonly place: string }
+  );
 
 /**
  * Returns the policies after an event. A new document for a place replaces the old one and keeps its position in the

@@ -1,6 +1,7 @@
 import type { Capture, ResourceClosing } from "../ports/resource.ts";
 import type { StatePoint } from "../store/tables.ts";
 import type { Digest, EffectKey, RunId, StepId } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 import type { Patch } from "./patch.ts";
 import type { SnapshotPointer } from "./snapshot-bundle.ts";
 
@@ -18,7 +19,7 @@ export interface StateChange {
 }
 
 /** The record that a person restored an earlier state. */
-export interface StateRestore {
+export interface StateRestore extends Requested {
   readonly by: string;
   readonly reason: string;
   /** The version whose contents were restored. */
@@ -41,7 +42,7 @@ export interface RejectedCall {
 }
 
 /** The point at which a fork continues: earlier steps are done, and the state is that of this point. */
-export interface ForkOrigin {
+export interface ForkOrigin extends Requested {
   readonly run_id: RunId;
   /** The ancestors of that run, nearest first. Absent: none. */
   readonly above?: readonly RunId[];

@@ -144,6 +144,8 @@ export interface StoreCopies {
   tenants(): Promise<readonly Tenant[]>;
   /** Prepares a copy of the store in a new file. Throws a fault if the file exists; nothing is ever overwritten. */
   begin(file: string): StoreCopy;
+  /** Opens a finished copy. Null: there is no such file. */
+  open(file: string): { readonly store: Store; readonly bytes: number } | null;
 }
 
 /** A copy under way. It has a temporary name until it is whole, so a crash leaves no file with the name of the copy. */

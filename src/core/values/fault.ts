@@ -183,6 +183,12 @@ export const faults = {
   ABORTED: { tries: 1, category: "failed", about: "an earlier step ended the plan" },
   DEPENDENCY_FAILED: { tries: 1, category: "failed", about: "a step this one needs did not succeed" },
 
+  HELD_FOR_APPROVAL: {
+    tries: 1,
+    category: "waiting",
+    about: "a policy holds the request; it is executed once a person approves its gate",
+  },
+
   // Parked: nothing failed, but something is missing.
   TOOL_MISSING: {
     tries: 1,

@@ -10,8 +10,10 @@ import { stricterMode, type WorldOutcome } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { type Json, sameJson } from "../../core/values/json.ts";
+import type { Requested } from "../../core/values/requested.ts";
 import type { ForkOptions } from "../api/checkpoint-api.ts";
 import type { CheckpointRef } from "../api/state-api.ts";
+import { childRunId } from "../call/child-run-port.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
@@ -23,6 +25,8 @@ import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { atCheckpoint } from "./state-checkpoints.ts";
 
+type JudgedForkOptions = Omit<ForkOptions, "principal"> & Requested & { readonly principal: Principal };
+
 /**
  * Accepts a run that continues from a checkpoint of another run. It has the same origin, so it finds the receipts of
  * earlier acts. It inherits the steps that were done by then and starts with the state of the checkpoint.
@@ -31,14 +35,15 @@ export async function forkRun(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   at: CheckpointRef,
-  { principal, plan: given, mode, files }: Omit<ForkOptions, "principal"> & { readonly principal: Principal },
+  { principal, plan: given, mode, files, held_in }: JudgedForkOptions,
 ): Promise<SubmittedRun> {
   leasedRuns.assertOpen();
   const { tenant } = principal;
+  const id = forkId(ports, held_in);
+  if (held_in !== undefined && (await ports.store.head(tenant, id)) !== null) return { id, attached: true };
   const { run: source, step, version } = await atCheckpoint(ports, tenant, at, async (found) => found);
   const then = await runAtCheckpoint(ports, source, at);
   const now = ports.clock.now();
-  const id = ports.newId("run", now) as RunId;
   const plan = given === undefined ? source.plan : readPlan(ports, given, source.context, false);
   if (plan === null)
     throw new FaultError(fault("NOT_POSSIBLE", `run ${source.id} has no plan; pass a plan for the new run`));
@@ -51,6 +56,7 @@ export async function forkRun(
     state: version.point,
     acted: toolsActedAfter(source, then),
     ...rejectedCalls(source),
+    ...(held_in !== undefined && { held_in }),
   };
   const { origin, context, project, session, queue, priority, correlation_id, trace_id } = source;
   const mailbox = new RunMailbox(ports, newRun(tenant, id), null);
@@ -84,6 +90,11 @@ export async function forkRun(
   await (files === "restore" ? restoreFiles(ports, target, tag, accept) : accept(null));
   await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
   return { id, attached: false };
+}
+
+/** A held request has one id for its fork, so that the fork is not made again after a crash. */
+function forkId({ newId, clock }: WorkerPorts, heldIn: RunId | undefined): RunId {
+  return heldIn === undefined ? (newId("run", clock.now()) as RunId) : childRunId(heldIn, "fork" as StepId);
 }
 
 /** Throws if files have changed since the checkpoint. The caller must then say what to do with them. */

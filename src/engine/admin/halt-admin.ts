@@ -6,6 +6,7 @@ import { type Entry, type Head, sharedTenant } from "../../core/store/store.ts";
 import type { Halt, HaltRow, HaltScope, RunRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
+import type { Requested } from "../../core/values/requested.ts";
 import type { PrincipalOptions } from "../api/engine-api.ts";
 import type { HaltOptions, Halts } from "../api/halt-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
@@ -16,6 +17,7 @@ import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { haltJournal } from "../journal/journal-names.ts";
 import { loadRun } from "../journal/load-run.ts";
+import { findRequested, requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { assertRunExists } from "./admin-reports.ts";
@@ -46,12 +48,12 @@ export class HaltAdmin implements Halts {
     await this.#ports.halts.refresh({ tenant: who.tenant, project: null });
   }
 
-  async lift(options: HaltOptions & { readonly reason?: string }): Promise<void> {
+  async lift(options: HaltOptions & Requested & { readonly reason?: string }): Promise<void> {
     const who = readPrincipal(options.principal);
     const place = haltTenant(who, options);
     const over = await this.#scope(who, options);
-    const request = { who, reason: options.reason ?? "", type: "halt.lifted", over: [over] } as const;
-    const fact = await this.#tryRecord(place, request);
+    const lifted = { who, reason: options.reason ?? "", type: "halt.lifted", over: [over] } as const;
+    const fact = await this.#tryRecord(place, { ...lifted, ...requestField(options) });
     await this.#ports.halts.refresh({ tenant: who.tenant, project: null });
     // Even if no halt was found: an earlier lift may have crashed before it woke all runs.
     await this.#wake(
@@ -93,6 +95,7 @@ export class HaltAdmin implements Halts {
     const { store, clock } = this.#ports;
     for (;;) {
       const head = await store.head(tenant, haltJournal);
+      if ((await findRequested(store, tenant, haltJournal, request)) !== null) return null;
       const before = await this.#row(tenant);
       const event = decideHalt(before, { ...request, at: clock.now(), by: who.id });
       if (event === null || "code" in event) return event;
@@ -143,7 +146,7 @@ export class HaltAdmin implements Halts {
   }
 }
 
-type HaltRequest = Pick<HaltEvent, "type" | "reason" | "over"> & { readonly who: Principal };
+type HaltRequest = Pick<HaltEvent, "type" | "reason" | "over" | "held_in"> & { readonly who: Principal };
 
 function haltTenant({ tenant }: Principal, { everything, runId }: HaltOptions): Tenant {
   if (everything && runId !== undefined)

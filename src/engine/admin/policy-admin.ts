@@ -6,7 +6,8 @@ import type { PolicyRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
-import { type PolicyScope, parsePolicy } from "../../policy/parser/parse-policy.ts";
+import type { Requested } from "../../core/values/requested.ts";
+import { type PolicyDocument, type PolicyScope, parsePolicy } from "../../policy/parser/parse-policy.ts";
 import type { PolicyPlaceOptions, TenantPolicies } from "../api/policy-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
@@ -14,6 +15,7 @@ import type { PrincipalOptions, ReasonOptions } from "../api/request-options.ts"
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { policyJournal } from "../journal/journal-names.ts";
+import { findRequested, requestField } from "../journal/requested-event.ts";
 import { loadTenantPolicies } from "../rules/policy-registry.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -27,10 +29,23 @@ export class PolicyAdmin implements TenantPolicies {
     this.#language = language;
   }
 
-  async set(document: unknown, options: ReasonOptions): Promise<void> {
+  async set(document: unknown, options: ReasonOptions & Requested): Promise<void> {
     const who = readPrincipal(options.principal);
-    const why = recordedReason(options);
+    const why = { ...recordedReason(options), ...requestField(options) };
     await this.#language.load();
+    const { name, scope, document: valid } = this.read(document, who);
+    await this.#record(who, why, (by, at) => ({
+      type: "policy.set",
+      at,
+      by,
+      ...why,
+      place: policyPlace(name, scope),
+      document: valid,
+    }));
+  }
+
+  /** Reads a policy of the tenant. Throws POLICY_INVALID with all reasons. */
+  read(document: unknown, who: Principal): PolicyDocument {
     const read = parsePolicy(document, this.#language);
     const reasons = read.ok
       ? read.policy.scope.tenant === who.tenant
@@ -39,25 +54,17 @@ export class PolicyAdmin implements TenantPolicies {
       : read.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
     if (!read.ok || reasons.length > 0)
       throw new FaultError(fault("POLICY_INVALID", `the policy was not set: ${reasons.join("; ")}`, { reasons }));
-    const { name, scope } = read.policy;
-    await this.#record(who, (by, at) => ({
-      type: "policy.set",
-      at,
-      by,
-      ...why,
-      place: policyPlace(name, scope),
-      document: read.policy.document,
-    }));
+    return read.policy;
   }
 
-  async remove(name: string, options: ReasonOptions & PolicyPlaceOptions): Promise<void> {
+  async remove(name: string, options: ReasonOptions & PolicyPlaceOptions & Requested): Promise<void> {
     const { project, session } = options;
     const who = readPrincipal(options.principal);
-    const why = recordedReason(options);
+    const why = { ...recordedReason(options), ...requestField(options) };
     assertName(name, "the name of a policy");
     const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
     const place = policyPlace(name, scope);
-    await this.#record(who, (by, at, { policies }) =>
+    await this.#record(who, why, (by, at, { policies }) =>
       policies.some((each) => each.place === place) ? { type: "policy.removed", at, by, ...why, place } : null,
     );
   }
@@ -70,12 +77,14 @@ export class PolicyAdmin implements TenantPolicies {
   /** Decides on the current policies and appends the event. Decides again if another append came first. */
   async #record(
     { id, tenant }: Principal,
+    requested: Requested,
     fact: (by: string, at: PolicyEvent["at"], row: PolicyRow) => PolicyEvent | null,
   ): Promise<void> {
     const { store, clock } = this.#ports;
     const run = policyJournal;
     for (;;) {
       const head = await store.head(tenant, run);
+      if ((await findRequested(store, tenant, run, requested)) !== null) break;
       const stored = await store.row(tenant, "setting", run);
       const before = stored === null ? noPolicies : (JSON.parse(stored.row) as PolicyRow);
       const event = fact(id, clock.now(), before);

@@ -12,6 +12,7 @@ import type { ProjectLock, ProjectLockRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
+import type { Requested } from "../../core/values/requested.ts";
 import type { Checkpoints } from "../api/checkpoint-api.ts";
 import type { Engine } from "../api/engine-api.ts";
 import type { ProjectApi, ProjectVersion } from "../api/project-api.ts";
@@ -22,6 +23,7 @@ import { type AcceptedEvent, AcceptedEvents, plannedTool } from "../journal/acce
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { projectLockJournal } from "../journal/journal-names.ts";
+import { findRequested, requestField } from "../journal/requested-event.ts";
 import { EventPageCache, StateHistoryReader } from "../state/state-history.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -72,14 +74,17 @@ export class ProjectAdmin implements ProjectApi {
     return this.#engine.load(state.snapshot({ tag: `version ${version}` }), { ...options, ...place });
   }
 
-  async close(project: string, options: ReasonOptions & { readonly as: ProjectLock["how"] }): Promise<void> {
+  async close(
+    project: string,
+    options: ReasonOptions & Requested & { readonly as: ProjectLock["how"] },
+  ): Promise<void> {
     const { as: how } = options;
     if (how !== "locked" && how !== "archived")
       throw new FaultError(fault("INVALID_INPUT", "as must be locked or archived"));
     await this.#record(project, options, (by, at, reason) => ({ type: "project.closed", at, by, reason, how }));
   }
 
-  async open(project: string, options: ReasonOptions): Promise<void> {
+  async open(project: string, options: ReasonOptions & Requested): Promise<void> {
     await this.#record(project, options, (by, at, reason) => ({ type: "project.opened", at, by, reason }));
   }
 
@@ -93,14 +98,16 @@ export class ProjectAdmin implements ProjectApi {
   }
 
   /** Decides on the current project and appends the event. Decides again if another append came first. */
-  async #record(project: string, options: ReasonOptions, make: MakeLockEvent): Promise<void> {
+  async #record(project: string, options: ReasonOptions & Requested, make: MakeLockEvent): Promise<void> {
     const { id, tenant } = readPrincipal(options.principal);
     const { store, clock } = this.#ports;
     const run = projectLockJournal(checkProjectName(project));
     const reason = readReason(options);
     for (;;) {
       const { position, hash } = (await store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
-      const event = decideProjectLock(await this.#row(tenant, run), make(id, clock.now(), reason));
+      if ((await findRequested(store, tenant, run, options)) !== null) break;
+      const request = { ...make(id, clock.now(), reason), ...requestField(options) };
+      const event = decideProjectLock(await this.#row(tenant, run), request);
       if (event === null) return;
       if ("code" in event) throw new FaultError(event);
       const entry: Entry = {
@@ -113,8 +120,9 @@ export class ProjectAdmin implements ProjectApi {
         checks: [],
         flush: "hard",
       };
-      if ((await appendOnce(this.#ports, entry)).landed) return this.#ports.halts.refresh({ tenant, project });
+      if ((await appendOnce(this.#ports, entry)).landed) break;
     }
+    await this.#ports.halts.refresh({ tenant, project });
   }
 }
 

@@ -41,7 +41,7 @@ export async function simulatePlan(
 ): Promise<Simulation> {
   const notes: SimulationNotes = { stopped: new Map(), held: new Map() };
   const { requestKey: _key, mode, reads = "recorded", ...given } = options;
-  const tools = real.toolbox.all().map((tool) => harmlessTool(tool, notes, reads === "live" ? live : null));
+  const tools = real.toolbox.callable.all().map((tool) => harmlessTool(tool, notes, reads === "live" ? live : null));
   const ports = simulationPorts(real, tools, notes);
   const leasedRuns = new LeasedRuns(ports, true);
   const asked = mode === undefined || mode === "dry_run" ? given : { ...given, mode };

@@ -7,6 +7,7 @@ import { type RevertOptions, revertPatch } from "../../core/state/revert-patch.t
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
+import type { Requested } from "../../core/values/requested.ts";
 import type { Checkpoints } from "../api/checkpoint-api.ts";
 import type { PrincipalOptions, ReasonOptions } from "../api/engine-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
@@ -19,6 +20,7 @@ import type {
   StateSelector,
 } from "../api/state-api.ts";
 import { loadRun } from "../journal/load-run.ts";
+import { findRequested, requestField } from "../journal/requested-event.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
 import { restoreFiles } from "../resources/restore-files.ts";
 import { diffFiles } from "../resources/restore-points.ts";
@@ -46,11 +48,14 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
 
   async restore(
     at: CheckpointRef,
-    options: ReasonOptions & { readonly preserveLogs?: boolean },
+    options: ReasonOptions & Requested & { readonly preserveLogs?: boolean },
   ): Promise<CheckpointRestore> {
     const principal = readPrincipal(options.principal);
     assertSeesAllState(principal);
     const reason = readReason(options);
+    const { store } = this.#ports;
+    const earlier = await findRequested<RestoreEvent>(store, principal.tenant, at.runId as RunId, options);
+    if (earlier !== null) return toCheckpointRestore([earlier.event], earlier.event.to);
     return atCheckpoint(this.#ports, principal.tenant, at, async (found) => {
       await assertProjectOpen(this.#ports, found.run);
       const { slices, newId, clock, policies } = this.#ports;
@@ -64,7 +69,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
       const { run, step, project, version } = found;
       const { tenant, id, position } = run;
       const tag = makeCaptureTag({ for: "restore", tenant, run_id: id, at: clock.now(), position, commit });
-      const command = { type: "restore", principal, reason, to: version.version } as const;
+      const command = { type: "restore", principal, reason, to: version.version, ...requestField(options) } as const;
       const { events } = await restoreFiles(this.#ports, { run, step, side: at.side }, tag, (files) =>
         this.#leasedRuns.command(tenant, id, () => ({ ...command, now: clock.now(), state: restored(), files })),
       );
@@ -91,6 +96,8 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     );
   }
 }
+
+type RestoreEvent = Extract<Event, { type: "state.restored" }>;
 
 /** Describes a restore by its event. Without an event, nothing had to change. */
 function toCheckpointRestore(events: readonly Event[], latest: number): CheckpointRestore {

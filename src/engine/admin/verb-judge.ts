@@ -1,7 +1,6 @@
 import { judgeVerb, NO_FACTS, type VerbTarget, verbReach } from "../../core/approval/judge-verb.ts";
 import type { Principal } from "../../core/approval/principal.ts";
 import { type Verb, verbRules } from "../../core/approval/verb-rules.ts";
-import { judgeVerbByPolicy } from "../../core/call/judge-verb-by-policy.ts";
 import type { Event } from "../../core/event/event.ts";
 import { sharedTenant } from "../../core/store/store.ts";
 import type { RunRow } from "../../core/store/tables.ts";
@@ -11,6 +10,7 @@ import { isName } from "../../core/values/is-name.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import { type EngineVerb, readPrincipalOptions } from "../api/read-options.ts";
 import type { PrincipalOptions } from "../api/request-options.ts";
+import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { loadEventAt } from "../journal/load-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -21,13 +21,7 @@ export interface RunTarget {
   readonly runId: unknown;
 }
 
-/** The arguments that rules of a policy see, and the run that the verb is used on. Null: it is not about a run. */
-interface PolicyUse {
-  readonly runId: string | null;
-  readonly input: JsonObject;
-}
-
-/** Judges each use of a verb by the table and by the tenant's policies, before anything else happens. */
+/** Judges each use of a verb by the table, before anything else happens. */
 export class VerbJudge {
   readonly #ports: WorkerPorts;
   readonly #assertOpen: () => void;
@@ -67,24 +61,6 @@ export class VerbJudge {
     return options;
   }
 
-  /** The same for a verb that the tenant's policies judge, too. */
-  async judgeByPolicy<Options extends PrincipalOptions>(
-    verb: EngineVerb,
-    given: Options,
-    describe: (options: JudgedOptions<Options>) => PolicyUse,
-  ): Promise<JudgedOptions<Options>> {
-    const options = this.judge(verb, given);
-    const { principal } = options;
-    const { runId, input } = describe(options);
-    const { policies, clock } = this.#ports;
-    await policies.refresh(principal.tenant);
-    const run = runId === null ? null : await this.#accepted(principal.tenant, runId);
-    const place = { project: run?.project ?? null, session: run?.session ?? null };
-    const policy = policies.of({ tenant: principal.tenant, ...place });
-    if (policy !== null) throwFault(judgeVerbByPolicy(policy, { principal, verb, ...place, input, now: clock.now() }));
-    return options;
-  }
-
   /** The same for a verb that shows the whole store: `everything` is judged if it holds journals of other tenants. */
   async judgeStoreUse<Options extends PrincipalOptions>(
     verb: EngineVerb,
@@ -92,15 +68,27 @@ export class VerbJudge {
     given: Options,
   ): Promise<JudgedOptions<Options>> {
     const { principal } = readPrincipalOptions(verb, given);
-    this.#assertOpen();
-    const tenants = (await this.#ports.store.copies?.tenants()) ?? [];
-    const isShared = tenants.some((tenant) => tenant !== principal.tenant && tenant !== sharedTenant);
+    const isShared = await this.#isStoreShared(principal);
     return this.judge(
       verb,
       given,
       () => NO_FACTS,
       () => (isShared ? everything : verb),
     );
+  }
+
+  async #isStoreShared(principal: Principal): Promise<boolean> {
+    this.#assertOpen();
+    const tenants = (await this.#ports.store.copies?.tenants()) ?? [];
+    return tenants.some((tenant) => tenant !== principal.tenant && tenant !== sharedTenant);
+  }
+
+  /** Judges the use of a verb that was held. Its arguments may name a run. */
+  async judgeHeld(principal: Principal, verb: HoldableVerb, { run_id, everything }: JsonObject): Promise<void> {
+    const target = typeof run_id === "string" ? await this.findRun(principal, verb, run_id) : NO_FACTS;
+    const asEverything = everything === true || (verb === "backup" && (await this.#isStoreShared(principal)));
+    const whole = `${verb}:everything`;
+    this.assertAllowed(principal, asEverything && whole in verbRules ? (whole as Verb) : verb, target);
   }
 
   assertAllowed(principal: Principal, verb: Verb, target: VerbTarget): void {
@@ -117,7 +105,7 @@ export class VerbJudge {
     if (!isName(runId) || (await this.#ports.store.head(tenant, runId as RunId)) === null)
       return { by: id, project: null };
     const stored = await this.#ports.store.row(tenant, "run", runId);
-    const accepted = await this.#accepted(tenant, runId);
+    const accepted = await this.acceptedEvent(tenant, runId);
     const row = stored === null ? null : (JSON.parse(stored.row) as RunRow);
     return { by: row?.principal ?? accepted?.principal.id ?? null, project: accepted?.project ?? null };
   }
@@ -129,7 +117,7 @@ export class VerbJudge {
   }
 
   /** Returns the first event of a run. Null: the run does not exist, or retention has erased the event. */
-  async #accepted(tenant: Tenant, runId: string): Promise<Extract<Event, { type: "run.accepted" }> | null> {
+  async acceptedEvent(tenant: Tenant, runId: string): Promise<Extract<Event, { type: "run.accepted" }> | null> {
     const event = isName(runId) ? await loadEventAt(this.#ports.store, tenant, runId as RunId, 1) : null;
     return event?.type === "run.accepted" ? event : null;
   }

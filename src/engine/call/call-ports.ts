@@ -8,6 +8,7 @@ import type { HaltCache } from "../rules/halt-cache.ts";
 import type { PolicyRegistry } from "../rules/policy-registry.ts";
 import type { TenantRules } from "../rules/tenant-rules.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
+import type { VerbPort } from "./verb-tools.ts";
 
 /** The services that the stages of a call use. */
 export interface CallPorts extends ResourcePorts {
@@ -16,6 +17,7 @@ export interface CallPorts extends ResourcePorts {
   readonly seed: string;
   readonly limits: EngineLimits;
   readonly toolbox: ToolRegistry;
+  readonly verbs: VerbPort;
   readonly tenants: TenantRules;
   readonly policies: PolicyRegistry;
   readonly halts: HaltCache;

@@ -131,7 +131,7 @@ function makeErrand(
   { kind, name, payload }: AttemptReport["errands"][number],
   number: number,
 ): FollowUpStep {
-  const tool = stepKinds[kind].callsTool ? toolbox.get(name) : null;
+  const tool = stepKinds[kind].callsTool ? toolbox.callable.get(name) : null;
   const step_id = `${spec.step_id}.${number}` as StepId;
   const step = planStep({
     step_id,

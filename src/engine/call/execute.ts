@@ -1,12 +1,15 @@
 import type { Grant } from "../../core/decide/command.ts";
-import type { Step } from "../../core/run/run.ts";
+import type { Run, Step } from "../../core/run/run.ts";
 import type { CompletedAct } from "../../core/tool/tool.ts";
 import { assert } from "../../core/values/assert.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { downstreamKey } from "../ports/digest.ts";
 import { isAct } from "./acquire.ts";
 import { type GivenCall, runInContext } from "./agent-call.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
+import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
 import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerWork, startHandler } from "./handler-attempt.ts";
@@ -62,6 +65,7 @@ function handlerWork(
   return {
     tool,
     handler: (context) => {
+      if (spec.kind === "verb") return executeVerb(ports, run, spec.name as HoldableVerb, input as JsonObject);
       if (undoes && tool.compensate !== null) return tool.compensate(input as unknown as CompletedAct, context);
       return callerRun === null ? tool.run(input, context) : callerRun(input, context);
     },
@@ -82,4 +86,11 @@ function handlerWork(
     ...timeLimitFor(run, step, tool, ports.clock.now()),
     costTerms: { expected: expectedCost(estimate) },
   };
+}
+
+async function executeVerb(ports: CallPorts, run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {
+  ports.failpoint("verb.before");
+  const output = await ports.verbs.execute(run, verb, input);
+  ports.failpoint("verb.after");
+  return output;
 }

@@ -1,4 +1,5 @@
 import type { Grant } from "../../core/decide/command.ts";
+import { stepKinds } from "../../core/plan/step-kinds.ts";
 import { findStep, type Run, type Step, startsNoCalls } from "../../core/run/run.ts";
 import { CALL_WITHIN_MS, isUndoStep } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
@@ -19,7 +20,7 @@ export function lastCheck(context: CallContext, step: Step, grant: Grant): Promi
   if (isCancelled(mailbox.run, step)) return Promise.resolve(CANCELLED);
   if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(STORE_TOO_SLOW);
   if (!ports.leases.isProven(claim)) return confirmLease(context, grant);
-  if (isUndoStep(step)) return null;
+  if (isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return null;
   if (!haltsAreFresh(context, grant, now) || ports.halts.isOutdated(mailbox.run)) return refreshHalts(context, grant);
   return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
 }

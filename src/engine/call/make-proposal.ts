@@ -72,6 +72,7 @@ function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { read
   if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
   switch (step.spec.kind) {
     case "operator":
+    case "verb":
       return tool === undefined ? payloadAsInput(step) : toolCall(run, step, tool, wants);
     case "assertion":
       return payloadAsInput(step);

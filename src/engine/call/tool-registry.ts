@@ -1,6 +1,7 @@
 import type { ToolCondition } from "../../core/call/guard.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { ToolPin } from "../../core/event/event.ts";
+import type { KnownTools } from "../../core/plan/plan-context.ts";
 import type { Expression, ExpressionLanguage } from "../../core/ports/expression.ts";
 import { requirementsMet } from "../../core/run/worker-requirements.ts";
 import type { Tool } from "../../core/tool/tool.ts";
@@ -11,19 +12,20 @@ import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 
 /** The tools of an engine, and their pins: a run only uses the versions that it was accepted with. */
 export class ToolRegistry {
+  /** The tools that plans and tools can name. */
+  readonly callable: KnownTools;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #pins = new Map<string, ToolPin>();
   readonly #facts = new Map<string, ToolFacts>();
   readonly #conditions = new Map<string, readonly ToolCondition[]>();
 
-  constructor(tools: readonly Tool[], language: ExpressionLanguage) {
+  /** `verbs` are the tools of the engine's own methods. Policies judge both by their names. */
+  constructor(callable: readonly Tool[], language: ExpressionLanguage, verbs: readonly Tool[] = []) {
+    const tools = [...callable, ...verbs];
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
-    if (this.#tools.size !== tools.length) {
-      const twice = tools.map((tool) => tool.name).filter((name, index, names) => names.indexOf(name) !== index);
-      throw new FaultError(
-        fault("TOOL_INVALID", `two tools have the name ${twice.join(", ")}; give each its own name`),
-      );
-    }
+    assertOwnNames(callable, verbs);
+    const byName = new Map(callable.map((tool) => [tool.name, tool]));
+    this.callable = { get: (name) => byName.get(name), all: () => callable };
     for (const tool of tools) {
       this.#pins.set(tool.name, {
         version: tool.version,
@@ -56,10 +58,6 @@ export class ToolRegistry {
     return Array.from(this.#pins).flatMap(([name, pin]) => requirementsMet(name, pin));
   }
 
-  all(): readonly Tool[] {
-    return [...this.#tools.values()];
-  }
-
   /** Returns why a step must wait: its tool is missing, or not the version that the run was accepted with; else null. */
   mismatch(name: string, pinned: ToolPin | null): Fault | null {
     const here = this.pin(name);
@@ -76,6 +74,17 @@ export class ToolRegistry {
       `the run was accepted with ${name}@${pinned.version}, but ${what}; register the old one, or cancel the run`,
     );
   }
+}
+
+function assertOwnNames(callable: readonly Tool[], verbs: readonly Tool[]): void {
+  const names = callable.map(({ name }) => name);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  if (twice.length > 0)
+    throw new FaultError(fault("TOOL_INVALID", `two tools have the name ${twice.join(", ")}; give each its own name`));
+  const reserved = verbs.find(({ name }) => names.includes(name));
+  if (reserved === undefined) return;
+  const message = `no tool can have the name ${reserved.name}: policies judge the engine's method by it; give the tool another name`;
+  throw new FaultError(fault("TOOL_INVALID", message));
 }
 
 /** Returns how the tool differs from the pinned one. A run that was accepted earlier may have pinned it without `act_hash`. */

@@ -3,10 +3,11 @@ import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { appendOnce } from "./append-once.ts";
 import { GENESIS_HASH, JournalCodec, type JournalEvent } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
+import { findRequested } from "./requested-event.ts";
 
 /**
  * Appends an event to a journal without rows, synced to disk, and returns its position. Tries the next position if
- * another append came first.
+ * another append came first. An event of a held request is appended once.
  */
 export async function appendEvent(
   ports: Pick<JournalPorts, "store" | "timers">,
@@ -16,6 +17,8 @@ export async function appendEvent(
 ): Promise<number> {
   for (;;) {
     const { position, hash } = (await ports.store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
+    const earlier = "held_in" in event ? await findRequested(ports.store, tenant, run, event) : null;
+    if (earlier !== null) return earlier.position;
     const entry: Entry = {
       tenant,
       run,

@@ -1,10 +1,15 @@
-import type { RunLease, Store, StoredJournal, StoredRow, Tally } from "../../core/store/store.ts";
+import type { Query, RunLease, Store, StoredJournal, StoredRow, Tally } from "../../core/store/store.ts";
 import type { Table } from "../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 
-export function listRows(store: Store, tenant: Tenant, table: Table): AsyncIterable<StoredRow> {
+export function listRows(
+  store: Store,
+  tenant: Tenant,
+  table: Table,
+  filter: Pick<Query, "where"> = {},
+): AsyncIterable<StoredRow> {
   return readListPages(
-    (after) => store.list(tenant, { table, order: "oldest", limit: LIST_PAGE_SIZE, after }),
+    (after) => store.list(tenant, { table, order: "oldest", limit: LIST_PAGE_SIZE, after, ...filter }),
     ({ key }) => key,
   );
 }

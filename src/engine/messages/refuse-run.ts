@@ -1,4 +1,5 @@
 import type { Principal } from "../../core/approval/principal.ts";
+import type { CommandOf } from "../../core/decide/command.ts";
 import { canonicalJson } from "../../core/json/canonical-json.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import type { Reason } from "../../core/json/reason-list.ts";
@@ -57,7 +58,7 @@ export async function refuseCall(
   asked: RefusedRequest,
 ): Promise<RefusedRun> {
   const name = isName(call.name) ? call.name : "(invalid name)";
-  const tool = ports.toolbox.get(name);
+  const tool = ports.toolbox.callable.get(name);
   const small = checkJson(call.input, { ...valueLimits, bytes: requestLimits.refusedInput });
   const whole = small.ok && isJsonObject(small.value) ? small.value : null;
   const refused = callFault(tool === undefined, reasons);
@@ -96,32 +97,42 @@ async function recordRefusal(
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const { project, session, correlationId = id, traceId = id } = options;
-  const mailbox = new RunMailbox(ports, newRun(principal.tenant, id), null);
-  const recording = mailbox.ask(() => ({
-    type: "accept",
-    now,
-    run_id: id,
-    origin: id,
-    principal,
-    mode,
-    plan,
-    context: {},
-    request: null,
-    tools: {},
-    deadline_at: null,
-    ...(project !== undefined && { project }),
-    ...(session !== undefined && { session }),
-    correlation_id: correlationId,
-    trace_id: traceId,
-    refused,
-  }));
-  return recording.then(
-    () => id,
-    (error) => {
-      if (isStoreFault(error)) return null; // The caller learns of the refusal, which matters more.
-      throw error;
+  return recordRefusedRun(
+    ports,
+    {
+      now,
+      run_id: id,
+      origin: id,
+      principal,
+      mode,
+      plan,
+      context: {},
+      request: null,
+      tools: {},
+      deadline_at: null,
+      ...(project !== undefined && { project }),
+      ...(session !== undefined && { session }),
+      correlation_id: correlationId,
+      trace_id: traceId,
     },
+    refused,
   );
+}
+
+/** Appends a run that is accepted and refused at once. Null: the store failed, so nothing was recorded. */
+export async function recordRefusedRun(
+  ports: WorkerPorts,
+  run: Omit<CommandOf<"accept">, "type">,
+  refused: Fault,
+): Promise<RunId | null> {
+  const mailbox = new RunMailbox(ports, newRun(run.principal.tenant, run.run_id), null);
+  try {
+    await mailbox.ask(() => ({ type: "accept", ...run, refused }));
+    return run.run_id;
+  } catch (error) {
+    if (isStoreFault(error)) return null; // The caller learns of the refusal, which matters more.
+    throw error;
+  }
 }
 
 /** Returns the fault as it is recorded: with the first reasons only, and with a description of what was refused. */

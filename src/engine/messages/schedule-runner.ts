@@ -22,6 +22,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
+import type { Requested } from "../../core/values/requested.ts";
 import type { PrincipalInput } from "../api/principal-input.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readSubmitOptions } from "../api/read-submit-options.ts";
@@ -31,6 +32,7 @@ import { isStoreFault } from "../journal/append-errors.ts";
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { isScheduleJournal, scheduleJournal } from "../journal/journal-names.ts";
+import { findRequested, requestField } from "../journal/requested-event.ts";
 import { listRows } from "../journal/store-listing.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -51,8 +53,25 @@ export class ScheduleRunner implements Schedules {
     this.#strict = strict;
   }
 
-  async set(schedule: string, plan: unknown, given: ScheduleOptions): Promise<ScheduleRow> {
-    const { cron, zone = "UTC", catchUp = "latest", runAs, ...options } = given;
+  async set(schedule: string, plan: unknown, given: ScheduleOptions & Requested): Promise<ScheduleRow> {
+    const { setter, ...read } = this.#read(schedule, plan, given);
+    const command = { type: "set", by: setter.id, schedule, ...read, ...requestField(given) } as const;
+    const row = await this.#command(setter.tenant, schedule, command);
+    this.#leasedRuns.notifyChange();
+    return row as ScheduleRow;
+  }
+
+  /** Throws if `set` would refuse these arguments. */
+  assertValid(schedule: string, plan: unknown, given: ScheduleOptions): void {
+    this.#read(schedule, plan, given);
+  }
+
+  #read(
+    schedule: string,
+    plan: unknown,
+    given: ScheduleOptions & Requested,
+  ): Pick<ScheduleEvent & { type: "schedule.set" }, "terms" | "order"> & { readonly setter: Principal } {
+    const { cron, zone = "UTC", catchUp = "latest", runAs, held_in: _request, ...options } = given;
     const setter = readPrincipal(options.principal);
     const principal = runAs === undefined ? setter : readSubmitter(setter, runAs);
     const read = readSubmitOptions(options);
@@ -75,24 +94,22 @@ export class ScheduleRunner implements Schedules {
       ...(session !== undefined && { session }),
       ...(confirmed !== undefined && { confirmed: confirmed as Confirmation }),
     };
-    const row = await this.#command(principal.tenant, schedule, { type: "set", by: setter.id, schedule, terms, order });
-    this.#leasedRuns.notifyChange();
-    return row as ScheduleRow;
+    return { setter, terms, order };
   }
 
-  async pause(schedule: string, { principal }: PrincipalOptions): Promise<void> {
-    const { tenant, id: by } = readPrincipal(principal);
-    await this.#command(tenant, schedule, { type: "pause", by });
+  async pause(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+    const { tenant, id: by } = readPrincipal(options.principal);
+    await this.#command(tenant, schedule, { type: "pause", by, ...requestField(options) });
   }
 
-  async resume(schedule: string, { principal }: PrincipalOptions): Promise<void> {
-    const { tenant, id: by } = readPrincipal(principal);
-    await this.#command(tenant, schedule, { type: "resume", by });
+  async resume(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+    const { tenant, id: by } = readPrincipal(options.principal);
+    await this.#command(tenant, schedule, { type: "resume", by, ...requestField(options) });
   }
 
-  async remove(schedule: string, { principal }: PrincipalOptions): Promise<void> {
-    const { tenant, id: by } = readPrincipal(principal);
-    await this.#command(tenant, schedule, { type: "remove", by });
+  async remove(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+    const { tenant, id: by } = readPrincipal(options.principal);
+    await this.#command(tenant, schedule, { type: "remove", by, ...requestField(options) });
   }
 
   async list({ principal }: PrincipalOptions): Promise<readonly ScheduleRow[]> {
@@ -222,6 +239,7 @@ export class ScheduleRunner implements Schedules {
       const head = await this.#ports.store.head(tenant, run);
       const stored = await this.#ports.store.row(tenant, "setting", run);
       const before = stored && (JSON.parse(stored.row) as ScheduleRow);
+      if ((await findRequested(this.#ports.store, tenant, run, command)) !== null) return before;
       const event = decideSchedule(before, command);
       if (event === null || "code" in event) return event ?? before;
       const position = (head?.position ?? 0) + 1;

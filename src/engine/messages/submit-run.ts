@@ -224,7 +224,7 @@ export function toolPins({ toolbox }: WorkerPorts, plan: Plan): Readonly<Record<
 
 /** Checks a plan before anything is stored. Throws PLAN_INVALID with all reasons. */
 export function readPlan({ toolbox }: WorkerPorts, raw: unknown, context: JsonObject, strict: boolean): Plan {
-  const checked = checkPlan(raw, { tools: toolbox, context, strict });
+  const checked = checkPlan(raw, { tools: toolbox.callable, context, strict });
   if (checked.ok) return checked.plan;
   throw new FaultError(planInvalidFault(checked.reasons));
 }

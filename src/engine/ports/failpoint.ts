@@ -10,6 +10,8 @@ export const failpoints = [
   "start.after",
   "mark.after",
   "tool.after",
+  "verb.before",
+  "verb.after",
   "close.after",
   "restore.before",
   "restore.after",

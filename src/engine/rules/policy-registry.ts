@@ -73,10 +73,15 @@ export class PolicyRegistry {
     return [policyRowCheck(this.#stored.get(tenant) ?? null)];
   }
 
+  /** Returns whether there may be a policy for runs of the tenant, as it was last read. */
+  hasAny(tenant: Tenant): boolean {
+    return this.#parts.length > 0 || (this.#stored.get(tenant)?.version ?? 0) > 0;
+  }
+
   /** Returns the policy for a run. Null: no rule applies. */
   of({ tenant, project, session }: Pick<Run, "tenant" | "project" | "session">): Policy | null {
     const stored = this.#stored.get(tenant) ?? null;
-    if (this.#parts.length === 0 && (stored === null || stored.version === 0)) return null;
+    if (!this.hasAny(tenant)) return null;
     const place = JSON.stringify([tenant, project, session]);
     const known = this.#compiled.get(place);
     if (known !== undefined) return known;

@@ -1,15 +1,14 @@
+import type { Verb } from "../../core/approval/verb-rules.ts";
 import { parsePointer, pointerTo, valueAt } from "../../core/json/json-pointer.ts";
 import { stateTools } from "../../core/plan/plan-context.ts";
-import type { Schema } from "../../core/ports/schema.ts";
 import { parseListIndex } from "../../core/state/project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "../../core/state/slice.ts";
+import { builtInTool } from "../../core/tool/built-in-tool.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
-import { toolDefaults } from "../../core/tool/tool-defaults.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
-import type { Digest } from "../../core/values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { StateSnapshot } from "../api/state-api.ts";
-import { digestOfJson } from "../ports/digest.ts";
+import { objectSchema } from "../ports/object-schema.ts";
 import { loadSnapshot, snapshotProblem } from "./state-snapshot.ts";
 
 /**
@@ -42,6 +41,17 @@ export function makeStateTools(slices: readonly Slice[]): readonly Tool[] {
   ];
 }
 
+/** Returns the tool that `engine.projects.revert` calls. No plan can name it. */
+export function makeRevertTool(slices: readonly Slice[]): Tool {
+  return makeStateTool(
+    "projects.revert" satisfies Verb,
+    "writes",
+    "Makes state what a snapshot of an earlier version says: { snapshot }.",
+    loadInputSchema,
+    (input, context) => loadSnapshot(slices, input.snapshot as unknown as StateSnapshot, context),
+  );
+}
+
 /** The tool that `engine.checkpoints.load` calls. */
 export const STATE_LOAD_TOOL = "state.load";
 
@@ -66,53 +76,14 @@ function makeStateTool(
   json: Json,
   run: (input: JsonObject, context: ToolContext) => Json,
 ): Tool {
-  return {
+  return builtInTool({
     name,
-    version: "1",
     effect,
     description,
-    tags: [],
-    risk: "low",
-    roles: [],
-    preconditions: [],
-    input: makeSchema(json, inputProblems.get(json) ?? writeProblem),
-    output: makeSchema({}, () => null),
-    identity: null,
-    timeoutMs: toolDefaults.timeoutMs,
-    asks: null,
-    heartbeatMs: null,
-    tries: null,
-    retry: "named",
-    cache: "never",
-    cacheTtlMs: null,
-    cost: null,
-    resources: {},
-    stateReads: null,
-    stateWrites: null,
-    redact: [],
-    settleAfterMs: 0,
-    confirm: "none",
-    idempotentForMs: null,
-    errorsMean: "unknown",
-    onDuplicate: "hold",
-    safeIfAbsent: false,
+    input: objectSchema(json, inputProblems.get(json) ?? writeProblem),
+    output: objectSchema({}, () => null),
     run: async (input, context) => run(input as JsonObject, context),
-    preview: null,
-    verify: null,
-    compensate: null,
-  };
-}
-
-function makeSchema(json: Json, flaw: (value: JsonObject) => string | null): Schema {
-  return {
-    hash: digestOfJson(json) as Digest,
-    json,
-    parse: (value) => {
-      const given = value as Json;
-      const wrong = isJsonObject(given) ? flaw(given) : flaw({});
-      return wrong === null ? { ok: true, value: given } : { ok: false, fault: fault("INVALID_INPUT", wrong) };
-    },
-  };
+  });
 }
 
 function loadProblem({ snapshot }: JsonObject): string | null {

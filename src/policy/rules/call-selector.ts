@@ -1,5 +1,6 @@
 import type { NamePattern } from "../../core/approval/name-pattern.ts";
 import type { Principal } from "../../core/approval/principal.ts";
+import { isJudgedByName } from "../../core/approval/verb-rules.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { FieldReader } from "../../core/json/field-reader.ts";
 import { type Effect, effectTags } from "../../core/values/effect.ts";
@@ -30,7 +31,13 @@ export class CallSelector {
 
   /** True if the rule can apply to calls of this tool; the same for all its calls. */
   matchesTool({ name, risk }: ToolFacts): boolean {
-    return (this.#tools?.some((pattern) => pattern.matches(name)) ?? true) && (this.#risks?.includes(risk) ?? true);
+    return this.#matchesName(name) && (this.#risks?.includes(risk) ?? true);
+  }
+
+  #matchesName(name: string): boolean {
+    if (isJudgedByName(name))
+      return this.#tools?.some((pattern) => !pattern.matchesAll && pattern.matches(name)) ?? false;
+    return this.#tools?.some((pattern) => pattern.matches(name)) ?? true;
   }
 
   /** True if the rule applies to this call, given that `matchesTool` is true. */

@@ -20,6 +20,10 @@ export function sqliteCopies(db: SqliteDatabase, file: string, open: (copy: stri
         await copyDatabase(db, file, copy);
         return open(copy);
       }),
+    open: (target) => {
+      const copy = resolve(target);
+      return existsSync(copy) ? { store: open(copy), bytes: statSync(copy).size } : null;
+    },
   };
 }
 

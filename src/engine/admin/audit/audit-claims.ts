@@ -112,7 +112,10 @@ export class ClaimAudit {
   }
 
   #checkUnclaimed({ run, events, isWhole }: ClaimedJournal): void {
-    if (isWhole && isRunJournal(run) && events.some(isByWorker))
+    const [accepted, ...others] = events;
+    // The run of a held request is accepted together with its gate.
+    const later = isHeldRequest(accepted) ? others.slice(1) : others;
+    if (isWhole && isRunJournal(run) && later.some(isByWorker))
       this.#report("lease", run, "a worker executed its run, and no lease shows it");
   }
 
@@ -129,6 +132,10 @@ function isAfter(run: RunId, other: RunId): boolean {
 /** Only a worker that holds the run starts, parks and holds calls. */
 function isByWorker({ type }: JournalEvent): boolean {
   return type === "step.started" || type === "step.parked" || type === "gate.opened" || type === "run.taken";
+}
+
+function isHeldRequest(accepted: JournalEvent | undefined): boolean {
+  return accepted?.type === "run.accepted" && accepted.plan?.steps[0]?.kind === "verb";
 }
 
 function lastTakenEpoch(events: readonly JournalEvent[]): number {

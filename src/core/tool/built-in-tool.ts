@@ -1,0 +1,40 @@
+import type { Tool } from "./tool.ts";
+import { toolDefaults } from "./tool-defaults.ts";
+
+type BuiltInFields = Pick<Tool, "name" | "description" | "input" | "output" | "run"> & {
+  readonly effect: "pure" | "writes";
+} & Partial<Pick<Tool, "timeoutMs" | "stateReads" | "stateWrites">>;
+
+/** Makes a tool that the engine itself has: it never acts, and has no options of users. */
+export function builtInTool(fields: BuiltInFields): Tool {
+  return {
+    version: "1",
+    tags: [],
+    risk: "low",
+    roles: [],
+    preconditions: [],
+    identity: null,
+    timeoutMs: toolDefaults.timeoutMs,
+    asks: null,
+    heartbeatMs: null,
+    tries: null,
+    retry: "named",
+    cache: "never",
+    cacheTtlMs: null,
+    cost: null,
+    resources: {},
+    stateReads: null,
+    stateWrites: null,
+    redact: [],
+    settleAfterMs: 0,
+    confirm: "none",
+    idempotentForMs: null,
+    errorsMean: "unknown",
+    onDuplicate: "hold",
+    safeIfAbsent: false,
+    preview: null,
+    verify: null,
+    compensate: null,
+    ...fields,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Verb } from "../../core/approval/verb-rules.ts";
+import { checkJson } from "../../core/json/check-json.ts";
+import { planLimits } from "../../core/plan/plan.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { JsonObject } from "../../core/values/json.ts";
+import { type EngineVerb, verbOptions } from "./read-options.ts";
+
+/** The names of the arguments before the options, for each verb that a policy can hold. */
+const positional = {
+  "checkpoints.restore": ["run_id", "step_id", "side"],
+  "checkpoints.fork": ["run_id", "step_id", "side"],
+  "projects.close": ["project"],
+  "projects.open": ["project"],
+  "schedules.set": ["schedule", "plan"],
+  "schedules.pause": ["schedule"],
+  "schedules.resume": ["schedule"],
+  "schedules.remove": ["schedule"],
+  "policies.set": ["document"],
+  "policies.remove": ["name"],
+  "halts.lift": [],
+  retain: [],
+  backup: ["file"],
+} as const satisfies Partial<Record<Verb & EngineVerb, readonly string[]>>;
+
+/** A verb that a policy can hold: the request becomes a run, and is executed once after its approval. */
+export type HoldableVerb = keyof typeof positional;
+
+export const holdableVerbs = Object.keys(positional) as readonly HoldableVerb[];
+
+/** Returns the names of all arguments of a verb, as rules and people see them. */
+export function verbArgumentNames(verb: HoldableVerb): readonly string[] {
+  return [...positional[verb], ...optionNames(verb).map(snakeCase)];
+}
+
+/** Returns the arguments and options of a verb as one JSON object, as rules and people see them. */
+export function verbInput(verb: HoldableVerb, given: object, options: object): JsonObject {
+  const named = optionNames(verb).map((name) => [snakeCase(name), (options as Record<string, unknown>)[name]]);
+  const present = [...Object.entries(given), ...named].filter(([, value]) => value !== undefined);
+  const checked = checkJson(Object.fromEntries(present), planLimits);
+  if (checked.ok) return checked.value as JsonObject;
+  const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+  throw new FaultError(fault("INVALID_INPUT", `the arguments of ${verb} cannot be used: ${reasons.join("; ")}`));
+}
+
+/** Returns the options of a verb in its input. */
+export function optionsInInput(verb: HoldableVerb, input: JsonObject): JsonObject {
+  return Object.fromEntries(
+    optionNames(verb).flatMap((name) => {
+      const value = input[snakeCase(name)];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** The principal is that of the run. */
+function optionNames(verb: HoldableVerb): readonly string[] {
+  return Object.keys(verbOptions[verb]).filter((name) => name !== "principal");
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

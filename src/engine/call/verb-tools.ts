@@ -1,0 +1,42 @@
+import { verbRules } from "../../core/approval/verb-rules.ts";
+import { nearestName } from "../../core/json/nearest-name.ts";
+import type { Run } from "../../core/run/run.ts";
+import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import type { Tool } from "../../core/tool/tool.ts";
+import { toolDefaults } from "../../core/tool/tool-defaults.ts";
+import { assert } from "../../core/values/assert.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
+import { type HoldableVerb, holdableVerbs, verbArgumentNames } from "../api/verb-arguments.ts";
+import { objectSchema } from "../ports/object-schema.ts";
+
+/** Executes held requests after their approval. */
+export interface VerbPort {
+  /** Executes the request of a run. A second execution of the same request changes nothing. */
+  execute(run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json>;
+}
+
+/** Returns the declarations of the verbs that a policy can hold, as tools. No plan can name them. */
+export function makeVerbTools(): readonly Tool[] {
+  return holdableVerbs.map((verb) =>
+    builtInTool({
+      name: verb,
+      effect: "writes",
+      description: `A held request to ${verbRules[verb].about}.`,
+      input: objectSchema({ verb }, (input) => argumentProblem(verb, input)),
+      output: objectSchema({}, () => null),
+      timeoutMs: toolDefaults.verbTimeoutMs,
+      stateReads: [],
+      stateWrites: [],
+      run: async () => assert(false, "a verb is executed by its engine"),
+    }),
+  );
+}
+
+/** A person may approve a request with other arguments. */
+function argumentProblem(verb: HoldableVerb, input: JsonObject): string | null {
+  const known = verbArgumentNames(verb);
+  const unknown = Object.keys(input).find((name) => !known.includes(name));
+  if (unknown === undefined) return null;
+  const meant = nearestName(unknown, known);
+  return `${verb} has no argument ${unknown}; ${meant === null ? `there are ${known.join(", ")}` : `did you mean ${meant}?`}`;
+}

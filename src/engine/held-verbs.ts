@@ -1,0 +1,195 @@
+import type { Principal } from "../core/approval/principal.ts";
+import { type Verb, verbRules } from "../core/approval/verb-rules.ts";
+import type { HoldVerdict } from "../core/call/guard.ts";
+import { judgeVerbByPolicy } from "../core/call/judge-verb-by-policy.ts";
+import { type Plan, planStep } from "../core/plan/plan.ts";
+import type { Run } from "../core/run/run.ts";
+import type { GateRow } from "../core/store/tables.ts";
+import { type Fault, FaultError, fault } from "../core/values/fault.ts";
+import type { Digest, GateId, RunId, StepId, Tenant } from "../core/values/ids.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
+import type { VerbJudge } from "./admin/verb-judge.ts";
+import type { PrincipalOptions } from "./api/request-options.ts";
+import { type HoldableVerb, optionsInInput, verbInput } from "./api/verb-arguments.ts";
+import type { VerbPort } from "./call/verb-tools.ts";
+import { newRun } from "./journal/load-run.ts";
+import { RunMailbox } from "./journal/run-mailbox.ts";
+import { listRows } from "./journal/store-listing.ts";
+import { recordRefusedRun } from "./messages/refuse-run.ts";
+import { ownRules, toolPins } from "./messages/submit-run.ts";
+import { digestOfJson } from "./ports/digest.ts";
+import { type VerbEngine, type VerbMethod, type VerbMethods, verbMethods } from "./verb-methods.ts";
+import type { LeasedRuns } from "./worker/leased-runs.ts";
+import type { WorkerPorts } from "./worker/worker-ports.ts";
+
+type Given<Name extends HoldableVerb> = Parameters<VerbMethods[Name]["use"]>[1];
+type Options<Name extends HoldableVerb> = Parameters<VerbMethods[Name]["use"]>[2];
+type Answer<Name extends HoldableVerb> = ReturnType<VerbMethods[Name]["use"]>;
+
+/** The project and session whose policies judge a request. */
+type VerbPlace = Pick<Run, "project" | "session">;
+
+/** One use of a verb: the principal, and the arguments as rules and people see them. */
+interface VerbRequest extends VerbPlace {
+  readonly verb: HoldableVerb;
+  readonly principal: Principal;
+  readonly input: JsonObject;
+}
+
+/**
+ * Uses the verbs that a tenant's policies judge. A request that a policy holds is a run with one step, which waits at a
+ * gate from its first append on; a worker executes it after the approval, as it executes a call. A request that a
+ * policy refuses is recorded as a refused run.
+ */
+export class HeldVerbs implements VerbPort {
+  readonly #ports: WorkerPorts;
+  readonly #leasedRuns: LeasedRuns;
+  readonly #engine: VerbEngine;
+  readonly #judge: VerbJudge;
+
+  constructor(ports: WorkerPorts, leasedRuns: LeasedRuns, engine: VerbEngine, judge: VerbJudge) {
+    this.#ports = ports;
+    this.#leasedRuns = leasedRuns;
+    this.#engine = engine;
+    this.#judge = judge;
+  }
+
+  /** Uses a verb whose table row was judged before, unless a policy refuses or holds it. Then it throws. */
+  async use<Name extends HoldableVerb>(
+    verb: Name,
+    options: Options<Name> & { readonly principal: Principal },
+    given: Given<Name>,
+  ): Promise<Awaited<Answer<Name>>> {
+    this.#leasedRuns.assertOpen();
+    const method: VerbMethod = verbMethods[verb];
+    await this.#assertAllowed(verb, options, given);
+    return (await method.use(this.#engine, given as never, options as never)) as Awaited<Answer<Name>>;
+  }
+
+  async #assertAllowed(verb: HoldableVerb, options: PrincipalOptions, given: object): Promise<void> {
+    const principal = options.principal as Principal;
+    const { tenant } = principal;
+    const { policies, clock } = this.#ports;
+    await policies.refresh(tenant);
+    if (isOperatorOfPolicies(verb, principal) || !policies.hasAny(tenant)) return;
+    const input = verbInput(verb, given, options);
+    const request: VerbRequest = { verb, principal, input, ...(await this.#place(tenant, input)) };
+    const policy = policies.of({ tenant, project: request.project, session: request.session });
+    if (policy === null) return;
+    const verdict = judgeVerbByPolicy(policy, { ...request, now: clock.now() });
+    if (verdict.kind === "allow") return;
+    if (verdict.kind === "refuse") throw await this.#refuse(request, verdict.fault);
+    await (verbMethods[verb] as VerbMethod).check?.(this.#engine, given as never, options as never);
+    throw await this.#hold(request, verdict);
+  }
+
+  /** Executes an approved request. The table judges it again, because roles can change while it waits. */
+  async execute(run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {
+    const { principal } = run;
+    const options = { ...optionsInInput(verb, input), principal, held_in: run.id };
+    const method: VerbMethod = verbMethods[verb];
+    await this.#judge.judgeHeld(principal, verb, input);
+    const { project, session } = await this.#place(principal.tenant, input);
+    if (project !== run.project || session !== run.session) {
+      const message = `the approved arguments belong to another project or session than the request; request ${verb} again`;
+      throw new FaultError(fault("NOT_POSSIBLE", message));
+    }
+    const answer = await method.use(this.#engine, input as never, options as never);
+    return (method.report?.(answer as never) ?? answer ?? null) as Json;
+  }
+
+  /** Returns the project and session that a request concerns: of its run, or named by its arguments. */
+  async #place(tenant: Tenant, input: JsonObject): Promise<VerbPlace> {
+    const { run_id, document } = input;
+    const run = typeof run_id === "string" ? await this.#judge.acceptedEvent(tenant, run_id) : null;
+    const scope = isJsonObject(document) && isJsonObject(document.scope) ? document.scope : {};
+    const named = (field: "project" | "session"): string | null => {
+      const value = run?.[field] ?? input[field] ?? scope[field];
+      return typeof value === "string" ? value : null;
+    };
+    return { project: named("project"), session: named("session") };
+  }
+
+  /** Accepts the run of a request at its gate, in one append, and returns the fault that names the gate. */
+  async #hold(request: VerbRequest, verdict: HoldVerdict): Promise<FaultError> {
+    const { principal, input } = request;
+    const call = { input, digest: digestOfJson(input), key: null, keyed_by: null };
+    const waiting = await this.#findWaiting(request, call.digest);
+    if (waiting !== null) return heldError(request, verdict.reason, waiting);
+    const { clock, newId, limits, failpoint } = this.#ports;
+    const now = clock.now();
+    const id = newId("run", now) as RunId;
+    const gate_id = newId("gate", now) as GateId;
+    const { kind: _kind, ...why } = verdict;
+    const mailbox = new RunMailbox(this.#ports, newRun(principal.tenant, id), null);
+    failpoint("accept.before");
+    await mailbox.ask(() => ({
+      type: "accept",
+      ...this.#accepted(request, id),
+      held: { ...why, gate_id, gate_ms: limits.gateMs, call },
+    }));
+    failpoint("accept.after");
+    this.#leasedRuns.notifyChange();
+    return heldError(request, verdict.reason, { gate_id, run_id: id });
+  }
+
+  /** A request that waits is not made a second time. */
+  async #findWaiting(
+    { verb, principal }: VerbRequest,
+    digest: Digest,
+  ): Promise<Pick<GateRow, "gate_id" | "run_id"> | null> {
+    const open = { where: { field: "status", equals: "open" } };
+    for await (const { row } of listRows(this.#ports.store, principal.tenant, "gate", open)) {
+      const gate = JSON.parse(row) as GateRow;
+      if (gate.tool === verb && gate.requester === principal.id && gate.input_digest === digest) return gate;
+    }
+    return null;
+  }
+
+  async #refuse(request: VerbRequest, why: Fault): Promise<FaultError> {
+    const id = this.#ports.newId("run", this.#ports.clock.now()) as RunId;
+    const recorded = await recordRefusedRun(this.#ports, this.#accepted(request, id), why);
+    if (recorded === null) return new FaultError(why);
+    const message = `${why.message}; the refusal is on record as ${recorded}`;
+    return new FaultError(fault(why.code, message, { run_id: recorded }));
+  }
+
+  /** Returns the fields that the runs of held and of refused requests have in common. */
+  #accepted({ verb, principal, input, project, session }: VerbRequest, id: RunId) {
+    const spec = { step_id: "request" as StepId, kind: "verb", name: verb, effect: "writes", payload: input } as const;
+    const plan: Plan = { plan_id: null, schema_version: "1.0", intent_id: null, steps: [planStep(spec)] };
+    return {
+      now: this.#ports.clock.now(),
+      run_id: id,
+      origin: id,
+      principal,
+      // The mode is about calls of tools. The table and the policies judge a verb.
+      mode: "auto_exec",
+      plan,
+      context: {},
+      request: null,
+      tools: toolPins(this.#ports, plan),
+      deadline_at: null,
+      ...(project !== null && { project }),
+      ...(session !== null && { session }),
+      rules: ownRules(this.#ports, principal.tenant),
+      correlation_id: id,
+      trace_id: id,
+    } as const;
+  }
+}
+
+/** Without this exception, a policy that refuses every change of policies could never be removed. */
+function isOperatorOfPolicies(verb: Verb, { roles = [] }: Principal): boolean {
+  return verb.startsWith("policies.") && roles.includes("operator");
+}
+
+function heldError(
+  { verb, principal }: VerbRequest,
+  reason: string,
+  { gate_id, run_id }: Pick<GateRow, "gate_id" | "run_id">,
+): FaultError {
+  const { about } = verbRules[verb];
+  const message = `the request of ${principal.id} to ${about} is held: ${reason}; it is executed once a person approves gate ${gate_id}`;
+  return new FaultError(fault("HELD_FOR_APPROVAL", message, { gate_id, run_id }));
+}
