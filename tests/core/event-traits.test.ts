@@ -23,7 +23,7 @@ const hardAndAlone: readonly Sample[] = [{ carries: { ledger }, hard: true, alon
 
 const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "run.accepted": hard,
-  "run.refused": hard,
+  "run.refused": [{ carries: { charges: [] }, hard: true, alone: true }],
   "run.closed": hard,
   "run.released": plain,
   "cancel.requested": [...hard, { carries: { notices: [] }, hard: true, alone: false }],

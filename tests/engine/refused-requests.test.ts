@@ -130,6 +130,29 @@ describe.each(storeKinds)("refused plan, on $name", ({ newFixture: newStage }) =
   });
 });
 
+describe.each(storeKinds)("flood of refused requests, on $name", ({ newFixture: newStage }) => {
+  it("is recorded up to a limit per principal and hour, and each request still gets its reasons", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [], limits: { refusalsPerHour: 2 } });
+    const call = () => engine.call("nothing", {}, { principal: botAgent });
+    for (const _ of [1, 2]) expect((await call()).step.fault?.code).toBe("TOOL_UNKNOWN");
+    const before = await stage.dump();
+    const refused = await rejectedFault(call());
+    expect(refused).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      message: expect.stringContaining("there is no tool at all"),
+      detail: { limit: "refusalsPerHour", refused: "TOOL_UNKNOWN" },
+    });
+    expect((await rejectedFault(engine.submit({}, { principal: botAgent }))).code).toBe("LIMIT_EXCEEDED");
+    expect(await stage.dump()).toEqual(before);
+    const other = await engine.call("nothing", {}, { principal: { ...botAgent, id: "rob" } });
+    expect(other.step.fault?.code).toBe("TOOL_UNKNOWN");
+    stage.clock.advance(3_600_000);
+    expect((await call()).step.fault?.code).toBe("TOOL_UNKNOWN");
+    expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [], tallies: [] });
+  });
+});
+
 describe.each(storeKinds)("list of runs, on $name", ({ newFixture: newStage }) => {
   it("tells a rejected run from a failed one", async () => {
     const fails = scriptedTool("fail", throwsNotDone("TOOL_FAILED"), { effect: "reads" });

@@ -124,6 +124,8 @@ function limitsPage(): string {
     outputBytes: "bytes of an output as JSON; for a child run, bytes of all reported outputs",
     gateMs: "milliseconds until an undecided gate expires (`GATE_EXPIRED`)",
     useWithinMs: "milliseconds for which an approval is valid; then the gate opens again",
+    refusalsPerHour:
+      "refused plans, calls and methods of one principal that are recorded in an hour of UTC; a further one is answered with `LIMIT_EXCEEDED` and the reasons, and is not recorded",
     errandsPerStep: "errands of one step",
     noticesPerStep: "notices of one step",
     noticeMs:

@@ -22,6 +22,7 @@ import type { Request } from "../event/signal.ts";
 import type { Takeover } from "../event/takeover.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
 import type { BudgetAlert } from "../limits/budget-alert.ts";
+import type { LimitedCharge } from "../limits/tally-charge.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import type { ResourceClosing, RestoreReport } from "../ports/resource.ts";
 import type { HaltFact } from "../settings/halt.ts";
@@ -76,6 +77,8 @@ export type Command = { readonly now: Instant } & (
       readonly cancelled?: string;
       /** Why the plan or call is refused. The run is accepted and ended at once, as the record of the refusal. */
       readonly refused?: Fault;
+      /** The charge for the record of a refusal. The store refuses it if the principal has too many on record. */
+      readonly refusal_charge?: LimitedCharge;
       /** The gate of a held request to use a verb. The run is accepted and its only step waits at the gate at once. */
       readonly held?: HeldRequest;
       /** The steps before the fork that have succeeded, in the order of their success. */

@@ -17,13 +17,18 @@ import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
 export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecision {
   if (run.position > 0) return NO_CHANGE; // The command was accepted before, and its answer was lost.
-  const { type: _type, now, inherited = [], cancelled: reason, refused, held, checks = [], ...fields } = command;
+  const { type: _type, now, inherited = [], cancelled: reason, refused, refusal_charge, held, ...accepting } = command;
+  const { checks = [], ...fields } = accepting;
   const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(leanStep) };
   const done = inherited.map(
     (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
   );
   const accepted: Event = { type: "run.accepted", at: now, tenant: run.tenant, ...fields, plan };
-  if (refused !== undefined) return { events: [accepted, ...refusalEvents(plan?.steps ?? [], refused, now)] };
+  if (refused !== undefined) {
+    const charges = refusal_charge === undefined ? {} : { charges: [refusal_charge] };
+    const refusal: Event = { type: "run.refused", at: now, fault: refused, ...charges };
+    return { events: [accepted, refusal, ...rejectionEvents(plan?.steps ?? [], refused, now)] };
+  }
   if (held !== undefined) return { events: [accepted, verbGateEvent(plan?.steps ?? [], held, now)] };
   if (reason === undefined) return { events: [accepted, ...done], checks };
   return { events: [accepted, { type: "cancel.requested", at: now, by: fields.principal.id, reason }] };
@@ -50,11 +55,8 @@ function verbGateEvent(steps: readonly LeanStep[], held: HeldRequest, at: Instan
   };
 }
 
-function refusalEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, at: Instant): readonly Event[] {
-  const rejected = steps.map(
-    ({ step_id }): Event => ({ type: "step.rejected", at, step_id, rule: "plan", fault: why }),
-  );
-  return [{ type: "run.refused", at, fault: why }, ...rejected];
+function rejectionEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, at: Instant): readonly Event[] {
+  return steps.map(({ step_id }) => ({ type: "step.rejected", at, step_id, rule: "plan", fault: why }));
 }
 
 /** Restores state as a new version on top of the current one. Records nothing if nothing differs. */

@@ -36,7 +36,7 @@ type TraitTable = {
 
 export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.accepted": { hard: "always", progress: "always", alone: "never", visible: true },
-  "run.refused": { hard: "always", progress: "always", alone: "never", visible: true },
+  "run.refused": { hard: "always", progress: "always", alone: "always", visible: true },
   "run.closed": { hard: "always", progress: "always", alone: "never", visible: true },
   // If the event is lost, a worker claims the run once more and releases it again.
   "run.released": { hard: "never", progress: "never", alone: "never", visible: false },

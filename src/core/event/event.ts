@@ -68,7 +68,7 @@ export type RunEvent =
       readonly rules?: RunRules;
     }
   /** The plan or call was refused before anything ran. The run has ended; it is the record of the refusal. */
-  | { readonly type: "run.refused"; readonly fault: Fault }
+  | { readonly type: "run.refused"; readonly fault: Fault; readonly charges?: readonly LimitedCharge[] }
   | RunClosed
   | RunReleased
   | RunRestored

@@ -13,6 +13,8 @@ export interface EngineLimits {
   readonly gateMs: number;
   /** How long an approval stays valid. */
   readonly useWithinMs: number;
+  /** Refused requests of one principal that are recorded in an hour of UTC. */
+  readonly refusalsPerHour: number;
   readonly errandsPerStep: number;
   readonly noticesPerStep: number;
   /** How long `onNotice` may take before the notice is delivered again. */
@@ -33,6 +35,7 @@ export const defaultLimits: EngineLimits = {
   outputBytes: 8 * 1024 * 1024,
   gateMs: 7 * 24 * 60 * 60 * 1000,
   useWithinMs: 24 * 60 * 60 * 1000,
+  refusalsPerHour: 1000,
   errandsPerStep: 100,
   noticesPerStep: 100,
   noticeMs: 60_000,

@@ -5,13 +5,16 @@ import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import type { Reason } from "../../core/json/reason-list.ts";
 import type { CheckedPlan } from "../../core/plan/check-plan.ts";
 import { type Plan, planStep } from "../../core/plan/plan.ts";
-import { type Fault, fault } from "../../core/values/fault.ts";
+import { timeWindowAt } from "../../core/time/time-window.ts";
+import { TimeZone } from "../../core/time/time-zone.ts";
+import { utcText } from "../../core/time/utc-text.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { SubmitOptions } from "../api/engine-api.ts";
 import { requestLimits } from "../api/request-limits.ts";
-import { isStoreFault } from "../journal/append-errors.ts";
+import { ConditionFailedError, isStoreFault } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { digestOfJson } from "../ports/digest.ts";
@@ -24,6 +27,8 @@ interface RefusedRequest {
   readonly principal: Principal;
   readonly options: SubmitOptions;
 }
+
+const UTC = TimeZone.of("UTC") as TimeZone;
 
 type RefusedPlan = Extract<CheckedPlan, { readonly ok: false }>;
 
@@ -119,19 +124,28 @@ async function recordRefusal(
   );
 }
 
-/** Appends a run that is accepted and refused at once. Null: the store failed, so nothing was recorded. */
+/**
+ * Appends a run that is accepted and refused at once. Null: the store failed, so nothing was recorded. Throws
+ * LIMIT_EXCEEDED if too many refusals of the principal are on record.
+ */
 export async function recordRefusedRun(
   ports: WorkerPorts,
   run: Omit<CommandOf<"accept">, "type">,
   refused: Fault,
 ): Promise<RunId | null> {
-  const mailbox = new RunMailbox(ports, newRun(run.principal.tenant, run.run_id), null);
+  const { id, tenant } = run.principal;
+  const { name, until } = timeWindowAt("hour", run.now, UTC);
+  const limit = ports.limits.refusalsPerHour;
+  const refusal_charge = { tally: `refusals/${name}/${id}`, amount: 1, limit };
+  const mailbox = new RunMailbox(ports, newRun(tenant, run.run_id), null);
   try {
-    await mailbox.ask(() => ({ type: "accept", ...run, refused }));
+    await mailbox.ask(() => ({ type: "accept", ...run, refused, refusal_charge }));
     return run.run_id;
   } catch (error) {
     if (isStoreFault(error)) return null; // The caller learns of the refusal, which matters more.
-    throw error;
+    if (!(error instanceof ConditionFailedError) || error.landing.why !== "charge") throw error;
+    const message = `${refused.message}; ${limit} refused requests of ${id} are on record for this hour, and no more are recorded before ${utcText(until)}; correct the requests`;
+    throw new FaultError(fault("LIMIT_EXCEEDED", message, { limit: "refusalsPerHour", refused: refused.code, until }));
   }
 }
 
