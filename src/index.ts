@@ -28,7 +28,7 @@ export type {
 } from "./core/event/event.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
-export type { Restoration, RunRestored } from "./core/event/restoration.ts";
+export type { Restoration, RestoredRun, RunRestored } from "./core/event/restoration.ts";
 export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
 export type {
   AgentCause,
@@ -85,7 +85,7 @@ export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { Parked } from "./core/run/parked.ts";
-export type { Gate, RestoredRun, Run, RunSpending } from "./core/run/run.ts";
+export type { Gate, Run, RunSpending } from "./core/run/run.ts";
 export type { BlockedStep, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
 export type { Act, NextDoubtAction, Reservation, Step, StepPace, StepStanding } from "./core/run/step.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
@@ -205,6 +205,7 @@ export type {
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
+export { type HeldGate, heldGate } from "./engine/api/held-gate.ts";
 export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";
 export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";

@@ -11,12 +11,13 @@ export async function runCommandLine(host: ProgramHost): Promise<ExitCode> {
   // Read before parsing, because an error of the parser must also be printed as JSON if --json is given.
   const terminal = new Terminal(host, hasFlag(host, "--json"));
   const invocation = new Invocation(host, terminal);
+  const helped = calledCommand(host);
   try {
-    const program = await createProgram(invocation, calledCommand(host));
+    const program = await createProgram(invocation, helped);
     await program.parseAsync([...host.args], { from: "user" });
     return invocation.exit;
   } catch (error) {
-    return reportError(terminal, error, hasFlag(host, "--debug"));
+    return reportError(terminal, error, { debug: hasFlag(host, "--debug"), helped });
   }
 }
 
@@ -126,8 +127,14 @@ function exitCodesHelp(): string {
   return `\nExit codes:\n${lines.join("\n")}`;
 }
 
-function reportError(terminal: Terminal, error: unknown, debug: boolean): ExitCode {
-  if (error instanceof CommanderError) return reportUsageError(terminal, error);
+interface ReportTerms {
+  readonly debug: boolean;
+  /** The command whose help explains the usage. Null: no command was named. */
+  readonly helped: string | null;
+}
+
+function reportError(terminal: Terminal, error: unknown, { debug, helped }: ReportTerms): ExitCode {
+  if (error instanceof CommanderError) return reportUsageError(terminal, error, helped);
   if (debug) terminal.printStack(error);
   const fault = faultFromError(error);
   if (fault !== null) {
@@ -143,10 +150,15 @@ function reportError(terminal: Terminal, error: unknown, debug: boolean): ExitCo
 }
 
 /** A request for help is not an error; every other error of commander is invalid input. */
-function reportUsageError(terminal: Terminal, { code, exitCode, message }: CommanderError): ExitCode {
+function reportUsageError(
+  terminal: Terminal,
+  { code, exitCode, message }: CommanderError,
+  helped: string | null,
+): ExitCode {
   if (exitCode === 0) return 0;
   const isEmpty = code === "commander.help";
   const what = isEmpty ? "no command was given" : message.replace(/^error: /, "").replaceAll("\n", " ");
-  terminal.printFault({ code: "INVALID_INPUT", message: `${what}; see: writ --help` });
+  const help = helped === null ? "writ --help" : `writ ${helped} --help`;
+  terminal.printFault({ code: "INVALID_INPUT", message: `${what.replace(/\.$/, "")}; see: ${help}` });
   return 2;
 }

@@ -181,3 +181,8 @@ function unknownFieldProblems(given: object, names: readonly string[], what: str
 function problemUnless(right: boolean, problem: string): readonly string[] {
   return right ? [] : [problem];
 }
+
+/** True if policies or tools of the options may have conditions. */
+export function hasConditions({ policies = [], tools = [] }: Pick<EngineOptions, "policies" | "tools">): boolean {
+  return policies.length > 0 || tools.some(({ preconditions }) => preconditions.length > 0);
+}

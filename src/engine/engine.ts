@@ -62,9 +62,10 @@ import type {
 import { assertName, readPrincipal } from "./api/read-principal.ts";
 import { readReason } from "./api/read-reason.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
+import { readToolName } from "./api/read-tool-name.ts";
 import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
 import type { StateSnapshot, StateView } from "./api/state-api.ts";
-import { assertEngineOptions } from "./engine-options.ts";
+import { assertEngineOptions, hasConditions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
 import { HeldVerbs } from "./held-verbs.ts";
 import { requestField } from "./journal/requested-event.ts";
@@ -76,6 +77,7 @@ import { retryFailedRun } from "./messages/retry-failed-run.ts";
 import { ScheduleRunner } from "./messages/schedule-runner.ts";
 import { sendSignal } from "./messages/send-signal.ts";
 import { readPlan, submitRun } from "./messages/submit-run.ts";
+import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
 import { openSessionRun } from "./session/session-run.ts";
 import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
@@ -102,11 +104,6 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   const held = new HeldVerbs(ports, engine.leasedRuns, engine, judge);
   await engine.start();
   return judgedEngine(engine, judge, held);
-}
-
-/** True if policies or tools of the options may have conditions. */
-function hasConditions({ policies = [], tools = [] }: Pick<EngineOptions, "policies" | "tools">): boolean {
-  return policies.length > 0 || tools.some(({ preconditions }) => preconditions.length > 0);
 }
 
 class WritEngine implements VerbEngine {
@@ -161,7 +158,7 @@ class WritEngine implements VerbEngine {
   async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
-    const tools = this.#ports.toolbox.callable;
+    const { callable: tools } = this.#ports.toolbox;
     const checked = checkPlan(plan, { tools, context: options.context, strict: this.#strict });
     if (!checked.ok) {
       const refused = await refusePlan(this.#ports, this.leasedRuns, plan, checked, { principal, options });
@@ -182,17 +179,14 @@ class WritEngine implements VerbEngine {
     input: InputOf<Called> | Json,
     options: SubmitOptions,
   ): Promise<CallResult<OutputOf<Called>>> {
-    const name = typeof tool === "string" ? tool : tool?.name;
-    const { callable } = this.#ports.toolbox;
-    return this.#callResult(await this.#callHandle(callable, name, input, options));
+    return this.#callResult(await this.#callHandle(this.#ports.toolbox.callable, readToolName(tool), input, options));
   }
 
   /** Calls the tool that no plan can name, so that rules about `projects.revert` judge it. */
   async #revert(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult> {
     const { toolbox } = this.#ports;
     const tools = { get: (name: string) => toolbox.get(name), all: () => toolbox.callable.all() };
-    const input = { snapshot: snapshot as unknown as Json };
-    return this.#callResult(await this.#callHandle(tools, "projects.revert" satisfies Verb, input, options));
+    return this.#callResult(await this.#callHandle(tools, "projects.revert" satisfies Verb, { snapshot }, options));
   }
 
   async #callResult<Output>(handle: RunHandle): Promise<CallResult<Output>> {
@@ -403,11 +397,4 @@ class WritEngine implements VerbEngine {
   #handle(principal: Principal, run: { readonly id: RunId; readonly attached: boolean }): RunHandle {
     return new EngineRunHandle(this.#ports, this.leasedRuns, principal, run);
   }
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -83,6 +83,7 @@ describe("invalid command line", () => {
   it("suggests the nearest name, on one line", async () => {
     const { err } = await runCli(cwd, "aprove", "gate_1");
     expect(err).toBe("INVALID_INPUT: unknown command 'aprove' (Did you mean approve?); see: writ --help\n");
+    expect((await runCli(cwd, "retain", "--older-than", "30")).err).toMatch(/45s; see: writ retain --help\n$/);
   });
 
   it("is printed with control characters escaped", async () => {

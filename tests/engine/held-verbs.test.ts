@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { verbRules } from "../../src/core/approval/verb-rules.ts";
 import { sharedTenant } from "../../src/core/store/store.ts";
+import { FaultError } from "../../src/core/values/fault.ts";
 import type { RunId, Tenant } from "../../src/core/values/ids.ts";
 import type { JsonObject } from "../../src/core/values/json.ts";
 import type { PrincipalInput } from "../../src/engine/api/engine-api.ts";
+import { heldGate } from "../../src/engine/api/held-gate.ts";
 import { type HoldableVerb, holdableVerbs } from "../../src/engine/api/verb-arguments.ts";
 import { type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { rejectedFault } from "./scripted-tool.ts";
@@ -27,6 +29,8 @@ async function hold(world: World, verb: HoldableVerb, by: PrincipalInput = asker
   const use = await samples[verb].prepare(world);
   await world.engine.policies.set(holding([verb]), { principal: chief });
   const held = await rejectedFault(Promise.resolve().then(() => use({ principal: by } as Options)));
+  expect(heldGate(new FaultError(held))).toEqual(held.detail);
+  expect(heldGate(new Error("other"))).toBeNull();
   expect(held).toMatchObject({ code: "HELD_FOR_APPROVAL", message: expect.stringContaining("ask first") });
   return held.detail as unknown as HeldVerb;
 }

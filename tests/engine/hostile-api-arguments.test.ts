@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Capability } from "../../src/core/approval/principal.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
+import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
@@ -97,7 +98,22 @@ describe.each(storeKinds)("hostile caller, on $name", ({ newFixture: newStage })
       expect((await rejectedFault(engine.gates({ principal: anaPerson, limit }))).code).toBe("INVALID_INPUT");
     }
     expect((await rejectedFault(engine.runs({ principal: anaPerson, after: lone }))).code).toBe("INVALID_INPUT");
-    expect(await engine.runs({ principal: anaPerson, limit: 1000, status: "constructor" })).toEqual([]);
+    for (const status of ["constructor", "done", 5 as never])
+      expect((await rejectedFault(engine.runs({ principal: anaPerson, status }))).message).toContain(
+        "completed, partial",
+      );
+  });
+
+  it("is told what is missing", async () => {
+    const engine = await newStage().open({ tools: [] });
+    const told = async (wish: Promise<unknown>) => (await rejectedFault(wish)).message;
+    expect(await told(engine.submit(one, undefined as never))).toContain("pass { principal,");
+    expect(await told(engine.submit(one, { principal: "bot" as never }))).toContain('it is the string "bot"');
+    expect(await told(engine.call(undefined as never, {}, { principal: botAgent }))).toContain("the tool is missing");
+    expect(await told(engine.state({ principal: anaPerson } as never))).toContain("pass a project, or the runId");
+    const at = "run_1" as never;
+    expect(await told(engine.checkpoints.restore(at, { principal: anaPerson }))).toContain("{ runId, stepId, side }");
+    expect(await told(sqlite(undefined as never))).toContain("sqlite needs the path of a file");
   });
 
   it("gets a fault for throwing getters, endless lists and malformed snapshots", async () => {

@@ -1,26 +1,15 @@
 import { Command, Option } from "commander";
+import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import { helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
 import { stateText } from "../result-text.ts";
 import { line, tableLines } from "../text-line.ts";
 import { timeText } from "../time-text.ts";
 import { otherTenantLines, withEngine } from "../with-engine.ts";
 
-const statuses = [
-  "running",
-  "waiting",
-  "poison",
-  "restored",
-  "completed",
-  "partial",
-  "failed",
-  "rejected",
-  "cancelled",
-];
-
 export function runsCommand(invocation: Invocation): Command {
   const command = new Command("runs")
     .description("list the runs, newest first")
-    .addOption(new Option("--status <status>", "only runs with this status").choices(statuses))
+    .addOption(new Option("--status <status>", "only runs with this status").choices(listedStatuses))
     .option("--limit <n>", "maximum number of runs", parsePositiveNumber, 50)
     .addHelpText("after", helpExample("writ runs", "writ runs --status waiting --limit 10"));
   return invocation.withAction<{ readonly status?: string; readonly limit: number }>(command, (_, options) =>

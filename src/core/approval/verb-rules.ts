@@ -218,6 +218,11 @@ export function isJudgedByName(verb: string): boolean {
   return rule?.policy === "named";
 }
 
+/** Returns whether policies judge the verb. No tool has its name. */
+export function isJudgedByPolicies(verb: string): boolean {
+  return Object.hasOwn(verbRules, verb) && "policy" in verbRules[verb as Verb];
+}
+
 /** Returns whether nothing undoes the verb. */
 export function isFinalVerb(verb: string): boolean {
   return Object.hasOwn(verbRules, verb) && "final" in verbRules[verb as Verb];

@@ -10,3 +10,9 @@ export interface Restoration {
 
 /** The run was in a backup that was restored. If it had not ended, no step starts until a person resumes it. */
 export type RunRestored = { readonly type: "run.restored"; readonly by: string; readonly reason: string } & Restoration;
+
+/** The restore of the backup that contained a run. */
+export interface RestoredRun extends Restoration {
+  /** The number of steps that the run had then. */
+  readonly steps: number;
+}

@@ -9,7 +9,6 @@ import { copyRun, type MutableRun, type Run } from "../run/run.ts";
 import { isUndoStep, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
 import type { Digest } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
 import { applyVerified, evolveStep } from "./evolve-step.ts";
 import { addNotices, removeNotice } from "./pending-notices.ts";
@@ -74,10 +73,9 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     case "budget.alerted":
       addNotices(run, event.notices);
       return run;
+    case "run.undone":
     case "state.restored":
       return noteRestoreRequest(run, event);
-    case "run.undone":
-      return run;
     case "notice.delivered":
       return removeNotice(run, event.notice_id);
     case "gate.opened":
@@ -104,7 +102,8 @@ function applySessionEvent(
   return cancelIdleSteps(Object.assign(run, { open: false, closed: { as, reason } }));
 }
 
-function noteRestoreRequest(run: MutableRun, { held_in }: Requested): MutableRun {
+function noteRestoreRequest(run: MutableRun, event: Event): MutableRun {
+  const held_in = event.type === "state.restored" ? event.held_in : undefined;
   if (held_in !== undefined) run.restoreRequests = [...run.restoreRequests, held_in];
   return run;
 }

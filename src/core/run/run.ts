@@ -3,7 +3,7 @@ import type { Principal } from "../approval/principal.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { Call, Confirmation, DuplicateAct, EndStatus, Notice, ParentStep, ToolPin } from "../event/event.ts";
-import type { Restoration } from "../event/restoration.ts";
+import type { RestoredRun } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
 import type { RunClosed, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
@@ -186,12 +186,6 @@ export function copyRun(run: Run): MutableRun {
     fresh: [],
     abandonedGates: run.abandonedGates,
   };
-}
-
-/** The restore of the backup that contained a run. */
-export interface RestoredRun extends Restoration {
-  /** The number of steps that the run had then. */
-  readonly steps: number;
 }
 
 /** A held call. Exactly the call that is shown and hashed here is executed. */

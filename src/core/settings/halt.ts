@@ -34,7 +34,7 @@ export function decideHalt({ halts }: HaltRow, request: HaltEvent): HaltEvent | 
     const over = request.over.filter(isHalted);
     return over.length > 0
       ? { ...request, over }
-      : fault("NOT_POSSIBLE", "nothing is halted there; nothing was lifted");
+      : fault("NOT_POSSIBLE", "nothing is halted there; nothing was lifted; list the halts to see which there are");
   }
   const over = request.over.filter((scope) => !isHalted(scope));
   if (halts.length + over.length > HALTS_MAX)

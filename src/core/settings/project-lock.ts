@@ -16,7 +16,9 @@ export function decideProjectLock(
   request: ProjectLockEvent,
 ): ProjectLockEvent | Fault | null {
   if (request.type === "project.closed") return closure?.how === request.how ? null : request;
-  return closure === null ? fault("NOT_POSSIBLE", "the project is neither locked nor archived") : request;
+  return closure === null
+    ? fault("NOT_POSSIBLE", "the project is neither locked nor archived; there is nothing to open")
+    : request;
 }
 
 function evolveProjectLock(event: ProjectLockEvent): ProjectLockRow {

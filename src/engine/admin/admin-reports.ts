@@ -1,6 +1,7 @@
 import { verbReach } from "../../core/approval/judge-verb.ts";
 import type { Principal } from "../../core/approval/principal.ts";
 import { costTally } from "../../core/call/cost-tally.ts";
+import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { Run } from "../../core/run/run.ts";
 import { gateDetails } from "../../core/run/run-result.ts";
 import type { Query, Store } from "../../core/store/store.ts";
@@ -11,7 +12,6 @@ import { isName } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
 import type { CostReport, GateView, PageOptions, SpendingReport, UnreadableGate } from "../api/engine-api.ts";
 import { readPageOptions } from "../api/read-page.ts";
-import { assertName } from "../api/read-principal.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { loadRun, runNotFoundError } from "../journal/load-run.ts";
@@ -38,7 +38,8 @@ export async function listRuns(
   options: PageOptions & { readonly status?: string },
 ): Promise<readonly RunRow[]> {
   const { status } = options;
-  if (status !== undefined) assertName(status, "status");
+  if (status !== undefined && !(listedStatuses as readonly string[]).includes(status))
+    throw new FaultError(fault("INVALID_INPUT", `status must be one of ${listedStatuses.join(", ")}`));
   const page = readPageOptions(options);
   // A rejected run is stored as failed.
   const stored = status === "rejected" ? "failed" : status;

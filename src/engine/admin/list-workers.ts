@@ -1,3 +1,4 @@
+import { isJudgedByPolicies } from "../../core/approval/verb-rules.ts";
 import { isToolRequirement, missingWorker, requirementText } from "../../core/run/missing-worker.ts";
 import { noticeRequirement } from "../../core/run/worker-requirements.ts";
 import type { LiveWorker, Store } from "../../core/store/store.ts";
@@ -27,7 +28,8 @@ export async function listWorkers(store: Store, tenant: Tenant, now: Instant): P
 
 function toWorkerView(worker: WorkerId, known: LiveWorker | null, runs: WorkerView["runs"]): WorkerView {
   const { version = null, host = null, pid = null } = known?.process ?? {};
-  const tools = (known?.offers ?? []).filter(isToolRequirement);
+  // Every worker has the tools of the verbs that a policy can hold.
+  const tools = (known?.offers ?? []).filter((need) => isToolRequirement(need) && !isVerbRequirement(need));
   return {
     worker,
     version,
@@ -38,6 +40,10 @@ function toWorkerView(worker: WorkerId, known: LiveWorker | null, runs: WorkerVi
     notices: known?.offers.includes(noticeRequirement) ?? false,
     runs,
   };
+}
+
+function isVerbRequirement(need: string): boolean {
+  return isJudgedByPolicies(need.slice(0, need.indexOf("@")));
 }
 
 async function listWaitingRuns(

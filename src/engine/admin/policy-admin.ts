@@ -88,7 +88,11 @@ export class PolicyAdmin implements TenantPolicies {
       const stored = await store.row(tenant, "setting", run);
       const before = stored === null ? noPolicies : (JSON.parse(stored.row) as PolicyRow);
       const event = fact(id, clock.now(), before);
-      if (event === null) throw new FaultError(fault("NOT_POSSIBLE", "there is no such policy; nothing was removed"));
+      if (event === null) {
+        const message =
+          "there is no policy of that name and scope; nothing was removed; list the policies to see which there are";
+        throw new FaultError(fault("NOT_POSSIBLE", message));
+      }
       if (await this.#appended(tenant, event, before, head ?? { position: 0, hash: GENESIS_HASH })) break;
     }
     await this.#ports.policies.refresh(tenant);

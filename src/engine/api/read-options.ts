@@ -147,7 +147,7 @@ export function readPrincipalOptions<Options extends PrincipalOptions>(
 /** Throws INVALID_INPUT unless the value is an object with only these fields. A misspelt one would have no effect. */
 export function assertKnownFields(what: string, given: object, known: readonly string[]): void {
   if (typeof given !== "object" || given === null)
-    throw new FaultError(fault("INVALID_INPUT", `${what} are not an object`));
+    throw new FaultError(fault("INVALID_INPUT", `${what} are not an object; pass { ${known.join(", ")} }`));
   const reasons = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) => unknownFieldProblem(name, known));

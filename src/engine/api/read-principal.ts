@@ -35,7 +35,8 @@ export function readPrincipal(given: PrincipalInput | undefined): Principal {
 }
 
 function principalProblems(given: PrincipalInput | undefined): readonly string[] {
-  if (typeof given !== "object" || given === null) return ["it is missing"];
+  if (given === undefined || given === null) return ["it is missing"];
+  if (typeof given !== "object") return [`it is the ${typeof given} ${JSON.stringify(String(given).slice(0, 100))}`];
   const problems: string[] = [];
   if (!isName(given.id)) problems.push(`id must be ${nameRule}`);
   if (!isName(given.tenant)) problems.push(`tenant must be ${nameRule}`);

@@ -76,6 +76,8 @@ interface OpenedState {
 
 /** Opens the selected state at its current version, for reading. */
 export async function openState(ports: StatePorts, tenant: Tenant, of: StateSelector): Promise<OpenedState> {
+  if (!("project" in of) && of.runId === undefined)
+    throw new FaultError(fault("INVALID_INPUT", "which state is missing; pass a project, or the runId of a run"));
   const opened =
     "project" in of
       ? await openNamedProject(ports, tenant, of)

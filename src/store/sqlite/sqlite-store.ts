@@ -3,6 +3,7 @@ import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/cl
 import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/append-conditions.ts";
 import { leaseLength } from "../../core/store/lease-length.ts";
 import type { Erasure, Store } from "../../core/store/store.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import { createChangePolling } from "./change-polling.ts";
 import { DataVersion } from "./data-version.ts";
@@ -52,10 +53,15 @@ export interface SqliteInternals {
  * A file that cannot be used rejects the promise, so that `createEngine` rejects.
  */
 export function sqlite(path: string, options: SqliteOptions = {}): Promise<Store> {
-  const store = retryOpening(() => openSqlite(path, options), options.timers);
+  const store = retryOpening(() => openSqlite(readPath(path), options), options.timers);
   // The caller receives the rejection when it awaits the promise. Until then it must not end the process as unhandled.
   store.catch(() => {});
   return store;
+}
+
+function readPath(path: unknown): string {
+  if (typeof path === "string" && path !== "") return path;
+  throw new FaultError(fault("STORE_UNUSABLE", 'sqlite needs the path of a file, such as sqlite("writ.db")'));
 }
 
 /** Opens a store like `sqlite`, without waiting for another process that creates, migrates or recovers the file. */
