@@ -52,6 +52,7 @@ export function withKillPoints(store: Store, { at }: Pick<Killer, "at">): Store 
     claimDue: around("due", store.claimDue),
     putBlob: around("blob", store.putBlob),
     release: around("release", store.release),
+    ask: around("ask", store.ask),
     registerWorker: around("register", store.registerWorker),
   };
 }

@@ -27,7 +27,9 @@ export interface PairSelection {
 }
 
 const neither: PairKills = { first: null, second: null };
-const toolAfter: KillPoint = { point: "tool.after", nth: 1 };
+
+/** The points at which the first process leaves something to recover; only a call that acts passes the first one. */
+const pointsAfterCall: readonly string[] = ["tool.after", "notice.before"];
 
 /**
  * Runs a scenario in two processes on one store. Kills the first at every selected point: the second evicts it and
@@ -42,11 +44,12 @@ export async function runPairMatrix(
   const run = (kills: PairKills) => runPair(runner, scenario, kills, totals);
   const beside = await run(neither);
   const held = beside.first.slice(beside.first.findIndex(({ point }) => point === "tool.called") + 1);
-  const after = await run({ first: toolAfter, second: null });
+  const called = held.find(({ point }) => pointsAfterCall.includes(point)) ?? null;
+  const after = await run({ first: called, second: null });
   const cells: readonly PairKills[] = [
     ...held.filter(selection.first).map((first) => ({ first, second: null })),
     ...beside.second.filter(selection.second).map((second) => ({ first: null, second })),
-    ...after.second.filter(selection.second).map((second) => ({ first: toolAfter, second })),
+    ...after.second.filter(selection.second).map((second) => ({ first: called, second })),
   ];
   await mapConcurrently(cells, run);
 }
@@ -97,7 +100,7 @@ async function runBoth(
   const second = await waitForExit(start("second"), runner.stuckMs);
   // A second process that died before it joined does not keep the first one waiting.
   new WorldLog(worldFile(task.folder), PAIR_WORLD).append(secondJoined);
-  if (isHandedOver(task.scenario) && second.code !== 0) first.kill("SIGTERM");
+  if (isHandedOver(task.scenario) && second.code !== 0 && kills.first === null) first.kill("SIGTERM");
   return { first: await firstExit, second };
 }
 
