@@ -121,5 +121,5 @@ function passedPoints({ code, stdout }: ProcessExit): readonly KillPoint[] {
 /** Selects all points; how often a worker looks for runs depends on its speed. */
 export const allPairPoints: PairSelection = {
   first: ({ point, nth }) => !point.startsWith("due.") || nth === 1,
-  second: ({ point, nth }) => (isFailpoint(point) || /^(ask|claim)\./.test(point)) && nth === 1,
+  second: ({ point, nth }) => (isFailpoint(point) || /^(ask|claim|handover)\./.test(point)) && nth === 1,
 };
