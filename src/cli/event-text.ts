@@ -55,6 +55,8 @@ function runText(event: RunEvent): TextLine {
       return line`${event.level} % of the ${event.unit} per ${event.per} is used: ${event.used} of ${event.limit}`;
     case "notice.delivered":
       return line`notice ${event.notice_id} delivered`;
+    case "notice.withdrawn":
+      return line`notice ${event.notice_id} withdrawn: no worker delivered it before the run was erased`;
   }
 }
 

@@ -38,6 +38,7 @@ const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "run.poisoned": [{ carries: { notices: [] }, hard: true, alone: false }],
   "budget.alerted": [{ carries: { notices: [], charges: [] }, hard: true, alone: true }],
   "notice.delivered": plain,
+  "notice.withdrawn": plain,
   "state.restored": [...hard, { carries: { state: {}, closings: [] }, hard: true, alone: true }],
   "step.proposed": plain,
   "step.started": [
@@ -124,6 +125,7 @@ describe("an event's traits", () => {
       "run.poisoned",
       "budget.alerted",
       "notice.delivered",
+      "notice.withdrawn",
       "step.started",
       "step.doubted",
       "step.probed",
@@ -149,6 +151,7 @@ describe("lastHardPosition", () => {
       "run.parked",
       "run.poisoned",
       "notice.delivered",
+      "notice.withdrawn",
       "step.proposed",
       "step.succeeded",
       "step.failed",

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/store/store.ts";
+import type { RunId, Tenant } from "../../src/core/values/ids.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { connectSqlite, type SqliteDatabase, type SqliteValue } from "../../src/store/sqlite/sqlite-driver.ts";
 import { anaPerson, botAgent, type EngineFixture, sqliteFileFixture, storeKinds } from "./engine-fixture.ts";
-import { collectEvents, rejectedFault, scriptedTool, throwsNotDone } from "./scripted-tool.ts";
+import { collectEvents, rejectedFault, scriptedTool, throwsFault, throwsNotDone } from "./scripted-tool.ts";
 
 const steps = [
   { step_id: "look", name: "look", outcome: { type: "Summary.Birds", status: "final" } },
@@ -351,6 +352,28 @@ describe.each(storeKinds)("retention, on $name", ({ newFixture: newStage }) => {
     await stage.advance(5000);
     expect(told).toEqual(["sent"]);
     expect(await engine.retain(retain)).toMatchObject({ runs: 1, waiting: 0 });
+  });
+
+  it("does not wait for a notice of the engine about a run that has ended, and records that it is withdrawn", async () => {
+    const stage = newStage();
+    const send = scriptedTool("send", throwsFault("TOOL_FAILED"));
+    const deaf = await stage.open({ tools: [send.tool] });
+    const run = await deaf.submit({ steps: [{ step_id: "a", name: "send" }] }, { principal: botAgent });
+    expect((await run.result()).steps.a?.state).toBe("in_doubt");
+    stage.clock.advance(month);
+    const retain = () => deaf.retain({ principal: anaPerson, endedBefore: stage.clock.now() });
+    expect(await retain()).toMatchObject({ runs: 0, waiting: 0 });
+    await deaf.resolve(run.run_id, "a", { principal: anaPerson, as: "give_up" });
+    expect((await run.result()).final).toBe(true);
+    stage.clock.advance(month);
+    const store = stage.store();
+    const listed = () => store.list("acme" as Tenant, { table: "notice", order: "oldest", limit: 10 });
+    expect(await listed()).toHaveLength(1);
+    expect(await retain()).toMatchObject({ runs: 1, waiting: 0 });
+    expect(await listed()).toEqual([]);
+    const types = (await store.events("acme" as Tenant, run.run_id as RunId, 0)).map(({ type }) => type);
+    expect(types).toContain("notice.withdrawn");
+    expect((await deaf.audit({ principal: anaPerson })).broken).toEqual([]);
   });
 
   it("leaves a verifiable chain and reports how many events are erased", async () => {

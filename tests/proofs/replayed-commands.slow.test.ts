@@ -30,7 +30,8 @@ type Rare =
   | "unrestorable"
   | "tell_undone"
   | "verify"
-  | "park";
+  | "park"
+  | "withdraw";
 
 const commandTypes: Record<Exclude<Command["type"], Rare>, true> = {
   accept: true,

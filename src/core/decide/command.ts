@@ -243,6 +243,8 @@ export type Command = { readonly now: Instant } & (
   | { readonly type: "unrestorable"; readonly step_id: StepId; readonly attempt: number; readonly fault: Fault }
   | { readonly type: "alert"; readonly alert: BudgetAlert }
   | { readonly type: "deliver"; readonly notice_id: string }
+  /** Retention is about to erase the ended run. */
+  | { readonly type: "withdraw" }
   /** A signal was sent that a step waits for. */
   | {
       readonly type: "signal";

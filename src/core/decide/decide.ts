@@ -26,6 +26,7 @@ import {
   restoreState,
   resumeRun,
   wakeHaltedSteps,
+  withdrawNotices,
 } from "./run-lifecycle.ts";
 import { resolveDoubt, settleDoubt, supersedeAct } from "./settle-doubt.ts";
 import { startStep } from "./start-step.ts";
@@ -153,6 +154,8 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
       return alertBudget(run, command);
     case "deliver":
       return deliverNotice(run, command);
+    case "withdraw":
+      return withdrawNotices(run, command);
     case "signal":
       return receiveSignal(run, command);
     default:

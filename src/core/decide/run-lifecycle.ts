@@ -1,7 +1,7 @@
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import type { Principal } from "../approval/principal.ts";
 import { isFinalVerb } from "../approval/verb-rules.ts";
-import type { Event } from "../event/event.ts";
+import type { Event, Notice } from "../event/event.ts";
 import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { type LeanStep, leanStep } from "../plan/plan.ts";
@@ -155,4 +155,15 @@ function alertCharge(alert: BudgetAlert): LimitedCharge {
 export function deliverNotice(run: Run, { notice_id, now }: CommandOf<"deliver">): PartialDecision {
   if (!run.notices.has(notice_id)) return NO_CHANGE;
   return { events: [{ type: "notice.delivered", at: now, notice_id }] };
+}
+
+/** Withdraws the notices of the engine about an ended run. Those of its tools and of child runs are still delivered. */
+export function withdrawNotices(run: Run, { now: at }: CommandOf<"withdraw">): PartialDecision {
+  if (run.ended === null) return NO_CHANGE;
+  const own = Array.from(run.notices, ([, notice]) => notice).filter((notice) => isOwnNotice(notice));
+  return { events: own.map(({ notice_id }) => ({ type: "notice.withdrawn", at, notice_id })) };
+}
+
+function isOwnNotice({ notice_id, kin }: Notice): boolean {
+  return kin === undefined && notice_id.includes("_!");
 }

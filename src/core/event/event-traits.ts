@@ -55,6 +55,7 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "budget.alerted": { hard: "always", progress: "never", alone: "always", visible: true },
   // If the event is lost, the notice is delivered again.
   "notice.delivered": { hard: "never", progress: "never", alone: "never", visible: false },
+  "notice.withdrawn": { hard: "never", progress: "never", alone: "never", visible: true },
   "state.restored": { hard: "always", progress: "always", alone: "by_content", visible: true },
 
   "step.proposed": { hard: "never", progress: "always", alone: "never", visible: true },

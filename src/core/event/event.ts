@@ -104,6 +104,8 @@ export type RunEvent =
       readonly notices: readonly Notice[];
     } & BudgetAlert)
   | { readonly type: "notice.delivered"; readonly notice_id: string }
+  /** Retention erases the run, and no worker has delivered this notice of the engine. */
+  | { readonly type: "notice.withdrawn"; readonly notice_id: string }
   /** State and files are as they were at an earlier checkpoint. The events in between remain in the journal. */
   | ({ readonly type: "state.restored" } & StateRestore);
 

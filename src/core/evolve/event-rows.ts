@@ -85,6 +85,7 @@ function addEventRows(event: Event, position: number, after: Run, puts: Put[]): 
       break;
     }
     case "notice.delivered":
+    case "notice.withdrawn":
       puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
       break;
   }

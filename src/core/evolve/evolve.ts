@@ -77,6 +77,7 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     case "state.restored":
       return noteRestoreRequest(run, event);
     case "notice.delivered":
+    case "notice.withdrawn":
       return removeNotice(run, event.notice_id);
     case "gate.opened":
     case "gate.endorsed":

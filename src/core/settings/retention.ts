@@ -16,7 +16,7 @@ export type RetentionEvent = { readonly at: Instant; readonly by: string } & Req
 export interface RetentionCounts {
   readonly runs: number;
   readonly events: number;
-  /** Runs that were skipped because they have undelivered notices. */
+  /** Runs that were skipped because they have undelivered notices of their tools. */
   readonly waiting: number;
   /** Snapshots of state that newer snapshots have replaced. */
   readonly snapshots: number;

@@ -4,6 +4,8 @@ import type { LedgerRow, RunRow } from "../../../core/store/tables.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../../core/values/ids.ts";
 import { hashBody, JournalCodec } from "../../journal/journal-codec.ts";
+import { loadRun } from "../../journal/load-run.ts";
+import { RunMailbox } from "../../journal/run-mailbox.ts";
 import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { retainJournals, unsharedBlobs } from "./retain-journals.ts";
@@ -31,8 +33,10 @@ export async function applyRetention(
   if (candidates.length === 0) return erased;
   // Read after the positions: a later receipt moves its run on, and then nothing of that run is erased.
   const receipts = await listReceiptPositions(ports, tenant);
-  for (const { run, position } of candidates) {
-    if (await hasNotices(ports, tenant, run)) {
+  for (const candidate of candidates) {
+    const { run } = candidate;
+    const position = await withdrawNotices(ports, tenant, candidate);
+    if (position === null) {
       erased.waiting += 1;
       continue;
     }
@@ -73,7 +77,22 @@ async function listErasableRuns(
   return candidates;
 }
 
-/** Returns whether the run has undelivered notices. Their content is in the bodies. */
+/**
+ * Withdraws the undelivered notices of the engine about an ended run, such as of a doubt that is settled: without a
+ * worker that delivers notices, they would keep the run for ever. Returns the position of the run, or null if notices of
+ * its tools are undelivered; their content is in the bodies.
+ */
+async function withdrawNotices(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  { run, position }: ErasableRun,
+): Promise<number | null> {
+  if (!(await hasNotices(ports, tenant, run))) return position;
+  const mailbox = new RunMailbox(ports, await loadRun(ports.store, tenant, run), null);
+  const { after } = await mailbox.ask(() => ({ type: "withdraw", now: ports.clock.now() }));
+  return (await hasNotices(ports, tenant, run)) ? null : after.position;
+}
+
 async function hasNotices({ store }: WorkerPorts, tenant: Tenant, run: RunId): Promise<boolean> {
   const where = { field: "run_id", equals: run };
   return (await store.list(tenant, { table: "notice", where, order: "oldest", limit: 1 })).length > 0;
