@@ -116,7 +116,7 @@ function checkRetries({ sim, observedRun, before, event }: ObservedEvent): void 
   if (failures >= tries) sim.violate(`${before.id} ${event.step_id} is retried after ${failures} of ${tries} attempts`);
 }
 
-/** I6: the charges equal the cost of the attempts. */
+/** I6: the charges equal the cost of the attempts, and a recorded refusal counts once. */
 function checkCharges({ sim, observedRun, before, event }: ObservedEvent): void {
   const cost = "cost" in event ? event.cost : undefined;
   const charges = ("charges" in event ? event.charges : undefined) ?? [];
@@ -124,7 +124,8 @@ function checkCharges({ sim, observedRun, before, event }: ObservedEvent): void 
     observedRun.charges.set(tally, (observedRun.charges.get(tally) ?? 0) + amount);
   const charged = charges.reduce((sum, { tally, amount }) => (isLimitTally(tally) ? sum : sum + amount), 0);
   const tallies = before.project === null ? 2 : 3;
-  const due = cost === undefined ? 0 : tallies * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
+  const spent = cost === undefined ? 0 : tallies * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
+  const due = event.type === "run.refused" ? 1 : spent;
   if (charged !== due) sim.violate(`I6: ${before.id} charged ${charged} where ${due} were due`);
 }
 

@@ -21,12 +21,11 @@ import {
   acceptRun,
   alertBudget,
   cancelRun,
-  deliverNotice,
   recordUndo,
+  removeNotices,
   restoreState,
   resumeRun,
   wakeHaltedSteps,
-  withdrawNotices,
 } from "./run-lifecycle.ts";
 import { resolveDoubt, settleDoubt, supersedeAct } from "./settle-doubt.ts";
 import { startStep } from "./start-step.ts";
@@ -153,9 +152,8 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "alert":
       return alertBudget(run, command);
     case "deliver":
-      return deliverNotice(run, command);
     case "withdraw":
-      return withdrawNotices(run, command);
+      return removeNotices(run, command);
     case "signal":
       return receiveSignal(run, command);
     default:

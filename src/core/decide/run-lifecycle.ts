@@ -152,13 +152,17 @@ function alertCharge(alert: BudgetAlert): LimitedCharge {
   return { tally: alertTally(alert), amount: 1, limit: 1 };
 }
 
-export function deliverNotice(run: Run, { notice_id, now }: CommandOf<"deliver">): PartialDecision {
+export function removeNotices(run: Run, command: CommandOf<"deliver" | "withdraw">): PartialDecision {
+  return command.type === "deliver" ? deliverNotice(run, command) : withdrawNotices(run, command);
+}
+
+function deliverNotice(run: Run, { notice_id, now }: CommandOf<"deliver">): PartialDecision {
   if (!run.notices.has(notice_id)) return NO_CHANGE;
   return { events: [{ type: "notice.delivered", at: now, notice_id }] };
 }
 
 /** Withdraws the notices of the engine about an ended run. Those of its tools and of child runs are still delivered. */
-export function withdrawNotices(run: Run, { now: at }: CommandOf<"withdraw">): PartialDecision {
+function withdrawNotices(run: Run, { now: at }: CommandOf<"withdraw">): PartialDecision {
   if (run.ended === null) return NO_CHANGE;
   const own = Array.from(run.notices, ([, notice]) => notice).filter((notice) => isOwnNotice(notice));
   return { events: own.map(({ notice_id }) => ({ type: "notice.withdrawn", at, notice_id })) };

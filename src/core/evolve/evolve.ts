@@ -55,10 +55,8 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
       return run.parked === null ? resumeSteps(run) : unpark(run, run.parked);
     case "run.verified":
       return applyVerified(run, event);
-    case "run.taken": {
-      const { type: _type, ...taken } = event;
-      return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
-    }
+    case "run.taken":
+      return applyTaken(run, event);
     case "run.rules_adopted":
       return adoptRules(run, event.to);
     case "run.parked":
@@ -92,6 +90,11 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     default:
       return evolveStep(run, event);
   }
+}
+
+function applyTaken(run: MutableRun, event: Extract<Event, { type: "run.taken" }>): MutableRun {
+  const { type: _type, ...taken } = event;
+  return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
 }
 
 function applySessionEvent(
