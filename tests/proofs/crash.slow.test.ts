@@ -197,6 +197,7 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   verified: /^(verify\.asked|append\.landed)$/,
   retried: /^append\.landed$/,
   filing: /^(close|restore|rewind|keep)\./,
+  held: /^(verb|gate|approve)\./,
   uncaptured: /^(tool\.|close\.|recover\.)/,
 };
 const recovering = /^(recover|settle|evict)\./;
