@@ -1,3 +1,4 @@
+import { CALL_WITHIN_MS } from "../../core/run/step.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { toolGuaranteeText } from "../../core/tool/tool-guarantee-text.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -41,8 +42,8 @@ const marginMs = 10_000;
 export async function runCrashTest(options: CrashTestOptions): Promise<readonly CrashWindowResult[]> {
   const { tool, signal = new AbortController().signal, cwd = process.cwd(), env = process.env } = options;
   if (tool.effect !== "acts") throw notAnAct(tool);
-  // A call, the quiet time after it, and the call of the verifier.
-  const declaredMs = 2 * tool.timeoutMs + tool.settleAfterMs + marginMs;
+  // The latest call of the dead worker, the quiet time after it, and the call of the verifier.
+  const declaredMs = CALL_WITHIN_MS + 2 * tool.timeoutMs + tool.settleAfterMs + marginMs;
   const patienceMs = options.patienceMs ?? Math.min(declaredMs, patienceMsMax);
   const windows = Object.entries(crashWindows) as [CrashWindow, string][];
   const calls = windows.map(([window, state]) => ({ window, state, input: options.newInput() }));
