@@ -70,6 +70,18 @@ describe("processes that use one tree in turn", () => {
     expect(readFileSync(tree.path("a.txt"), "utf8")).toBe("aaa");
   });
 
+  it("exclude each other also after the lock file was replaced between two calls", async () => {
+    const tree = makeTree();
+    const [ours, theirs] = [openTree(tree), openTree(tree)];
+    await runKeptCall(ours, () => writeFileSync(tree.path("a.txt"), "1"));
+    rmSync(join(tree.store, "lock"));
+    await runKeptCall(theirs, () => writeFileSync(tree.path("a.txt"), "2"));
+    const capture = await ours.capture("ours", "raw");
+    expect(await refusalCode(theirs.capture("theirs", "raw"))).toBe("RESOURCE_BUSY");
+    await ours.release(capture);
+    await theirs.release(await theirs.capture("theirs", "raw"));
+  });
+
   it("read changed files again, and only those", async () => {
     const tree = makeTree({ "b.txt": "bbb", "c.txt": "ccc" });
     const read: string[] = [];

@@ -20,7 +20,9 @@ export class TreeLock {
   readonly #root: string;
   readonly #path: string;
   readonly #onHeld: () => void;
+  /** The lock file stays open between calls, because opening it costs more than locking it. */
   #file: LockFile | null = null;
+  #isHeld = false;
   #holders = 0;
   #isTaken = false;
 
@@ -66,6 +68,7 @@ export class TreeLock {
   close(): void {
     this.#file?.free();
     this.#file = null;
+    this.#isHeld = false;
     this.#holders = 0;
   }
 
@@ -75,7 +78,7 @@ export class TreeLock {
       this.#lock();
       // A caller that releases the lock in this turn gets no work done under it.
       await Promise.resolve();
-      if (this.#file === null) throw busyFault(this.#root, "this process has released the lock");
+      if (!this.#isHeld) throw busyFault(this.#root, "this process has released the lock");
     } catch (error) {
       this.#releaseHolder();
       throw error;
@@ -83,15 +86,21 @@ export class TreeLock {
   }
 
   #lock(): void {
-    if (this.#file !== null) return;
-    this.#file = LockFile.takeOrCreate(this.#path);
+    if (this.#isHeld) return;
+    if (this.#file?.relock() !== true) {
+      this.#file?.free();
+      this.#file = LockFile.takeOrCreate(this.#path);
+    }
     if (this.#file === null) throw busyFault(this.#root, "another process holds the lock");
+    this.#isHeld = true;
     this.#onHeld();
   }
 
   #releaseHolder(): void {
     this.#holders = Math.max(0, this.#holders - 1);
-    if (this.#holders === 0) this.close();
+    if (this.#holders > 0 || !this.#isHeld) return;
+    this.#isHeld = false;
+    this.#file?.unlock();
   }
 }
 

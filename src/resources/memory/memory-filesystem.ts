@@ -133,8 +133,10 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async restore(capture: Capture): Promise<RestoreReport> {
-    // Its changes were lost with the memory of its process.
-    if (!capture.id.startsWith(`${this.#instanceId}-`)) return { outcome: "nothing", digest: null, changed: 0 };
+    if (!this.#calls.has(capture.id) && !capture.id.startsWith(this.#instanceId)) {
+      // Its changes were lost with the memory of its process.
+      return { outcome: "nothing", digest: null, changed: 0 };
+    }
     const call = this.#findCall(capture);
     const { before, draft } = call;
     const { state, writtenPaths } = draft;

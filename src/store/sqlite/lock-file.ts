@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -19,10 +19,13 @@ const creationsMax = 100;
 export class LockFile {
   readonly path: string;
   readonly #db: SqliteDatabase;
+  /** The identity of a file that processes take in turn. */
+  readonly #inode: string | null;
 
-  private constructor(path: string, db: SqliteDatabase) {
+  private constructor(path: string, db: SqliteDatabase, inode: string | null = null) {
     this.path = path;
     this.#db = db;
+    this.#inode = inode;
   }
 
   /** Creates a file that is locked before it has this name. */
@@ -66,8 +69,26 @@ export class LockFile {
    */
   static takeOrCreate(path: string): LockFile | null {
     createFile(path);
+    // Read before the file is opened: if it is replaced in between, `relock` finds another identity and fails.
+    const inode = fileInode(path);
     const lock = LockFile.take(path);
-    return lock instanceof LockFile ? lock : null;
+    return lock instanceof LockFile ? new LockFile(path, lock.#db, inode) : null;
+  }
+
+  /** Ends the lock of a file that processes take in turn. The connection stays open, so that `relock` is cheap. */
+  unlock(): void {
+    this.#db.exec("rollback");
+  }
+
+  /** Locks the file again after `unlock`. False: it is held, or another file has its name, and `free` must follow. */
+  relock(): boolean {
+    try {
+      this.#db.exec("begin exclusive");
+    } catch (error) {
+      if (sqliteCode(error) === null) throw error;
+      return false;
+    }
+    return this.#inode !== null && this.#inode === fileInode(this.path);
   }
 
   /** Removes the file before it is unlocked, so that no process finds it unlocked. */
@@ -89,4 +110,10 @@ export function connectExisting(path: string): SqliteDatabase | null {
     if (sqliteCode(error) === SQLITE_CANTOPEN && !existsSync(path)) return null;
     throw toSqliteFault(error, path);
   }
+}
+
+/** Returns the identity of the file that has this path, or null if there is none. */
+function fileInode(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
