@@ -72,8 +72,7 @@ export class AgentCalls {
 
   /** Reacts to the events of an append. `run` is the run after them. */
   follow(events: readonly Event[], run: Run): void {
-    for (const watcher of this.#watchers) watcher();
-    this.#watchers.clear();
+    this.#notifyWatchers();
     for (const group of this.#groups) {
       if (!group.ids.every((id) => isAtRest(run, id))) continue;
       this.#groups.delete(group);
@@ -99,6 +98,7 @@ export class AgentCalls {
 
   /** This worker has released the run, because the engine closes. */
   end(): void {
+    if (!this.isWaitedFor) return; // Most runs have a plan, and an error costs as much as a step.
     this.fail(new FaultError(fault("ENGINE_CLOSED", "the engine was closed before the call came to rest")));
   }
 
@@ -107,6 +107,11 @@ export class AgentCalls {
     const why = error instanceof FencedError ? new FaultError(TAKEN) : error;
     for (const group of this.#groups) group.reject(why);
     this.#groups.clear();
+    this.#notifyWatchers();
+  }
+
+  #notifyWatchers(): void {
+    if (this.#watchers.size === 0) return; // `clear` allocates, also if there is nothing to clear.
     for (const watcher of this.#watchers) watcher();
     this.#watchers.clear();
   }

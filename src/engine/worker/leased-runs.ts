@@ -274,6 +274,7 @@ export class LeasedRuns {
   }
 
   #notifyProgress(): void {
+    if (this.#followers.size === 0) return; // `clear` allocates, also if there is nothing to clear.
     for (const follower of this.#followers) follower();
     this.#followers.clear();
   }
@@ -330,8 +331,10 @@ export class LeasedRuns {
 
   /** Releases the run. With limits, another run may have waited for this one to end. */
   #releaseAndSearch({ claim, run }: LeasedRun): void {
+    // Read now: a reaction that holds the run would keep it in memory until the release is committed.
+    const limited = !this.claimsImmediately(run);
     void this.#release(claim).then(() => {
-      if (this.works && !this.claimsImmediately(run)) this.#onWorkAvailable();
+      if (this.works && limited) this.#onWorkAvailable();
     });
   }
 

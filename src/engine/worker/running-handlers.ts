@@ -1,5 +1,5 @@
 import type { Grant } from "../../core/decide/command.ts";
-import { findStep, type Run } from "../../core/run/run.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { AttemptReport } from "../call/attempt-report.ts";
@@ -13,36 +13,42 @@ import type { RunningHandler } from "../call/handler-attempt.ts";
  */
 export class RunningHandlers {
   readonly #context: CallContext;
-  readonly #running = new Map<HandlerOwner, RunningHandler>();
+  /** A list: few handlers run at once, and the table of a map outlives its entries until the next full collection. */
+  readonly #running: { readonly owner: HandlerOwner; readonly handler: RunningHandler }[] = [];
 
   constructor(context: CallContext) {
     this.#context = context;
   }
 
   get size(): number {
-    return this.#running.size;
+    return this.#running.length;
   }
 
   add(owner: HandlerOwner, handler: RunningHandler): void {
-    this.#running.set(owner, handler);
+    this.#running.push({ owner, handler });
   }
 
   /** The attempt has ended, though its handler may still run. */
   endAttempt(owner: HandlerOwner): void {
-    if (owner.generation === 0) this.#running.delete(owner); // Only the late output of an act matters.
+    if (owner.generation === 0) this.#delete(owner); // Only the late output of an act matters.
   }
 
   /** The handler has returned. `late`: its report, if the attempt had ended before. */
   remove(grant: Grant, late: AttemptReport | null): void {
     if (late === null)
-      this.#running.delete(grant); // The attempt has its report.
+      this.#delete(grant); // The attempt has its report.
     else void this.#removeLate(grant, late);
+  }
+
+  #delete(owner: HandlerOwner): void {
+    const at = this.#running.findIndex((running) => running.owner === owner);
+    if (at >= 0) this.#running.splice(at, 1);
   }
 
   async #removeLate(grant: Grant, late: AttemptReport): Promise<void> {
     const context = this.#context;
     if (!context.isReleased()) await context.require(this.#commitLate(grant, late));
-    this.#running.delete(grant); // Not before its report is recorded: until then the run is not released.
+    this.#delete(grant); // Not before its report is recorded: until then the run is not released.
     const step = findStep(this.#run, grant.step_id);
     if (step?.standing.state === "in_doubt" && !context.isReleased()) context.schedule(step);
     context.releaseIfAtRest();
@@ -58,32 +64,33 @@ export class RunningHandlers {
   }
 
   abortAll(why: (step: StepId) => Fault): void {
-    for (const [{ step_id }, running] of this.#running) running.abort(why(step_id));
+    for (const { owner, handler } of [...this.#running]) handler.abort(why(owner.step_id));
   }
 
   /** Aborts the handlers that do not act, of one step or of all. A stopped act would be in doubt. */
   abortReads(why: (step: StepId) => Fault, only: StepId | null = null): void {
-    for (const [{ step_id, generation }, running] of this.#running)
-      if (generation === 0 && (only === null || only === step_id)) running.abort(why(step_id));
+    for (const { owner, handler } of [...this.#running])
+      if (owner.generation === 0 && (only === null || only === owner.step_id)) handler.abort(why(owner.step_id));
   }
 
   /** True if a handler of the step still runs after its attempt: its doubt is not settled meanwhile. */
   isOverdue(id: StepId): boolean {
-    for (const [{ step_id }, { overdue }] of this.#running) if (overdue && step_id === id) return true;
-    return false;
+    return this.#running.some(({ owner, handler }) => handler.overdue && owner.step_id === id);
   }
 
   /** Returns the number of acts in doubt that are not settled because their handlers still run. */
   overdueDoubts(run: Run): number {
-    const doubts = new Set<StepId>();
-    for (const [{ step_id }, { overdue }] of this.#running) {
-      const standing = overdue ? findStep(run, step_id)?.standing : undefined;
-      if (standing?.state === "in_doubt" && standing.doubt.next.do === "settle") doubts.add(step_id);
-    }
-    return doubts.size;
+    if (!this.#running.some(({ handler }) => handler.overdue)) return 0;
+    const overdue = this.#running.filter(({ handler }) => handler.overdue);
+    const doubts = new Set(overdue.map(({ owner: { step_id } }) => step_id));
+    return [...doubts].filter((step_id) => isSettling(findStep(run, step_id))).length;
   }
 
   get #run(): Run {
     return this.#context.mailbox.run;
   }
+}
+
+function isSettling(step: Step | undefined): boolean {
+  return step?.standing.state === "in_doubt" && step.standing.doubt.next.do === "settle";
 }
