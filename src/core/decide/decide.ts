@@ -68,31 +68,41 @@ const NONE: readonly never[] = [];
 
 /** Applies the decided events, and the events that follow from them at once. */
 function applyEvents(run: Run, decided: readonly Event[], at: Instant): Pick<Decision, "events" | "after" | "fresh"> {
-  const sequence = new EventSequence(run);
-  for (const event of decided) sequence.apply(event);
-  for (const event of refusedUndoEvents(decided, sequence.after, at)) sequence.apply(event);
+  const sequence = new EventSequence(run, decided);
+  for (const event of refusedUndoEvents(decided, sequence.after, at)) sequence.add(event);
   // A gate is closed when its step no longer waits for it.
   for (let next = 0; next < sequence.abandonedGates.length; next += 1) {
     const gate_id = sequence.abandonedGates[next] as GateId;
-    sequence.apply({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
+    sequence.add({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
   }
-  if (isRunOver(sequence.after)) sequence.apply(runEndedEvent(sequence.after, at));
+  if (isRunOver(sequence.after)) sequence.add(runEndedEvent(sequence.after, at));
   return sequence;
 }
 
 /** A list of events and the run after them. */
 class EventSequence {
-  readonly events: Event[] = [];
+  events: readonly Event[];
+  /** A copy of the list, once an event is added to it. */
+  #added: Event[] | null = null;
   fresh: readonly number[] = NONE;
   abandonedGates: readonly GateId[] = NONE;
   after: Run;
 
-  constructor(before: Run) {
+  constructor(before: Run, decided: readonly Event[]) {
     this.after = before;
+    this.events = decided;
+    for (const event of decided) this.#apply(event);
   }
 
-  apply(event: Event): void {
-    this.events.push(event);
+  /** Adds an event that follows from the decided ones. Most decisions have none, so their list is not copied. */
+  add(event: Event): void {
+    this.#added ??= [...this.events];
+    this.#added.push(event);
+    this.events = this.#added;
+    this.#apply(event);
+  }
+
+  #apply(event: Event): void {
     this.after = evolve(this.after, event);
     const { fresh, abandonedGates } = this.after;
     if (fresh.length > 0) this.fresh = this.fresh.length === 0 ? fresh : [...this.fresh, ...fresh];

@@ -70,7 +70,12 @@ function nodesInCycles(needs: Needs): ReadonlySet<number> {
 function reverseEdges(needs: Needs): Needs {
   const waiting: number[][] = needs.map(() => []);
   for (const [at, list] of needs.entries()) {
-    for (const need of list) (waiting[need] as number[]).push(at);
+    for (const need of list) {
+      const known = waiting[need] as number[];
+      // Pushing to an empty list reserves room for 17.
+      if (known.length === 0) waiting[need] = [at];
+      else known.push(at);
+    }
   }
   return waiting;
 }

@@ -27,10 +27,16 @@ export function moveStep(run: MutableRun, step: Step, standing: StepStanding): M
   run.steps = run.steps.set(step.index, moved);
   if (from !== to) run.paces = shiftPaceCounts(run.paces, from, to);
   if (isWaitingPace(from) || isWaitingPace(to)) updateWaiting(run, step.index, before);
-  if (standing.state === "ready") run.fresh.push(step.index);
+  if (standing.state === "ready") addFresh(run, step.index);
   if (calledStates.has(standing.state)) recordCalledTool(run, step);
   if (before.state === "waiting_approval" && standing !== before) abandonGate(run, before.gate_id);
   return run;
+}
+
+/** Makes a list of one at first: pushing to an empty list reserves room for 17. */
+function addFresh(run: MutableRun, index: number): void {
+  if (run.fresh.length === 0) run.fresh = [index];
+  else run.fresh.push(index);
 }
 
 /** In these states the tool may have been called. */

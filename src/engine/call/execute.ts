@@ -34,13 +34,14 @@ export async function execute(
   // Nothing is awaited between the last check and the start of the handler.
   const given = context.givenWith(step);
   const work = handlerWork(context, step, grant, { resources, given });
-  const handler = runInContext(step, given, () =>
+  const start = () => startHandler(ports, work, (late) => context.handlerReturned(grant, late));
+  const observe = () =>
     ports.observers.aroundCall(
       () => observedCall(context, step, grant),
-      () => startHandler(ports, work, (late) => context.handlerReturned(grant, late)),
+      start,
       ({ ended }) => ended.then(callEnd),
-    ),
-  );
+    );
+  const handler = runInContext(step, given, ports.observers.isEmpty ? start : observe);
   context.handlerStarted(grant, handler);
   let report = await handler.ended;
   context.attemptEnded(grant);

@@ -13,13 +13,17 @@ export class Observers {
     this.#reports = observers.map(({ name }) => ({ name, errors: 0, latest: null }));
   }
 
+  get isEmpty(): boolean {
+    return this.#observers.length === 0;
+  }
+
   get reports(): readonly ObserverReport[] {
     return this.#reports.map((report) => ({ ...report }));
   }
 
   /** Reports the events that brought a run to `after`. */
   onAppended(after: Run, events: readonly Event[], durable: boolean): void {
-    if (this.#observers.length === 0) return;
+    if (this.isEmpty) return;
     const { tenant, id: run_id, trace_id } = after;
     const first = after.position - events.length + 1;
     for (const [index, event] of events.entries()) {
@@ -45,7 +49,6 @@ export class Observers {
     begin: () => Attempt,
     end: (attempt: Attempt) => Promise<CallEnd>,
   ): Attempt {
-    if (this.#observers.length === 0) return begin();
     const call = describe();
     let attempt: Attempt | null = null;
     let start = once(() => {

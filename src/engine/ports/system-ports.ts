@@ -18,15 +18,24 @@ export const backgroundTimers: Timers = {
   },
 };
 
-/** Keeps the process alive until the promise is settled: a caller awaits it. */
+/** Keeps the process alive until the promise is settled: a caller awaits it. All callers share one timer. */
 export async function keepProcessAlive<Result>(awaited: Promise<Result>): Promise<Result> {
-  const timer = setInterval(() => {}, TIMER_MS_MAX);
+  awaitedCount += 1;
+  aliveTimer ??= setInterval(() => {}, TIMER_MS_MAX);
   try {
     return await awaited;
   } finally {
-    clearInterval(timer);
+    awaitedCount -= 1;
+    if (awaitedCount === 0) {
+      clearInterval(aliveTimer);
+      aliveTimer = undefined;
+    }
   }
 }
+
+/** The number of promises that keep the process alive now. */
+let awaitedCount = 0;
+let aliveTimer: NodeJS.Timeout | undefined;
 
 /** Node fires a longer timer immediately. Callers that need longer check the clock and set another timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
