@@ -1,4 +1,5 @@
-import { findStep, requesterOf, type Step } from "../src/core/run/run.ts";
+import { findStep, type Step } from "../src/core/run/run.ts";
+import { requesterOf } from "../src/core/run/step-principal.ts";
 import { FaultError } from "../src/core/values/fault.ts";
 import type { EffectKey, GateId, RunId, StepId } from "../src/core/values/ids.ts";
 import type { JsonObject } from "../src/core/values/json.ts";

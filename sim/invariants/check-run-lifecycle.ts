@@ -1,6 +1,7 @@
 import type { Event } from "../../src/core/event/event.ts";
 import { awaitedChildRun } from "../../src/core/run/child-run.ts";
-import { type Run, runDueAt, type Step } from "../../src/core/run/run.ts";
+import type { Run, Step } from "../../src/core/run/run.ts";
+import { runDueAt } from "../../src/core/run/run-wakeups.ts";
 import { workerRequirements } from "../../src/core/run/worker-requirements.ts";
 import { faults } from "../../src/core/values/fault.ts";
 import type { ObservedEvent, SideOutputs } from "../journal-observer.ts";

@@ -7,8 +7,9 @@ import { type GivenAction, type GivenRun, given } from "../../testing/given/give
 import { driveRandomRun, type RandomChoice, randomPlan } from "../../testing/given/random-run.ts";
 import type { Event } from "../event/event.ts";
 import { evolve, foldEvents } from "../evolve/evolve.ts";
-import { emptyRun, getStep, nextWakeAt, type Run, runDueAt, stepsParkedForTools, stepWakeAt } from "../run/run.ts";
+import { emptyRun, getStep, type Run, stepsParkedForTools } from "../run/run.ts";
 import { runResult } from "../run/run-result.ts";
+import { nextWakeAt, runDueAt, stepWakeAt } from "../run/run-wakeups.ts";
 import { isUndoStep, type Step, type StepState, stepPace } from "../run/step.ts";
 import type { Instant, Tenant } from "../values/ids.ts";
 

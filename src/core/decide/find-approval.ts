@@ -1,6 +1,7 @@
 import { type Demand, isDemandMet } from "../approval/approval-demand.ts";
 import type { Call } from "../event/event.ts";
-import { type Gate, gatePoll, type Run } from "../run/run.ts";
+import { gatePoll } from "../run/gate-poll.ts";
+import type { Gate, Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import type { Instant } from "../values/ids.ts";
 

@@ -5,7 +5,7 @@ import { acceptedRun, guardDemanding, heldRun, sendStep } from "../../testing/gi
 import { given, pass } from "../../testing/given/given.ts";
 import type { Demand } from "../approval/approval-demand.ts";
 import type { Guard } from "../call/guard.ts";
-import { nextWakeAt } from "../run/run.ts";
+import { nextWakeAt } from "../run/run-wakeups.ts";
 import { fault } from "../values/fault.ts";
 
 const hour = 60 * 60 * 1000;

@@ -13,8 +13,9 @@ import {
 } from "../../testing/given/commands.ts";
 import { ana, cron, noon, plan, readPage, robin, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type CommandFrom, type GivenAction, type GivenRun, given, pass } from "../../testing/given/given.ts";
-import { runDueAt, runStatus } from "../run/run.ts";
+import { runStatus } from "../run/run.ts";
 import { runResult } from "../run/run-result.ts";
+import { runDueAt } from "../run/run-wakeups.ts";
 import type { Digest, WorkerId } from "../values/ids.ts";
 import type { Command } from "./command.ts";
 

@@ -12,8 +12,9 @@ import {
 } from "../../testing/given/commands.ts";
 import { ana, noon, plan, readPage, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenAction, type GivenRun, given, pass } from "../../testing/given/given.ts";
-import { nextWakeAt, runDueAt, runStatus } from "../run/run.ts";
+import { runStatus } from "../run/run.ts";
 import { runResult } from "../run/run-result.ts";
+import { nextWakeAt, runDueAt } from "../run/run-wakeups.ts";
 import { workerRequirements } from "../run/worker-requirements.ts";
 import type { Epoch, WorkerId } from "../values/ids.ts";
 import type { Command, TakeoverClaim } from "./command.ts";

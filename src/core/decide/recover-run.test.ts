@@ -3,8 +3,9 @@ import { accepts, cancels, delivers, does, recovers, resumes, starts } from "../
 import { plan, readPage, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenAction, type GivenRun, given } from "../../testing/given/given.ts";
 import type { RunRules } from "../event/run-rules.ts";
-import { runDueAt, runStatus } from "../run/run.ts";
+import { runStatus } from "../run/run.ts";
 import { runResult } from "../run/run-result.ts";
+import { runDueAt } from "../run/run-wakeups.ts";
 import { rulesRequirement, workerRequirements } from "../run/worker-requirements.ts";
 import type { Digest, WorkerId } from "../values/ids.ts";
 import type { Command } from "./command.ts";

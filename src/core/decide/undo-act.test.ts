@@ -23,7 +23,7 @@ import { ana, bob, cron, fakeKey, later, plan, robin, sendMail, step } from "../
 import { type GivenAction, type GivenRun, given, pass } from "../../testing/given/given.ts";
 import type { Guard } from "../call/guard.ts";
 import type { ToolFacts } from "../call/proposal.ts";
-import { requesterOf } from "../run/run.ts";
+import { requesterOf } from "../run/step-principal.ts";
 import { fault } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
 

@@ -9,8 +9,8 @@ import type { SignalSent } from "../event/signal.ts";
 import { fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
 import { awaitedChildRun, childEndSignal } from "./child-run.ts";
-import { runDueAt } from "./run.ts";
 import { runResult } from "./run-result.ts";
+import { runDueAt } from "./run-wakeups.ts";
 
 const parent: ParentStep = { run_id: orderRun, step_id: "ask" as StepId, depth: 1, most_bytes: 20 };
 const childRun = (...steps: readonly ReturnType<typeof step>[]): GivenRun => given(accepts(plan(...steps), { parent }));

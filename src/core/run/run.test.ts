@@ -26,7 +26,8 @@ import {
 import { type GivenRun, given, pass } from "../../testing/given/given.ts";
 import { fault } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
-import { findStep, getStep, outcomeId, runDueAt, runStatus, stepWakeAt } from "./run.ts";
+import { findStep, getStep, outcomeId, runStatus } from "./run.ts";
+import { runDueAt, stepWakeAt } from "./run-wakeups.ts";
 
 const send = step("send", { tool: sendMail });
 const verifiable = step("send", { tool: { ...sendMail, verifies: true } });

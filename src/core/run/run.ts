@@ -215,17 +215,6 @@ export interface Gate {
   readonly basis?: Basis;
 }
 
-/** Returns the facts that decide which votes count at a gate. */
-export function gatePoll(run: Run, gate: Gate): VotePoll {
-  return { demand: gate.demand, requester: requesterOf(run, getStep(run, gate)), opened_at: gate.opened_at };
-}
-
-/** Returns the time at which an undecided gate escalates next or expires. */
-function gateDueAt(run: Run, gate: Gate): Instant {
-  const escalates = nextEscalationAt(gatePoll(run, gate), gate.escalated_at ?? gate.opened_at);
-  return escalates === null ? gate.expires_at : (Math.min(escalates, gate.expires_at) as Instant);
-}
-
 /** The cost of all attempts of the run so far, including failed ones. */
 export type RunSpending = Omit<Cost, "model"> & { readonly attempts: number };
 
@@ -318,17 +307,6 @@ export function projectKey(project: string): string {
   return `project:${project}`;
 }
 
-/** Returns the principal who requested a step: for an undo, the one who requested the undo; else that of the run. */
-export function requesterOf(run: Run, { cause }: Step): string {
-  return cause?.by === "undo" ? cause.asked_by : run.principal.id;
-}
-
-/** Returns the principal whose rights a step is judged by: that of its proposal, or else that of the run. */
-export function stepPrincipal(run: Run, { cause }: Step): Principal {
-  if (cause?.by === "errand") return stepPrincipal(run, getStep(run, { step_id: cause.of }));
-  return (cause?.by === "agent" ? cause.principal : undefined) ?? run.principal;
-}
-
 export function outcomeId(run: RunId, step: StepId): string {
   return `out_${run.slice("run_".length)}_${step}`;
 }
@@ -358,41 +336,7 @@ export function isRunning({ ended, parked, paces }: Run): boolean {
   return ended === null && parked === null && paces.moving + paces.retrying > 0;
 }
 
-/**
- * Returns when any worker can continue the run. That is its acceptance time while a step moves, a worker drives it or a
- * notice to another run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
- * its requirements (worker-requirements.ts).
- */
-export function runDueAt(run: Run): Instant | null {
-  const isOver = run.ended !== null || run.parked !== null;
-  const isDriven = run.open && run.driven;
-  if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0))) return run.accepted_at;
-  return isOver ? null : nextWakeAt(run);
-}
-
-/** Returns the earliest timer of the run. A parked run has none. */
-export function nextWakeAt(run: Run): Instant | null {
-  return run.parked === null ? (run.wakeups.first?.at ?? null) : null;
-}
-
 /** Returns the steps whose tool was missing or had changed since the run was accepted. */
 export function stepsParkedForTools(run: Run): readonly Step[] {
   return Array.from(run.parkedForTools, ([id]) => run.steps.get(run.index.get(id) as number));
-}
-
-/** Returns when a waiting step is due, or null if no timer ends its wait. */
-export function stepWakeAt(run: Run, step: Step): Instant | null {
-  const { standing } = step;
-  switch (standing.state) {
-    case "failed_retryable":
-      return standing.retry_at;
-    case "waiting_approval":
-      return gateDueAt(run, run.gates.get(standing.gate_id) as Gate);
-    case "waiting":
-      return standing.on.for === "tool" ? null : standing.on.until;
-    case "in_doubt":
-      return standing.doubt.next.do === "look_again" ? standing.doubt.next.at : null;
-    default:
-      return null;
-  }
 }

@@ -4,7 +4,8 @@ import type { Wakeup } from "../persistent/wakeup-heap.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { GateId, Instant, StepId } from "../values/ids.ts";
-import { type Gate, type MutableRun, type Run, startsNoCalls, stepWakeAt } from "./run.ts";
+import { type Gate, type MutableRun, type Run, startsNoCalls } from "./run.ts";
+import { stepWakeAt } from "./run-wakeups.ts";
 import {
   copyStep,
   isStartable,

@@ -4,7 +4,7 @@ import { plan, planWait, sendMail, step } from "../../testing/given/fixtures.ts"
 import { given } from "../../testing/given/given.ts";
 import { fault } from "../values/fault.ts";
 import type { Digest } from "../values/ids.ts";
-import { runDueAt } from "./run.ts";
+import { runDueAt } from "./run-wakeups.ts";
 import { requirementsMet, toolRequirement, workerRequirements } from "./worker-requirements.ts";
 
 const missing = fault("TOOL_MISSING", "it is not here");

@@ -1,7 +1,8 @@
 import type { ToolPin } from "../event/event.ts";
 import type { Digest } from "../values/ids.ts";
 import type { Parked } from "./parked.ts";
-import { type Run, runDueAt, type Step, stepsParkedForTools } from "./run.ts";
+import { type Run, type Step, stepsParkedForTools } from "./run.ts";
+import { runDueAt } from "./run-wakeups.ts";
 
 /** The requirement of a worker that delivers notices. The requirement of a tool contains "@". */
 export const noticeRequirement = "notice";

@@ -1,7 +1,7 @@
 import type { Grant } from "../../core/decide/command.ts";
 import { lastApprovedGate } from "../../core/decide/find-approval.ts";
 import type { Step } from "../../core/run/run.ts";
-import { requesterOf } from "../../core/run/run.ts";
+import { requesterOf } from "../../core/run/step-principal.ts";
 import type { CallEnd, ObservedCall } from "../api/observer.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";

@@ -1,6 +1,7 @@
 import { type Principal, stateBounds } from "../../core/approval/principal.ts";
 import type { HandlerResult, StateFact } from "../../core/decide/command.ts";
-import { type Run, runStateKey, type Step, stepPrincipal } from "../../core/run/run.ts";
+import { type Run, runStateKey, type Step } from "../../core/run/run.ts";
+import { stepPrincipal } from "../../core/run/step-principal.ts";
 import { Draft, type DraftOptions } from "../../core/state/draft.ts";
 import { Footprint, findStateConflict, type Patch } from "../../core/state/patch.ts";
 import type { PolicyState } from "../../core/state/policy-state.ts";

@@ -1,7 +1,8 @@
 import type { WorkerRules } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
-import { findStep, getStep, isRunning, type Run, runStateKey, type Step, stepWakeAt } from "../../core/run/run.ts";
+import { findStep, getStep, isRunning, type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
+import { stepWakeAt } from "../../core/run/run-wakeups.ts";
 import type { Claim } from "../../core/store/store.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";

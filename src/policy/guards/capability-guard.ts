@@ -1,7 +1,7 @@
 import { type Capability, toolProblem } from "../../core/approval/principal.ts";
 import { type Admission, ALLOW, type Guard } from "../../core/call/guard.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
-import { stepPrincipal } from "../../core/run/run.ts";
+import { stepPrincipal } from "../../core/run/step-principal.ts";
 import { fault } from "../../core/values/fault.ts";
 
 /** Guard 2: refuses a call unless every capability of the principal permits it. */

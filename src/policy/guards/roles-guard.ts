@@ -1,5 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
-import { stepPrincipal } from "../../core/run/run.ts";
+import { stepPrincipal } from "../../core/run/step-principal.ts";
 import { fault } from "../../core/values/fault.ts";
 
 /**

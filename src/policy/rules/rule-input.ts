@@ -2,7 +2,7 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { Admission } from "../../core/call/guard.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { Expression, VariableFields } from "../../core/ports/expression.ts";
-import { stepPrincipal } from "../../core/run/run.ts";
+import { stepPrincipal } from "../../core/run/step-principal.ts";
 import type { Effect } from "../../core/values/effect.ts";
 import type { Json } from "../../core/values/json.ts";
 

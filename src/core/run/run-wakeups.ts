@@ -1,0 +1,45 @@
+import { nextEscalationAt } from "../approval/approval-demand.ts";
+import type { Instant } from "../values/ids.ts";
+import { gatePoll } from "./gate-poll.ts";
+import type { Gate, Run } from "./run.ts";
+import type { Step } from "./step.ts";
+
+/**
+ * Returns when any worker can continue the run. That is its acceptance time while a step moves, a worker drives it or a
+ * notice to another run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
+ * its requirements (worker-requirements.ts).
+ */
+export function runDueAt(run: Run): Instant | null {
+  const isOver = run.ended !== null || run.parked !== null;
+  const isDriven = run.open && run.driven;
+  if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0))) return run.accepted_at;
+  return isOver ? null : nextWakeAt(run);
+}
+
+/** Returns the earliest timer of the run. A parked run has none. */
+export function nextWakeAt(run: Run): Instant | null {
+  return run.parked === null ? (run.wakeups.first?.at ?? null) : null;
+}
+
+/** Returns when a waiting step is due, or null if no timer ends its wait. */
+export function stepWakeAt(run: Run, step: Step): Instant | null {
+  const { standing } = step;
+  switch (standing.state) {
+    case "failed_retryable":
+      return standing.retry_at;
+    case "waiting_approval":
+      return gateDueAt(run, run.gates.get(standing.gate_id) as Gate);
+    case "waiting":
+      return standing.on.for === "tool" ? null : standing.on.until;
+    case "in_doubt":
+      return standing.doubt.next.do === "look_again" ? standing.doubt.next.at : null;
+    default:
+      return null;
+  }
+}
+
+/** Returns the time at which an undecided gate escalates next or expires. */
+function gateDueAt(run: Run, gate: Gate): Instant {
+  const escalates = nextEscalationAt(gatePoll(run, gate), gate.escalated_at ?? gate.opened_at);
+  return escalates === null ? gate.expires_at : (Math.min(escalates, gate.expires_at) as Instant);
+}
