@@ -38,6 +38,7 @@ export type {
   RunClosed,
   RunReleased,
   SessionSegment,
+  StepDelivered,
 } from "./core/event/session.ts";
 export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
 export type { Takeover } from "./core/event/takeover.ts";
@@ -220,6 +221,7 @@ export type {
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
+  DeliveryOptions,
   OpenRun,
   OpenRunOptions,
   SessionCall,

@@ -22,6 +22,10 @@ export function judgedSession(judge: VerbJudge, principal: Principal, session: O
       judged("openRun.findCall");
       return session.findCall(id, readOptions("openRun.findCall", given));
     },
+    markDelivered: async (id, given) => {
+      judged("openRun.markDelivered");
+      await session.markDelivered(id, readOptions("openRun.markDelivered", given));
+    },
     turns: async () => {
       judged("openRun.turns");
       return session.turns();

@@ -80,6 +80,7 @@ const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "step.compensated": hardAndAlone,
   "step.uncompensated": hardAndAlone,
   "step.superseded": plain,
+  "step.delivered": plain,
   "evidence.kept": plain,
   "gate.opened": hard,
   "gate.endorsed": hard,
@@ -131,6 +132,7 @@ describe("an event's traits", () => {
       "step.probed",
       "step.readied",
       "step.superseded",
+      "step.delivered",
       "evidence.kept",
       "gate.escalated",
       "gate.contested",
@@ -164,6 +166,7 @@ describe("lastHardPosition", () => {
       "step.rejected",
       "step.parked",
       "step.superseded",
+      "step.delivered",
       "evidence.kept",
       "gate.escalated",
     ]);

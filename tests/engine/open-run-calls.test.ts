@@ -18,6 +18,26 @@ describe.each(storeKinds)("an open run on $name", ({ newFixture }) => {
     expect({ steps: Object.keys(steps), status, final }).toEqual({ steps: ["c1"], status: "open", final: false });
   });
 
+  it("records once that a client has the answer of a call, and knows it after a crash", async () => {
+    const stage = newFixture();
+    const { run } = await openedChat(stage, [searchTool()]);
+    for (const id of ["a", "b"]) await run.callTool({ id, tool: "search", input: {} });
+    await run.markDelivered("a", { to: "editor" });
+    await run.markDelivered("a", { to: "editor" });
+    await run.release();
+    await stage.crash();
+    const { engine, run: again } = await openedChat(stage, [searchTool()]);
+    const calls = (await again.turns()).flatMap((turn) => turn.calls);
+    expect(calls.map(({ id, delivered }) => [id, delivered])).toEqual([
+      ["a", true],
+      ["b", false],
+    ]);
+    const events = await collectJournal(await engine.run(run.run_id, { principal: botAgent }));
+    expect(events.filter(({ type }) => type === "step.delivered")).toMatchObject([{ step_id: "c1", to: "editor" }]);
+    expect((await rejectedFault(again.markDelivered("c", { to: "editor" }))).code).toBe("STEP_NOT_FOUND");
+    expect((await rejectedFault(again.markDelivered("a", { to: "" }))).code).toBe("INVALID_INPUT");
+  });
+
   it("is the same run for the same session, also after a crash and in another process", async () => {
     const stage = newFixture();
     const found = searchTool();

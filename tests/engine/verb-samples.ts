@@ -146,6 +146,10 @@ export const samples: Readonly<
   "openRun.callTool": inSession((run, more) => run.callTool(writing, more)),
   "openRun.callTools": inSession((run, more) => run.callTools([writing], more)),
   "openRun.findCall": inSession((run, more) => run.findCall("1", more)),
+  "openRun.markDelivered": inSession(async (run, more) => {
+    await run.callTool(writing);
+    await run.markDelivered("1", { to: "editor", ...more });
+  }),
   "openRun.turns": inSession((run) => run.turns()),
   "openRun.close": inSession((run, more) => run.close(more)),
   "openRun.release": inSession((run) => run.release()),

@@ -25,6 +25,7 @@ type Rare =
   | "propose"
   | "close"
   | "release"
+  | "deliver_answer"
   | "restoring"
   | "restored"
   | "unrestorable"

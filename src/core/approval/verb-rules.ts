@@ -68,6 +68,10 @@ export const verbRules = {
   "openRun.callTool": { ...changes(ownSessions, "step.proposed"), about: "call a tool in a session" },
   "openRun.callTools": { ...changes(ownSessions, "step.proposed"), about: "call tools in a session" },
   "openRun.findCall": { ...ownSessions, ...reveals, about: "read a call of a session" },
+  "openRun.markDelivered": {
+    ...changes(ownSessions, "step.delivered"),
+    about: "record that a client has the answer of a call",
+  },
   "openRun.turns": { ...ownSessions, ...reveals, about: "read the turns of a session" },
   "openRun.close": { ...changes(ownSessions, "run.closed"), about: "close a session" },
   "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },

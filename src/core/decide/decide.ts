@@ -110,16 +110,21 @@ class EventSequence {
   }
 }
 
-function decideCommand(run: Run, command: Command, rules: Rules): PartialDecision {
+function assertCommandFits(run: Run, command: Command): void {
   assert(command.type === "accept" || run.position > 0, "only an accepted run receives commands");
   // The store looks a run up by the tenant of the principal, so no principal reaches the run of another tenant.
   assert(!("principal" in command) || command.principal.tenant === run.tenant, "a run is commanded by its own tenant");
+}
+
+function decideCommand(run: Run, command: Command, rules: Rules): PartialDecision {
+  assertCommandFits(run, command);
   switch (command.type) {
     case "accept":
       return acceptRun(run, command);
     case "propose":
     case "close":
     case "release":
+    case "deliver_answer":
       return decideOpenRun(run, command);
     case "start":
       return startStep(run, command, rules);

@@ -7,9 +7,20 @@ import type { CommandOf, ProposedCall } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
 /** Decides a command that only the run of a session takes. */
-export function decideOpenRun(run: Run, command: CommandOf<"propose" | "close" | "release">): PartialDecision {
-  if (command.type === "propose") return proposeCalls(run, command);
-  return command.type === "close" ? closeRun(run, command) : releaseRun(run, command);
+export function decideOpenRun(
+  run: Run,
+  command: CommandOf<"propose" | "close" | "release" | "deliver_answer">,
+): PartialDecision {
+  switch (command.type) {
+    case "propose":
+      return proposeCalls(run, command);
+    case "close":
+      return closeRun(run, command);
+    case "release":
+      return releaseRun(run, command);
+    case "deliver_answer":
+      return deliverAnswer(run, command);
+  }
 }
 
 /**
@@ -51,4 +62,10 @@ function closeRun(run: Run, { as, principal, reason, now }: CommandOf<"close">):
 /** Records that the worker that drives an open run holds it no longer. */
 function releaseRun(run: Run, { by, now }: CommandOf<"release">): PartialDecision {
   return run.open && run.driven ? { events: [{ type: "run.released", at: now, by }] } : NO_CHANGE;
+}
+
+/** Records that a client has the answer of a call. A call that was delivered before adds nothing. */
+function deliverAnswer(run: Run, { step_id, to, now }: CommandOf<"deliver_answer">): PartialDecision {
+  if (run.delivered.has(step_id)) return NO_CHANGE;
+  return { events: [{ type: "step.delivered", at: now, step_id, to }] };
 }

@@ -77,6 +77,8 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "step.compensated": { hard: "always", progress: "always", alone: "always", visible: true },
   "step.uncompensated": { hard: "always", progress: "always", alone: "always", visible: true },
   "step.superseded": { hard: "never", progress: "never", alone: "never", visible: true },
+  // If the event is lost, the next equal call is answered with this one.
+  "step.delivered": { hard: "never", progress: "never", alone: "never", visible: true },
   "evidence.kept": { hard: "never", progress: "never", alone: "never", visible: true },
 
   "gate.opened": { hard: "always", progress: "always", alone: "never", visible: true },

@@ -17,7 +17,7 @@ import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
-import type { AgentCause, RunClosed, RunReleased, SessionSegment } from "./session.ts";
+import type { AgentCause, RunClosed, RunReleased, SessionSegment, StepDelivered } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoneAct } from "./undone-act.ts";
@@ -271,6 +271,7 @@ export type StepEvent = { readonly step_id: StepId } & (
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */
   | { readonly type: "step.superseded"; readonly by: Pick<DuplicateAct, "run" | "step" | "generation"> }
   /** A value that arrived too late to be the result. A person who settles the doubt can read it here. */
+  | StepDelivered
   | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
 );
 

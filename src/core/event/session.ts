@@ -37,6 +37,13 @@ export interface RunReleased {
   readonly by: WorkerId;
 }
 
+/** The answer of a call was handed to the client that asked for it, which may ask for an equal call from now on. */
+export interface StepDelivered {
+  readonly type: "step.delivered";
+  /** The client, as it names itself. */
+  readonly to: string;
+}
+
 /** The name that the agent gave a call. Within a turn, an id names one call. */
 export interface CallName {
   readonly id: string;

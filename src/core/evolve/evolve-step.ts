@@ -74,6 +74,8 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
     }
     case "step.superseded":
       return replaceStep(run, { ...step, act: { ...requireAct(step), superseded: true } });
+    case "step.delivered":
+      return Object.assign(run, { delivered: run.delivered.set(event.step_id, true) });
     case "evidence.kept":
       return run;
     default:

@@ -1,4 +1,4 @@
-import { type Demand, nextEscalationAt, type Vote, type VotePoll } from "../approval/approval-demand.ts";
+import type { Demand, Vote } from "../approval/approval-demand.ts";
 import type { Principal } from "../approval/principal.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
@@ -68,6 +68,8 @@ export interface Run {
   readonly driven: boolean;
   /** By the key of the name that the agent gave a call, the index of its step. */
   readonly calls: TrieMap<number>;
+  /** The calls whose answers were handed to the clients that asked for them, by step id. */
+  readonly delivered: TrieMap<true>;
   readonly steps: Vector<Step>;
   readonly index: StepIndex;
   /** By step index, the indices of the steps that depend on it. Only steps of the plan have dependents. */
@@ -158,6 +160,7 @@ export function copyRun(run: Run): MutableRun {
     closed: run.closed,
     driven: run.driven,
     calls: run.calls,
+    delivered: run.delivered,
     steps: run.steps,
     index: run.index,
     dependents: run.dependents,
@@ -251,6 +254,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     closed: null,
     driven: false,
     calls: TrieMap.empty(),
+    delivered: TrieMap.empty(),
     steps: emptyVector(),
     index: StepIndex.of([]),
     dependents: [],

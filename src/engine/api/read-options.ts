@@ -80,6 +80,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "openRun.callTool": { ...calls, run: true, keepHandler: true },
   "openRun.callTools": calls,
   "openRun.findCall": { turn: true },
+  "openRun.markDelivered": { turn: true, to: true },
   "openRun.turns": {},
   "openRun.close": { as: true, reason: true },
   "openRun.release": {},

@@ -57,6 +57,11 @@ export interface CallToolOptions extends CallsOptions {
   readonly keepHandler?: boolean;
 }
 
+export interface DeliveryOptions extends CallTurnOptions {
+  /** The client that has the answer, as it names itself. */
+  readonly to: string;
+}
+
 export interface CloseOptions {
   /** The status that the run ends with. Default: completed. */
   readonly as?: CloseStatus;
@@ -68,6 +73,8 @@ export interface SessionCall extends Pick<AgentCall, "id" | "tool"> {
   readonly step_id: StepId;
   readonly input: Json;
   readonly answer: CallAnswer | null;
+  /** True: the answer was handed to the client that asked for it (`markDelivered`). */
+  readonly delivered: boolean;
 }
 
 /** The calls that were proposed in one turn, in order. */
@@ -88,6 +95,11 @@ export interface OpenRun {
   callTools(calls: readonly AgentCall[], options?: CallsOptions): Promise<readonly CallAnswer[]>;
   /** Returns what became of a call, or null if it was not proposed. */
   findCall(id: string, options?: CallTurnOptions): Promise<CallAnswer | null>;
+  /**
+   * Records that the client that asked for the call has its answer. A surface whose clients send no call ids needs it to
+   * tell a repeated question from a new call.
+   */
+  markDelivered(id: string, options: DeliveryOptions): Promise<void>;
   /** Returns the calls of this run by turn, in the order in which they were proposed. */
   turns(): Promise<readonly SessionTurn[]>;
   /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */

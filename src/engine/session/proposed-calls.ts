@@ -44,6 +44,11 @@ export function readCallName(id: unknown, { turn }: CallTurnOptions): CallName {
   return { id, turn: named };
 }
 
+export function readClient(to: unknown): string {
+  if (isName(to)) return to;
+  throw new FaultError(fault("INVALID_INPUT", `the name of a client must be ${nameRule}`));
+}
+
 function readInput(input: unknown, tool: string): Pick<ReadCall, "input" | "refused"> {
   const checked = checkJson(input ?? {}, planLimits);
   if (!checked.ok) {

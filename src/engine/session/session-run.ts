@@ -14,6 +14,7 @@ import type {
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
+  DeliveryOptions,
   OpenRun,
   OpenRunOptions,
   SessionTurn,
@@ -27,7 +28,7 @@ import type { LeasedRuns } from "../worker/leased-runs.ts";
 import { waitForResult } from "../worker/wait-for-result.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { type OpenedSession, openSession } from "./open-session.ts";
-import { proposedCalls, type ReadCall, readCallName, readCalls } from "./proposed-calls.ts";
+import { proposedCalls, type ReadCall, readCallName, readCalls, readClient } from "./proposed-calls.ts";
 import { SessionLease } from "./session-lease.ts";
 import { sessionTurns } from "./session-turns.ts";
 
@@ -221,6 +222,19 @@ class SessionRun implements OpenRun {
     const step = name === null ? undefined : findCallStep(held.run, name);
     if (step !== undefined) await held.calls.rest(held.run, [step.spec.step_id]);
     return held.run;
+  }
+
+  async markDelivered(id: string, options: DeliveryOptions): Promise<void> {
+    const name = readCallName(id, options);
+    const to = readClient(options.to);
+    await this.#ports.keepAlive(this.#lease.use((leased) => this.#deliver(leased, name, to)));
+  }
+
+  async #deliver({ mailbox }: LeasedRun, name: CallName, to: string): Promise<void> {
+    const step = findCallStep(mailbox.run, name);
+    if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `the session has no call ${name.id}`));
+    const { step_id } = step.spec;
+    await mailbox.ask(() => ({ type: "deliver_answer", now: this.#ports.clock.now(), step_id, to }));
   }
 
   async turns(): Promise<readonly SessionTurn[]> {

@@ -17,7 +17,14 @@ export async function sessionTurns(
     const refused = await judge(step);
     const answer = refused === null ? callAnswer(run, step) : ({ status: "refused", fault: refused } as const);
     const { step_id, name: tool, payload } = step.spec;
-    const call = { id: name.id, step_id, tool, input: refused === null ? payload : {}, answer };
+    const call = {
+      id: name.id,
+      step_id,
+      tool,
+      input: refused === null ? payload : {},
+      answer,
+      delivered: run.delivered.has(step_id),
+    };
     if (last !== undefined && last.turn === turn) last.calls.push(call);
     else turns.push({ turn, calls: [call] });
   }
