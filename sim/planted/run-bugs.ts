@@ -159,7 +159,7 @@ export const runBugs: readonly PlantedBug[] = [
   },
   {
     name: "a waiting run is not due",
-    file: "core/run/run.js",
+    file: "core/run/run-wakeups.js",
     find: "return isOver ? null : nextWakeAt(run);",
     replace: "return isOver || run.paces.retrying > 0 ? null : nextWakeAt(run);",
   },
