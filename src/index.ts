@@ -221,6 +221,7 @@ export type {
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
+  ConfirmCallOptions,
   DeliveryOptions,
   OpenRun,
   OpenRunOptions,

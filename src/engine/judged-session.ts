@@ -26,6 +26,10 @@ export function judgedSession(judge: VerbJudge, principal: Principal, session: O
       judged("openRun.markDelivered");
       await session.markDelivered(id, readOptions("openRun.markDelivered", given));
     },
+    confirmCall: async (id, given = {}) => {
+      judged("openRun.confirmCall");
+      return session.confirmCall(id, readOptions("openRun.confirmCall", given));
+    },
     turns: async () => {
       judged("openRun.turns");
       return session.turns();

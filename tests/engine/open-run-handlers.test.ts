@@ -75,6 +75,30 @@ describe.each(storeKinds)("a function that runs one call on $name", ({ newFixtur
     expect(gateOf(again)).not.toBe(gateOf(held));
   });
 
+  it("may be given later: the call is judged at once, and waits only if it may start", async () => {
+    const sent = mailTool();
+    const { engine, run } = await openedChat(newFixture(), [sent]);
+    const judged = await run.callTool(call, { run: null });
+    expect(judged).toMatchObject({ status: "waiting", blocked: { reason_code: "TOOL_AWAY" } });
+    expect(await run.callTool(call, { run: () => "later" })).toEqual({ status: "succeeded", output: "later" });
+    expect(sent.calls.length).toBe(0);
+    const started = await collectEvents(await engine.run(run.run_id, { principal: botAgent }), "step.started");
+    expect(started.length).toBe(1);
+  });
+
+  it("need not be there for the call to be held or refused", async () => {
+    const { run } = await openedChat(newFixture(), [mailTool()], gated);
+    expect(await run.callTool(call, { run: null })).toMatchObject({ status: "held" });
+    const denied = await openedChat(newFixture(), [mailTool({ roles: ["boss"] })]);
+    expect(await denied.run.callTool(call, { run: null })).toMatchObject({ status: "refused" });
+  });
+
+  it("may be given later for a call that does not act", async () => {
+    const { run } = await openedChat(newFixture(), [mailTool({ effect: "reads" })]);
+    expect(await run.callTool(call, { run: null })).toMatchObject({ blocked: { reason_code: "TOOL_AWAY" } });
+    expect(await run.callTool(call, { run: () => "read" })).toEqual({ status: "succeeded", output: "read" });
+  });
+
   it("may throw, and the act is in doubt", async () => {
     const { run } = await openedChat(newFixture(), [mailTool()]);
     const broken = () => {

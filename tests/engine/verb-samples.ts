@@ -108,7 +108,9 @@ const onHandle = (use: (run: Awaited<ReturnType<Engine["run"]>>, more: Readonly<
 /** A method of the open run of a session of the principal itself. */
 const inSession = (
   use: (run: Awaited<ReturnType<Engine["openRun"]>>, more: Readonly<Record<string, never>>) => unknown,
+  also: Pick<Sample, "fails"> = {},
 ) => ({
+  ...also,
   ...plain(async (engine, { principal, ...more }) => use(await engine.openRun({ principal, session: "chat" }), more)),
   on: "own" as const,
 });
@@ -150,6 +152,7 @@ export const samples: Readonly<
     await run.callTool(writing);
     await run.markDelivered("1", { to: "editor", ...more });
   }),
+  "openRun.confirmCall": inSession((run, more) => run.confirmCall("1", more), { fails: ["NOT_POSSIBLE"] }),
   "openRun.turns": inSession((run) => run.turns()),
   "openRun.close": inSession((run, more) => run.close(more)),
   "openRun.release": inSession((run) => run.release()),

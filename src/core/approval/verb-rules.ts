@@ -72,6 +72,7 @@ export const verbRules = {
     ...changes(ownSessions, "step.delivered"),
     about: "record that a client has the answer of a call",
   },
+  "openRun.confirmCall": { ...changes(ownSessions, "gate.approved"), about: "confirm a call of a session" },
   "openRun.turns": { ...ownSessions, ...reveals, about: "read the turns of a session" },
   "openRun.close": { ...changes(ownSessions, "run.closed"), about: "close a session" },
   "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },

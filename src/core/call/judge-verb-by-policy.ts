@@ -58,6 +58,7 @@ const emptyProposal: Omit<Proposal, "input" | "tool"> = {
   derived: false,
   flaw: null,
   parked: null,
+  away: null,
   trusted: false,
   record: null,
   ledger: null,

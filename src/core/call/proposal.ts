@@ -49,6 +49,8 @@ export interface Proposal {
   readonly flaw: Fault | null;
   /** The fault that parks the step: its tool is missing, or is not the one that the run was accepted with. */
   readonly parked: Fault | null;
+  /** The fault that parks the step once it may start: the caller runs it, and its function is not here. */
+  readonly away: Fault | null;
   readonly tool: ToolFacts | null;
   /** True if a policy lets this tool act without an approval. A plan cannot set it. */
   readonly trusted: boolean;

@@ -161,6 +161,8 @@ export type Command = { readonly now: Instant } & (
       readonly reason: string;
       /** The digest of the call that the decision is about. Absent for the call that the gate holds. */
       readonly digest?: string;
+      /** Present: a client of the requester confirms the call. That is no approval, and meets a confirmation only. */
+      readonly confirms?: true;
       /** The edited call that is approved instead. Absent if the held call is approved. */
       readonly edit?: CallEdit;
       readonly use_within_ms: number;

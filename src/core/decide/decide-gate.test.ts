@@ -56,6 +56,27 @@ describe("an opened gate", () => {
   });
 });
 
+describe("the confirmation of a client", () => {
+  const confirms = { confirms: true } as const;
+  const confirmation = guardDemanding({ role: null, kind: "confirmation" });
+
+  it("approves a call that is held for a confirmation", () => {
+    const held = given(accepts(plan(sendStep)))
+      .withGuards(confirmation)
+      .when(starts("send"));
+    const confirmed = held.when(approves("send", robin, confirms));
+    expect(confirmed.newEvent("gate.approved")).toMatchObject({ by: robin });
+    expect(confirmed.states).toEqual({ send: "ready" });
+  });
+
+  it("is refused and recorded for a call that needs an approval", () => {
+    const scenario = heldRun.when(approves("send", robin, confirms));
+    expect(scenario.decision.refusal?.code).toBe("AUTH_FORBIDDEN");
+    expect(scenario.newEvent("gate.contested")).toMatchObject({ by: robin });
+    expect(scenario.standing("send")).toMatchObject({ state: "waiting_approval" });
+  });
+});
+
 describe("an approval", () => {
   it("makes the step ready and has an expiry", () => {
     const scenario = heldRun.when(pass(1000), approves("send"));

@@ -1,6 +1,7 @@
 import {
   demandParts,
   demandText,
+  isConfirmation,
   isDemandMet,
   mayVote,
   nextEscalationAt,
@@ -133,9 +134,11 @@ function digestMismatchFault({ gate_id, call }: Gate, digest: string | undefined
   return fault("GATE_MISMATCH", message, { digest: call.digest });
 }
 
-function forbiddenFault(run: Run, gate: Gate, { type, principal, now }: GateCommand): Fault | null {
+function forbiddenFault(run: Run, gate: Gate, command: GateCommand): Fault | null {
+  const { type, principal, now } = command;
   const { id } = principal;
   const { gate_id, demand } = gate;
+  if (type === "approve" && command.confirms) return unconfirmableFault(gate);
   const refused = judgeVerb(principal, type, NO_FACTS);
   if (refused !== null) return refused;
   const poll = gatePoll(run, gate);
@@ -145,5 +148,12 @@ function forbiddenFault(run: Run, gate: Gate, { type, principal, now }: GateComm
     isSamePerson(id, poll.requester) && mayVote({ ...poll, requester: "" }, vote)
       ? `${id} requested this call and cannot decide gate ${gate_id}; another person must`
       : `${id} cannot decide gate ${gate_id}, which needs ${demandText(demand)}`;
+  return fault("AUTH_FORBIDDEN", message);
+}
+
+/** A client only reports what a person may have said. That meets a confirmation, and never an approval. */
+function unconfirmableFault({ gate_id, demand }: Gate): Fault | null {
+  if (isConfirmation(demand)) return null;
+  const message = `gate ${gate_id} needs ${demandText(demand)}; what a client reports confirms a call and never approves it`;
   return fault("AUTH_FORBIDDEN", message);
 }

@@ -138,6 +138,27 @@ describe("a reusable outcome", () => {
   });
 });
 
+describe("a call whose caller has not given its function", () => {
+  const away = fault("TOOL_AWAY", "its caller runs it");
+  const act = given(accepts(plan(step("send", { tool: sendMail }))));
+
+  it.each([
+    ["that acts", sendMail],
+    ["that reads", readPage],
+  ])("%s is parked when it may start, and starts with the function", (_, tool) => {
+    const parked = given(accepts(plan(step("call", { tool })))).when(starts("call", { away }));
+    expect(parked.newEvent("step.parked").on).toEqual({ for: "tool", fault: away });
+    expect(parked.when(starts("call")).newEvents.some(({ type }) => type === "step.parked")).toBe(false);
+  });
+
+  it("is judged before that: it is held, or refused", () => {
+    const held = given(accepts(plan(step("send", { tool: sendMail })), { mode: "human_gated" }));
+    expect(held.when(starts("send", { away })).states).toEqual({ send: "waiting_approval" });
+    const flaw = fault("INVALID_INPUT", "it does not fit");
+    expect(act.when(starts("send", { away, flaw })).states).toEqual({ send: "rejected" });
+  });
+});
+
 describe("a missing tool", () => {
   const parked = given(accepts(plan(step("send", { tool: sendMail })))).when(starts("send", { parked: missing }));
 

@@ -5,7 +5,7 @@ import type { Basis } from "../approval/verdict-basis.ts";
 import type { CallLimit } from "../call/counted-limits.ts";
 import { evaluateGuards, type Policy, type Rules, type Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
-import type { Call, Event } from "../event/event.ts";
+import type { Event } from "../event/event.ts";
 import type { Parking } from "../event/parking.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { isConditionMet } from "../plan/condition.ts";
@@ -27,7 +27,16 @@ import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
 import { budgetFault, exceededBudget, exceededRate, type FullRate, rateFault, startCharges } from "./limit-charges.ts";
 import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
-import { attemptFields, isWaitOver, parkStep, startWait, succeededEvent, waitElapsedEvent } from "./wait-step.ts";
+import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
+import {
+  attemptFields,
+  isWaitOver,
+  parkForCaller,
+  parkStep,
+  startWait,
+  succeededEvent,
+  waitElapsedEvent,
+} from "./wait-step.ts";
 
 type StartCommand = CommandOf<"start">;
 type ExecutePermit = Extract<LedgerPermit, { kind: "execute" }>;
@@ -318,7 +327,7 @@ function beginAttempt(
     proposal,
     basis: verdict.basis ?? null,
   };
-  if (!grant.recorded) return { events: [], grant };
+  if (!grant.recorded) return parkForCaller(step, proposal, now) ?? { events: [], grant };
   if (proposal.call === null) return { events: [], need: "call" };
   const gate = findApproval(run, step, proposal.call, verdict.kind === "hold" ? verdict.demand : null, now);
   if (verdict.kind === "hold" && gate === null) {
@@ -328,7 +337,9 @@ function beginAttempt(
     return openGate(run, step, proposal.call, command, { ...verdict, duplicate: permitted?.again ?? null });
   }
   const full = exceededRate(limits);
-  if (full !== null) return parkForRate(run, step, full, command, verdict.basis);
+  const parked =
+    full === null ? parkForCaller(step, proposal, now) : parkForRate(run, step, full, command, verdict.basis);
+  if (parked !== null) return parked;
   if (proposal.captures === "wanted") return { events: [], need: "captures" };
   const drift = gate === null || step.act?.doubt ? null : previewDrift(gate, proposal);
   if (drift === "pins_needed") return { events: [], need: "pins" };
@@ -340,17 +351,15 @@ function beginAttempt(
   const { step_id, attempt } = grant;
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
-  const { call, boot } = proposal;
+  const { call, boot, captures } = proposal;
   const charges = [...startCharges(limits, !isUndoStep(step)), ...trustConditions(step, proposal, verdict)];
-  const basis = verdict.basis && { basis: verdict.basis };
-  const fields = { at: now, step_id, attempt, call, ledger, gate: consumed, boot, ...basis };
-  const started = { type: "step.started", ...fields } as const;
-  const { captures } = proposal;
+  const fields = { at: now, step_id, attempt, call, ledger, gate: consumed, boot };
+  const started = { type: "step.started", ...fields, ...(verdict.basis && { basis: verdict.basis }) } as const;
   const confirm = ledger === null ? {} : confirmField(step, proposal);
   const more = { ...(charges.length > 0 && { charges }), ...(captures.length > 0 && { captures }), ...confirm };
   const events = [...supersedeEarlierActs(run, step, call, grant), { ...started, ...more }];
   const check = proposal.pins?.check ?? null;
-  return check === null ? { events, grant } : { events, grant, checks: [check] };
+  return { events, grant, ...(check && { checks: [check] }) };
 }
 
 /** The reaction that the tool demands if the act is not found later. An undo is not relied on. */
@@ -375,20 +384,6 @@ function parkForRate(run: Run, step: Step, full: FullRate, command: StartCommand
   const { tally, window, rule } = full;
   if (tooLate !== null) return rejectStep(step, rule?.id ?? "rate", tooLate, command, basis);
   return parkStep(step, { for: "rate", tally, until: window.until, ...(rule && { rule: rule.id }) }, command.now);
-}
-
-/** Supersedes earlier acts of this run with the same key, because two steps must not write the same row. */
-function supersedeEarlierActs(
-  run: Run,
-  { spec }: Step,
-  { key }: Call,
-  { generation, started_at: at }: Grant,
-): readonly Event[] {
-  if (generation < 2) return [];
-  const by = { run: run.id, step: spec.step_id, generation };
-  return [...run.steps]
-    .filter(({ act, call }) => call?.key === key && act !== null && !act.superseded && act.generation < generation)
-    .map(({ spec: { step_id } }) => ({ type: "step.superseded", at, step_id, by }));
 }
 
 /** True if the call may be made now. Only then may the step reuse a recorded result. */

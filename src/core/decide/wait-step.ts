@@ -1,3 +1,4 @@
+import type { Proposal } from "../call/proposal.ts";
 import type { EndStatus, Event, StepsInFlight } from "../event/event.ts";
 import type { Parking, SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent, TakenSignal } from "../event/signal.ts";
@@ -128,6 +129,11 @@ export function parkStep(step: Step, on: Parking, at: Instant): PartialDecision 
   const { standing } = step;
   const same = standing.state === "waiting" && standing.on.for === "tool" && on.for === "tool";
   return same ? NO_CHANGE : { events: [{ type: "step.parked", at, step_id: step.spec.step_id, on }] };
+}
+
+/** Parks a call that may start, but whose caller runs it and has not given its function yet. */
+export function parkForCaller(step: Step, { away }: Pick<Proposal, "away">, at: Instant): PartialDecision | null {
+  return away === null ? null : parkStep(step, { for: "tool", fault: away }, at);
 }
 
 export function succeededEvent(

@@ -81,6 +81,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "openRun.callTools": calls,
   "openRun.findCall": { turn: true },
   "openRun.markDelivered": { turn: true, to: true },
+  "openRun.confirmCall": { turn: true, reason: true },
   "openRun.turns": {},
   "openRun.close": { as: true, reason: true },
   "openRun.release": {},

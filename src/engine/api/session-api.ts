@@ -50,9 +50,10 @@ export interface CallsOptions extends CallTurnOptions {
 export interface CallToolOptions extends CallsOptions {
   /**
    * Runs this call instead of the handler of the tool. It is dropped when `callTool` returns; a call that is approved
-   * after that waits (`TOOL_AWAY`) until it is proposed again.
+   * after that waits (`TOOL_AWAY`) until it is proposed again. Null: the caller gives it later. The call is judged now,
+   * and waits if it may start.
    */
-  readonly run?: (input: Json, context: ToolContext) => unknown;
+  readonly run?: ((input: Json, context: ToolContext) => unknown) | null;
   /** Keeps `run` after `callTool` returned a held call, while this process holds the run. */
   readonly keepHandler?: boolean;
 }
@@ -60,6 +61,11 @@ export interface CallToolOptions extends CallsOptions {
 export interface DeliveryOptions extends CallTurnOptions {
   /** The client that has the answer, as it names itself. */
   readonly to: string;
+}
+
+export interface ConfirmCallOptions extends CallTurnOptions {
+  /** How the confirmation came, such as the client and its dialog. It is on record. */
+  readonly reason?: string;
 }
 
 export interface CloseOptions {
@@ -100,6 +106,11 @@ export interface OpenRun {
    * tell a repeated question from a new call.
    */
   markDelivered(id: string, options: DeliveryOptions): Promise<void>;
+  /**
+   * Records that a client confirmed a held call, such as by the button of a chat. It meets a demand for a confirmation.
+   * A call that needs an approval stays held: a person approves it by `engine.approve`.
+   */
+  confirmCall(id: string, options?: ConfirmCallOptions): Promise<void>;
   /** Returns the calls of this run by turn, in the order in which they were proposed. */
   turns(): Promise<readonly SessionTurn[]>;
   /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */

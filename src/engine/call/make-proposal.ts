@@ -39,6 +39,7 @@ export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { re
     derived,
     flaw: flaw ?? expected.flaw,
     parked,
+    away: null,
     tool: callsTool ? ports.toolbox.facts(name) : null,
     trusted: ports.tenants.trusts(run.tenant, name),
     record: null,

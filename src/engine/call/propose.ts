@@ -38,11 +38,11 @@ function isRejectedTool(forked: Run["forked"], name: string): boolean {
   return forked?.rejected?.some(({ tool }) => tool === name) ?? false;
 }
 
-/** Makes the proposal of a step. It is parked if its caller runs it and does not wait for it now. */
+/** Makes the proposal of a step. */
 export function proposalOf(context: CallContext, step: Step, wants: { readonly call: boolean }): Proposal {
   const proposal = makeProposal(context.ports, context.mailbox.run, step, wants);
   const away = awayFault(step, context.givenWith(step));
-  return away === null || proposal.parked !== null ? proposal : { ...proposal, parked: away };
+  return away === null ? proposal : { ...proposal, away };
 }
 
 async function proposeWithFacts(context: CallContext, step: Step, refreshing: Promise<void> | null): Promise<Proposal> {

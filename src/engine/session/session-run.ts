@@ -14,6 +14,7 @@ import type {
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
+  ConfirmCallOptions,
   DeliveryOptions,
   OpenRun,
   OpenRunOptions,
@@ -125,7 +126,7 @@ class SessionRun implements OpenRun {
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
     // A decision without an append does not detect a lost lease.
     if (decision.events.length === 0) await this.#lease.confirm(leased);
-    if (handler !== undefined) await this.#wakeAway(leased, calls);
+    if (typeof handler === "function") await this.#wakeAway(leased, calls);
     return new Set(decision.events.flatMap((event) => (event.type === "step.proposed" ? [event.step_id] : [])));
   }
 
@@ -235,6 +236,21 @@ class SessionRun implements OpenRun {
     if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `the session has no call ${name.id}`));
     const { step_id } = step.spec;
     await mailbox.ask(() => ({ type: "deliver_answer", now: this.#ports.clock.now(), step_id, to }));
+  }
+
+  async confirmCall(id: string, options: ConfirmCallOptions = {}): Promise<void> {
+    const name = readCallName(id, options);
+    const reason = readReason(options);
+    const step = findCallStep(await this.#now(name), name);
+    if (step?.standing.state !== "waiting_approval")
+      throw new FaultError(fault("NOT_POSSIBLE", `call ${name.id} is not held, so it cannot be confirmed`));
+    const { gate_id } = step.standing;
+    const use_within_ms = this.#ports.limits.useWithinMs;
+    const principal = this.#principal;
+    await this.#leasedRuns.command(principal.tenant, this.run_id, (in_flight) => {
+      const now = this.#ports.clock.now();
+      return { type: "approve", now, gate_id, principal, reason, confirms: true, use_within_ms, in_flight };
+    });
   }
 
   async turns(): Promise<readonly SessionTurn[]> {

@@ -91,6 +91,7 @@ function proposalOf(givenRun: GivenRun, id: string, override: ToolFacts | null |
     derived: false,
     flaw: null,
     parked: null,
+    away: null,
     tool,
     trusted: false,
     record: null,

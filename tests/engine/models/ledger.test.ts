@@ -238,6 +238,7 @@ class Both {
       derived: false,
       flaw: null,
       parked: null,
+      away: null,
       trusted: false,
       record: null,
       reusable: null,
