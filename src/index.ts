@@ -243,6 +243,7 @@ export type {
   StateView,
 } from "./engine/api/state-api.ts";
 export type { TenantSettings } from "./engine/api/tenant-settings.ts";
+export type { EngineTools, ToolView } from "./engine/api/tool-api.ts";
 export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";

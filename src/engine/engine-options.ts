@@ -6,6 +6,7 @@ import { isQueueName, queueNameRule } from "../core/store/fair-queue.ts";
 import { modes } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { isName } from "../core/values/is-name.ts";
+import { toolProblems } from "./admin/tool-admin.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import type { Observer } from "./api/observer.ts";
@@ -74,12 +75,6 @@ function storeProblems(store: unknown): readonly string[] {
   if (store === undefined || store === null) return ['store is missing; pass one, such as sqlite("writ.db")'];
   const found = typeof store === "string" ? `the text ${JSON.stringify(store)}` : `of type ${typeof store}`;
   return [`store is ${found}, not a store; pass one, such as sqlite("writ.db")`];
-}
-
-function toolProblems(tools: unknown): readonly string[] {
-  if (!Array.isArray(tools)) return ["tools must be a list of tools made by defineTool"];
-  const wrong = tools.flatMap((tool, index) => (typeof tool?.input?.parse === "function" ? [] : [index + 1]));
-  return wrong.map((number) => `tools must be made by defineTool; number ${number} is not`);
 }
 
 function isVersionedGuard(guard: Partial<VersionedGuard> | null | undefined): boolean {

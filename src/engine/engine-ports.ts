@@ -33,16 +33,14 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
   const worker = newId("wrk", clock.now()) as WorkerId;
   const { tools = [], slices = [] } = options;
   const verbTools = [...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
-  const toolbox = new ToolRegistry([...tools, ...makeStateTools(slices)], lazyCel, verbTools);
+  const toolbox = new ToolRegistry(tools, lazyCel, { state: makeStateTools(slices), verbs: verbTools });
   const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
   const onNotice = options.onNotice ?? null;
   const limits = { ...defaultLimits, ...options.limits };
   const digest = rulesDigest(options);
-  const terms = {
-    ...options.worker,
-    rules: digest,
-    offers: [...(onNotice === null ? [] : [noticeRequirement]), rulesRequirement(digest), ...toolbox.needs()],
-  };
+  const always = [...(onNotice === null ? [] : [noticeRequirement]), rulesRequirement(digest)];
+  const offers = () => [...always, ...toolbox.needs()];
+  const terms = { ...options.worker, rules: digest, offers: offers() };
   return {
     store,
     clock,
@@ -52,6 +50,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     seed: options.seed ?? "",
     newId,
     leases: new WorkerLeases(store, worker, options.stopwatch ?? systemStopwatch, terms),
+    offers,
     rulesDigest: digest,
     // With timers of the caller, time is the caller's, and so is the life of the process.
     keepAlive: options.timers === undefined ? keepProcessAlive : (awaited) => awaited,

@@ -6,7 +6,6 @@ import type { KnownTools } from "../core/plan/plan-context.ts";
 import { findStep } from "../core/run/run.ts";
 import type { StepResult } from "../core/run/run-result.ts";
 import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
-import { assert } from "../core/values/assert.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
@@ -16,8 +15,7 @@ import {
   assertRunExists,
   listGates,
   listRuns,
-  loadGateRow,
-  loadGateViews,
+  loadGateView,
   reportCost,
   reportSpending,
 } from "./admin/admin-reports.ts";
@@ -37,6 +35,7 @@ import { LogTruncation } from "./admin/retention/log-truncation.ts";
 import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
 import { StateCheckpoints } from "./admin/state-checkpoints.ts";
+import { ToolAdmin } from "./admin/tool-admin.ts";
 import { undoRun } from "./admin/undo-run.ts";
 import { VerbJudge } from "./admin/verb-judge.ts";
 import { verifyRun } from "./admin/verify-run.ts";
@@ -119,6 +118,7 @@ class WritEngine implements VerbEngine {
   readonly halts: HaltAdmin;
   readonly checkpoints: Checkpoints;
   readonly projects: ProjectAdmin;
+  readonly tools: ToolAdmin;
 
   constructor(ports: WorkerPorts, works: boolean, strict: boolean) {
     this.#ports = ports;
@@ -144,6 +144,7 @@ class WritEngine implements VerbEngine {
     });
     this.#logTruncation = new LogTruncation(ports);
     this.#due = new DueRuns(ports, this.leasedRuns, this.schedules);
+    this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
     this.#strict = strict;
   }
 
@@ -301,20 +302,16 @@ class WritEngine implements VerbEngine {
     return verifyRun(this.#ports, this.leasedRuns, runId as RunId, options);
   }
 
-  async runs(options: Parameters<Engine["runs"]>[0]): ReturnType<Engine["runs"]> {
+  runs(options: Parameters<Engine["runs"]>[0]): ReturnType<Engine["runs"]> {
     return listRuns(this.#ports, readPrincipal(options.principal), options);
   }
 
-  async gates(options: Parameters<Engine["gates"]>[0]): ReturnType<Engine["gates"]> {
+  gates(options: Parameters<Engine["gates"]>[0]): ReturnType<Engine["gates"]> {
     return listGates(this.#ports, readPrincipal(options.principal), options);
   }
 
-  async gate(gateId: string, { principal }: PrincipalOptions): Promise<GateView> {
-    const { tenant } = readPrincipal(principal);
-    const [view] = await loadGateViews(this.#ports, tenant, [await loadGateRow(this.#ports, tenant, gateId as GateId)]);
-    assert(view !== undefined, "an existing gate has a view");
-    if ("fault" in view) throw new FaultError(view.fault);
-    return view;
+  gate(gateId: string, { principal }: PrincipalOptions): Promise<GateView> {
+    return loadGateView(this.#ports, readPrincipal(principal).tenant, gateId as GateId);
   }
 
   async workers({ principal }: PrincipalOptions): ReturnType<Engine["workers"]> {

@@ -36,6 +36,11 @@ export function judgedEngine(engine: Engine, judge: VerbJudge, held: HeldVerbs):
     schedules: judgedSchedules(engine.schedules, judge, held),
     policies: judgedPolicies(engine.policies, judge, held),
     halts: judgedHalts(engine.halts, judge, held),
+    tools: {
+      put: async (tools) => engine.tools.put(tools),
+      remove: async (names) => engine.tools.remove(names),
+      list: async (given) => engine.tools.list(judge.judge("tools.list", given)),
+    },
     serve: async (given = {}) => engine.serve(readOptions("serve", given)),
     observers: () => engine.observers(),
     close: () => engine.close(),

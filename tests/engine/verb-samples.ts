@@ -128,7 +128,13 @@ function newBackupFile(): string {
 }
 
 export const samples: Readonly<
-  Record<Exclude<Verb, "resume:parked" | "backup:everything" | "serve" | "observers" | "close">, Sample>
+  Record<
+    Exclude<
+      Verb,
+      "resume:parked" | "backup:everything" | "serve" | "observers" | "close" | "tools.put" | "tools.remove"
+    >,
+    Sample
+  >
 > = {
   submit: plain((engine, options) => engine.submit(plan("write"), options)),
   call: plain((engine, options) => engine.call("write", { word: "hello" }, options)),
@@ -237,6 +243,7 @@ export const samples: Readonly<
   ),
   "halts.list": plain((engine, options) => engine.halts.list(options)),
   // A list leaves out what the principal may not read, so every principal of the table's kinds may ask for it.
+  "tools.list": plain((engine, options) => engine.tools.list(options)),
   runs: plain((engine, options) => engine.runs(options)),
   gates: plain((engine, options) => engine.gates(options)),
   gate: onGate((engine, gate, options) => engine.gate(gate, options)),

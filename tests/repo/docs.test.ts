@@ -86,6 +86,7 @@ function limitsPage(): string {
   });
   const asked = section(requestLimits, {
     list: "entries returned by one list request; the default is 50, and `after` returns the next page",
+    tools: "tools of an engine (`LIMIT_EXCEEDED`)",
     reason: "characters of a reason",
     haltReason: "characters of the reason of a halt, which must not be empty",
     halts: "halts in force at the same time for a tenant, on runs or on the whole tenant (`LIMIT_EXCEEDED`)",

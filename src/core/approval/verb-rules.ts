@@ -172,6 +172,10 @@ export const verbRules = {
   },
   "halts.list": { ...everyone, ...reveals, about: "list halts" },
 
+  "tools.put": { ...everyone, ...reveals, about: "register tools" },
+  "tools.remove": { ...everyone, ...reveals, about: "remove tools" },
+  "tools.list": { ...everyone, ...reveals, about: "list tools" },
+
   runs: { ...ownOfAgents, ...reveals, about: "list runs" },
   gates: { ...ownOfAgents, ...reveals, about: "list gates" },
   gate: { ...ownOfAgents, ...reveals, about: "read a gate" },

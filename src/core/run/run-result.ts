@@ -373,7 +373,7 @@ function nextActionText(
     case "TOOL_CHANGED":
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;
     case "TOOL_AWAY":
-      return `nothing to do here: ${step_id} continues when its agent proposes it again`;
+      return `nothing to do here: ${step_id} continues where its tool is, or when its agent proposes it again`;
     case "RUN_PARKED":
       return `release run ${run.id} first`;
     case "RETRYING":

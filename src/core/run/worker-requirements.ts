@@ -46,15 +46,18 @@ function parkedRequirements(parked: Parked): readonly string[] {
   return parked.for === "rules" && parked.from !== null ? [rulesRequirement(parked.from)] : NONE;
 }
 
-/** Only its caller can continue such a step. */
-function isAway(standing: Step["standing"]): boolean {
-  return standing.state === "waiting" && standing.on.for === "tool" && standing.on.fault.code === "TOOL_AWAY";
+/** Returns whether only its caller can continue a step: the caller runs it by a function of its own. */
+export function isCallerAway({ standing, cause }: Pick<Step, "standing" | "cause">): boolean {
+  if (standing.state !== "waiting" || standing.on.for !== "tool" || standing.on.fault.code !== "TOOL_AWAY")
+    return false;
+  return cause?.by === "agent" && cause.handler === "caller";
 }
 
 function toolRequirements(run: Run): readonly string[] {
   const requirements = new Set<string>();
-  for (const { spec, pin, standing } of stepsParkedForTools(run)) {
-    if (pin !== null && !isAway(standing)) requirements.add(toolRequirement(spec.name, pin));
+  for (const step of stepsParkedForTools(run)) {
+    const { spec, pin } = step;
+    if (pin !== null && !isCallerAway(step)) requirements.add(toolRequirement(spec.name, pin));
     if (requirements.size === REQUIREMENTS_MAX) break;
   }
   return [...requirements];

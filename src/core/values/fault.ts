@@ -198,7 +198,7 @@ export const faults = {
   TOOL_AWAY: {
     tries: 1,
     category: "waiting",
-    about: "the caller runs the call by a function of its own, and no caller offers it now",
+    about: "the tool of the agent's call, or the function by which its caller runs it, is not in this process now",
   },
   TOOL_CHANGED: { tries: 1, category: "waiting", about: "the tool is not the one pinned when the run was accepted" },
 

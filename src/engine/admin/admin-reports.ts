@@ -6,6 +6,7 @@ import type { Run } from "../../core/run/run.ts";
 import { gateDetails } from "../../core/run/run-result.ts";
 import type { Query, Store } from "../../core/store/store.ts";
 import type { GateRow, RunRow } from "../../core/store/tables.ts";
+import { assert } from "../../core/values/assert.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { GateId, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
@@ -85,11 +86,19 @@ async function listPage<Row>(
   }
 }
 
+/** Returns a gate with the call that it holds. Throws the fault that makes its run unreadable. */
+export async function loadGateView(ports: WorkerPorts, tenant: Tenant, gate: GateId): Promise<GateView> {
+  const [view] = await loadGateViews(ports, tenant, [await loadGateRow(ports, tenant, gate)]);
+  assert(view !== undefined, "an existing gate has a view");
+  if ("fault" in view) throw new FaultError(view.fault);
+  return view;
+}
+
 /**
  * Returns gates with the calls that they hold. The calls are only in the journals; each run is read once. A gate whose
  * run cannot be read is returned with the fault.
  */
-export async function loadGateViews(
+async function loadGateViews(
   ports: WorkerPorts,
   tenant: Tenant,
   rows: readonly GateRow[],

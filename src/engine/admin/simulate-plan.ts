@@ -58,7 +58,7 @@ function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: Si
     ...real,
     store,
     leases: real.leases.withStore(store),
-    toolbox: new ToolRegistry(tools, lazyCel),
+    toolbox: new ToolRegistry([], lazyCel, { state: tools }),
     projects: real.projects.withStore(store),
     tenants: real.tenants.forSimulation(),
     rules: { ...real.rules, guards: [approvingGuard(real.rules.guards, held)] },

@@ -34,6 +34,7 @@ import type { OpenRun, OpenRunOptions } from "./session-api.ts";
 import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
+import type { EngineTools } from "./tool-api.ts";
 import type { WorkersReport } from "./worker-api.ts";
 
 export type { PrincipalInput } from "./principal-input.ts";
@@ -225,6 +226,9 @@ export interface Engine {
 
   /** Plans that are submitted at set times. */
   readonly schedules: Schedules;
+
+  /** The tools of this engine. They can be registered and removed while the engine runs. */
+  readonly tools: EngineTools;
 
   readonly policies: TenantPolicies;
 

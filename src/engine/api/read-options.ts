@@ -28,7 +28,9 @@ type KeysOf<Union> = Union extends unknown ? keyof Union & string : never;
 type OptionNames<Name extends EngineVerb> =
   MethodOf<Name> extends (...given: infer Given) => unknown
     ? Required<Given> extends readonly [...unknown[], infer Options]
-      ? KeysOf<Options>
+      ? Options extends readonly unknown[]
+        ? never
+        : KeysOf<Options>
       : never
     : never;
 
@@ -113,6 +115,9 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "halts.set": halt,
   "halts.lift": halt,
   "halts.list": principal,
+  "tools.put": {},
+  "tools.remove": {},
+  "tools.list": principal,
   runs: { ...page, status: true },
   gates: page,
   gate: principal,

@@ -4,6 +4,7 @@ import { HALTS_MAX } from "../../core/settings/halt.ts";
 /** Limits on the arguments of API calls. */
 export const requestLimits = {
   list: 1000,
+  tools: 10_000,
   reason: 10_000,
   haltReason: 1000,
   halts: HALTS_MAX,

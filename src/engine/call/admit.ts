@@ -19,6 +19,7 @@ import { withExternalFacts } from "./external-facts.ts";
 import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
+import { withoutTool } from "./tool-fault.ts";
 import { askVerifier } from "./verify.ts";
 
 /**
@@ -171,8 +172,9 @@ async function supplyFact(
 
 async function withSighting(ports: CallPorts, step: Step, proposal: Proposal): Promise<Proposal> {
   const { ledger, call } = proposal;
-  const tool = ports.toolbox.get(step.spec.name);
-  assert(ledger !== null && call?.key != null && tool !== undefined, "only a recorded act is confirmed");
+  assert(ledger !== null && call?.key != null, "only a recorded act is confirmed");
+  const tool = ports.toolbox.pinned(step.spec.name, step.pin);
+  if (tool === null) return withoutTool(ports, step, proposal);
   const { sighting } = await askVerifier(ports, tool, {
     key: downstreamKey(call.key, ledger.row.generation),
     input: call.input,

@@ -3,7 +3,6 @@ import type { CommandOf, Grant, HandlerResult } from "../../core/decide/command.
 import type { RestoreReport } from "../../core/ports/resource.ts";
 import { findStep, type Step } from "../../core/run/run.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
-import { assert } from "../../core/values/assert.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { endingOfThrown, faultOfThrown } from "../ports/thrown-fault.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
@@ -13,6 +12,7 @@ import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { timeLimitFor } from "./time-limit.ts";
+import { withoutTool } from "./tool-fault.ts";
 
 /** The acquisitions of a call: captured resources and a draft of the state. Released when the call ends. */
 export class CallResources {
@@ -38,8 +38,8 @@ export async function captureForCall(
   proposal: Proposal,
   resources: CallResources,
 ): Promise<Proposal> {
-  const tool = ports.toolbox.get(step.spec.name);
-  assert(tool !== undefined, "an unknown tool is never admitted");
+  const tool = ports.toolbox.pinned(step.spec.name, step.pin);
+  if (tool === null) return withoutTool(ports, step, proposal);
   const { tenant, id: run_id, position } = mailbox.run;
   const call = { step_id: step.spec.step_id, attempt: step.attempts + 1 };
   // The resources of the last attempt could not be restored, and a person has resumed the run.

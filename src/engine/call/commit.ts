@@ -51,7 +51,7 @@ export function commitReport(
   state: AttemptState | null,
 ): Promise<Decision> {
   const isUndone = step.cause?.by === "undo" && hasSucceeded(report);
-  return isUndone && context.ports.toolbox.facts(step.spec.name)?.verifies
+  return isUndone && grant.proposal.tool?.verifies
     ? commitVerifiedUndo(context, step, grant, report, state)
     : append(context, step, grant, report, { state, confirmed: false });
 }
@@ -82,7 +82,7 @@ function append(
 ): Promise<Decision> {
   const { ports, mailbox } = context;
   const { ending, cost, errands, notices, heartbeat, closings } = report;
-  const tool = ports.toolbox.facts(step.spec.name);
+  const { tool } = grant.proposal;
   assert(tool !== null, "an unknown tool never runs");
   const succeeded = hasSucceeded(report);
   const acts = worseEffect(step.spec.effect, tool.effect) === "acts";

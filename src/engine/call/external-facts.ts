@@ -74,9 +74,9 @@ export function reuseTermsFor(
   { call }: Proposal,
   policy: string | null,
 ): ReuseTerms | null {
-  const tool = ports.toolbox.get(spec.name);
-  if (spec.cache_policy === "never" || tool === undefined || call === null || call.key !== null || pin === null)
-    return null;
+  if (spec.cache_policy === "never" || call === null || call.key !== null || pin === null) return null;
+  const tool = ports.toolbox.pinned(spec.name, pin);
+  if (tool === null) return null; // It was removed or replaced while the call ran.
   if (tool.redact.length > 0) return null; // The stored output is redacted.
   const ttlMs = tool.cacheTtlMs;
   const safe = tool.effect === "pure" || (spec.outcome !== null && REUSABLE_OUTCOME_TYPES.test(spec.outcome.type));

@@ -18,6 +18,7 @@ export function lastCheck(context: CallContext, step: Step, grant: Grant): Promi
   const { ports, mailbox, claim } = context;
   const now = ports.clock.now();
   if (isCancelled(mailbox.run, step)) return Promise.resolve(CANCELLED);
+  if (ports.toolbox.pinned(step.spec.name, step.pin) === null) return Promise.resolve(TOOL_GONE);
   if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(STORE_TOO_SLOW);
   if (!ports.leases.isProven(claim)) return confirmLease(context, grant);
   if (isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return null;
@@ -79,5 +80,7 @@ export const STORE_TOO_SLOW = notCalled(
 const HALTED = notCalled(
   fault("CALL_NOT_MADE", "the call was not made: a halt was set, or could not be ruled out, before it was sent"),
 );
+
+const TOOL_GONE = notCalled(fault("CALL_NOT_MADE", "the call was not made: its tool was removed or replaced before"));
 
 const CANCELLED = notCalled(fault("CANCELLED", "the run was cancelled or closed before the call was made"));

@@ -23,6 +23,7 @@ import type { CallPorts } from "./call-ports.ts";
 import type { CallResources } from "./call-resources.ts";
 import { startHandler } from "./handler-attempt.ts";
 import { timeLimitFor } from "./time-limit.ts";
+import { withoutTool } from "./tool-fault.ts";
 
 /** True if a preview of the call can show something. */
 export function canPreview(tool: Tool, step: Step): boolean {
@@ -51,8 +52,8 @@ export async function withPreview(
 ): Promise<Proposal> {
   const { ports, mailbox } = context;
   const { run } = mailbox;
-  const tool = ports.toolbox.get(step.spec.name);
-  assert(tool !== undefined, "an unknown tool is never admitted");
+  const tool = ports.toolbox.pinned(step.spec.name, step.pin);
+  if (tool === null) return withoutTool(ports, step, proposal);
   const at = ports.clock.now();
   const effect = effectOf(tool, step);
   const handler = previewHandler(tool, effect);
@@ -167,8 +168,9 @@ function digestAt(state: ProjectState, path: string, initial: Initial): Digest {
 /** Returns the proposal with the current digests of the state and the resources that its preview read. */
 export async function withPins(ports: CallPorts, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
   const gate = step.gate === null ? undefined : run.gates.get(step.gate);
-  const tool = ports.toolbox.get(step.spec.name);
-  assert(gate?.preview !== undefined && tool !== undefined, "a gate with a preview is checked against it");
+  assert(gate?.preview !== undefined, "a gate with a preview is checked against it");
+  const tool = ports.toolbox.pinned(step.spec.name, step.pin);
+  if (tool === null) return withoutTool(ports, step, proposal);
   const { reads, resources } = gate.preview.pins;
   const has = Object.keys(resources).length > 0;
   const now = await stateNow(ports, run, Object.keys(reads));

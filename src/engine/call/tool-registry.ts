@@ -1,44 +1,85 @@
 import type { ToolCondition } from "../../core/call/guard.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { ToolPin } from "../../core/event/event.ts";
-import type { KnownTools } from "../../core/plan/plan-context.ts";
+import { type KnownTools, unknownNameProblem } from "../../core/plan/plan-context.ts";
 import type { Expression, ExpressionLanguage } from "../../core/ports/expression.ts";
 import { requirementsMet } from "../../core/run/worker-requirements.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import { ruleFields, ruleVariables } from "../../policy/rules/rule-input.ts";
+import { requestLimits } from "../api/request-limits.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 
-/** The tools of an engine, and their pins: a run only uses the versions that it was accepted with. */
+/** The tools of an engine, and their pins: a step only uses the version that it was proposed with. */
 export class ToolRegistry {
   /** The tools that plans and tools can name. */
   readonly callable: KnownTools;
-  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #language: ExpressionLanguage;
+  /** The tools that the program registers and removes. */
+  readonly #own = new Map<string, Tool>();
+  /** The tools that the engine provides itself: those of its state, and of its methods. */
+  readonly #builtIn: ReadonlyMap<string, Tool>;
   readonly #pins = new Map<string, ToolPin>();
   readonly #facts = new Map<string, ToolFacts>();
   readonly #conditions = new Map<string, readonly ToolCondition[]>();
 
   /** `verbs` are the tools of the engine's own methods. Policies judge both by their names. */
-  constructor(callable: readonly Tool[], language: ExpressionLanguage, verbs: readonly Tool[] = []) {
-    const tools = [...callable, ...verbs];
-    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
-    assertOwnNames(callable, verbs);
-    const byName = new Map(callable.map((tool) => [tool.name, tool]));
-    this.callable = { get: (name) => byName.get(name), all: () => callable };
-    for (const tool of tools) {
-      this.#pins.set(tool.name, {
-        version: tool.version,
-        schema_hash: digestOfParts(tool.effect, tool.input.hash, tool.output.hash),
-        ...(tool.effect === "acts" && { act_hash: actHash(tool) }),
-      });
-      this.#facts.set(tool.name, toolFacts(tool));
-      this.#conditions.set(tool.name, compileConditions(tool, language));
+  constructor(
+    own: readonly Tool[],
+    language: ExpressionLanguage,
+    { state = NONE, verbs = NONE }: { readonly state?: readonly Tool[]; readonly verbs?: readonly Tool[] } = {},
+  ) {
+    this.#language = language;
+    this.#builtIn = new Map([...state, ...verbs].map((tool) => [tool.name, tool]));
+    const isVerb = new Set(verbs.map(({ name }) => name));
+    this.callable = {
+      get: (name) => (isVerb.has(name) ? undefined : this.get(name)),
+      all: () => [...this.#own.values(), ...state],
+    };
+    this.put(own);
+    for (const tool of this.#builtIn.values()) this.#describe(tool, compileConditions(tool, language));
+  }
+
+  /** Registers tools. A tool with the name of an earlier one replaces it. All of them are registered, or none. */
+  put(tools: readonly Tool[]): void {
+    assertOwnNames(tools, this.#builtIn);
+    const added = tools.filter(({ name }) => !this.#own.has(name)).length;
+    if (this.#own.size + added > requestLimits.tools)
+      throw new FaultError(fault("LIMIT_EXCEEDED", `an engine has at most ${requestLimits.tools} tools`));
+    const conditions = tools.map((tool) => compileConditions(tool, this.#language));
+    for (const [index, tool] of tools.entries()) {
+      this.#own.set(tool.name, tool);
+      this.#describe(tool, conditions[index] ?? NONE);
     }
   }
 
+  #describe(tool: Tool, conditions: readonly ToolCondition[]): void {
+    this.#pins.set(tool.name, {
+      version: tool.version,
+      schema_hash: digestOfParts(tool.effect, tool.input.hash, tool.output.hash),
+      ...(tool.effect === "acts" && { act_hash: actHash(tool) }),
+    });
+    this.#facts.set(tool.name, toolFacts(tool));
+    this.#conditions.set(tool.name, conditions);
+  }
+
+  /** Removes tools that the program registered. Throws TOOL_UNKNOWN, and removes none, if one is not among them. */
+  remove(names: readonly string[]): void {
+    const unknown = names.find((name) => !this.#own.has(name));
+    if (unknown !== undefined)
+      throw new FaultError(fault("TOOL_UNKNOWN", unknownNameProblem("tool", unknown, [...this.#own.keys()])));
+    for (const name of names)
+      for (const known of [this.#own, this.#pins, this.#facts, this.#conditions]) known.delete(name);
+  }
+
+  /** The tools that the program registered, in the order of their registration. */
+  own(): readonly Tool[] {
+    return [...this.#own.values()];
+  }
+
   get(name: string): Tool | undefined {
-    return this.#tools.get(name);
+    return this.#own.get(name) ?? this.#builtIn.get(name);
   }
 
   pin(name: string): ToolPin | null {
@@ -56,6 +97,11 @@ export class ToolRegistry {
   /** Returns the worker requirements that this worker meets with its tools. */
   needs(): readonly string[] {
     return Array.from(this.#pins).flatMap(([name, pin]) => requirementsMet(name, pin));
+  }
+
+  /** Returns the tool with which a step was proposed. Null: it is not here, or not as it was. */
+  pinned(name: string, pinned: ToolPin | null): Tool | null {
+    return this.mismatch(name, pinned) === null ? (this.get(name) ?? null) : null;
   }
 
   /** Returns why a step must wait: its tool is missing, or not the version that the run was accepted with; else null. */
@@ -76,14 +122,16 @@ export class ToolRegistry {
   }
 }
 
-function assertOwnNames(callable: readonly Tool[], verbs: readonly Tool[]): void {
-  const names = callable.map(({ name }) => name);
+const NONE: readonly never[] = [];
+
+function assertOwnNames(own: readonly Tool[], builtIn: ReadonlyMap<string, Tool>): void {
+  const names = own.map(({ name }) => name);
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
   if (twice.length > 0)
     throw new FaultError(fault("TOOL_INVALID", `two tools have the name ${twice.join(", ")}; give each its own name`));
-  const reserved = verbs.find(({ name }) => names.includes(name));
+  const reserved = names.find((name) => builtIn.has(name));
   if (reserved === undefined) return;
-  const message = `no tool can have the name ${reserved.name}: policies judge the engine's method by it; give the tool another name`;
+  const message = `no tool can have the name ${reserved}: it is the name of a method or a tool of the engine; give the tool another name`;
   throw new FaultError(fault("TOOL_INVALID", message));
 }
 

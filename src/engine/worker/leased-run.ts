@@ -1,4 +1,3 @@
-import type { WorkerRules } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
 import { findStep, getStep, isRunning, type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
@@ -19,7 +18,7 @@ import { settleLostResources } from "./lost-resources.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
-import { findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
+import { continueStepsOfTools, findOtherRules, findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** How a lease ended: the run has no more work, another worker holds it, or this worker failed with it. */
@@ -158,7 +157,7 @@ export class LeasedRun implements MailboxListener {
     await settleLostResources(this.#ports, this.mailbox);
     const found = await findUnfinishedSteps(this.#ports, this.run);
     const taken = await readTakeover(this.#ports, this.run, this.claim, this.#owner.hasFailed);
-    const rules = this.#otherRules();
+    const rules = findOtherRules(this.#ports, this.run, this.claim);
     if (found.length > 0 || taken !== null || rules !== null) {
       this.#ports.failpoint("recover.before");
       await this.mailbox.ask(() => ({ type: "recover", now: this.#ports.clock.now(), found, taken, rules }));
@@ -172,12 +171,9 @@ export class LeasedRun implements MailboxListener {
     this.#releaseIfAtRest();
   }
 
-  /** Returns the rules of this worker if the run goes on under other rules; else null. */
-  #otherRules(): WorkerRules | null {
-    const { rulesDigest: digest } = this.#ports;
-    const { rules, ended } = this.run;
-    const isParked = this.run.parked?.for === "rules";
-    return (rules?.digest === digest && !isParked) || ended !== null ? null : { worker: this.claim.worker, digest };
+  /** Continues the steps that waited for a tool that this worker has now. */
+  onToolsPut(): void {
+    if (this.#begun && !this.#released) void this.#require(continueStepsOfTools(this.#ports, this.mailbox));
   }
 
   /** Resolves with the result at rest, or with null if another worker holds the run. Rejects if this worker failed. */

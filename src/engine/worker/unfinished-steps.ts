@@ -1,6 +1,8 @@
-import type { RecoveryFinding, TakeoverClaim } from "../../core/decide/command.ts";
+import type { RecoveryFinding, TakeoverClaim, WorkerRules } from "../../core/decide/command.ts";
 import { isRunning, type Run } from "../../core/run/run.ts";
+import { isCallerAway } from "../../core/run/worker-requirements.ts";
 import type { Claim } from "../../core/store/store.ts";
+import type { RunMailbox } from "../journal/run-mailbox.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** Returns the steps that the last worker left running or in doubt, and those that wait for a tool. */
@@ -9,9 +11,10 @@ export async function findUnfinishedSteps(
   { tenant, id, steps }: Run,
 ): Promise<readonly RecoveryFinding[]> {
   const found: RecoveryFinding[] = [];
-  for (const { standing, spec, pin, act } of steps) {
+  for (const step of steps) {
+    const { standing, spec, pin, act } = step;
     // The caller of a step that it runs itself wakes the step when it is back.
-    const parked = standing.state === "waiting" && standing.on.for === "tool" && standing.on.fault.code !== "TOOL_AWAY";
+    const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
     if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
     const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
     const called = standing.state === "running" && act !== null;
@@ -19,6 +22,36 @@ export async function findUnfinishedSteps(
     found.push({ step_id: spec.step_id, mark, tool });
   }
   return found;
+}
+
+/** Continues the steps that waited for a tool that is here now, and settles acts in doubt that it can verify. */
+export async function continueStepsOfTools(ports: WorkerPorts, mailbox: RunMailbox): Promise<void> {
+  if (findStepsOfTools(ports, mailbox.run).length === 0) return;
+  await mailbox.ask((run) => {
+    const found = findStepsOfTools(ports, run);
+    return { type: "recover", now: ports.clock.now(), found, taken: null, rules: null };
+  });
+}
+
+/** Returns the steps that wait for a tool that is here now, and the acts in doubt whose tool is here now. */
+function findStepsOfTools({ toolbox }: WorkerPorts, run: Run): readonly RecoveryFinding[] {
+  return Array.from(run.waiting, ([id]) => run.steps.get(run.index.get(id) as number)).flatMap((step) => {
+    const { standing, spec, pin } = step;
+    const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
+    const doubted = standing.state === "in_doubt" && !standing.doubt.alive;
+    if ((!parked && !doubted) || toolbox.pinned(spec.name, pin) === null) return [];
+    return [{ step_id: spec.step_id, mark: "unknown", tool: toolbox.facts(spec.name) } as const];
+  });
+}
+
+/** Returns the rules of this worker if the run goes on under other rules; else null. */
+export function findOtherRules(
+  { rulesDigest: digest }: WorkerPorts,
+  { rules, ended, parked }: Run,
+  { worker }: Claim,
+): WorkerRules | null {
+  const isOwn = rules?.digest === digest && parked?.for !== "rules";
+  return isOwn || ended !== null ? null : { worker, digest };
 }
 
 /**

@@ -10,7 +10,7 @@ export class WorkerLeases {
   readonly #store: Store;
   readonly #worker: WorkerId;
   readonly #stopwatch: Stopwatch;
-  readonly #terms: ClaimTerms;
+  #terms: ClaimTerms;
   readonly #provenAt = new WeakMap<Claim, number>();
   /** The claims that were last renewed. */
   #renewed: readonly Claim[] = [];
@@ -25,6 +25,11 @@ export class WorkerLeases {
   /** Registers the worker with the store, before its first claim. */
   register(): Promise<void> {
     return this.#store.registerWorker(this.#worker, this.#terms);
+  }
+
+  /** Changes what this worker offers. The next `claimDue` records it. */
+  setOffers(offers: readonly string[]): void {
+    this.#terms = { ...this.#terms, offers };
   }
 
   /** Asks the worker that holds a run for it. Returns whether another worker holds the run. */

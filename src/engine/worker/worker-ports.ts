@@ -7,6 +7,8 @@ export interface WorkerPorts extends CallPorts {
   readonly leases: WorkerLeases;
   /** Keeps the process alive until the promise is settled: a caller awaits it. */
   keepAlive<Result>(awaited: Promise<Result>): Promise<Result>;
+  /** Returns what this worker has now and others may lack. */
+  offers(): readonly string[];
   /** The digest of the static rules of this engine. */
   readonly rulesDigest: Digest;
 }

@@ -117,14 +117,14 @@ export class WorkerRegistry {
   lacksTerms(worker: WorkerId, terms: ClaimTerms): boolean {
     const { rules, offers } = termColumns(terms);
     const known = this.#terms.get(worker);
-    return rules !== null && this.#own.has(worker) && (known?.rules !== rules || known?.offers !== offers);
+    return rules !== null && known !== undefined && (known.rules !== rules || known.offers !== offers);
   }
 
   /** Records, inside a transaction, the rules and offers of a worker, if they are new. */
   setTerms(worker: WorkerId, terms: ClaimTerms): void {
     const { rules, offers } = termColumns(terms);
     this.#context.statements.setTerms.run(rules, offers, worker);
-    if (this.#own.has(worker)) this.#terms.set(worker, { rules, offers });
+    if (this.#terms.has(worker)) this.#terms.set(worker, { rules, offers });
   }
 
   /** Returns the registered workers. Those that died without a trace are evicted at the next look. */
