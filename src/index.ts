@@ -5,7 +5,14 @@ export type { TrustRecord } from "./core/approval/trust-record.ts";
 export type { Basis, Objection } from "./core/approval/verdict-basis.ts";
 export type { CallLimit, CountedLimit } from "./core/call/counted-limits.ts";
 export type { Admission, Guard, Policy, ToolCondition, Verdict, VersionedGuard } from "./core/call/guard.ts";
-export type { LedgerFact, Proposal, ReusableOutcome, SignalFact, ToolFacts } from "./core/call/proposal.ts";
+export type {
+  ExternalTerms,
+  LedgerFact,
+  Proposal,
+  ReusableOutcome,
+  SignalFact,
+  ToolFacts,
+} from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
 export type {
   Call,
@@ -17,7 +24,6 @@ export type {
   GateEvent,
   LedgerVersion,
   Notice,
-  ParentStep,
   ReuseSource,
   RunEvent,
   Settlement,
@@ -26,6 +32,7 @@ export type {
   StepsInFlight,
   ToolPin,
 } from "./core/event/event.ts";
+export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
 export type { Restoration, RestoredRun, RunRestored } from "./core/event/restoration.ts";
@@ -35,6 +42,7 @@ export type {
   AgentVersion,
   CallName,
   CloseStatus,
+  ExternalAttempt,
   RunClosed,
   RunReleased,
   SessionSegment,
@@ -217,14 +225,18 @@ export type { RecordedEvent, RunHandle, RunProgress } from "./engine/api/run-han
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {
   AgentCall,
+  BeginCallOptions,
+  BegunCall,
   CallsOptions,
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
   ConfirmCallOptions,
   DeliveryOptions,
+  HostReport,
   OpenRun,
   OpenRunOptions,
+  ReportedFault,
   SessionCall,
   SessionTurn,
 } from "./engine/api/session-api.ts";

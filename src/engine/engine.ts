@@ -78,6 +78,7 @@ import { sendSignal } from "./messages/send-signal.ts";
 import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
+import { endCall } from "./session/end-call.ts";
 import { openSessionRun } from "./session/session-run.ts";
 import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
 import { viewState } from "./state/state-view.ts";
@@ -218,12 +219,11 @@ class WritEngine implements VerbEngine {
   }
 
   async openRun(given: OpenRunOptions): Promise<OpenRun> {
-    this.assertOpen();
-    if (!this.leasedRuns.works)
-      throw new FaultError(
-        fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"),
-      );
     return openSessionRun(this.#ports, this.leasedRuns, readPrincipal(given.principal), given);
+  }
+
+  endCall(token: string, { principal, ...report }: Parameters<Engine["endCall"]>[1]): ReturnType<Engine["endCall"]> {
+    return endCall(this.#ports, this.leasedRuns, readPrincipal(principal), token, report);
   }
 
   check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {

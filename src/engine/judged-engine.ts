@@ -50,7 +50,7 @@ export function judgedEngine(engine: Engine, judge: VerbJudge, held: HeldVerbs):
 function judgedRuns(
   engine: Engine,
   judge: VerbJudge,
-): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "openRun" | "resume"> {
+): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "openRun" | "endCall" | "resume"> {
   // `run.cancel` is the verb of a handle that fewest principals may use.
   const handleTarget = (principal: Principal, runId: string) => judge.findRun(principal, "run.cancel", runId);
   return {
@@ -72,6 +72,7 @@ function judgedRuns(
       const options = judge.judge("openRun", given);
       return judgedSession(judge, options.principal, await engine.openRun(options));
     },
+    endCall: async (token, given) => engine.endCall(token, judge.judge("endCall", given)),
     resume: async (runId, given) => {
       const options = await judge.judgeOn("resume", given, () => ({ runId }));
       const { principal } = options;

@@ -18,6 +18,14 @@ export function judgedSession(judge: VerbJudge, principal: Principal, session: O
       judged("openRun.callTools");
       return session.callTools(calls, readOptions("openRun.callTools", given));
     },
+    beginCall: async (call, given = {}) => {
+      judged("openRun.beginCall");
+      return session.beginCall(call, readOptions("openRun.beginCall", given));
+    },
+    endCall: async (token, report) => {
+      judged("openRun.endCall");
+      return session.endCall(token, readOptions("openRun.endCall", report));
+    },
     findCall: async (id, given = {}) => {
       judged("openRun.findCall");
       return session.findCall(id, readOptions("openRun.findCall", given));

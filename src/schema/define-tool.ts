@@ -14,7 +14,7 @@ import type {
 } from "../core/tool/tool.ts";
 import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import type { Effect } from "../core/values/effect.ts";
-import { FaultError, fault } from "../core/values/fault.ts";
+import { FaultError, fault, notDone } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
 import type { TextForm } from "../core/values/text-form.ts";
 import { type SchemaDefinition, type SchemaInput, type SchemaOutput, schemaFrom } from "./schema-from.ts";
@@ -109,7 +109,11 @@ export interface ToolDefinition<
   /** Acts: true if compensating an act that never happened does no harm. */
   readonly safeIfAbsent?: boolean;
 
-  run(input: SchemaOutput<Input>, context: ToolContext): Promise<Result> | Result;
+  /**
+   * Does the work. `external`: the host of an agent does it itself, between `beginCall` and `endCall`. Called in another
+   * way, such as by a plan, such a tool waits (`TOOL_AWAY`).
+   */
+  readonly run: RunOf<Input, Result> | "external";
   /**
    * Acts: returns the output that the act would have, without acting. It may read state and nothing else that can
    * change.
@@ -123,6 +127,11 @@ export interface ToolDefinition<
   /** Acts: undoes the act. */
   compensate?(done: DoneOf<Input, Output>, context: ToolContext): unknown;
 }
+
+/** Taken from a method, so that tools with different inputs fit in one list. */
+type RunOf<Input, Result> = {
+  run(input: SchemaOutput<Input>, context: ToolContext): Promise<Result> | Result;
+}["run"];
 
 /**
  * The values that a handler may return: those that the output schema accepts. They are read-only, because literals keep
@@ -213,6 +222,7 @@ function commonSettings(definition: Definition) {
     stateReads: definition.stateReads?.map(toPointer) ?? null,
     stateWrites: definition.stateWrites?.map(toPointer) ?? null,
     redact: (definition.redact ?? []).map(toPointer),
+    external: definition.run === "external",
   } as const;
 }
 
@@ -240,6 +250,7 @@ function handlers(definition: Definition) {
     // Not async, because that would wrap the promise of the handler in a second one.
     run: (input: Json, context: ToolContext): Promise<unknown> => {
       try {
+        if (definition.run === "external") throw notDone("TOOL_AWAY", `the host of the agent does ${definition.name}`);
         return Promise.resolve(definition.run(input, context));
       } catch (thrown) {
         return Promise.reject(thrown);

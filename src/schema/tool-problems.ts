@@ -45,6 +45,7 @@ export function findToolProblems(
     ...resourceProblems(definition),
     ...stateProblems(definition),
     ...contradictions(definition),
+    ...externalProblems(definition),
   ];
 }
 
@@ -171,7 +172,16 @@ function conditionProblems({ preconditions = [] }: UncheckedDefinition): readonl
 function functionProblems(definition: UncheckedDefinition): readonly string[] {
   return ["run", "preview", "verify", "compensate"]
     .filter((field) => typeof definition[field] !== "function" && (definition[field] !== undefined || field === "run"))
-    .map((field) => `${field} must be a function`);
+    .filter((field) => field !== "run" || definition.run !== "external")
+    .map((field) => `${field} must be a function${field === "run" ? ', or "external" if a host does the work' : ""}`);
+}
+
+/** The engine calls no handler of such a tool, so it cannot repeat, watch or restore anything. */
+function externalProblems(definition: UncheckedDefinition): readonly string[] {
+  if (definition.run !== "external") return [];
+  return ["resources", "stateReads", "stateWrites", "heartbeatMs", "idempotent", "tries", "retry"]
+    .filter((field) => definition[field] !== undefined)
+    .map((field) => `${field} needs a handler, and run is "external"; remove it`);
 }
 
 function fieldListProblems(

@@ -28,6 +28,7 @@ export function planTool(name: string, more: Partial<Tool> = {}): Tool {
     cacheTtlMs: null,
     cost: null,
     resources: {},
+    external: false,
     stateReads: null,
     stateWrites: null,
     redact: [],

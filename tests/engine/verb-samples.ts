@@ -6,6 +6,7 @@ import type { Verb } from "../../src/core/approval/verb-rules.ts";
 import type { FaultCode } from "../../src/core/values/fault.ts";
 import type { Json } from "../../src/core/values/json.ts";
 import type { Engine, EngineOptions, PrincipalInput } from "../../src/engine/api/engine-api.ts";
+import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { botAgent, type EngineFixture } from "./engine-fixture.ts";
 import { scriptedTool } from "./scripted-tool.ts";
@@ -116,6 +117,13 @@ const inSession = (
 });
 
 const writing = { id: "1", tool: "write", input: { word: "hello" } };
+
+/** Begins a call, and returns its token. */
+async function begun(run: OpenRun): Promise<string | null> {
+  const answer = await run.beginCall(writing);
+  return "go" in answer ? answer.token : null;
+}
+
 export const side = "before" as const;
 const halts = (engine: Engine) => engine.halts.set({ principal: chief, reason: "stop" });
 const schedules = (engine: Engine) => engine.schedules.set("s", plan("write"), { principal: chief, cron: "0 * * * *" });
@@ -153,6 +161,11 @@ export const samples: Readonly<
   openRun: plain((engine, options) => engine.openRun({ ...options, session: "chat" })),
   "openRun.callTool": inSession((run, more) => run.callTool(writing, more)),
   "openRun.callTools": inSession((run, more) => run.callTools([writing], more)),
+  "openRun.beginCall": inSession((run, more) => run.beginCall(writing, more)),
+  "openRun.endCall": inSession(async (run, more) => {
+    const token = await begun(run); // None if the principal may not call the tool.
+    return token === null ? null : run.endCall(token, { output: {}, ...more });
+  }),
   "openRun.findCall": inSession((run, more) => run.findCall("1", more)),
   "openRun.markDelivered": inSession(async (run, more) => {
     await run.callTool(writing);
@@ -162,6 +175,13 @@ export const samples: Readonly<
   "openRun.turns": inSession((run) => run.turns()),
   "openRun.close": inSession((run, more) => run.close(more)),
   "openRun.release": inSession((run) => run.release()),
+  endCall: {
+    prepare: async ({ engine }) => {
+      const token = await begun(await engine.openRun({ principal: botAgent, session: "chat" }));
+      return (options) => engine.endCall(token ?? "", { ...options, output: {} });
+    },
+    elsewhere: "AUTH_FORBIDDEN",
+  },
   resume: onRun("fail", (engine, id, options) => engine.resume(id, options)),
   approve: onGate((engine, gate, options) => engine.approve(gate, options)),
   reject: onGate((engine, gate, options) => engine.reject(gate, options)),

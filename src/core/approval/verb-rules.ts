@@ -67,6 +67,8 @@ export const verbRules = {
   openRun: { ...changes(everyone, "run.accepted"), about: "open a session" },
   "openRun.callTool": { ...changes(ownSessions, "step.proposed"), about: "call a tool in a session" },
   "openRun.callTools": { ...changes(ownSessions, "step.proposed"), about: "call tools in a session" },
+  "openRun.beginCall": { ...changes(ownSessions, "step.started"), about: "begin a call in a session" },
+  "openRun.endCall": { ...changes(ownSessions, "step.succeeded"), about: "end a call that a host did itself" },
   "openRun.findCall": { ...ownSessions, ...reveals, about: "read a call of a session" },
   "openRun.markDelivered": {
     ...changes(ownSessions, "step.delivered"),
@@ -76,6 +78,7 @@ export const verbRules = {
   "openRun.turns": { ...ownSessions, ...reveals, about: "read the turns of a session" },
   "openRun.close": { ...changes(ownSessions, "run.closed"), about: "close a session" },
   "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },
+  endCall: { ...changes(everyone, "step.succeeded"), about: "end a call that a host did itself" },
   resume: { ...changes(ownRuns, "run.resumed"), about: "resume a run" },
   "resume:parked": { ...changes(people, "run.resumed"), capability: true, about: "release a parked run" },
 

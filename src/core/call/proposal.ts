@@ -38,6 +38,12 @@ export type ToolFacts = Pick<
   readonly compensates: boolean;
 };
 
+/** What the host that does the work of a call itself asks for: how long, and the digest of its token. */
+export interface ExternalTerms {
+  readonly token: Digest;
+  readonly for_ms: number;
+}
+
 /** A requested call that is not allowed yet, with every fact that its decision needs. */
 export interface Proposal {
   readonly input: Json;
@@ -66,6 +72,8 @@ export interface Proposal {
   readonly limits: readonly CallLimit[];
   /** Captures of the resources of the tool. `wanted` until the decision allows the call and asks for them. */
   readonly captures: readonly Capture[] | "wanted";
+  /** Present if the host of the agent does the work itself. */
+  readonly external?: ExternalTerms;
   /** The expected changes, for the approvers. `wanted` until the decision opens a gate and asks for it. */
   readonly preview: Preview | "wanted" | null;
   /** The parts of the state that the rules read. Null if they read none, or it was not read. */

@@ -7,13 +7,13 @@ import type {
   Call,
   Confirmation,
   Notice,
-  ParentStep,
   ReuseSource,
   StepCause,
   StepEvent,
   StepsInFlight,
   ToolPin,
 } from "../event/event.ts";
+import type { ParentStep } from "../event/parent-step.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
@@ -113,6 +113,8 @@ export type Command = { readonly now: Instant } & (
       readonly type: "end";
       readonly grant: Grant;
       readonly ending: HandlerResult;
+      /** The principal that reports the end of work that it did itself. */
+      readonly reported_by?: string;
       /** The details of the last heartbeat of the handler, or null. */
       readonly heartbeat: Json | null;
       readonly tool: ToolFacts;

@@ -11,9 +11,9 @@ import { type Act, isStartable, isUndoStep, type Step } from "../run/step.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { assert } from "../values/assert.ts";
 import { type Effect, type WorldOutcome, worseEffect } from "../values/effect.ts";
-import { type Fault, fault } from "../values/fault.ts";
+import { type Fault, fault, isFreeRetry } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
-import type { Json } from "../values/json.ts";
+import { type Json, sameJson } from "../values/json.ts";
 import type { CommandOf, Grant, StateFact } from "./command.ts";
 import { doubtNotices } from "./doubt-notice.ts";
 import { lastApprovedGate } from "./find-approval.ts";
@@ -45,11 +45,12 @@ function endLateAttempt(run: Run, step: Step, command: EndCommand): PartialDecis
   const { ending, grant, now } = command;
   const act = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt ? step.act : null;
   if (act !== null && ending.how === "value") return endAct(run, step, command);
+  if (act !== null && step.external !== null) return ending.how === "unheard" ? NO_CHANGE : endAct(run, step, command); // The host knows what it did.
   if (act !== null && ending.how === "unheard") {
     const { alive: _alive, ...doubted } = doubtedEvent(run, step, act, command, ending.fault);
     return { events: [doubted] };
   }
-  if (grant.recorded && ending.how === "value") {
+  if (grant.recorded && ending.how === "value" && !isRepeatedReport(step, ending.output)) {
     return {
       events: [
         { type: "evidence.kept", at: now, step_id: grant.step_id, attempt: grant.attempt, evidence: ending.output },
@@ -59,6 +60,11 @@ function endLateAttempt(run: Run, step: Step, command: EndCommand): PartialDecis
   return isWithdrawn(step, command) && command.cost !== null
     ? { events: [cancelledEvent(run, step, command)] }
     : NO_CHANGE;
+}
+
+/** A host that got no answer reports the same end again. */
+function isRepeatedReport({ external, standing }: Step, output: Json): boolean {
+  return external !== null && standing.state === "succeeded" && sameJson(standing.output, output);
 }
 
 /** True if the step was cancelled or skipped while this attempt ran without a recorded start. */
@@ -131,9 +137,10 @@ function isDerived({ proposal, recorded }: Grant): boolean {
 
 /** Returns the fields that every end event has. */
 function endFields(run: Run, step: Step, command: EndCommand) {
-  const { grant, now } = command;
+  const { grant, now, reported_by } = command;
   const { step_id, attempt, started_at, proposal } = grant;
-  const head = { at: now, step_id, attempt, started_at, ...(!grant.recorded && grant.basis && { basis: grant.basis }) };
+  const basis = grant.recorded || grant.basis === null ? {} : { basis: grant.basis };
+  const head = { at: now, step_id, attempt, started_at, ...basis, ...(reported_by !== undefined && { reported_by }) };
   const derived = isDerived(grant) ? { input: proposal.input, ...head } : head;
   const spent = costFields(run, step, command);
   return spent === null ? derived : { ...spent, ...derived };
@@ -197,6 +204,7 @@ function succeededEvents(
   };
   if (isDerived(grant)) event.input = proposal.input;
   if (grant.basis !== null && !grant.recorded) event.basis = grant.basis;
+  if (command.reported_by !== undefined) event.reported_by = command.reported_by;
   Object.assign(event, costFields(run, step, command));
   if (ledger !== undefined) event.ledger = ledger;
   if (notices.length > 0) event.notices = notices;
@@ -241,7 +249,9 @@ function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fa
 
 function failAttempt(run: Run, step: Step, command: EndCommand, why: Fault, ledger?: LedgerVersion): PartialDecision {
   const { grant, tool, now, dice, in_flight } = command;
-  const retry_at = retryAt(run, step, tool, why, { attempt: grant.attempt, now, dice });
+  const retry_at = isOfHost(step, grant, why)
+    ? null
+    : retryAt(run, step, tool, why, { attempt: grant.attempt, now, dice });
   const event: Event = {
     ...endFields(run, step, command),
     type: "step.failed",
@@ -254,6 +264,11 @@ function failAttempt(run: Run, step: Step, command: EndCommand, why: Fault, ledg
     ...(retry_at === null && { sparing: in_flight }),
   };
   return { events: retry_at === null ? withCompensation(run, step, [event]) : [event] };
+}
+
+/** True if the host did the work of the attempt itself. The engine cannot repeat that; the agent proposes a new call. */
+function isOfHost({ external }: Step, { attempt }: Grant, why: Fault): boolean {
+  return external?.attempt === attempt && !isFreeRetry(why);
 }
 
 /** True if the attempt runs again because of a state conflict. Its log entries are then not published. */
@@ -292,7 +307,7 @@ function doubtedEvent(run: Run, step: Step, act: Act, command: EndCommand, cause
     ledger: nextLedgerVersion(act),
     exits,
     ...heartbeatFields(command),
-    ...(ending.how === "unheard" && { alive: true }),
+    ...(ending.how === "unheard" && step.external === null && { alive: true }),
     ...doubtNotices(run, step, act, { fault: why, exits, at: now }),
   };
 }
@@ -306,14 +321,16 @@ export function outcomeUnknownFault({ spec }: Step, cause: Fault): Fault {
 }
 
 /** How this doubt can be settled without a person, as the tool declares it now. */
-export function doubtExits({ spec }: Step, tool: ToolFacts | null, sentAt: Instant, lastAlive: Instant): DoubtExits {
+export function doubtExits(step: Step, tool: ToolFacts | null, sentAt: Instant, lastAlive: Instant): DoubtExits {
   if (tool === null) return { verify: false, resend_until: null, quiet_at: lastAlive };
   const { idempotentForMs, settleAfterMs, verifies } = tool;
   // A call can be in transit this long, and a copy that arrives after the promise has ended is a second act.
-  const inTransitMs = (spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;
+  const inTransitMs = (step.spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;
+  // Only its host could send an external call again.
+  const promisedMs = step.external === null ? idempotentForMs : null;
   return {
     verify: verifies,
-    resend_until: idempotentForMs === null ? null : ((sentAt + idempotentForMs - inTransitMs) as Instant),
+    resend_until: promisedMs === null ? null : ((sentAt + promisedMs - inTransitMs) as Instant),
     quiet_at: (lastAlive + inTransitMs) as Instant,
   };
 }

@@ -3,6 +3,7 @@ import { leanStep } from "../plan/plan.ts";
 import { callKey } from "../run/call-name.ts";
 import type { Run } from "../run/run.ts";
 import { type Fault, fault } from "../values/fault.ts";
+import { cancelHostWork } from "./cancel-host-work.ts";
 import type { CommandOf, ProposedCall } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
@@ -56,7 +57,7 @@ export function runClosedFault({ id }: Pick<Run, "id">): Fault {
 
 function closeRun(run: Run, { as, principal, reason, now }: CommandOf<"close">): PartialDecision {
   if (!run.open) return NO_CHANGE;
-  return { events: [{ type: "run.closed", at: now, as, by: principal.id, reason }] };
+  return { events: [{ type: "run.closed", at: now, as, by: principal.id, reason }, ...cancelHostWork(run, now)] };
 }
 
 /** Records that the worker that drives an open run holds it no longer. */

@@ -1,7 +1,7 @@
 import type { ToolFacts } from "../call/proposal.ts";
 import type { Event, Notice } from "../event/event.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";
-import { CALL_WITHIN_MS, type Step } from "../run/step.ts";
+import { CALL_WITHIN_MS, isHostAtWork, type Step } from "../run/step.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Digest, Instant } from "../values/ids.ts";
@@ -52,6 +52,8 @@ function recoverStep(run: Run, { step_id, mark, tool }: RecoveryFinding, at: Ins
   }
   if (step.standing.state === "in_doubt") return renewDoubt(step, step.standing, tool, at);
   if (step.standing.state !== "running") return [];
+  // The host works on, whatever became of the worker, unless the worker died before it told the host to begin.
+  if (isHostAtWork(step) && mark !== "no") return [];
   if (step.act === null && step.failure !== null && !startsNoCalls(run))
     return [failedEvent(run, step, step.standing, { tool, why: step.failure, at })];
   if (step.act === null) return [{ type: "step.readied", at, step_id, why: "its worker died" }];

@@ -12,6 +12,7 @@ import { isRunResumable } from "../run/step-transition.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
+import { cancelHostWork } from "./cancel-host-work.ts";
 import type { CommandOf, HeldRequest } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
@@ -83,7 +84,8 @@ export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cance
   }
   const notices = childCancelNotices(run);
   const more = notices.length === 0 ? {} : { notices };
-  return { events: [{ type: "cancel.requested", at: now, by: principal.id, reason, ...more }] };
+  const cancelled: Event = { type: "cancel.requested", at: now, by: principal.id, reason, ...more };
+  return { events: [cancelled, ...cancelHostWork(run, now)] };
 }
 
 export function resumeRun(run: Run, { principal, reason, only, now }: CommandOf<"resume">): PartialDecision {

@@ -1,13 +1,11 @@
 import { ANY_PERSON, combineDemands, isConfirmation } from "../approval/approval-demand.ts";
 import { previewDrift } from "../approval/result-preview.ts";
-import { trustCondition } from "../approval/trust-record.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { CallLimit } from "../call/counted-limits.ts";
 import { evaluateGuards, type Policy, type Rules, type Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { Event } from "../event/event.ts";
 import type { Parking } from "../event/parking.ts";
-import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { isConditionMet } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
@@ -27,6 +25,7 @@ import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
 import { budgetFault, exceededBudget, exceededRate, type FullRate, rateFault, startCharges } from "./limit-charges.ts";
 import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { startedEvent } from "./started-event.ts";
 import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
 import {
   attemptFields,
@@ -323,7 +322,8 @@ function beginAttempt(
       ledger !== null ||
       verdict.kind === "hold" ||
       startCharges(limits, true).length > 0 ||
-      proposal.captures.length > 0,
+      proposal.captures.length > 0 ||
+      proposal.external !== undefined,
     proposal,
     basis: verdict.basis ?? null,
   };
@@ -348,28 +348,10 @@ function beginAttempt(
     const request = { rule: gate.rule, reason: gate.reason, demand, duplicate: permitted?.again ?? null, stale: drift };
     return openGate(run, step, proposal.call, command, request);
   }
-  const { step_id, attempt } = grant;
-  const consumed =
-    gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
-  const { call, boot, captures } = proposal;
-  const charges = [...startCharges(limits, !isUndoStep(step)), ...trustConditions(step, proposal, verdict)];
-  const fields = { at: now, step_id, attempt, call, ledger, gate: consumed, boot };
-  const started = { type: "step.started", ...fields, ...(verdict.basis && { basis: verdict.basis }) } as const;
-  const confirm = ledger === null ? {} : confirmField(step, proposal);
-  const more = { ...(charges.length > 0 && { charges }), ...(captures.length > 0 && { captures }), ...confirm };
-  const events = [...supersedeEarlierActs(run, step, call, grant), { ...started, ...more }];
+  const started = startedEvent(run, step, command, verdict, { grant, gate, limits, ledger });
+  const events = [...supersedeEarlierActs(run, step, proposal.call, grant), started];
   const check = proposal.pins?.check ?? null;
   return { events, grant, ...(check && { checks: [check] }) };
-}
-
-/** The reaction that the tool demands if the act is not found later. An undo is not relied on. */
-function confirmField(step: Step, { tool }: Proposal): Pick<Extract<Event, { type: "step.started" }>, "confirm"> {
-  return tool === null || tool.confirm === "none" || isUndoStep(step) ? {} : { confirm: tool.confirm };
-}
-
-/** A call without a hold may rely on earned trust. The condition fails if the trust is forfeited at the same time. */
-function trustConditions(step: Step, { record }: Proposal, verdict: Verdict): readonly LimitedCharge[] {
-  return record === null || verdict.kind === "hold" || isUndoStep(step) ? [] : [trustCondition(record)];
 }
 
 /** A call that is sent again uses its earlier reservation. No rate delays an undo. */

@@ -13,11 +13,12 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { ParentStep } from "./parent-step.ts";
 import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
-import type { AgentCause, RunClosed, RunReleased, SessionSegment, StepDelivered } from "./session.ts";
+import type { AgentCause, ExternalAttempt, RunClosed, RunReleased, SessionSegment, StepDelivered } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoneAct } from "./undone-act.ts";
@@ -115,18 +116,6 @@ export type EndStatus = "completed" | "partial" | "failed" | "cancelled" | "aban
 /** The steps that the caller of a run confirms in advance: all (`true`), or the listed ones. */
 export type Confirmation = true | readonly StepId[];
 
-/** The step that started a child run. */
-export interface ParentStep {
-  readonly run_id: RunId;
-  readonly step_id: StepId;
-  /** The number of runs above the child run. */
-  readonly depth: number;
-  /** The ancestors of the parent run, the nearest first. Absent if there are none. */
-  readonly above?: readonly RunId[];
-  /** The maximum size of the outputs in the report of the child run. */
-  readonly most_bytes: number;
-}
-
 /** The tool that a run was accepted with. If a worker has another tool under this name, the steps park. */
 export interface ToolPin {
   readonly version: string;
@@ -157,11 +146,15 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly charges?: readonly LimitedCharge[];
       /** The reaction that the tool demands if the act is not found later. Absent if it is not confirmed. */
       readonly confirm?: Exclude<Tool["confirm"], "none">;
+      /** Present if the host of the agent does the work itself. */
+      readonly external?: ExternalAttempt;
       readonly basis?: Basis;
     }
   | {
       readonly type: "step.succeeded";
       readonly attempt: number;
+      /** The principal of the host that did the work itself and reported its end. */
+      readonly reported_by?: string;
       readonly started_at: Instant;
       readonly output: Json;
       readonly world: WorldOutcome;
@@ -187,6 +180,7 @@ export type StepEvent = { readonly step_id: StepId } & (
   | {
       readonly type: "step.failed";
       readonly attempt: number;
+      readonly reported_by?: string;
       readonly started_at: Instant;
       readonly fault: Fault;
       /** Null if no attempt follows. */
@@ -211,6 +205,7 @@ export type StepEvent = { readonly step_id: StepId } & (
   | {
       readonly type: "step.cancelled";
       readonly attempt: number;
+      readonly reported_by?: string;
       readonly started_at: Instant;
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
@@ -219,6 +214,7 @@ export type StepEvent = { readonly step_id: StepId } & (
   | {
       readonly type: "step.doubted";
       readonly attempt: number;
+      readonly reported_by?: string;
       readonly fault: Fault;
       readonly ledger: LedgerVersion;
       readonly exits: DoubtExits;

@@ -1,5 +1,5 @@
 import type { Principal } from "../approval/principal.ts";
-import type { Digest, RunId, WorkerId } from "../values/ids.ts";
+import type { Digest, Instant, RunId, WorkerId } from "../values/ids.ts";
 
 /** The session that an open run belongs to. One session has one open run at a time. */
 export interface SessionSegment {
@@ -57,6 +57,17 @@ export interface AgentCause {
   readonly call?: CallName;
   /** The rights of the principal that proposed the call. Absent if they are those that the run was accepted with. */
   readonly principal?: Principal;
-  /** The caller runs the call by a function of its own. Absent: the handler of the tool does. */
-  readonly handler?: "caller";
+  /**
+   * `caller`: the caller runs the call by a function of its own. `external`: the host of the agent does the work itself.
+   * Absent: the handler of the tool does.
+   */
+  readonly handler?: "caller" | "external";
+}
+
+/** The terms of an attempt whose work the host of the agent does itself, in any process. */
+export interface ExternalAttempt {
+  /** The digest of the token by which the host reports the end of the work. The token itself is never stored. */
+  readonly token: Digest;
+  /** An end that was not reported by then is unknown. */
+  readonly until: Instant;
 }

@@ -138,9 +138,11 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
   started.attempts = event.attempt;
   started.call = event.call;
   started.act = act;
+  if (event.external !== undefined) started.external = { ...event.external, attempt: event.attempt, boot: event.boot };
   if (event.confirm !== undefined) run.hasConfirmableActs = true;
   started.reserved = resent === null ? toReservations(event.charges) : step.reserved;
-  const standing = { state: "running", attempt: event.attempt, started_at: event.at } as const;
+  const running = { state: "running", attempt: event.attempt, started_at: event.at } as const;
+  const standing = event.external === undefined ? running : { ...running, until: event.external.until };
   const gate = event.gate && run.gates.get(event.gate.gate_id);
   if (gate) putGate(run, { ...gate, status: "consumed" });
   return moveStep(countAttempt(run, step, event), started, standing);

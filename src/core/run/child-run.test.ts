@@ -3,7 +3,7 @@ import { planReasons } from "../../../tests/core/plan-fixture.ts";
 import { accepts, cancels, delivers, does, fails, starts } from "../../testing/given/commands.ts";
 import { hireRun, orderRun, plan, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenRun, given } from "../../testing/given/given.ts";
-import type { ParentStep } from "../event/event.ts";
+import type { ParentStep } from "../event/parent-step.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent } from "../event/signal.ts";
 import { fault } from "../values/fault.ts";

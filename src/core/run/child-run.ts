@@ -1,4 +1,5 @@
-import type { EndStatus, Notice, ParentStep } from "../event/event.ts";
+import type { EndStatus, Notice } from "../event/event.ts";
+import type { ParentStep } from "../event/parent-step.ts";
 import { utf8Length } from "../json/check-json.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import type { RunId } from "../values/ids.ts";

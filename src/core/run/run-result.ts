@@ -132,6 +132,7 @@ export interface BlockedStep {
     | "TOOL_MISSING"
     | "TOOL_AWAY"
     | "TOOL_CHANGED"
+    | "HOST_AT_WORK"
     | "RULES_ELSEWHERE"
     | "COMPENSATING"
     | "RUN_PARKED"
@@ -283,6 +284,8 @@ export function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedSte
     }
     case "failed_retryable":
       return { step_id, reason_code: "RETRYING", until: standing.retry_at };
+    case "running":
+      return { step_id, reason_code: "HOST_AT_WORK", ...(standing.until !== undefined && { until: standing.until }) };
     case "waiting":
       if (standing.on.for === "tool") return { step_id, reason_code: missingToolCode(standing.on.fault) };
       if (standing.on.for === "key")
@@ -374,6 +377,8 @@ function nextActionText(
       return `register the tool that ${step_id} was accepted with, or cancel run ${run.id}`;
     case "TOOL_AWAY":
       return `nothing to do here: ${step_id} continues where its tool is, or when its agent proposes it again`;
+    case "HOST_AT_WORK":
+      return `nothing to do here: the host of the agent does ${step_id}, and reports its end${timeText(until)} at the latest`;
     case "RUN_PARKED":
       return `release run ${run.id} first`;
     case "RETRYING":

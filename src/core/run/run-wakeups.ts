@@ -25,6 +25,8 @@ export function nextWakeAt(run: Run): Instant | null {
 export function stepWakeAt(run: Run, step: Step): Instant | null {
   const { standing } = step;
   switch (standing.state) {
+    case "running":
+      return standing.until ?? null;
     case "failed_retryable":
       return standing.retry_at;
     case "waiting_approval":

@@ -1,6 +1,7 @@
 import type { Call, DoubtExits, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
 import type { Parking } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
+import type { ExternalAttempt } from "../event/session.ts";
 import type { VerifiedAct } from "../event/verified-act.ts";
 import type { LimitUnit } from "../limits/budget.ts";
 import type { PlanStep } from "../plan/plan.ts";
@@ -34,6 +35,8 @@ export interface Step {
   /** The last gate that was opened for the step. */
   readonly gate: GateId | null;
   readonly act: Act | null;
+  /** The last attempt whose work the host of the agent does itself. Null if there was none. */
+  readonly external: (ExternalAttempt & { readonly attempt: number; readonly boot: string }) | null;
   /** The amounts reserved for the last attempt. Empty once they are settled. */
   readonly reserved: readonly Reservation[];
   readonly world: WorldOutcome | null;
@@ -79,6 +82,7 @@ export function newStep(
     call: null,
     gate: null,
     act: null,
+    external: null,
     reserved: NONE,
     world: null,
     heartbeat: null,
@@ -104,6 +108,7 @@ export function copyStep(step: Step): MutableStep {
     call: step.call,
     gate: step.gate,
     act: step.act,
+    external: step.external,
     reserved: step.reserved,
     world: step.world,
     heartbeat: step.heartbeat,
@@ -161,7 +166,8 @@ export type StepStanding =
   | { readonly state: "ready" }
   | { readonly state: "waiting_approval"; readonly gate_id: GateId }
   | { readonly state: "waiting"; readonly on: Parking }
-  | { readonly state: "running"; readonly attempt: number; readonly started_at: Instant }
+  /** `until` is present if the host of the agent does the work itself: then its end is unknown. */
+  | { readonly state: "running"; readonly attempt: number; readonly started_at: Instant; readonly until?: Instant }
   | {
       readonly state: "succeeded";
       readonly output: Json;
@@ -200,7 +206,7 @@ export type NextDoubtAction =
 /**
  * - moving: the step runs, or can start or be settled now.
  * - retrying: another attempt is scheduled.
- * - waiting: the step waits for a person, a signal, a time or another run.
+ * - waiting: the step waits for a person, a signal, a time, another run or the host of the agent.
  * - blocked: a dependency has not succeeded yet.
  * - done: the step has ended.
  */
@@ -209,8 +215,9 @@ export type StepPace = "moving" | "retrying" | "waiting" | "blocked" | "done";
 export function stepPace(standing: StepStanding): StepPace {
   switch (standing.state) {
     case "ready":
-    case "running":
       return "moving";
+    case "running":
+      return standing.until === undefined ? "moving" : "waiting";
     case "failed_retryable":
       return "retrying";
     case "waiting_approval":
@@ -248,6 +255,11 @@ export function isStartable({ standing }: Step, now: Instant): boolean {
 /** True if other calls changed the state that the last attempt used, so the step runs again. */
 export function hadStateConflict({ standing }: Step): boolean {
   return standing.state === "failed_retryable" && standing.fault.code === "STATE_CONFLICT";
+}
+
+/** True if the host of the agent does the work of the current attempt itself, and has not reported its end. */
+export function isHostAtWork({ standing }: Step): boolean {
+  return standing.state === "running" && standing.until !== undefined;
 }
 
 export function isUndoStep({ cause }: Step): boolean {

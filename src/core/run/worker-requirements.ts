@@ -1,5 +1,8 @@
 import type { ToolPin } from "../event/event.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { type Fault, fault } from "../values/fault.ts";
 import type { Digest } from "../values/ids.ts";
+import { isJsonObject } from "../values/json.ts";
 import type { Parked } from "./parked.ts";
 import { type Run, type Step, stepsParkedForTools } from "./run.ts";
 import { runDueAt } from "./run-wakeups.ts";
@@ -46,11 +49,21 @@ function parkedRequirements(parked: Parked): readonly string[] {
   return parked.for === "rules" && parked.from !== null ? [rulesRequirement(parked.from)] : NONE;
 }
 
-/** Returns whether only its caller can continue a step: the caller runs it by a function of its own. */
+/** Returns whether only its caller can continue a step: the caller runs it by a function of its own, or does it itself. */
 export function isCallerAway({ standing, cause }: Pick<Step, "standing" | "cause">): boolean {
   if (standing.state !== "waiting" || standing.on.for !== "tool" || standing.on.fault.code !== "TOOL_AWAY")
     return false;
-  return cause?.by === "agent" && cause.handler === "caller";
+  return (cause?.by === "agent" && cause.handler !== undefined) || isHostAway(standing.on.fault);
+}
+
+/** The fault of a step whose tool has no handler: a host does its work, and has not begun. */
+export function hostAwayFault({ step_id, name }: Pick<PlanStep, "step_id" | "name">): Fault {
+  const message = `${step_id} continues when the host that does ${name} itself begins the call`;
+  return fault("TOOL_AWAY", message, { waits_for: "host" });
+}
+
+function isHostAway({ detail = null }: Fault): boolean {
+  return isJsonObject(detail) && detail.waits_for === "host";
 }
 
 function toolRequirements(run: Run): readonly string[] {

@@ -23,6 +23,7 @@ export function builtInTool(fields: BuiltInFields): Tool {
     cacheTtlMs: null,
     cost: null,
     resources: {},
+    external: false,
     stateReads: null,
     stateWrites: null,
     redact: [],

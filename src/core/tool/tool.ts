@@ -44,6 +44,8 @@ export interface Tool {
   /** JSON pointers to the state that it reads and writes; null: not declared, so it may access all state. */
   readonly stateReads: readonly string[] | null;
   readonly stateWrites: readonly string[] | null;
+  /** True: the host of an agent does the work itself, and the tool has no handler. */
+  readonly external: boolean;
   /** Output fields (JSON pointers) that are stored as digests and can never be bound. */
   readonly redact: readonly string[];
 

@@ -5,6 +5,7 @@ import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import type { Budget, LimitUnit, Rate } from "../../core/limits/budget.ts";
 import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
 import type { Resource } from "../../core/ports/resource.ts";
+import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunSpending } from "../../core/run/run.ts";
 import type { OpenGate } from "../../core/run/run-result.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
@@ -30,7 +31,7 @@ import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from 
 import type { RetentionReport } from "./retention-api.ts";
 import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
-import type { OpenRun, OpenRunOptions } from "./session-api.ts";
+import type { HostReport, OpenRun, OpenRunOptions } from "./session-api.ts";
 import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
@@ -208,6 +209,8 @@ export interface Engine {
   run(runId: string, options: PrincipalOptions): Promise<RunHandle>;
   /** Returns the open run of a session: the agent proposes its calls one by one. One session has one open run. */
   openRun(options: OpenRunOptions): Promise<OpenRun>;
+  /** Reports how work ended that a host began with `beginCall`, from any process. Only the token gives this right. */
+  endCall(token: string, options: PrincipalOptions & HostReport): Promise<CallAnswer>;
   /** Checks a plan without running it. */
   check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
   simulate(

@@ -3,7 +3,8 @@ import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { ToolContext } from "../../core/tool/tool.ts";
 import type { Mode } from "../../core/values/effect.ts";
-import type { RunId, StepId } from "../../core/values/ids.ts";
+import type { FaultCode } from "../../core/values/fault.ts";
+import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import type { PrincipalOptions } from "./request-options.ts";
 
@@ -68,6 +69,38 @@ export interface ConfirmCallOptions extends CallTurnOptions {
   readonly reason?: string;
 }
 
+export interface BeginCallOptions extends CallsOptions {
+  /** How long the host may take. An end that is not reported by then is unknown. Default: the timeout of the tool. */
+  readonly forMs?: number;
+}
+
+/** The host may do the work now. */
+export interface BegunCall {
+  readonly go: true;
+  /** Ends the call, from any process. It is stored only as a digest, so keep it until the call has ended. */
+  readonly token: string;
+  /** Stop by then. After it, an act is in doubt, and any other call has failed. */
+  readonly until: Instant;
+  /** The input to work with. An approver may have changed it. */
+  readonly input: Json;
+  /** Pass it to the receiver as the idempotency key. Empty for a tool that does not act. */
+  readonly key: string;
+}
+
+/** How work that a host did itself ended. */
+export type HostReport =
+  | { readonly output: unknown }
+  /** It failed. An act is in doubt, unless its tool says `errorsMean: "not_done"`. */
+  | { readonly fault: ReportedFault }
+  /** It failed, and nothing was done. */
+  | { readonly notDone: ReportedFault };
+
+export interface ReportedFault {
+  readonly message: string;
+  /** Default: TOOL_FAILED. */
+  readonly code?: FaultCode;
+}
+
 export interface CloseOptions {
   /** The status that the run ends with. Default: completed. */
   readonly as?: CloseStatus;
@@ -99,6 +132,13 @@ export interface OpenRun {
   callTool(call: AgentCall, options?: CallToolOptions): Promise<CallAnswer>;
   /** Proposes all calls of a turn together, and returns their answers in order. No call ends another. */
   callTools(calls: readonly AgentCall[], options?: CallsOptions): Promise<readonly CallAnswer[]>;
+  /**
+   * Proposes a call whose work the host of the agent does itself. With `go`, the work may begin: its start is on disk. Any
+   * other answer says why not.
+   */
+  beginCall(call: AgentCall, options?: BeginCallOptions): Promise<BegunCall | CallAnswer>;
+  /** Reports how begun work ended, and returns what became of the call. `engine.endCall` does the same elsewhere. */
+  endCall(token: string, report: HostReport): Promise<CallAnswer>;
   /** Returns what became of a call, or null if it was not proposed. */
   findCall(id: string, options?: CallTurnOptions): Promise<CallAnswer | null>;
   /**
@@ -115,6 +155,6 @@ export interface OpenRun {
   turns(): Promise<readonly SessionTurn[]>;
   /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */
   close(options?: CloseOptions): Promise<RunResult>;
-  /** Gives the run to other processes when its calls rest. It stays open. */
+  /** Gives the run to other processes when its calls rest. It stays open. Refused while its host does a call itself. */
   release(): Promise<void>;
 }

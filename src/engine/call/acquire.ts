@@ -10,7 +10,7 @@ import { driftFault } from "./preview-call.ts";
 
 /**
  * Stage 3. The decision has acquired the ledger row of an act with its `step.started` event. Acquires the rest: a draft
- * of the state, and the send marker of an act. Returns null, or why the call is not made.
+ * of the state, and the send marker of an act or of external work. Returns null, or why the call is not made.
  */
 export function acquire(
   context: CallContext,
@@ -19,7 +19,12 @@ export function acquire(
   resources: CallResources,
 ): AttemptReport | null | Promise<AttemptReport | null> {
   const hasState = context.ports.slices.length > 0;
-  return hasState || isAct(grant) ? acquireStateAndMarker(context, step, grant, resources) : null;
+  return hasState || isMarked(grant) ? acquireStateAndMarker(context, step, grant, resources) : null;
+}
+
+/** Recovery looks for the marker of an act, and of a call that a host does itself. */
+function isMarked(grant: Grant): boolean {
+  return isAct(grant) || grant.proposal.external !== undefined;
 }
 
 /** Only an act has a generation: the number of times that its key was executed. */
@@ -39,7 +44,7 @@ async function acquireStateAndMarker(
     const drift = driftFault(ports, mailbox.run, grant, resources.state);
     if (drift !== null) return notCalled(drift);
   }
-  return !isAct(grant) || (await writeMarker(context, grant)) ? null : STORE_TOO_SLOW;
+  return !isMarked(grant) || (await writeMarker(context, grant)) ? null : STORE_TOO_SLOW;
 }
 
 /**

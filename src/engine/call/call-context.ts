@@ -33,6 +33,9 @@ export interface CallContext {
   /** Returns what the process that proposed the call of a step gave with it, or null. */
   givenWith(step: Step): GivenCall | null;
 
+  /** The host of the agent begins the work of a step itself. */
+  hostBegins(step: StepId): void;
+
   /** Registers a running handler. A cancelled run aborts it. */
   handlerStarted(owner: HandlerOwner, handler: RunningHandler): void;
   /** The attempt has ended, though its handler may still run. */

@@ -1,30 +1,35 @@
 import type { Grant } from "../../core/decide/command.ts";
-import type { Run, Step } from "../../core/run/run.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import type { CompletedAct } from "../../core/tool/tool.ts";
 import { assert } from "../../core/values/assert.ts";
+import { fault } from "../../core/values/fault.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { downstreamKey } from "../ports/digest.ts";
 import { isAct } from "./acquire.ts";
 import { type GivenCall, runInContext } from "./agent-call.ts";
-import type { AttemptReport } from "./attempt-report.ts";
+import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
 import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerWork, startHandler } from "./handler-attempt.ts";
+import { beginWork } from "./host-work.ts";
 import { lastCheck } from "./last-check.ts";
 import { callEnd, observedCall } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
-/** Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called. */
+/**
+ * Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called.
+ * Null: the host of the agent does the work itself, and reports its end.
+ */
 export async function execute(
   context: CallContext,
   step: Step,
   grant: Grant,
   resources: CallResources,
-): Promise<AttemptReport> {
+): Promise<AttemptReport | null> {
   const { ports } = context;
   const { captured, state } = resources;
   for (let check = lastCheck(context, step, grant); check !== null; check = lastCheck(context, step, grant)) {
@@ -33,6 +38,7 @@ export async function execute(
   }
   // Nothing is awaited between the last check and the start of the handler.
   const given = context.givenWith(step);
+  if (grant.proposal.external !== undefined) return letHostBegin(context, grant, given);
   const work = handlerWork(context, step, grant, { resources, given });
   const start = () => startHandler(ports, work, (late) => context.handlerReturned(grant, late));
   const observe = () =>
@@ -50,6 +56,19 @@ export async function execute(
   if (isAct(grant)) ports.failpoint("tool.after");
   return report;
 }
+
+/** Tells the host to begin. If it has stopped waiting, no process knows the token, so the call is not made. */
+function letHostBegin(context: CallContext, grant: Grant, given: GivenCall | null): AttemptReport | null {
+  const { run } = context.mailbox;
+  const until = findStep(run, grant.step_id)?.external?.until;
+  if (given === null || given.work === null || until === undefined) return HOST_GONE;
+  beginWork(given.work, run.id, grant, until);
+  context.hostBegins(grant.step_id);
+  context.ports.failpoint("begin.after");
+  return null;
+}
+
+const HOST_GONE = notCalled(fault("CALL_NOT_MADE", "the call was not made: its host stopped waiting to begin it"));
 
 function handlerWork(
   { ports, mailbox: { run } }: CallContext,

@@ -40,7 +40,7 @@ function previewHandler(tool: Tool, effect: Effect): Tool["run"] | null {
   if (effect === "acts") return tool.preview;
   const isDrafted = effect !== "reads" && Object.keys(tool.resources).length === 0;
   // A handler with a cost needs an approval first.
-  return isDrafted && tool.cost === null ? tool.run : null;
+  return isDrafted && tool.cost === null && !tool.external ? tool.run : null;
 }
 
 /** Returns the proposal with a preview of the call, for the person who decides. Nothing else of it is kept. */

@@ -6,6 +6,7 @@ import { worseEffect } from "../../core/values/effect.ts";
 import { awayFault } from "./agent-call.ts";
 import type { CallContext } from "./call-context.ts";
 import { withExternalFacts } from "./external-facts.ts";
+import { withHostWork } from "./host-work.ts";
 import { makeProposal } from "./make-proposal.ts";
 
 /**
@@ -41,8 +42,10 @@ function isRejectedTool(forked: Run["forked"], name: string): boolean {
 /** Makes the proposal of a step. */
 export function proposalOf(context: CallContext, step: Step, wants: { readonly call: boolean }): Proposal {
   const proposal = makeProposal(context.ports, context.mailbox.run, step, wants);
-  const away = awayFault(step, context.givenWith(step));
-  return away === null ? proposal : { ...proposal, away };
+  const given = context.givenWith(step);
+  const away = awayFault(step, context.ports.toolbox.get(step.spec.name), given);
+  const offered = given === null || given.work === null ? proposal : withHostWork(proposal, given.work);
+  return away === null ? offered : { ...offered, away };
 }
 
 async function proposeWithFacts(context: CallContext, step: Step, refreshing: Promise<void> | null): Promise<Proposal> {

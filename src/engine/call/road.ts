@@ -28,6 +28,8 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
 
     const report = obstacle ?? (await execute(context, step, grant, resources));
 
+    if (report === null) return; // The host of the agent works on the call, and ends it by its token.
+
     const committed = await commit(context, step, grant, report, resources);
 
     const dispatching = dispatch(context, grant, report, committed);

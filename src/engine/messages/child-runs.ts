@@ -1,4 +1,4 @@
-import type { ParentStep } from "../../core/event/event.ts";
+import type { ParentStep } from "../../core/event/parent-step.ts";
 import { signalRequestKey } from "../../core/evolve/event-rows.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { childEndSignal } from "../../core/run/child-run.ts";

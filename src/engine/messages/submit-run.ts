@@ -1,6 +1,7 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { Decision } from "../../core/decide/decide.ts";
-import type { Confirmation, ParentStep, ToolPin } from "../../core/event/event.ts";
+import type { Confirmation, ToolPin } from "../../core/event/event.ts";
+import type { ParentStep } from "../../core/event/parent-step.ts";
 import type { Restoration } from "../../core/event/restoration.ts";
 import type { RunRules } from "../../core/event/run-rules.ts";
 import { requestKey } from "../../core/evolve/event-rows.ts";

@@ -35,6 +35,12 @@ export const failpoints = [
 /** The points of a hand-over, which needs two processes. */
 export const handoverFailpoints = ["handover.asked", "handover.before"] as const;
 
-export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number];
+/** The points of an open run. */
+export const sessionFailpoints = ["begin.after"] as const;
+
+export type Failpoint =
+  | (typeof failpoints)[number]
+  | (typeof handoverFailpoints)[number]
+  | (typeof sessionFailpoints)[number];
 
 export type Failpoints = (point: Failpoint) => void;

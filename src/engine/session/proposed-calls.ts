@@ -10,7 +10,7 @@ import type { StepId } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import { assertKnownFields } from "../api/read-options.ts";
-import type { AgentCall, CallTurnOptions } from "../api/session-api.ts";
+import type { AgentCall, BeginCallOptions, CallTurnOptions } from "../api/session-api.ts";
 import type { CallPorts } from "../call/call-ports.ts";
 
 /** A call as it was read: its name, its tool, and its input or why the input cannot be used. */
@@ -47,6 +47,14 @@ export function readCallName(id: unknown, { turn }: CallTurnOptions): CallName {
 export function readClient(to: unknown): string {
   if (isName(to)) return to;
   throw new FaultError(fault("INVALID_INPUT", `the name of a client must be ${nameRule}`));
+}
+
+/** Reads how long a host may take. */
+export function readForMs({ forMs }: BeginCallOptions): number | null {
+  if (forMs === undefined) return null;
+  const most = planLimits.timeoutMs;
+  if (Number.isInteger(forMs) && forMs >= 1 && forMs <= most) return forMs;
+  throw new FaultError(fault("INVALID_INPUT", `forMs must be a whole number of milliseconds, 1 to ${most}`));
 }
 
 function readInput(input: unknown, tool: string): Pick<ReadCall, "input" | "refused"> {

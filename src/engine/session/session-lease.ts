@@ -78,7 +78,13 @@ export class SessionLease {
   rest(): void {
     if (this.#users > 0 || this.#kept === null) return;
     this.#disarm();
-    this.#disarm = this.#ports.loopTimers.after(this.#terms.idleMs, () => void this.release());
+    this.#disarm = this.#ports.loopTimers.after(this.#terms.idleMs, () => this.#onIdle());
+  }
+
+  /** The run is not idle while its host does a call itself. */
+  #onIdle(): void {
+    if (this.#kept?.calls.hasHostAtWork) this.rest();
+    else void this.release();
   }
 
   /** Throws SESSION_BUSY if the lease is lost. */
@@ -88,8 +94,12 @@ export class SessionLease {
     throw this.#busy();
   }
 
-  /** Gives the run up, and waits until other processes can take it. */
+  /** Gives the run up, and waits until other processes can take it. Refused while its host does a call itself. */
   async release(): Promise<void> {
+    if (this.#kept?.calls.hasHostAtWork && !this.#kept.isReleased) {
+      const message = `the host does a call of run ${this.#terms.run} itself; end the call, then release the run`;
+      throw new FaultError(fault("NOT_POSSIBLE", message, { run_id: this.#terms.run }));
+    }
     const leased = this.end();
     if (leased === null) return;
     for (let changed = this.#leasedRuns.nextChange(); !leased.isReleased; changed = this.#leasedRuns.nextChange()) {

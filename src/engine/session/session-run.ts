@@ -1,5 +1,5 @@
 import type { Principal } from "../../core/approval/principal.ts";
-import type { CallName } from "../../core/event/session.ts";
+import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
 import { findCallStep, isSameCall } from "../../core/run/call-name.ts";
 import type { Run, Step } from "../../core/run/run.ts";
@@ -10,17 +10,21 @@ import { readOpenRunOptions } from "../api/read-open-run-options.ts";
 import { readReason } from "../api/read-reason.ts";
 import type {
   AgentCall,
+  BeginCallOptions,
+  BegunCall,
   CallsOptions,
   CallToolOptions,
   CallTurnOptions,
   CloseOptions,
   ConfirmCallOptions,
   DeliveryOptions,
+  HostReport,
   OpenRun,
   OpenRunOptions,
   SessionTurn,
 } from "../api/session-api.ts";
 import type { GivenCall } from "../call/agent-call.ts";
+import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { judgeRecordedCall } from "../messages/earlier-run.ts";
 import { captureContext } from "../ports/async-context.ts";
@@ -28,8 +32,9 @@ import type { LeasedRun } from "../worker/leased-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import { waitForResult } from "../worker/wait-for-result.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { endCall } from "./end-call.ts";
 import { type OpenedSession, openSession } from "./open-session.ts";
-import { proposedCalls, type ReadCall, readCallName, readCalls, readClient } from "./proposed-calls.ts";
+import { proposedCalls, type ReadCall, readCallName, readCalls, readClient, readForMs } from "./proposed-calls.ts";
 import { SessionLease } from "./session-lease.ts";
 import { sessionTurns } from "./session-turns.ts";
 
@@ -40,12 +45,22 @@ export async function openSessionRun(
   principal: Principal,
   given: OpenRunOptions,
 ): Promise<OpenRun> {
+  leasedRuns.assertOpen();
+  if (!leasedRuns.works)
+    throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"));
   const { idleMs, waitMs, ...options } = readOpenRunOptions(given);
   const opened = await openSession(ports, principal, options);
   const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, idleMs });
   await lease.take(waitMs);
   lease.rest();
   return new SessionRun(ports, leasedRuns, principal, lease, opened);
+}
+
+/** Calls that are proposed together, and how their caller runs them. */
+interface ProposedTurn {
+  readonly calls: readonly ReadCall[];
+  readonly given: GivenCall;
+  readonly handler: AgentCause["handler"];
 }
 
 /** The open run of a session for one principal. */
@@ -81,25 +96,47 @@ class SessionRun implements OpenRun {
     return this.#call(calls, options);
   }
 
-  #call(given: readonly AgentCall[], options: CallToolOptions): Promise<readonly CallAnswer[]> {
-    const calls = readCalls(given, options);
+  #call(proposed: readonly AgentCall[], options: CallToolOptions): Promise<readonly CallAnswer[]> {
+    const calls = readCalls(proposed, options);
     options.signal?.throwIfAborted();
-    const within = { within: captureContext(), run: options.run ?? null };
-    return this.#ports.keepAlive(this.#lease.use((leased) => this.#callLeased(leased, calls, within, options)));
+    const given = { within: captureContext(), run: options.run ?? null, work: null };
+    const handler = options.run === undefined ? undefined : "caller";
+    const calling = this.#lease.use((leased) => this.#callLeased(leased, { calls, given, handler }, options));
+    return this.#ports.keepAlive(calling);
+  }
+
+  async beginCall(call: AgentCall, options: BeginCallOptions = {}): Promise<BegunCall | CallAnswer> {
+    const calls = readCalls([call], options);
+    const work = newHostWork(this.#ports, readForMs(options));
+    options.signal?.throwIfAborted();
+    const given = { within: captureContext(), run: null, work };
+    const proposal = { calls, given, handler: "external" } as const;
+    const calling = this.#lease.use((leased) => this.#callLeased(leased, proposal, options));
+    try {
+      const [answer] = await this.#ports.keepAlive(calling);
+      return work.begun === null ? (answer as CallAnswer) : { go: true, ...work.begun };
+    } catch (error) {
+      if (work.begun === null) throw error;
+      return { go: true, ...work.begun }; // The signal came too late: the call is begun, and only the host can end it.
+    }
+  }
+
+  endCall(token: string, report: HostReport): Promise<CallAnswer> {
+    return this.#ports.keepAlive(endCall(this.#ports, this.#leasedRuns, this.#principal, token, report));
   }
 
   /** Proposes the calls and waits for them. Their steps start with the context and function of the caller at hand. */
   async #callLeased(
     leased: LeasedRun,
-    calls: readonly ReadCall[],
-    given: GivenCall,
+    proposal: ProposedTurn,
     options: CallToolOptions,
   ): Promise<readonly CallAnswer[]> {
+    const { calls, given } = proposal;
     for (const { key } of calls) leased.calls.give(key, given);
-    const kept = options.keepHandler === true ? given : { ...given, run: null };
+    const kept = options.keepHandler === true ? given : { ...given, run: null, work: null };
     try {
-      const fresh = await this.#propose(leased, calls, options);
-      const answers = await this.#answers(leased, calls, options);
+      const fresh = await this.#propose(leased, proposal);
+      const answers = await this.#answers(leased, calls, given.work, options);
       return await Promise.all(calls.map((call, index) => this.#tell(leased.run, call, answers[index], fresh)));
     } finally {
       for (const { key, name } of calls) {
@@ -111,22 +148,18 @@ class SessionRun implements OpenRun {
   }
 
   /** Returns the ids of the steps that this proposal added. */
-  async #propose(
-    leased: LeasedRun,
-    calls: readonly ReadCall[],
-    { run: handler }: CallToolOptions,
-  ): Promise<ReadonlySet<StepId>> {
+  async #propose(leased: LeasedRun, { calls, given, handler }: ProposedTurn): Promise<ReadonlySet<StepId>> {
     const { mailbox } = leased;
     const { clock } = this.#ports;
     const decision = await mailbox.ask((run) => ({
       type: "propose",
       now: clock.now(),
-      calls: proposedCalls(this.#ports, run, this.#principal, calls, handler === undefined ? undefined : "caller"),
+      calls: proposedCalls(this.#ports, run, this.#principal, calls, handler),
     }));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
     // A decision without an append does not detect a lost lease.
     if (decision.events.length === 0) await this.#lease.confirm(leased);
-    if (typeof handler === "function") await this.#wakeAway(leased, calls);
+    if (given.run !== null || given.work !== null) await this.#wakeAway(leased, calls);
     return new Set(decision.events.flatMap((event) => (event.type === "step.proposed" ? [event.step_id] : [])));
   }
 
@@ -144,6 +177,7 @@ class SessionRun implements OpenRun {
   async #answers(
     leased: LeasedRun,
     calls: readonly ReadCall[],
+    work: HostWork | null,
     { signal, waitMs = 0 }: CallsOptions,
   ): Promise<readonly (CallAnswer | null)[]> {
     const ids = calls.flatMap(({ name }) => findCallStep(leased.run, name)?.spec.step_id ?? []);
@@ -160,6 +194,10 @@ class SessionRun implements OpenRun {
         const answers = calls.map((call) => this.#answerOf(leased.run, call));
         const left = until - this.#ports.clock.now();
         if (answers.includes(null)) continue;
+        if (work !== null && isAboutToBegin(leased.run, calls, work)) {
+          await race(leased.calls.changed(), stop);
+          continue;
+        }
         if (left <= 0 || !answers.some((answer) => answer?.status === "held")) return answers;
         await race(Promise.race([leased.calls.changed(), this.#passed(left)]), stop);
         if (leased.isReleased) throw new FaultError(fault("SESSION_BUSY", "this process no longer holds the run"));
@@ -272,9 +310,14 @@ class SessionRun implements OpenRun {
     return result;
   }
 
-  release(): Promise<void> {
+  async release(): Promise<void> {
     return this.#ports.keepAlive(this.#lease.release());
   }
+}
+
+/** True if the start of the work is on record, and the host is not told to begin yet. */
+function isAboutToBegin(run: Run, calls: readonly ReadCall[], work: HostWork): boolean {
+  return work.begun === null && calls.some(({ name }) => isWorkOf(findCallStep(run, name), work));
 }
 
 /** Rejects with the reason of the signal when it aborts. */

@@ -1,8 +1,8 @@
 import type { Event } from "../../core/event/event.ts";
 import { callAnswer } from "../../core/run/call-answer.ts";
 import { callKey } from "../../core/run/call-name.ts";
-import { findStep, type Run, type Step } from "../../core/run/run.ts";
-import { stepPace } from "../../core/run/step.ts";
+import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
+import { isHostAtWork, stepPace } from "../../core/run/step.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { GivenCall } from "../call/agent-call.ts";
@@ -22,6 +22,8 @@ export class AgentCalls {
   readonly #given = new Map<string, GivenCall>();
   readonly #groups = new Set<CallGroup>();
   readonly #watchers = new Set<() => void>();
+  /** The steps whose work the host began under this lease and has not ended. */
+  readonly #begun = new Set<StepId>();
 
   give(key: string, given: GivenCall): void {
     this.#given.set(key, given);
@@ -65,6 +67,22 @@ export class AgentCalls {
     return this.#groups.size + this.#watchers.size > 0;
   }
 
+  /** True if this process began work under the lease that its host does itself, and the work has not ended. */
+  get hasHostAtWork(): boolean {
+    return this.#begun.size > 0;
+  }
+
+  /** True if the agent of this process needs the run: it waits for a call, or its host does one itself. */
+  get isInUse(): boolean {
+    return this.isWaitedFor || this.hasHostAtWork;
+  }
+
+  /** The host begins the work of a step. */
+  hostBegins(step: StepId): void {
+    this.#begun.add(step);
+    this.#notifyWatchers();
+  }
+
   /** Resolves after the next append. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#watchers.add(resolve));
@@ -72,6 +90,7 @@ export class AgentCalls {
 
   /** Reacts to the events of an append. `run` is the run after them. */
   follow(events: readonly Event[], run: Run): void {
+    for (const step of this.#begun) if (!isHostAtWork(getStep(run, { step_id: step }))) this.#begun.delete(step);
     this.#notifyWatchers();
     for (const group of this.#groups) {
       if (!group.ids.every((id) => isAtRest(run, id))) continue;

@@ -1,9 +1,16 @@
-import { findStep } from "../../core/run/run.ts";
+import { findStep, getStep, type Run } from "../../core/run/run.ts";
+import { fault } from "../../core/values/fault.ts";
 import type { GateId, StepId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
+import { hostEndCommand } from "../call/host-end.ts";
 import { verifyAct } from "../call/verify.ts";
 
-/** Settles doubts and expires gates of a leased run, without a person. */
+const UNREPORTED = {
+  how: "unheard",
+  fault: fault("TOOL_TIMEOUT", "its host has not reported its end in time"),
+} as const;
+
+/** Settles doubts, expires gates and ends unreported work of a leased run, without a person. */
 export class DoubtSettler {
   readonly #context: CallContext;
   readonly #isOverdue: (step: StepId) => boolean;
@@ -30,6 +37,13 @@ export class DoubtSettler {
     const now = ports.clock.now();
     const inFlight = this.#inFlight();
     await this.#while(step_id, () => mailbox.ask(() => ({ type: "expire", now, gate_id, in_flight: inFlight() })));
+  }
+
+  /** Ends work whose host has not reported its end in time. */
+  async endHostWork(step_id: StepId): Promise<void> {
+    const { ports, mailbox } = this.#context;
+    const end = (run: Run) => hostEndCommand(ports, run, getStep(run, { step_id }), UNREPORTED);
+    await this.#while(step_id, () => mailbox.ask(end));
   }
 
   async #while(step_id: StepId, work: () => Promise<unknown>): Promise<void> {

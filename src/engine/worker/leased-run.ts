@@ -95,6 +95,7 @@ export class LeasedRun implements MailboxListener {
       inFlight: (calls) => this.#scheduler.inFlight(calls),
       confirmActs: (acts) => this.#confirmer.confirm(acts),
       givenWith: (step) => this.calls.givenWith(step),
+      hostBegins: (step) => this.calls.hostBegins(step),
       handlerStarted: (owner, handler) => this.#handlers.add(owner, handler),
       attemptEnded: (owner) => this.#handlers.endAttempt(owner),
       handlerReturned: (grant, late) => this.#handlers.remove(grant, late),
@@ -201,7 +202,7 @@ export class LeasedRun implements MailboxListener {
    */
   handOver(): boolean {
     const isBusy = this.#underWay() + this.#handlers.size + this.#deliveries.underWay > 0 || !this.mailbox.isIdle;
-    if (this.#released || !this.#begun || this.#stalled !== null || isBusy || this.calls.isWaitedFor) return false;
+    if (this.#released || !this.#begun || this.#stalled !== null || isBusy || this.calls.isInUse) return false;
     this.#leave();
     this.#ports.failpoint("handover.before");
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
@@ -259,6 +260,7 @@ export class LeasedRun implements MailboxListener {
     // The call itself dispatches the notices of its success.
     if ("notices" in event && event.type !== "step.succeeded") this.#deliveries.deliver(event.notices);
     switch (event.type) {
+      case "step.started":
       case "step.failed":
       case "step.parked":
       case "step.doubted":
@@ -303,15 +305,12 @@ export class LeasedRun implements MailboxListener {
     else this.#alarms.set(spec.step_id, at, () => this.#wake(this.run.steps.get(step.index)));
   }
 
-  #wake({ standing, spec, index }: Step): void {
-    if (standing.state === "waiting_approval") {
-      void this.#settler.expire(spec.step_id, standing.gate_id);
-    } else if (standing.state === "in_doubt") {
-      void this.#settler.settle(spec.step_id);
-    } else {
-      this.#scheduler.ready(index);
-      this.#scheduler.advance();
-    }
+  #wake({ standing, spec: { step_id }, index }: Step): void {
+    if (standing.state === "waiting_approval") return void this.#settler.expire(step_id, standing.gate_id);
+    if (standing.state === "in_doubt") return void this.#settler.settle(step_id);
+    if (standing.state === "running") return void this.#settler.endHostWork(step_id);
+    this.#scheduler.ready(index);
+    this.#scheduler.advance();
   }
 
   #underWay(): number {
@@ -334,8 +333,8 @@ export class LeasedRun implements MailboxListener {
       const result = runResult(this.run);
       for (const { resolve } of waiters) resolve(result);
     }
-    // A late output may come, or a notice is not delivered.
-    if (this.#handlers.size > 0 || this.#deliveries.busy || this.isKept) return;
+    // A late output may come, a notice is not delivered, or a host that began here works.
+    if (this.#handlers.size > 0 || this.#deliveries.busy || this.isKept || this.calls.hasHostAtWork) return;
     if (this.run.open && this.run.driven) {
       void this.#require(this.#recordRelease().then(this.#checkRest));
       return;

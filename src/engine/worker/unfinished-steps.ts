@@ -12,13 +12,13 @@ export async function findUnfinishedSteps(
 ): Promise<readonly RecoveryFinding[]> {
   const found: RecoveryFinding[] = [];
   for (const step of steps) {
-    const { standing, spec, pin, act } = step;
+    const { standing, spec, pin, act, external } = step;
     // The caller of a step that it runs itself wakes the step when it is back.
     const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
     if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
     const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
-    const called = standing.state === "running" && act !== null;
-    const mark = called ? await store.marked(tenant, id, spec.step_id, act.attempt, act.boot) : "unknown";
+    const sent = standing.state !== "running" ? null : (act ?? external);
+    const mark = sent === null ? "unknown" : await store.marked(tenant, id, spec.step_id, sent.attempt, sent.boot);
     found.push({ step_id: spec.step_id, mark, tool });
   }
   return found;

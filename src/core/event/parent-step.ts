@@ -1,0 +1,13 @@
+import type { RunId, StepId } from "../values/ids.ts";
+
+/** The step that started a child run. */
+export interface ParentStep {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  /** The number of runs above the child run. */
+  readonly depth: number;
+  /** The ancestors of the parent run, the nearest first. Absent if there are none. */
+  readonly above?: readonly RunId[];
+  /** The maximum size of the outputs in the report of the child run. */
+  readonly most_bytes: number;
+}
