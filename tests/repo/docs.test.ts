@@ -80,7 +80,7 @@ function limitsPage(): string {
     idLength: "characters of an id",
     dependencies: "dependencies between the steps of a plan",
     templateLength: "characters of an idempotency template",
-    timeoutMs: "milliseconds of the timeout of a call",
+    timeoutMs: "milliseconds of the timeout of a call, and of `forMs` of `beginCall`",
     waitMs: "milliseconds of a wait step",
     retries: "retries of a step",
   });

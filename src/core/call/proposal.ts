@@ -38,7 +38,7 @@ export type ToolFacts = Pick<
   readonly compensates: boolean;
 };
 
-/** What the host that does the work of a call itself asks for: how long, and the digest of its token. */
+/** The terms of work that a host does itself: its time, and the digest of its token. */
 export interface ExternalTerms {
   readonly token: Digest;
   readonly for_ms: number;

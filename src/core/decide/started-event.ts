@@ -13,7 +13,7 @@ import { startCharges } from "./limit-charges.ts";
 
 type StartedEvent = Extract<Event, { type: "step.started" }>;
 
-/** What the start of an attempt acquires. */
+/** The things that the start of an attempt acquires. */
 interface Acquired {
   readonly grant: Grant;
   readonly gate: Gate | null;

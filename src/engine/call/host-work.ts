@@ -17,7 +17,7 @@ export interface HostWork {
 }
 
 /** The call that the host makes now. */
-export interface BegunWork {
+interface BegunWork {
   /** Ends the call, from any process. It is never stored. */
   readonly token: string;
   readonly until: Instant;

@@ -35,12 +35,9 @@ export const failpoints = [
 /** The points of a hand-over, which needs two processes. */
 export const handoverFailpoints = ["handover.asked", "handover.before"] as const;
 
-/** The points of an open run. */
-export const sessionFailpoints = ["begin.after"] as const;
+/** The point after which a host may do the work of a call itself. */
+type SessionFailpoint = "begin.after";
 
-export type Failpoint =
-  | (typeof failpoints)[number]
-  | (typeof handoverFailpoints)[number]
-  | (typeof sessionFailpoints)[number];
+export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number] | SessionFailpoint;
 
 export type Failpoints = (point: Failpoint) => void;
