@@ -2,6 +2,7 @@ import type { Principal } from "../core/approval/principal.ts";
 import type { Verb } from "../core/approval/verb-rules.ts";
 import { checkPlan } from "../core/plan/check-plan.ts";
 import type { Plan } from "../core/plan/plan.ts";
+import { PlanCache } from "../core/plan/plan-cache.ts";
 import type { KnownTools } from "../core/plan/plan-context.ts";
 import { findStep } from "../core/run/run.ts";
 import type { StepResult } from "../core/run/run-result.ts";
@@ -108,10 +109,10 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
 
 class WritEngine implements VerbEngine {
   readonly #ports: WorkerPorts;
+  readonly #plans: PlanCache;
   readonly leasedRuns: LeasedRuns;
   readonly #due: DueRuns;
   readonly #logTruncation: LogTruncation;
-  readonly #strict: boolean;
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
   readonly schedules: ScheduleRunner;
@@ -146,7 +147,7 @@ class WritEngine implements VerbEngine {
     this.#logTruncation = new LogTruncation(ports);
     this.#due = new DueRuns(ports, this.leasedRuns, this.schedules);
     this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
-    this.#strict = strict;
+    this.#plans = new PlanCache(ports.toolbox.callable, strict);
   }
 
   assertOpen(): void {
@@ -160,8 +161,7 @@ class WritEngine implements VerbEngine {
   async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
-    const { callable: tools } = this.#ports.toolbox;
-    const checked = checkPlan(plan, { tools, context: options.context, strict: this.#strict });
+    const checked = this.#plans.check(plan, options.context);
     if (!checked.ok) {
       const refused = await refusePlan(this.#ports, this.leasedRuns, plan, checked, { principal, options });
       throw new FaultError(refused.fault);
@@ -205,7 +205,7 @@ class WritEngine implements VerbEngine {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
     const plan = { steps: [{ step_id: "call", name, payload: input }] };
-    const checked = checkPlan(plan, { tools, context: options.context, strict: this.#strict });
+    const checked = checkPlan(plan, { tools, context: options.context, strict: this.#plans.strict });
     if (checked.ok) return this.#submitChecked(checked.plan, principal, options);
     const refused = await refuseCall(this.#ports, this.leasedRuns, { name, input }, checked, { principal, options });
     if (refused.run_id === null) throw new FaultError(refused.fault);
@@ -227,7 +227,7 @@ class WritEngine implements VerbEngine {
   }
 
   check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {
-    const checked = checkPlan(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#strict });
+    const checked = checkPlan(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict });
     return checked.ok
       ? { ok: true, reasons: [], warnings: checked.warnings }
       : { ok: false, reasons: checked.reasons, warnings: [] };
@@ -235,7 +235,7 @@ class WritEngine implements VerbEngine {
 
   async simulate(plan: unknown, given: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
     const options = readSubmitOptions(given);
-    const checked = readPlan(this.#ports, plan, options.context, this.#strict);
+    const checked = readPlan(this.#ports, plan, options.context, this.#plans.strict);
     const { project, session } = options;
     const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
     return simulatePlan(this.#ports, checked, readPrincipal(given.principal), options, async (tool, input) => {

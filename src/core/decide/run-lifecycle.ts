@@ -4,7 +4,7 @@ import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Event, Notice } from "../event/event.ts";
 import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
-import { type LeanStep, leanStep } from "../plan/plan.ts";
+import { type LeanStep, leanPlan } from "../plan/plan.ts";
 import { childCancelNotices } from "../run/child-run.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
@@ -20,7 +20,7 @@ export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecisi
   if (run.position > 0) return NO_CHANGE; // The command was accepted before, and its answer was lost.
   const { type: _type, now, inherited = [], cancelled: reason, refused, refusal_charge, held, ...accepting } = command;
   const { checks = [], ...fields } = accepting;
-  const plan = command.plan && { ...command.plan, steps: command.plan.steps.map(leanStep) };
+  const plan = command.plan && leanPlan(command.plan);
   const done = inherited.map(
     (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
   );

@@ -2,7 +2,7 @@ import type { Event } from "../event/event.ts";
 import type { RunRestored } from "../event/restoration.ts";
 import { StepIndex } from "../persistent/step-index.ts";
 import { Vector } from "../persistent/vector.ts";
-import { planStep } from "../plan/plan.ts";
+import { type LeanPlan, planStep } from "../plan/plan.ts";
 import { dependentSteps } from "../plan/step-graph.ts";
 import { isProgress, type Parked } from "../run/parked.ts";
 import { copyRun, type MutableRun, type Run } from "../run/run.ts";
@@ -130,14 +130,31 @@ function unpark(run: MutableRun, parked: Parked): MutableRun {
   return Object.assign(run, { parked: null });
 }
 
+/** The parts of a run that depend on its plan alone. */
+type PlannedSteps = Pick<Run, "plan" | "index" | "dependents">;
+
+const NO_PLAN: PlannedSteps = { plan: null, index: StepIndex.of([]), dependents: NONE };
+
+/** Returns the parts of a run that depend on its plan alone. Runs of one plan share them. */
+function plannedSteps(lean: LeanPlan): PlannedSteps {
+  const known = knownPlans.get(lean);
+  if (known !== undefined) return known;
+  const plan = { ...lean, steps: lean.steps.map(planStep) };
+  const index = StepIndex.of(plan.steps);
+  const planned = { plan, index, dependents: dependentSteps(plan, index) };
+  knownPlans.set(lean, planned);
+  return planned;
+}
+
+const knownPlans = new WeakMap<LeanPlan, PlannedSteps>();
+
 function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
-  const plan = event.plan && { ...event.plan, steps: event.plan.steps.map(planStep) };
+  const { plan, index, dependents } = event.plan === null ? NO_PLAN : plannedSteps(event.plan);
   const steps = (plan?.steps ?? []).map((spec, index) =>
     newStep(index, spec, event.tools[spec.name] ?? null, null, spec.depends_on.length),
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
   const { type: _type, at, run_id: id, ...given } = event;
-  const index = StepIndex.of(plan?.steps ?? []);
   return Object.assign(run, given, {
     id,
     accepted_at: at,
@@ -146,7 +163,7 @@ function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accep
     open: plan === null,
     steps: Vector.from(steps),
     index,
-    dependents: plan === null ? [] : dependentSteps(plan, index),
+    dependents,
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
   });

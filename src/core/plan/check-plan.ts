@@ -34,8 +34,8 @@ const idRule = {
  */
 export function checkPlan(raw: unknown, rules: PlanRules): CheckedPlan {
   const json = checkJson(raw, planLimits);
-  if (json.ok) return readPlan(json.value, rules);
-  const rest = json.tooLarge || json.reasons.some(hidesStep) ? null : readPlan(json.rest, rules);
+  if (json.ok) return checkPlanJson(json.value, rules);
+  const rest = json.tooLarge || json.reasons.some(hidesStep) ? null : checkPlanJson(json.rest, rules);
   return { ok: false, reasons: rest === null ? json.reasons : mergeReasons(json.reasons, rest) };
 }
 
@@ -56,7 +56,8 @@ function mergeReasons(refused: readonly Reason[], rest: CheckedPlan): readonly R
   return reasons.list;
 }
 
-function readPlan(value: Json, rules: PlanRules): CheckedPlan {
+/** Checks a plan that was read as JSON. */
+export function checkPlanJson(value: Json, rules: PlanRules): CheckedPlan {
   if (!isJsonObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
   const reasons = new ReasonList();
   const fields = new FieldReader(value, "", reasons);

@@ -65,6 +65,17 @@ const stepDefaults: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   state_writes: null,
 };
 
+/** Returns a plan as the journal stores it. Runs of one plan share its lean form. */
+export function leanPlan(plan: Plan): LeanPlan {
+  const known = leanPlans.get(plan);
+  if (known !== undefined) return known;
+  const lean = { ...plan, steps: plan.steps.map(leanStep) };
+  leanPlans.set(plan, lean);
+  return lean;
+}
+
+const leanPlans = new WeakMap<Plan, LeanPlan>();
+
 export function leanStep(step: PlanStep): LeanStep {
   const { step_id, name, effect } = step;
   const lean: Record<string, unknown> = { step_id, name, effect };

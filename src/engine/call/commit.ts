@@ -21,7 +21,19 @@ import { verifyAct } from "./verify.ts";
  * Stage 5. Appends the end of the attempt: outcome, state change, ledger row, cost, follow-up steps and notices are one
  * entry. Restores the resources of a failed attempt before its failure is on record.
  */
-export async function commit(
+export function commit(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  report: AttemptReport,
+  resources: CallResources,
+): Promise<Decision> {
+  return resources.captured === null && !isAct(grant)
+    ? commitReport(context, step, grant, report, report.called ? resources.state : null)
+    : commitActOrResources(context, step, grant, report, resources);
+}
+
+async function commitActOrResources(
   context: CallContext,
   step: Step,
   grant: Grant,

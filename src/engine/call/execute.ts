@@ -13,44 +13,91 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
 import { expectedCost } from "./cost-estimate.ts";
-import { type HandlerWork, startHandler } from "./handler-attempt.ts";
+import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
 import { lastCheck } from "./last-check.ts";
 import { callEnd, observedCall } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
-/**
- * Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called.
- * Null: the host of the agent does the work itself, and reports its end.
- */
-export async function execute(
+/** The report of an attempt. Null: the host of the agent does the work itself, and reports its end. */
+type Execution = AttemptReport | null | Promise<AttemptReport | null>;
+
+/** Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called. */
+export function execute(context: CallContext, step: Step, grant: Grant, resources: CallResources): Execution {
+  const check = lastCheck(context, step, grant);
+  // Nothing is awaited between the last check and the start of the handler.
+  return check === null
+    ? callHandler(context, step, grant, resources)
+    : executeAfter(check, context, step, grant, resources);
+}
+
+async function executeAfter(
+  first: Promise<AttemptReport | null>,
   context: CallContext,
   step: Step,
   grant: Grant,
   resources: CallResources,
 ): Promise<AttemptReport | null> {
-  const { ports } = context;
-  const { captured, state } = resources;
-  for (let check = lastCheck(context, step, grant); check !== null; check = lastCheck(context, step, grant)) {
+  let check: Promise<AttemptReport | null> | null = first;
+  for (; check !== null; check = lastCheck(context, step, grant)) {
     const refused = await check;
     if (refused !== null) return refused;
   }
-  // Nothing is awaited between the last check and the start of the handler.
+  return callHandler(context, step, grant, resources);
+}
+
+function callHandler(context: CallContext, step: Step, grant: Grant, resources: CallResources): Execution {
+  const { ports } = context;
   const given = context.givenWith(step);
   if (grant.proposal.external !== undefined) return letHostBegin(context, grant, given);
   const work = handlerWork(context, step, grant, { resources, given });
-  const start = () => startHandler(ports, work, (late) => context.handlerReturned(grant, late));
-  const observe = () =>
-    ports.observers.aroundCall(
+  const start = () => startHandler(ports, work, new CallListener(context, grant));
+  const handler = runInContext(step, given, ports.observers.isEmpty ? start : observed(context, step, grant, start));
+  context.handlerStarted(grant, handler);
+  const isPlain = resources.captured === null && resources.state === null && !isAct(grant);
+  return isPlain ? handler.ended : closeAttempt(context, step, grant, resources, handler.ended);
+}
+
+/** Returns a function that starts the handler inside the observers. */
+function observed(context: CallContext, step: Step, grant: Grant, start: () => RunningHandler): () => RunningHandler {
+  const { observers } = context.ports;
+  return () =>
+    observers.aroundCall(
       () => observedCall(context, step, grant),
       start,
       ({ ended }) => ended.then(callEnd),
     );
-  const handler = runInContext(step, given, ports.observers.isEmpty ? start : observe);
-  context.handlerStarted(grant, handler);
-  let report = await handler.ended;
-  context.attemptEnded(grant);
+}
+
+/** Tells the leased run about the handler of a call. */
+class CallListener implements HandlerListener {
+  readonly #context: CallContext;
+  readonly #grant: Grant;
+
+  constructor(context: CallContext, grant: Grant) {
+    this.#context = context;
+    this.#grant = grant;
+  }
+
+  onEnd(): void {
+    this.#context.attemptEnded(this.#grant);
+  }
+
+  onReturn(late: AttemptReport | null): void {
+    this.#context.handlerReturned(this.#grant, late);
+  }
+}
+
+/** Closes the resources and the draft of the state that the attempt has used. */
+async function closeAttempt(
+  { ports }: CallContext,
+  step: Step,
+  grant: Grant,
+  { captured, state }: CallResources,
+  ended: Promise<AttemptReport>,
+): Promise<AttemptReport> {
+  let report = await ended;
   if (captured !== null) report = await closeResources(ports, report, captured);
   state?.close(report.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
   if (isAct(grant)) ports.failpoint("tool.after");
@@ -82,6 +129,7 @@ function handlerWork(
   assert(tool !== undefined, "an unknown tool is never admitted");
   const undoes = cause?.by === "undo";
   const callerRun = given?.run ?? null;
+  const { timeoutMs, endsByDeadline } = timeLimitFor(run, step, tool, ports.clock.now());
   return {
     tool,
     handler: (context) => {
@@ -103,7 +151,8 @@ function handlerWork(
     state,
     captured,
     checksOutput: !undoes,
-    ...timeLimitFor(run, step, tool, ports.clock.now()),
+    timeoutMs,
+    endsByDeadline,
     costTerms: { expected: expectedCost(estimate) },
   };
 }

@@ -48,12 +48,17 @@ export interface RunningHandler {
   abort(why: Fault): void;
 }
 
-/** Is called when the handler returns. `late`: its report, if the attempt had ended before. */
-type OnReturn = (late: AttemptReport | null) => void;
+/** The owner of a running handler. Neither method is called before `startHandler` has returned. */
+export interface HandlerListener {
+  /** The attempt has ended, though its handler may still run. */
+  onEnd(): void;
+  /** The handler has returned. `late`: its report, if the attempt had ended before. */
+  onReturn(late: AttemptReport | null): void;
+}
 
 /** Starts a handler. Never throws: every error becomes the end of the attempt. */
-export function startHandler(ports: CallPorts, work: HandlerWork, onReturn: OnReturn): RunningHandler {
-  const attempt = new HandlerAttempt(ports, work, onReturn);
+export function startHandler(ports: CallPorts, work: HandlerWork, listener: HandlerListener): RunningHandler {
+  const attempt = new HandlerAttempt(ports, work, listener);
   attempt.begin();
   return attempt;
 }
@@ -64,7 +69,7 @@ class HandlerAttempt implements RunningHandler {
   readonly ended: Promise<AttemptReport>;
   readonly #ports: CallPorts;
   readonly #work: HandlerWork;
-  readonly #onReturn: OnReturn;
+  readonly #listener: HandlerListener;
   readonly #log: AttemptLog;
   /** Made when the handler first reads its signal; most never do. */
   #controller: AbortController | null = null;
@@ -76,10 +81,10 @@ class HandlerAttempt implements RunningHandler {
   #hasEnded = false;
   #hasReturned = false;
 
-  constructor(ports: CallPorts, work: HandlerWork, onReturn: OnReturn) {
+  constructor(ports: CallPorts, work: HandlerWork, listener: HandlerListener) {
     this.#ports = ports;
     this.#work = work;
-    this.#onReturn = onReturn;
+    this.#listener = listener;
     this.#log = new AttemptLog(ports.limits, work.costTerms);
     this.#lastHeartbeatAt = work.context.now;
     this.ended = new Promise((resolve) => {
@@ -142,7 +147,7 @@ class HandlerAttempt implements RunningHandler {
     const late = this.#hasEnded;
     this.#hasReturned = true;
     if (!late) this.#end(ending);
-    this.#onReturn(late ? this.#log.reportWith(ending) : null);
+    this.#listener.onReturn(late ? this.#log.reportWith(ending) : null);
   }
 
   /** An error of the log says nothing about what the tool had done by then. */
@@ -155,6 +160,7 @@ class HandlerAttempt implements RunningHandler {
     this.#hasEnded = true;
     this.#clearTimeout();
     this.#clearHeartbeat();
+    this.#listener.onEnd();
     this.#resolve(this.#log.reportWith(ending));
   }
 }

@@ -93,6 +93,7 @@ async function runPreview(
   if (await isHaltedNow(ports.halts, mailbox.run)) return "halted";
   const { run } = mailbox;
   if (startsNoCalls(run)) return null; // It opens no gate.
+  const owner = { step_id: step.spec.step_id, generation: 0 };
   const running = startHandler(
     ports,
     {
@@ -115,13 +116,10 @@ async function runPreview(
       ...timeLimitFor(run, step, tool, ports.clock.now()),
       costTerms: null,
     },
-    () => {},
+    { onEnd: () => context.attemptEnded(owner), onReturn: () => {} },
   );
-  const owner = { step_id: step.spec.step_id, generation: 0 };
   context.handlerStarted(owner, running);
-  const report = await running.ended;
-  context.attemptEnded(owner);
-  return report;
+  return running.ended;
 }
 
 function previewOf(report: AttemptReport | null, effect: Effect, state: AttemptState | null): Omit<Preview, "pins"> {

@@ -10,20 +10,42 @@ type AppendPorts = Pick<JournalPorts, "store" | "timers">;
  * Appends an entry exactly once. If the answer of the store is lost, the same bytes are sent again: if they had landed, the store
  * refuses the position and the stored hash is ours. If the store stays away, the caller gets STORE_UNKNOWN, not a plain failure.
  */
-export async function appendOnce({ store, timers }: AppendPorts, entry: Entry): Promise<AppendResult> {
-  let lost: FaultError | null = null;
+export function appendOnce(ports: AppendPorts, entry: Entry): Promise<AppendResult> {
+  const onError = (error: unknown) => {
+    if (isAnswerLost(error)) return appendAgain(ports, entry, error);
+    throw error;
+  };
+  return ports.store.append([entry]).then(([landing]) => {
+    assert(landing !== undefined, "every entry gets an answer");
+    return landing.landed ? landing : recognizeOwn(ports.store, landing, entry).catch(onError);
+  }, onError);
+}
+
+/** Sends the entry until the store answers whether it has landed. */
+async function appendAgain({ store, timers }: AppendPorts, entry: Entry, lost: FaultError): Promise<AppendResult> {
   for (;;) {
+    await new Promise<void>((resolve) => timers.after(waitTimes.appendResendMs, resolve));
     try {
       const [landing] = await store.append([entry]);
       assert(landing !== undefined, "every entry gets an answer");
-      return landing.landed || !(await isOwnAppend(store, landing, entry)) ? landing : { landed: true };
+      return landing.landed ? landing : await recognizeOwn(store, landing, entry);
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
-      if (error.fault.code !== "STORE_UNKNOWN") throw lost ?? error;
-      lost = error;
-      await new Promise<void>((resolve) => timers.after(waitTimes.appendResendMs, resolve));
+      if (!isAnswerLost(error)) throw lost;
     }
   }
+}
+
+function isAnswerLost(error: unknown): error is FaultError {
+  return error instanceof FaultError && error.fault.code === "STORE_UNKNOWN";
+}
+
+async function recognizeOwn(
+  store: JournalPorts["store"],
+  landing: AppendResult & { landed: false },
+  entry: Entry,
+): Promise<AppendResult> {
+  return (await isOwnAppend(store, landing, entry)) ? { landed: true } : landing;
 }
 
 /**

@@ -65,12 +65,13 @@ export class PolicyRegistry {
     const { version, documents } = row === null ? NO_STORED_POLICIES : await loadTenantPolicies(store, tenant);
     if (documents.length > 0) await this.#language.load();
     this.#compiled.clear();
-    this.#stored.set(tenant, { at, changes, version, ...parsePolicies(documents, this.#language) });
+    const rowChecks = [policyRowCheck(version)];
+    this.#stored.set(tenant, { at, changes, version, rowChecks, ...parsePolicies(documents, this.#language) });
   }
 
   /** Returns the checks for the tenant's policy row as it was last read, even if there is no policy. */
   rowChecks(tenant: Tenant): readonly Check[] {
-    return [policyRowCheck(this.#stored.get(tenant) ?? null)];
+    return this.#stored.get(tenant)?.rowChecks ?? UNREAD_ROW_CHECKS;
   }
 
   /** Returns whether there may be a policy for runs of the tenant, as it was last read. */
@@ -100,6 +101,8 @@ interface StoredPolicies {
   readonly changes: number | null;
   /** The version of the row. 0: there was no row. */
   readonly version: number;
+  /** The check of the row, in a list: every start of a call has it. */
+  readonly rowChecks: readonly Check[];
   readonly parts: readonly PolicyDocument[];
   /** Why a policy cannot be parsed. Null: all can. */
   readonly flaw: string | null;
@@ -142,17 +145,20 @@ function compilePolicy(
 ): Policy | null {
   const parts = all.filter(({ scope }) => isWithin(place, scope));
   const version = `pol_${digestOfJson(parts.map(({ document }) => document as Json)).slice(0, 32)}`;
-  const read = [policyRowCheck(stored)];
+  const read = stored?.rowChecks ?? UNREAD_ROW_CHECKS;
   if (stored !== null && stored.flaw !== null) return denyAllPolicy(version, "policies", stored.flaw, read);
   return parts.length === 0 ? null : new CompiledPolicy(version, parts, read);
 }
 
-/** Returns the check for the policy row. A missing row cannot be locked, so it is glanced at. -1: it was never read. */
-function policyRowCheck(stored: StoredPolicies | null): Check {
-  const row = { table: "setting", key: policyJournal } as const;
-  if (stored !== null && stored.version > 0) return { ...row, was: stored.version };
-  return { ...row, was: stored === null ? -1 : null, glance: "own" };
+/** Returns the check for the policy row. A missing row cannot be locked, so it is glanced at. */
+function policyRowCheck(version: number): Check {
+  return version > 0
+    ? { table: "setting", key: policyJournal, was: version }
+    : { table: "setting", key: policyJournal, was: null, glance: "own" };
 }
+
+/** The checks of a row that was never read. No row has this version. */
+const UNREAD_ROW_CHECKS: readonly Check[] = [{ table: "setting", key: policyJournal, was: -1, glance: "own" }];
 
 /** Returns whether a scope covers a place. */
 function isWithin(place: PolicyScope, scope: PolicyScope): boolean {
