@@ -44,6 +44,8 @@ export interface CostTerms {
   readonly expected: Cost | null;
 }
 
+const NONE: readonly never[] = [];
+
 /** Each failed attempt records its last heartbeat. */
 const HEARTBEAT_BYTES = 64 * 1024;
 
@@ -56,8 +58,9 @@ export class AttemptLog {
   #cost: Cost | null = null;
   /** The cost to record if the handler reports none. */
   #expected: Cost | null;
-  readonly #errands: Errand[] = [];
-  readonly #notices: { topic: string; payload: Json }[] = [];
+  /** Null until the first one: most handlers ask for none. */
+  #errands: Errand[] | null = null;
+  #notices: { topic: string; payload: Json }[] | null = null;
   #heartbeat: Json | null = null;
 
   constructor(limits: CallPorts["limits"], spends: CostTerms | null) {
@@ -91,11 +94,13 @@ export class AttemptLog {
   }
 
   addErrand({ kind, name, payload }: Errand): void {
+    this.#errands ??= [];
     this.#bound(this.#errands, this.#limits.errandsPerStep, "errands");
     this.#errands.push({ kind, name: String(name), payload: this.#toJson(payload) });
   }
 
   addNotice(topic: string, payload: Json): void {
+    this.#notices ??= [];
     this.#bound(this.#notices, this.#limits.noticesPerStep, "notices");
     this.#notices.push({ topic: String(topic), payload: this.#toJson(payload) });
   }
@@ -135,6 +140,8 @@ export class AttemptLog {
   reportWith(ending: HandlerResult): AttemptReport {
     const cost = this.#cost ?? (ending.how === "value" ? this.#expected : null);
     this.#cost = null;
-    return { called: true, ending, cost, errands: this.#errands, notices: this.#notices, heartbeat: this.#heartbeat };
+    const errands = this.#errands ?? NONE;
+    const notices = this.#notices ?? NONE;
+    return { called: true, ending, cost, errands, notices, heartbeat: this.#heartbeat };
   }
 }

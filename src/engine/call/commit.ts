@@ -85,6 +85,8 @@ interface EndFacts {
   readonly confirmed: boolean;
 }
 
+type EndDraft = { -readonly [Field in keyof CommandOf<"end">]: CommandOf<"end">[Field] };
+
 function append(
   context: CallContext,
   step: Step,
@@ -98,7 +100,7 @@ function append(
   assert(tool !== null, "an unknown tool never runs");
   const succeeded = hasSucceeded(report);
   const acts = worseEffect(step.spec.effect, tool.effect) === "acts";
-  const end: CommandOf<"end"> = {
+  const end: EndDraft = {
     type: "end",
     now: ports.clock.now(),
     grant,
@@ -111,14 +113,14 @@ function append(
       acts || state?.hasRead
         ? null
         : reuseTermsFor(ports, mailbox.run, step, grant.proposal, grant.basis?.policy ?? null),
-    errands: succeeded ? errands.map((errand, index) => makeErrand(ports, step, errand, index + 1)) : NONE,
-    notices: succeeded ? notices.map((notice, index) => makeNotice(mailbox.run, step, notice, index + 1)) : NONE,
+    errands: succeeded ? makeErrands(ports, step, errands) : NONE,
+    notices: succeeded ? makeNotices(mailbox.run, step, notices) : NONE,
     state: null,
     dice: succeeded && state === null ? 0 : ports.dice(),
     in_flight: succeeded ? NONE : context.inFlight(),
     confirmed,
-    ...(closings !== undefined && { closings }),
   };
+  if (closings !== undefined) end.closings = closings;
   if (state === null) return mailbox.askUntilLanded(() => end);
   return mailbox.askUntilLanded(() => withState(context, end, state, succeeded));
 }
@@ -136,6 +138,11 @@ function withState(
 }
 
 const NONE: readonly never[] = [];
+
+function makeErrands(ports: CallPorts, step: Step, errands: AttemptReport["errands"]): readonly FollowUpStep[] {
+  if (errands.length === 0) return NONE;
+  return errands.map((errand, index) => makeErrand(ports, step, errand, index + 1));
+}
 
 function makeErrand(
   { toolbox }: CallPorts,
@@ -157,6 +164,11 @@ function makeErrand(
     on_rejected: "continue",
   });
   return { step, pin: tool == null ? null : toolbox.pin(name), cause: { by: "errand", of: spec.step_id } };
+}
+
+function makeNotices(run: Run, step: Step, notices: AttemptReport["notices"]): readonly Notice[] {
+  if (notices.length === 0) return NONE;
+  return notices.map((notice, index) => makeNotice(run, step, notice, index + 1));
 }
 
 function makeNotice(run: Run, { spec }: Step, { topic, payload }: Omit<Notice, "notice_id">, number: number): Notice {

@@ -51,7 +51,7 @@ export class StepScheduler {
         busy.push(index);
         this.#slots.release();
       } else if (this.#mayStart(index)) {
-        void this.#start(index);
+        this.#start(index);
       } else {
         this.#slots.release();
       }
@@ -76,19 +76,22 @@ export class StepScheduler {
   }
 
   #leaveQueue(index: number): void {
+    if (this.#turns.size === 0) return;
     const turn = this.#turns.get(index);
     this.#turns.delete(index); // If the step has a conflict again, it joins the queue again.
     turn?.leave();
   }
 
-  async #start(index: number): Promise<void> {
+  #start(index: number): void {
     this.#callsStarted += 1;
     this.#inFlight.set(index, this.#callsStarted);
-    try {
-      await walkRoad(this.#context, this.#context.mailbox.run.steps.get(index));
-    } catch (error) {
-      this.#context.lose(error);
-    }
+    const walking = walkRoad(this.#context, this.#context.mailbox.run.steps.get(index));
+    void walking.catch(this.#lose).then(() => this.#onWalked(index));
+  }
+
+  readonly #lose = (error: unknown) => this.#context.lose(error);
+
+  #onWalked(index: number): void {
     this.#inFlight.delete(index);
     this.#leaveQueue(index);
     this.#slots.release();
