@@ -1,6 +1,6 @@
 import { checkJson } from "../json/check-json.ts";
-import type { Json, JsonObject } from "../values/json.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { Json, JsonObject } from "../values/json.ts";
 import { type CheckedPlan, checkPlan, checkPlanJson } from "./check-plan.ts";
 import { planLimits } from "./plan.ts";
 import type { KnownTools } from "./plan-context.ts";
