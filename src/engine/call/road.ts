@@ -26,7 +26,8 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
     const acquiring = acquire(context, step, grant, resources);
     const obstacle = acquiring instanceof Promise ? await acquiring : acquiring;
 
-    const report = obstacle ?? (await execute(context, step, grant, resources));
+    const executing = obstacle ?? execute(context, step, grant, resources);
+    const report = executing instanceof Promise ? await executing : executing;
 
     if (report === null) return; // The host of the agent works on the call, and ends it by its token.
 
