@@ -25,9 +25,26 @@ export function benchReportJson(report: BenchReport): string {
 
 export function benchResults({ measured }: BenchReport) {
   return measured.map(({ measurement: { id, unit }, rounds }) => {
-    const middle = (of: keyof MeasurementRound) => roundForPrint(median(rounds.map((round) => round[of])));
-    return { id, value: middle("value"), unit, limit: middle("limit"), ratio: middle("ratio") };
+    const middle = (of: MeasuredFigure) => roundForPrint(median(rounds.map((round) => round[of])));
+    const log = middleOfLog(rounds);
+    return {
+      id,
+      value: middle("value"),
+      unit,
+      limit: middle("limit"),
+      ratio: middle("ratio"),
+      ...(log && { log_limit: roundForPrint(log.limit), log_ratio: roundForPrint(log.ratio) }),
+    };
   });
+}
+
+type MeasuredFigure = Exclude<keyof MeasurementRound, "log">;
+
+/** Returns the medians with the events in a log, or null if they were not measured. */
+function middleOfLog(rounds: readonly MeasurementRound[]): MeasurementRound["log"] | null {
+  const logs = rounds.flatMap(({ log }) => log ?? []);
+  if (logs.length === 0) return null;
+  return { limit: median(logs.map(({ limit }) => limit)), ratio: median(logs.map(({ ratio }) => ratio)) };
 }
 
 /** Returns the results as Markdown, for a terminal and for the page in docs. */
@@ -46,11 +63,22 @@ export function benchHeading({ machine, date }: BenchReport): string {
 }
 
 function figureTable(measured: readonly Measured[]): string {
-  const head = ["", "engine", "limit", "ratio", "lowest–highest", "rounds", "goal", ""];
+  const hasLog = measured.some(({ rounds }) => middleOfLog(rounds) !== null);
+  const head = [
+    "",
+    "engine",
+    "limit",
+    "ratio",
+    "lowest–highest",
+    ...(hasLog ? ["log: limit, ratio"] : []),
+    "rounds",
+    "goal",
+    "",
+  ];
   return markdownTable(
     head,
     measured.map(({ measurement: { id, unit, goal }, rounds }) => {
-      const middle = (of: keyof MeasurementRound) => median(rounds.map((round) => round[of]));
+      const middle = (of: MeasuredFigure) => median(rounds.map((round) => round[of]));
       const ratios = rounds.map(({ ratio }) => ratio);
       return [
         `\`${id}\``,
@@ -58,12 +86,18 @@ function figureTable(measured: readonly Measured[]): string {
         `${roundForPrint(middle("limit"))}`,
         middle("ratio").toFixed(2),
         `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
+        ...(hasLog ? [logCell(rounds)] : []),
         `${rounds.length}`,
         goal === null ? "–" : formatGoal(goal, unit),
         goalStatus({ measurement: { goal }, rounds }),
       ];
     }),
   );
+}
+
+function logCell(rounds: readonly MeasurementRound[]): string {
+  const log = middleOfLog(rounds);
+  return log ? `${roundForPrint(log.limit)}, ${log.ratio.toFixed(2)}` : "–";
 }
 
 function formatGoal(goal: MeasurementGoal, unit: string): string {

@@ -31,6 +31,8 @@ export interface MeasurementRound {
   readonly value: number;
   readonly limit: number;
   readonly ratio: number;
+  /** The limit and the ratio with the events in a log, as the store has them. The goals are set for the other limit. */
+  readonly log?: { readonly limit: number; readonly ratio: number };
 }
 
 export interface WriteTraffic {
@@ -42,11 +44,16 @@ export interface WriteTraffic {
 }
 
 /** Measures engine and limit, in milliseconds and in the given order. */
-export async function measurePair(order: MeasurementOrder, { engine, limit }: MeasuredPair): Promise<MeasurementRound> {
+export async function measurePair(
+  order: MeasurementOrder,
+  { engine, limit, logLimit }: MeasuredPair,
+): Promise<MeasurementRound> {
   const engineFirst = order === "engine first" ? await engine() : null;
   const limitMs = await limit();
+  const logMs = (await logLimit?.()) ?? null;
   const value = engineFirst ?? (await engine());
-  return { value, limit: limitMs, ratio: value / limitMs };
+  const round = { value, limit: limitMs, ratio: value / limitMs };
+  return logMs === null ? round : { ...round, log: { limit: logMs, ratio: value / logMs } };
 }
 
 /** Measures engine and limit as rates per second. */
@@ -55,11 +62,18 @@ export async function measureRates(
   count: number,
   pair: MeasuredPair,
 ): Promise<MeasurementRound> {
-  const took = await measurePair(order, pair);
-  return { value: (1000 * count) / took.value, limit: (1000 * count) / took.limit, ratio: 1 / took.ratio };
+  const { value, limit, ratio, log } = await measurePair(order, pair);
+  const rate = (ms: number) => (1000 * count) / ms;
+  return {
+    value: rate(value),
+    limit: rate(limit),
+    ratio: 1 / ratio,
+    ...(log && { log: { limit: rate(log.limit), ratio: 1 / log.ratio } }),
+  };
 }
 
 interface MeasuredPair {
   readonly engine: () => Promise<number>;
   readonly limit: () => Promise<number>;
+  readonly logLimit?: () => Promise<number>;
 }

@@ -5,6 +5,7 @@ import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
+import { prepareJournal } from "./journal-layout.ts";
 import { measureTime } from "./measure-time.ts";
 import { type Measurement, measureRates } from "./measurement.ts";
 import { median } from "./samples.ts";
@@ -103,13 +104,8 @@ function entryWriter(db: SqliteDatabase, entries: readonly Entry[]): () => void 
   db.exec("pragma synchronous = full");
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
-  const insertEvent = db.prepare(
-    "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
-  );
-  const putHead = db.prepare(
-    `insert into head (position, hash, tenant, run) values (?, ?, ?, ?)
-     on conflict (tenant, run) do update set position = excluded.position, hash = excluded.hash`,
-  );
+  const journal = prepareJournal(db, "log");
+  const begun = new Set<string>();
   const putLedger = db.prepare(
     `insert into ledger (tenant, key, version, row) values (?, ?, 1, ?)
      on conflict (tenant, key) do update set version = version + 1, row = excluded.row`,
@@ -117,10 +113,10 @@ function entryWriter(db: SqliteDatabase, entries: readonly Entry[]): () => void 
   return () => {
     for (const { tenant, run, events, puts } of entries) {
       begin.run();
-      for (const { position, type, v, at, body, hash } of events)
-        insertEvent.run(tenant, run, position, type, v, at, body, hash);
       const last = events.at(-1);
-      if (last !== undefined) putHead.run(last.position, last.hash, tenant, run);
+      if (last !== undefined) journal[begun.has(run) ? "updateHead" : "insertHead"](tenant, run, last);
+      begun.add(run);
+      for (const event of events) journal.insertEvent(tenant, run, event);
       for (const { table, key, row } of puts) if (table === "ledger") putLedger.run(tenant, key, row);
       commit.run();
     }

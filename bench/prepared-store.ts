@@ -65,17 +65,17 @@ export function rawReader(file: string): { readonly events: () => number; readon
 }
 
 function readAll(db: SqliteDatabase): number {
-  const runs = db.prepare("select run from head where tenant = ? order by run");
+  const runs = db.prepare("select journal from head where tenant = ? order by run");
   const events = db.prepare(
     `select position, type, v, at, body, hash, body_hash from event
-     where tenant = ? and run = ? and position > ? order by position limit ?`,
+     where journal = ? and position > ? order by position limit ?`,
   );
   const blobs = db.prepare("select bytes from blob where tenant = ?");
   for (const statement of [runs, events, blobs]) statement.setReturnArrays(true);
   const { tenant } = benchPrincipal;
   let count = 0;
-  for (const [run] of runs.all(tenant) as readonly [string][]) {
-    const rows = events.all(tenant, run, 0, -1) as readonly Row[];
+  for (const [journal] of runs.all(tenant) as readonly [number][]) {
+    const rows = events.all(journal, 0, -1) as readonly Row[];
     for (const row of rows) readBytes(row);
     count += rows.length;
   }

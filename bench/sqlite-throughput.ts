@@ -3,6 +3,7 @@ import { openDatabase } from "../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite, sqliteStore } from "../src/store/sqlite/sqlite-store.ts";
 import { countWrites, newWriteCounts } from "./count-writes.ts";
+import type { JournalLayout } from "./journal-layout.ts";
 import { collectYoungGarbage, measureTime } from "./measure-time.ts";
 import { type Measurement, type MeasurementGoal, measureRates, type WriteTraffic } from "./measurement.ts";
 import { storeBytes, withScratchFile } from "./scratch-file.ts";
@@ -20,7 +21,8 @@ export function sqliteThroughput(
   const clock = workload.order === "parallel" ? timeFromReady : timeFromSubmit;
   const pair = {
     engine: () => withScratchFile((file) => clock(file, workload)),
-    limit: () => withScratchFile((file) => timeLimit(openDatabase(file).db, workload)),
+    limit: () => withScratchFile((file) => timeLimit(openDatabase(file).db, workload, "clustered")),
+    logLimit: () => withScratchFile((file) => timeLimit(openDatabase(file).db, workload, "log")),
   };
   return {
     id,
@@ -64,10 +66,10 @@ async function timeFromReady(file: string, workload: Workload): Promise<number> 
   return spent;
 }
 
-async function timeLimit(db: SqliteDatabase, workload: Workload): Promise<number> {
+async function timeLimit(db: SqliteDatabase, workload: Workload, layout: JournalLayout): Promise<number> {
   const write = await prepareWriteLimit(workload);
   try {
-    return await measureTime(write(db));
+    return await measureTime(write(db, layout));
   } finally {
     db.exec("pragma wal_checkpoint(truncate)"); // As the store does at its end, so that sizes are comparable.
     db.close();
@@ -80,7 +82,7 @@ async function measureTraffic(workload: Workload): ReturnType<NonNullable<Measur
     await runWorkload(engine, workload);
     await engine.close();
   });
-  const limit = await countTraffic(workload, async (db) => void (await timeLimit(db, workload)));
+  const limit = await countTraffic(workload, async (db) => void (await timeLimit(db, workload, "log")));
   return { engine, limit };
 }
 

@@ -4,17 +4,20 @@ import type { Instant } from "../src/core/values/ids.ts";
 import { systemIds } from "../src/engine/ports/system-ports.ts";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";
+import { type JournalLayout, prepareJournal, type RawJournal } from "./journal-layout.ts";
 import { benchPrincipal, openWorkloadEngine, runWorkload, type Workload } from "./workload.ts";
 
 /**
- * Writes the least that a correct engine must write, with the same tables and pragmas: per step an event and the head
+ * Writes the least that a correct engine must write, with the same tables and pragmas, in either layout of events: per step an event and the head
  * of the run; for an act, before that, its ledger row in its own transaction; for a write, the row of its project. It
  * decides, parses and hashes nothing, and concurrent steps share a transaction.
  */
-export async function prepareWriteLimit(workload: Workload): Promise<(db: SqliteDatabase) => () => void> {
+export async function prepareWriteLimit(
+  workload: Workload,
+): Promise<(db: SqliteDatabase, layout: JournalLayout) => () => void> {
   const steps = await recordStepRows(workload);
-  return (db) => {
-    const writeGroup = groupWriter(db);
+  return (db, layout) => {
+    const writeGroup = groupWriter(db, prepareJournal(db, layout));
     const writeGroups = groupWrites(workload, steps);
     return () => writeGroups.forEach(writeGroup);
   };
@@ -68,14 +71,9 @@ function newStepWrite(run: string, step: StepRows, first: boolean): StepWrite {
   return { ...step, run, first, key: hash("sha256", `${run} ${step.event.position}`) };
 }
 
-function groupWriter(db: SqliteDatabase): (group: WriteGroup) => void {
+function groupWriter(db: SqliteDatabase, journal: RawJournal): (group: WriteGroup) => void {
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
-  const insertEvent = db.prepare(
-    "insert into event (tenant, run, position, type, v, at, body, hash) values (?, ?, ?, ?, ?, ?, ?, ?)",
-  );
-  const insertHead = db.prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)");
-  const updateHead = db.prepare("update head set position = ?, hash = ? where tenant = ? and run = ?");
   const insertLedger = db.prepare("insert into ledger (version, row, tenant, key) values (?, ?, ?, ?)");
   const updateLedger = db.prepare("update ledger set version = ?, row = ? where tenant = ? and key = ?");
   const putProject = db.prepare(
@@ -94,9 +92,9 @@ function groupWriter(db: SqliteDatabase): (group: WriteGroup) => void {
     }
     begin.run();
     for (const { run, first, event, ledger, project, key } of writes) {
-      const { position, type, v, at, body, hash } = event;
-      insertEvent.run(tenant, run, position, type, v, at, body, hash);
-      (first ? insertHead : updateHead).run(position, hash, tenant, run);
+      if (first) journal.insertHead(tenant, run, event);
+      else journal.updateHead(tenant, run, event);
+      journal.insertEvent(tenant, run, event);
       if (ledger !== null) updateLedger.run(2, ledger.after, tenant, key);
       if (project !== null) putProject.run(tenant, project);
     }

@@ -125,7 +125,8 @@ export class SqliteChaosStore implements ChaosStore {
   }
 
   async events(): Promise<readonly StoredEvent[]> {
-    const sql = "select run, type, hash, body from event order by tenant, run, position";
+    const sql = `select head.run, type, event.hash, body from event join head using (journal)
+      order by head.tenant, head.run, event.position`;
     return this.#rows<StoredEvent & { hash: Uint8Array }>(sql).map((row) => ({ ...row, hash: shortHash(row.hash) }));
   }
 
@@ -162,4 +163,4 @@ const stateQuery = `select json_object(
   'status', (select row ->> 'status' from run where key = ?1),
   'notices', (select json_group_array(key) from notice where row ->> 'run_id' = ?1),
   'last', (select json_group_array(type || ' ' || coalesce(body ->> 'step_id', '')) from (
-             select type, body from event where run = ?1 order by position desc limit 8))) as state`;
+             select type, body from event join head using (journal) where head.run = ?1 order by event.seq desc limit 8))) as state`;

@@ -10,7 +10,9 @@ const leftoverQueries: Readonly<Record<string, string>> = {
   "a lease without a run": "select run as id from lease where run not in (select run from head)",
   "a timer without a run": "select key as id from timer where key not in (select run from head)",
   "a journal without a run row":
-    "select distinct run as id from event where type <> 'signal.sent' and run like 'run_%' and run not in (select key from run)",
+    "select run as id from event where tenant is not null and type <> 'signal.sent' and run like 'run_%' and run not in (select key from run)",
+  "an event without a head":
+    "select type || ' ' || seq as id from event where journal not in (select journal from head)",
   "a timer of a removed schedule":
     "select key as id from timer where key like 'sch_%' and key not in (select key from setting)",
   ...Object.fromEntries(

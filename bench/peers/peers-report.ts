@@ -16,7 +16,7 @@ export function peersReportText(report: BenchReport, absent: AbsentPeers): strin
   const figures = markdownTable(
     ["", "they", "Writ", "Writ ÷ they", "lowest–highest", "rounds"],
     report.measured.map(({ measurement: { id, unit }, rounds }) => {
-      const middle = (of: keyof MeasurementRound) => median(rounds.map((round) => round[of]));
+      const middle = (of: Exclude<keyof MeasurementRound, "log">) => median(rounds.map((round) => round[of]));
       const times = rounds.map(({ ratio }) => 1 / ratio);
       return [
         `\`${id}\``,

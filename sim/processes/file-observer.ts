@@ -67,7 +67,7 @@ export class FileObserver {
     this.#tables = {
       leases: prepare("select run, epoch, worker from lease order by run"),
       workers: prepare("select id, beat, rules from worker order by id"),
-      events: prepare("select run, position, type, body from event order by run, position"),
+      events: prepare("select head.run, event.position, type, body from event join head using (journal) order by 1, 2"),
       markers: prepare("select run || ' ' || step || ' ' || attempt as name from marker"),
     };
   }

@@ -57,20 +57,44 @@ describe("audit of a tampered file", () => {
   it.each<[string, string, number]>([
     [
       "a flipped letter in a body",
-      "update event set body = replace(body, 'ana', 'eve') where run = ? and position = 1",
+      "update event set body = replace(body, 'ana', 'eve') where journal = (select journal from head where run = ?) and position = 1",
       1,
     ],
-    ["a changed type", "update event set type = 'step.failed' where run = ? and position = 3", 3],
-    ["a changed time", "update event set at = at + 1 where run = ? and position = 2", 2],
-    ["a changed version", "update event set v = 0 where run = ? and position = 2", 2],
-    ["a changed hash", "update event set hash = zeroblob(32) where run = ? and position = 4", 4],
     [
-      "a body with a line that reads like one more event",
-      "update event set body = body || char(10) || '3 1 1 00 step.failed {}' where run = ? and position = 2",
+      "a changed type",
+      "update event set type = 'step.failed' where journal = (select journal from head where run = ?) and position = 3",
+      3,
+    ],
+    [
+      "a changed time",
+      "update event set at = at + 1 where journal = (select journal from head where run = ?) and position = 2",
       2,
     ],
-    ["an event taken out of the middle", "delete from event where run = ? and position = 3", 4],
-    ["a body that is gone without a trace", "update event set body = null where run = ? and position = 2", 2],
+    [
+      "a changed version",
+      "update event set v = 0 where journal = (select journal from head where run = ?) and position = 2",
+      2,
+    ],
+    [
+      "a changed hash",
+      "update event set hash = zeroblob(32) where journal = (select journal from head where run = ?) and position = 4",
+      4,
+    ],
+    [
+      "a body with a line that reads like one more event",
+      "update event set body = body || char(10) || '3 1 1 00 step.failed {}' where journal = (select journal from head where run = ?) and position = 2",
+      2,
+    ],
+    [
+      "an event taken out of the middle",
+      "delete from event where journal = (select journal from head where run = ?) and position = 3",
+      4,
+    ],
+    [
+      "a body that is gone without a trace",
+      "update event set body = null where journal = (select journal from head where run = ?) and position = 2",
+      2,
+    ],
   ])("finds %s", async (_, sql, position) => {
     const { broken, first } = await tampered((db, runs) => set(db, sql, runs.first));
     expect(broken).toMatchObject([{ run_id: first, position }]);
@@ -80,28 +104,68 @@ describe("audit of a tampered file", () => {
     const { broken, first } = await tampered((db, runs) =>
       set(
         db,
-        "delete from event where run = ?1 and position = (select max(position) from event where run = ?1)",
+        "delete from event where seq = (select max(event.seq) from event join head using (journal) where head.run = ?)",
         runs.first,
       ),
     );
     expect(broken).toMatchObject([{ run_id: first, what: expect.stringContaining("the head says") }]);
   });
 
+  it("finds a journal whose head was deleted, with all of its events", async () => {
+    const { broken, first, events } = await tampered((db, runs) =>
+      set(db, "delete from head where run = ?", runs.first),
+    );
+    expect(broken).toMatchObject([{ run_id: first, what: expect.stringContaining("head") }]);
+    expect(events).toBeGreaterThan(20);
+  });
+
+  it("finds a head that names the journal of another run", async () => {
+    const { broken, first } = await tampered((db, runs) =>
+      set(
+        db,
+        "update head set journal = (select journal from head where run = ?) where run = ?",
+        runs.second,
+        runs.first,
+      ),
+    );
+    expect(broken[0]).toMatchObject({ run_id: first, position: 2 });
+  });
+
+  it("finds the name of another run at the first event of a journal", async () => {
+    const { broken, first } = await tampered((db, runs) =>
+      set(db, "update event set run = 'run_other' where run = ?", runs.first),
+    );
+    expect(broken.map(({ run_id }) => run_id)).toEqual(expect.arrayContaining([first, "run_other"]));
+  });
+
   it("finds two events in swapped positions", async () => {
     const { broken, first } = await tampered((db, { first }) => {
-      set(db, "update event set position = -1 where run = ? and position = 3", first);
-      set(db, "update event set position = 3 where run = ? and position = 4", first);
-      set(db, "update event set position = 4 where run = ? and position = -1", first);
+      set(
+        db,
+        "update event set position = -1 where journal = (select journal from head where run = ?) and position = 3",
+        first,
+      );
+      set(
+        db,
+        "update event set position = 3 where journal = (select journal from head where run = ?) and position = 4",
+        first,
+      );
+      set(
+        db,
+        "update event set position = 4 where journal = (select journal from head where run = ?) and position = -1",
+        first,
+      );
     });
     expect(broken).toMatchObject([{ run_id: first, position: 3 }]);
   });
 
   it("finds an event of another run in its place, hash included", async () => {
     const { broken, first } = await tampered((db, runs) => {
-      const theirs = "from event as other where other.run = ? and other.position = event.position";
+      const theirs =
+        "from event as other join head using (journal) where head.run = ? and other.position = event.position";
       set(
         db,
-        `update event set body = (select body ${theirs}), hash = (select hash ${theirs}) where run = ? and position = 2`,
+        `update event set body = (select other.body ${theirs}), hash = (select other.hash ${theirs}) where journal = (select journal from head where run = ?) and position = 2`,
         runs.second,
         runs.second,
         runs.first,
@@ -114,7 +178,9 @@ describe("audit of a tampered file", () => {
     const { broken, first } = await tampered((db, runs) =>
       set(
         db,
-        "insert into event select tenant, run, position + 1, type, v, at, body, hash, null from event where run = ?1 and position = (select max(position) from event where run = ?1)",
+        `insert into event (journal, position, type, v, at, body, hash)
+         select event.journal, event.position + 1, type, v, at, body, event.hash from event join head using (journal)
+         where head.run = ? order by event.position desc limit 1`,
         runs.first,
       ),
     );
@@ -176,7 +242,11 @@ describe("audit of a tampered file", () => {
 
   it.each<[string, string, string]>([
     ["a run whose row is gone, though retention has emptied it", "delete from run where key = ?", "row is missing"],
-    ["a run whose journal is gone and whose row is left", "delete from event where run = ?", "no event of"],
+    [
+      "a run whose journal is gone and whose row is left",
+      "delete from event where journal = (select journal from head where run = ?)",
+      "no event of",
+    ],
   ])("finds %s", async (_, sql, what) => {
     const stage = sqliteFileFixture();
     const engine = await stage.open({ tools: cast().tools, tenants: {}, onNotice: async () => {} });

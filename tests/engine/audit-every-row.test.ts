@@ -38,7 +38,9 @@ describe.each(sqlStoreKinds)("audit of every table, on $name", ({ name, newFixtu
     expect(await audit()).toMatchObject({ broken: [], rows: [], tallies: [] });
     const missed: string[] = [];
     const auditChange = async (table: TamperedTable, row: SqlRow, change: string) => {
-      const isNamed = findings(await audit()).some((text) => table.keys.some((key) => text.includes(String(row[key]))));
+      const isNamed = findings(await audit()).some((text) =>
+        table.names.some((key) => text.includes(String(row[key]))),
+      );
       if (!isNamed) missed.push(`${table.name} ${change}`);
       await store.restore(table);
     };

@@ -6,10 +6,11 @@ import type { WorkerId } from "../../src/core/values/ids.ts";
 import { writVersion } from "../../src/core/values/writ-version.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { migrateSqlite } from "../../src/store/sqlite/open-database.ts";
-import { connectSqlite, type SqliteDatabase } from "../../src/store/sqlite/sqlite-driver.ts";
+import { connectSqlite } from "../../src/store/sqlite/sqlite-driver.ts";
 import { sqliteMigrations } from "../../src/store/sqlite/sqlite-migrations.ts";
 import { openSqlite, sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { shareVersionLock } from "../../src/store/sqlite/version-lock.ts";
+import { makeOlderFile } from "../store/sqlite/older-file.ts";
 import { anaPerson, botAgent } from "./engine-fixture.ts";
 import { rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
@@ -19,31 +20,6 @@ function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "writ-upgrade-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
-}
-
-/** Makes a file as the fifth version of the schema had it, with the rows of a file of this version. */
-function makeOlderFile(file: string, from: string | null): void {
-  const db = connectSqlite(file);
-  for (const { number, name, sql } of sqliteMigrations.slice(0, 5)) {
-    db.exec(sql);
-    db.prepare("insert into migration (number, name) values (?, ?)").run(number, name);
-  }
-  if (from !== null) copyRows(db, from);
-  db.close();
-}
-
-function copyRows(db: SqliteDatabase, from: string): void {
-  db.exec(`attach '${from}' as newer`);
-  const columns = (schema: string, table: string) =>
-    (db.prepare(`pragma ${schema}.table_xinfo(${table})`).all() as { name: string; hidden: number }[])
-      .filter(({ hidden }) => hidden === 0)
-      .map(({ name }) => name);
-  const tables = db.prepare("select name from main.sqlite_schema where type = 'table'").all() as { name: string }[];
-  for (const { name } of tables.filter(({ name }) => !["migration", "lease"].includes(name))) {
-    const shared = columns("main", name).filter((column) => columns("newer", name).includes(column));
-    db.exec(`insert into main.${name} (${shared}) select ${shared} from newer.${name}`);
-  }
-  db.exec("detach newer");
 }
 
 const version = (file: string) => {

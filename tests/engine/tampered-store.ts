@@ -63,6 +63,8 @@ export interface TamperedTable {
   readonly name: string;
   readonly columns: readonly TamperedColumn[];
   readonly keys: readonly string[];
+  /** A finding about a row contains the value of one of these columns. */
+  readonly names: readonly string[];
   readonly rows: readonly SqlRow[];
 }
 
@@ -94,8 +96,12 @@ export class TamperedStore {
           ? `create table kept.${name} as table writ.${name}`
           : `create table kept_${name} as select * from ${name}`,
       );
-      const rows = await stage.sql(`select * from ${isPostgres ? `writ.${name}` : name} where tenant = 'acme'`);
-      tables.push({ name, columns, keys: keyColumns[name] ?? ["key"], rows });
+      if (name === "event" && !isPostgres) tables.push(await eventLog(stage, columns));
+      else {
+        const rows = await stage.sql(`select * from ${isPostgres ? `writ.${name}` : name} where tenant = 'acme'`);
+        const keys = keyColumns[name] ?? ["key"];
+        tables.push({ name, columns, keys, names: keys, rows });
+      }
     }
     return new TamperedStore(stage, isPostgres, tables);
   }
@@ -146,7 +152,18 @@ export class TamperedStore {
 }
 
 function where(keys: readonly string[], row: SqlRow): string {
-  return ["tenant", ...keys].map((key) => `${key} = '${String(row[key]).replaceAll("'", "''")}'`).join(" and ");
+  const equals = (key: string) => `${key} = '${String(row[key]).replaceAll("'", "''")}'`;
+  return ["tenant", ...keys].map((key) => (row[key] === null ? `${key} is null` : equals(key))).join(" and ");
+}
+
+/** In SQLite only the first event of a journal names its run. The order of the appends (seq) is not a fact. */
+async function eventLog(stage: EngineFixture, columns: readonly TamperedColumn[]): Promise<TamperedTable> {
+  const rows = await stage.sql(
+    `select event.*, first.run as run_of_journal from event
+     join event as first on first.journal = event.journal and first.tenant = 'acme' order by event.seq`,
+  );
+  const changed = columns.filter(({ name }) => name !== "seq");
+  return { name: "event", columns: changed, keys: ["journal", "position"], names: ["run_of_journal"], rows };
 }
 
 /** The tables that hold no data of tenants. */

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type MigrationResult, migrate } from "../../store/postgres/migrate.ts";
 import { migrateSqlite } from "../../store/sqlite/open-database.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
+import { migrationNotes } from "../migration-notes.ts";
 import { isPostgres, shownAddress } from "../store-address.ts";
 import { line } from "../text-line.ts";
 import { storeAddressFor } from "../with-engine.ts";
@@ -16,7 +17,7 @@ export function migrateCommand(invocation: Invocation): Command {
     if (address === null) throw invalidInput("the config opens its store itself; give its path or URL with --store");
     const migrated = isPostgres(address)
       ? await migrate(address, grant === undefined ? {} : { grant })
-      : await migrateFile(address, grant);
+      : await migrateFile(address, grant, invocation);
     invocation.terminal.printResult(migrated, () => [
       ...migrated.applied.map((name) => line`applied ${name}`),
       line`${shownAddress(address)} has schema version ${String(migrated.version)}`,
@@ -25,7 +26,15 @@ export function migrateCommand(invocation: Invocation): Command {
   });
 }
 
-async function migrateFile(path: string, grant: string | undefined): Promise<MigrationResult> {
+async function migrateFile(
+  path: string,
+  grant: string | undefined,
+  { terminal }: Invocation,
+): Promise<MigrationResult> {
   if (grant !== undefined) throw invalidInput("a SQLite file has no roles; leave --grant out");
-  return migrateSqlite(path);
+  const noteAfter = migrationNotes(() => performance.now());
+  return migrateSqlite(path, (progress) => {
+    const note = noteAfter(progress);
+    if (note !== null) terminal.note(note);
+  });
 }

@@ -6,6 +6,7 @@ import {
 } from "../../core/store/append-conditions.ts";
 import type { AppendResult, Entry, SealedEvent } from "../../core/store/store.ts";
 import { assert } from "../../core/values/assert.ts";
+import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { SqliteValue } from "./sqlite-driver.ts";
 import { EVENTS_PER_INSERT, type SqliteStatements } from "./statements.ts";
 
@@ -70,17 +71,24 @@ function writeRowsAndCharges(statements: SqliteStatements, entry: Entry): void {
 function insertEvents(statements: SqliteStatements, { tenant, run, events }: Entry): void {
   for (let next = 0; next < events.length; ) {
     const { position, type, v, at, body, hash } = events[next] as SealedEvent;
-    if (haveSameType(events, next, EVENTS_PER_INSERT)) {
-      const values: SqliteValue[] = [tenant, run, type, v, position];
+    if (position > 1 && haveSameType(events, next, EVENTS_PER_INSERT)) {
+      const values: SqliteValue[] = [journalOf(statements, tenant, run), type, v, position];
       for (let index = next; index < next + EVENTS_PER_INSERT; index += 1)
         pushEventValues(values, events[index] as SealedEvent);
       statements.insertManyEvents.run(...values);
       next += EVENTS_PER_INSERT;
     } else {
-      statements.insertEvent.run(tenant, run, type, v, position, at, body, hash);
+      const insert = position === 1 ? statements.insertFirstEvent : statements.insertEvent;
+      insert.run(tenant, run, type, v, position, at, body, hash);
       next += 1;
     }
   }
+}
+
+function journalOf(statements: SqliteStatements, tenant: Tenant, run: RunId): number {
+  const found = statements.journal.get(tenant, run);
+  assert(found !== undefined, "an entry has written the head before its events");
+  return found[0];
 }
 
 /** Appends the values in which events of one type differ. */

@@ -34,7 +34,7 @@ export function readRunEvents(
 }
 
 /**
- * Reads journals after a run id with their heads, in one query if the tables of heads and events have the same runs.
+ * Reads journals after a run id with their heads, in one query if heads and first events name the same journals.
  */
 export function readJournals(
   statements: SqliteStatements,
@@ -46,9 +46,11 @@ export function readJournals(
   const runs = batchableRuns(heads.map(([position]) => position));
   const parts = statements.firstParts.all(tenant, after, runs);
   const haveSameRuns =
-    runs > 0 && parts.length === runs && parts.every(({ 2: run }, index) => heads[index]?.[2] === run);
+    runs > 0 &&
+    parts.length === runs &&
+    parts.every(({ 2: journal, 3: run }, index) => heads[index]?.[2] === journal && heads[index]?.[3] === run);
   if (!haveSameRuns) return readOneByOne(statements, tenant, after, most);
-  return parts.map(([count, lines, run], index) => {
+  return parts.map(([count, lines, , run], index) => {
     const [position, hash] = heads[index] as (typeof heads)[number];
     const events = count > EVENTS_PER_READ ? null : parseEvents([count, lines]);
     return {

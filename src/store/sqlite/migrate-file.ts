@@ -10,29 +10,73 @@ export interface FileMigration {
   readonly version: number;
 }
 
+/** How far a migration that moves rows has come. */
+export interface MigrationProgress {
+  readonly moved: number;
+  /** About how many rows there are in all. */
+  readonly total: number;
+}
+
 /**
- * Migrates the schema to the current version. Each migration and its record are one transaction. Returns the names of
- * the migrations that it applied. No other process may use the file meanwhile.
+ * Migrates the schema to the current version. Each migration and its record are one transaction, after the pieces of
+ * the migration, which are transactions of their own. A new file is made in one transaction. Returns the names of the
+ * migrations that it applied. No other process may use the file meanwhile.
  */
-export function migrateFile(db: SqliteDatabase, file: string): readonly string[] {
+export function migrateFile(
+  db: SqliteDatabase,
+  file: string,
+  onProgress: (progress: MigrationProgress) => void = () => {},
+): readonly string[] {
+  if (schemaVersion(db, file) === 0) return createSchema(db, file);
   const applied: string[] = [];
   for (const migration of sqliteMigrations) {
     if (schemaVersion(db, file) >= migration.number) continue;
-    db.exec("begin immediate");
-    try {
+    movePieces(db, migration, onProgress);
+    const isNew = inTransaction(db, () => {
       // Another process may have applied it between the check and the lock.
-      if (schemaVersion(db, file) < migration.number) {
-        applyMigration(db, migration);
-        applied.push(migration.name);
-      }
-      db.exec("commit");
-    } catch (error) {
-      if (db.isTransaction) db.exec("rollback");
-      throw error;
-    }
+      if (schemaVersion(db, file) >= migration.number) return false;
+      applyMigration(db, migration);
+      return true;
+    });
+    if (isNew) applied.push(migration.name);
   }
   assertNotNewer(schemaVersion(db, file), sqliteMigrations.length, file);
   return applied;
+}
+
+/** Makes the schema of a new file. It has no rows to move. */
+function createSchema(db: SqliteDatabase, file: string): readonly string[] {
+  return inTransaction(db, () => {
+    // Another process may have made it between the check and the lock.
+    if (schemaVersion(db, file) > 0) return [];
+    for (const migration of sqliteMigrations) applyMigration(db, migration);
+    return sqliteMigrations.map(({ name }) => name);
+  });
+}
+
+function movePieces(
+  db: SqliteDatabase,
+  { pieces }: SqliteMigration,
+  onProgress: (progress: MigrationProgress) => void,
+): void {
+  if (pieces === undefined) return;
+  const total = pieces.count(db);
+  for (let moved = 0, last = 1; last > 0; moved += last) {
+    last = inTransaction(db, () => pieces.move(db));
+    onProgress({ moved: moved + last, total: Math.max(total, moved + last) });
+  }
+}
+
+function inTransaction<Result>(db: SqliteDatabase, work: () => Result): Result {
+  db.exec("begin immediate");
+  try {
+    const result = work();
+    db.exec("commit");
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec("rollback");
+    throw error;
+  }
 }
 
 /** Throws if the file is a database of another program, before that database is changed. */

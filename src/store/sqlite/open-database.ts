@@ -8,6 +8,7 @@ import {
   assertUpToDate,
   type FileMigration,
   isUpToDate,
+  type MigrationProgress,
   migrateFile,
   schemaVersion,
 } from "./migrate-file.ts";
@@ -33,11 +34,16 @@ export function openDatabase(path: string, create = true): { readonly db: Sqlite
 }
 
 /** Migrates the file of an existing store, as soon as no other process uses it. */
-export async function migrateSqlite(path: string): Promise<FileMigration> {
+export async function migrateSqlite(
+  path: string,
+  onProgress: (progress: MigrationProgress) => void = () => {},
+): Promise<FileMigration> {
   const file = resolve(path);
   assertExists(file);
   const applied: string[] = [];
-  const db = await retryOpening(() => connectToStore(file, (db) => shareStore(db, file, "migrate", applied)));
+  const db = await retryOpening(() =>
+    connectToStore(file, (db) => shareStore(db, file, "migrate", applied, onProgress)),
+  );
   const version = schemaVersion(db, file);
   db.close();
   return { applied, version };
@@ -99,11 +105,16 @@ function shareStore(
   file: string,
   ifOlder: "migrate" | "refuse",
   applied: string[] = [],
+  onProgress: (progress: MigrationProgress) => void = () => {},
 ): VersionLock {
   if (ifOlder === "migrate" && !isUpToDate(db, file)) {
     const alone = takeVersionLock(file);
     if (alone === null) throw busyFault(db, file);
-    applied.push(...migrateAlone(db, file, alone));
+    try {
+      applied.push(...migrateFile(db, file, onProgress));
+    } finally {
+      alone.free();
+    }
   }
   const shared = shareVersionLock(file);
   if (shared === null) throw busyFault(db, file);
@@ -113,14 +124,6 @@ function shareStore(
   } catch (error) {
     shared.free();
     throw error;
-  }
-}
-
-function migrateAlone(db: SqliteDatabase, file: string, alone: VersionLock): readonly string[] {
-  try {
-    return migrateFile(db, file);
-  } finally {
-    alone.free();
   }
 }
 

@@ -6,17 +6,22 @@ CREATE TABLE blob (
 ) strict;
 
 CREATE TABLE event (
-  tenant text not null,
-  run text not null,
+  seq integer primary key,
+  journal integer not null,
   position integer not null,
   type text not null,
   v integer not null,
   at integer not null,
-  body text,
   hash blob not null,
+  -- Only the first event of a journal has the names, so that the journal is found without its head.
+  tenant text,
+  run text,
   body_hash blob,
-  primary key (tenant, run, position)
-) strict, without rowid;
+  body text,
+  unique (journal, position)
+) strict;
+
+CREATE INDEX event_name on event (tenant, run) where tenant is not null;
 
 CREATE TABLE gate (
   tenant text not null,
@@ -33,6 +38,7 @@ CREATE INDEX gate_status on gate (tenant, row ->> 'status');
 CREATE TABLE head (
   tenant text not null,
   run text not null,
+  journal integer not null,
   position integer not null,
   hash blob not null,
   primary key (tenant, run)

@@ -5,12 +5,25 @@ import { placesMigration } from "./migrations/0004-places.ts";
 import { markerCountMigration } from "./migrations/0005-marker-count.ts";
 import { workersMigration } from "./migrations/0006-workers.ts";
 import { wantedMigration } from "./migrations/0007-wanted.ts";
+import { eventLogMigration } from "./migrations/0008-event-log.ts";
+import { movedEventsMigration } from "./migrations/0009-moved-events.ts";
+import type { SqliteDatabase } from "./sqlite-driver.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
 export interface SqliteMigration {
   readonly number: number;
   readonly name: string;
+  /** Work before `sql` that is too long for one transaction. */
+  readonly pieces?: MigrationPieces;
   readonly sql: string;
+}
+
+/** Rows that a migration moves in pieces. A process that was killed in between continues with the next piece. */
+interface MigrationPieces {
+  /** Returns about how many rows are left. */
+  readonly count: (db: SqliteDatabase) => number;
+  /** Moves some rows, inside a transaction. Returns how many it moved; 0 if none is left. */
+  readonly move: (db: SqliteDatabase) => number;
 }
 
 /** All migrations in order. An applied migration never changes. */
@@ -22,4 +35,6 @@ export const sqliteMigrations: readonly SqliteMigration[] = [
   markerCountMigration,
   workersMigration,
   wantedMigration,
+  eventLogMigration,
+  movedEventsMigration,
 ];

@@ -235,7 +235,7 @@ function eraseRun(
   let erased = 0;
   for (const event of readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT })) {
     if (event.body === null || keptPositions.has(event.position)) continue;
-    statements.eraseBody.run(hashOf(event.body), tenant, run, event.position);
+    statements.eraseBody.run(tenant, run, event.position, hashOf(event.body));
     erased += 1;
   }
   return erased;

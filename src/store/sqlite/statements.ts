@@ -12,6 +12,7 @@ export function prepareStatements(db: SqliteDatabase) {
   const prepare = <Row>(sql: string) => db.prepare(sql) as SqliteStatement<Row>;
   return {
     ...journalStatements(prepare),
+    ...eventStatements(prepare),
     ...dueRunStatements(prepare),
     ...leaseStatements(prepare),
     ...workerStatements(prepare),
@@ -48,9 +49,19 @@ export const EVENTS_PER_INSERT = 16;
  * Inserts consecutive events. Bound first: the shared values and the first position; then time, body and hash of each.
  */
 function insertEventsSql(count: number): string {
-  const values = Array.from({ length: count }, (_, index) => `(?1, ?2, ?3, ?4, ?5 + ${index}, ?, ?, ?)`);
-  return `insert into event (tenant, run, type, v, position, at, body, hash) values ${values.join(", ")}`;
+  const values = Array.from({ length: count }, (_, index) => `(?1, ?2, ?3, ?4 + ${index}, ?, ?, ?)`);
+  return `insert into event (journal, type, v, position, at, body, hash) values ${values.join(", ")}`;
 }
+
+/** The number of a journal whose head exists. */
+const ownJournal = "(select journal from head where tenant = ?1 and run = ?2)";
+
+/** The number of a journal, also of one whose head was deleted. */
+const anyJournal = `coalesce(${ownJournal},
+  (select journal from event indexed by event_name where tenant = ?1 and run = ?2))`;
+
+/** An event counts only with the names of its journal, if it is the first, and else without names. */
+const hasOwnNames = "(tenant = ?1 and run = ?2 or position > 1 and tenant is null and run is null)";
 
 const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
 
@@ -58,28 +69,36 @@ function journalStatements(prepare: Prepare) {
   return {
     events: returnArrays(
       prepare<readonly [text: string]>(
-        `select ${eventAsText} from event where tenant = ? and run = ? and position > ? order by position limit ?`,
+        `select ${eventAsText} from event
+         where journal = ${anyJournal} and position > ?3 and ${hasOwnNames} order by position limit ?4`,
       ),
     ),
     // SQLite does not guarantee the order of the lines, and an event may contain a line break: the reader checks both.
     somePart: returnArrays(
       prepare<EventLines>(
         `select count(*), group_concat(${eventAsText}, char(10)) from event
-         where tenant = ? and run = ? and position > ? and position <= ?`,
+         where journal = ${anyJournal} and position > ?3 and position <= ?4 and ${hasOwnNames}`,
       ),
     ),
     firstParts: returnArrays(
-      prepare<readonly [...EventLines, run: RunId]>(
-        `select count(*), group_concat(case when position <= ${EVENTS_PER_READ} then ${eventAsText} end, char(10)), run from event
-         where tenant = ? and run > ? group by run order by run limit ?`,
+      prepare<readonly [...EventLines, journal: number, run: RunId]>(
+        `select (select count(*) from event where event.journal = first.journal),
+           (select group_concat(${eventAsText}, char(10)) from event
+            where event.journal = first.journal and event.position <= ${EVENTS_PER_READ}
+              and (event.seq = first.seq or event.position > 1 and event.tenant is null and event.run is null)),
+           journal, run
+         from event as first indexed by event_name where tenant = ? and run > ? order by run limit ?`,
       ),
     ),
     heads: returnArrays(
-      prepare<readonly [position: Head["position"], hash: Head["hash"], run: RunId]>(
-        "select position, hash, run from head where tenant = ? and run > ? order by run limit ?",
+      prepare<readonly [position: Head["position"], hash: Head["hash"], journal: number, run: RunId]>(
+        "select position, hash, journal, run from head where tenant = ? and run > ? order by run limit ?",
       ),
     ),
-    insertHead: prepare("insert into head (position, hash, tenant, run) values (?, ?, ?, ?)"),
+    insertHead: prepare(
+      `insert into head (position, hash, tenant, run, journal)
+       values (?, ?, ?, ?, (select coalesce(max(seq), 0) + 1 from event))`,
+    ),
     advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
     advanceFencedHead: prepare(
       `update head set position = ?1, hash = ?2
@@ -90,25 +109,29 @@ function journalStatements(prepare: Prepare) {
         "select position, hash from head where tenant = ? and run = ?",
       ),
     ),
-    insertEvent: prepare(insertEventsSql(1)),
-    insertManyEvents: prepare(insertEventsSql(EVENTS_PER_INSERT)),
-    eventHash: prepare<{ readonly hash: Uint8Array }>(
-      "select hash from event where tenant = ? and run = ? and position = ?",
-    ),
-    // Skips from run to run in the index: reading every event to find its run would take as long as reading the
-    // journal.
     runs: prepare<{ readonly run: RunId }>(
-      `with recursive found(run) as (
-         select * from (select run from event where tenant = ?1 and run > ?2 order by run limit 1)
-         union all
-         select (select run from event where tenant = ?1 and event.run > found.run order by run limit 1)
-         from found where found.run is not null limit ?3
-       )
-       select run from found where run is not null
+      `select * from (select run from event indexed by event_name where tenant = ?1 and run > ?2 order by run limit ?3)
        union select * from (select run from head where tenant = ?1 and run > ?2 order by run limit ?3)
        order by run limit ?3`,
     ),
-    eraseBody: prepare("update event set body = null, body_hash = ? where tenant = ? and run = ? and position = ?"),
+  };
+}
+
+function eventStatements(prepare: Prepare) {
+  return {
+    insertFirstEvent: prepare(
+      `insert into event (tenant, run, journal, type, v, position, at, body, hash)
+       values (?1, ?2, ${ownJournal}, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertEvent: prepare(
+      `insert into event (journal, type, v, position, at, body, hash) values (${ownJournal}, ?3, ?, ?, ?, ?, ?)`,
+    ),
+    journal: returnArrays(prepare<readonly [journal: number]>(`select ${ownJournal}`)),
+    insertManyEvents: prepare(insertEventsSql(EVENTS_PER_INSERT)),
+    eventHash: prepare<{ readonly hash: Uint8Array }>(
+      `select hash from event where journal = ${anyJournal} and position = ?3`,
+    ),
+    eraseBody: prepare(`update event set body = null, body_hash = ?4 where journal = ${anyJournal} and position = ?3`),
   };
 }
 

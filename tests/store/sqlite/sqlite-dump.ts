@@ -9,11 +9,17 @@ export function openSqliteDump(file: string): { now(): TableDump; close(): void 
   const order: Readonly<Record<string, string>> = { event: "1, 2, 3", marker: "1, 2, 3, 4" };
   // As in memory, a lease that is held has no end.
   const columns: Readonly<Record<string, string>> = {
+    event: "head.tenant, head.run, event.position, type, v, at, body, event.hash, body_hash",
+    head: "tenant, run, position, hash",
     lease: "tenant, run, epoch, worker, iif(worker is null, 0, null) as until, prior, since",
   };
+  const sources: Readonly<Record<string, string>> = { event: "event left join head using (journal)" };
   const selects = names.map(
     (name) =>
-      [name, db.prepare(`select ${columns[name] ?? "*"} from ${name} order by ${order[name] ?? "1, 2"}`)] as const,
+      [
+        name,
+        db.prepare(`select ${columns[name] ?? "*"} from ${sources[name] ?? name} order by ${order[name] ?? "1, 2"}`),
+      ] as const,
   );
   const cell = (value: SqliteValue) => (value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value);
   return {
