@@ -85,6 +85,25 @@ describe.each(storeKinds)("an open run on $name", ({ newFixture }) => {
     expect(found.calls.length).toBe(2);
   });
 
+  it("records each call whose id is that of another call once, as proposed and refused", async () => {
+    const stage = newFixture();
+    const { engine, run } = await openedChat(stage, [searchTool(), mailTool()]);
+    const first = { id: "call_0", tool: "search", input: { q: 1 } };
+    const other = { id: "call_0", tool: "mail", input: { q: 1 } };
+    const answers = await run.callTools([first, other]);
+    const repeated = await run.callTools([other, first, other]);
+    const statuses = [...answers, ...repeated].map(({ status }) => status);
+    expect(statuses).toEqual(["succeeded", "refused", "refused", "succeeded", "refused"]);
+    const handle = await engine.run(run.run_id, { principal: botAgent });
+    const refused = (await collectJournal(handle)).filter(({ type }) => type === "step.rejected");
+    expect(refused).toMatchObject([{ rule: "call", fault: { code: "CALL_REUSED", detail: { step_id: "c1" } } }]);
+    const [turn] = await run.turns();
+    expect(turn?.calls.map(({ id, tool, answer }) => [id, tool, answer?.status])).toEqual([
+      ["call_0", "search", "succeeded"],
+      ["call_0", "mail", "refused"],
+    ]);
+  });
+
   it("records a call that cannot be made as proposed and refused", async () => {
     const strict = scriptedTool("strict", () => 1, { ...reads, input: { type: "object", required: ["q"] } });
     const { engine, run } = await openedChat(newFixture(), [strict]);

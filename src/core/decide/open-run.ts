@@ -26,13 +26,14 @@ export function decideOpenRun(
 
 /**
  * Adds the calls that an agent proposes as steps of an open run. A call that the run has under the same name adds
- * nothing, so that a loop that was killed can propose its calls again.
+ * nothing, so that a loop that was killed can propose its calls again. Another call under that name is refused on record.
  */
 function proposeCalls(run: Run, { calls, now }: CommandOf<"propose">): PartialDecision {
   const names = new Set<string>();
   const events: Event[] = [];
   for (const proposed of calls) {
-    const key = proposed.cause.call === undefined ? null : callKey(proposed.cause.call);
+    const { call, reuses } = proposed.cause;
+    const key = call === undefined ? null : callKey(call, reuses);
     if (key === null ? run.index.has(proposed.step.step_id) : run.calls.has(key) || names.has(key)) continue;
     if (key !== null) names.add(key);
     events.push(...proposedEvents(proposed, now));

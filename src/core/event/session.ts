@@ -55,6 +55,8 @@ export interface CallName {
 export interface AgentCause {
   readonly by: "agent";
   readonly call?: CallName;
+  /** Present if another call has the name: the digest of this one, which is refused. */
+  readonly reuses?: Digest;
   /** The rights of the principal that proposed the call. Absent if they are those that the run was accepted with. */
   readonly principal?: Principal;
   /**

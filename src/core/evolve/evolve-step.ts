@@ -109,7 +109,8 @@ function applyProposed(run: MutableRun, event: EventOf<"step.proposed">): Mutabl
   run.paces = { ...run.paces, moving: run.paces.moving + 1 };
   if (event.cause.by === "agent") {
     run.driven = true;
-    if (event.cause.call !== undefined) run.calls = run.calls.set(callKey(event.cause.call), step.index);
+    const { call, reuses } = event.cause;
+    if (call !== undefined) run.calls = run.calls.set(callKey(call, reuses), step.index);
   }
   return reopenStep(run, step);
 }

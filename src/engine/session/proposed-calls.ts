@@ -3,8 +3,8 @@ import type { ProposedCall } from "../../core/decide/command.ts";
 import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { checkJson } from "../../core/json/check-json.ts";
 import { planLimits, planStep } from "../../core/plan/plan.ts";
-import { callKey } from "../../core/run/call-name.ts";
-import type { Run } from "../../core/run/run.ts";
+import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import type { Run, Step } from "../../core/run/run.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
@@ -12,6 +12,7 @@ import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/v
 import { assertKnownFields } from "../api/read-options.ts";
 import type { AgentCall, BeginCallOptions, CallTurnOptions } from "../api/session-api.ts";
 import type { CallPorts } from "../call/call-ports.ts";
+import { digestOfJson } from "../ports/digest.ts";
 
 /** A call as it was read: its name, its tool, and its input or why the input cannot be used. */
 export interface ReadCall {
@@ -76,9 +77,11 @@ export function proposedCalls(
   handler: AgentCause["handler"],
 ): readonly ProposedCall[] {
   const hasOtherRights = !sameJson(principal as unknown as Json, run.principal as unknown as Json);
-  return calls.map(({ name, tool: called, input, refused }, index) => {
+  const rights = hasOtherRights ? { principal } : {};
+  const made = new Map<string, Pick<Step, "spec">>();
+  return calls.map(({ name, key, tool: called, input, refused }, index) => {
     const tool = toolbox.get(called);
-    const step = planStep({
+    const spec = planStep({
       step_id: callStepId(run, index),
       name: called,
       payload: input,
@@ -86,9 +89,13 @@ export function proposedCalls(
       policy_tags: tool?.tags ?? [],
       cache_policy: tool?.cache ?? "never",
     });
-    const rights = hasOtherRights ? { principal } : {};
+    const earlier = findCallStep(run, name) ?? made.get(key);
+    made.set(key, earlier ?? { spec });
     const cause: AgentCause = { by: "agent", call: name, ...rights, ...(handler && { handler }) };
-    return { step, pin: toolbox.pin(called), cause, refused };
+    const pin = toolbox.pin(called);
+    if (earlier === undefined || isSameCall(earlier, called, input)) return { step: spec, pin, cause, refused };
+    const reuses = digestOfJson([called, input]);
+    return { step: spec, pin, cause: { ...cause, reuses }, refused: reusedNameFault(name, earlier, called) };
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
-import { findCallStep, isSameCall } from "../../core/run/call-name.ts";
+import { findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -215,9 +215,7 @@ class SessionRun implements OpenRun {
   #answerOf(run: Run, { name, tool, input }: ReadCall): CallAnswer | null {
     const step = findCallStep(run, name) as Step;
     if (isSameCall(step, tool, input)) return callAnswer(run, step);
-    const what = step.spec.name === tool ? "another input" : `the tool ${step.spec.name}`;
-    const message = `call ${name.id} was made before with ${what} (step ${step.spec.step_id}); give a new call a new id`;
-    return { status: "refused", fault: fault("CALL_REUSED", message, { step_id: step.spec.step_id }) };
+    return { status: "refused", fault: reusedNameFault(name, step, tool) };
   }
 
   /** A principal receives a recorded answer only if it may make the call now. */

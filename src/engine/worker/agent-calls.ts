@@ -37,8 +37,8 @@ export class AgentCalls {
   }
 
   givenWith({ cause }: Step): GivenCall | null {
-    const call = cause?.by === "agent" ? cause.call : undefined;
-    return call === undefined ? null : (this.#given.get(callKey(call)) ?? null);
+    if (cause?.by !== "agent" || cause.call === undefined) return null;
+    return this.#given.get(callKey(cause.call, cause.reuses)) ?? null;
   }
 
   /** Resolves when no call of the list moves by itself. Rejects if the run is lost. */
@@ -103,7 +103,8 @@ export class AgentCalls {
   #forget(event: Event, run: Run): void {
     const step = "step_id" in event ? findStep(run, event.step_id) : undefined;
     if (step?.cause?.by !== "agent" || step.cause.call === undefined) return;
-    if (stepPace(step.standing) === "done") this.#given.delete(callKey(step.cause.call));
+    const { call, reuses } = step.cause;
+    if (stepPace(step.standing) === "done") this.#given.delete(callKey(call, reuses));
   }
 
   /** True if the caller of a call learns its end from these events: no other call of its group moves. */
