@@ -46,6 +46,8 @@ export type {
   RunClosed,
   RunReleased,
   SessionSegment,
+  SessionStepEvent,
+  StepDelegated,
   StepDelivered,
 } from "./core/event/session.ts";
 export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
@@ -236,6 +238,7 @@ export type {
   HostReport,
   OpenRun,
   OpenRunOptions,
+  ParentCall,
   ReportedFault,
   SessionCall,
   SessionTurn,

@@ -67,7 +67,7 @@ export const actBugs: readonly PlantedBug[] = [
   {
     name: "a copy is sent that may arrive after the idempotency ended",
     file: "core/decide/end-attempt.js",
-    find: "(sentAt + idempotentForMs - inTransitMs)",
+    find: "(sentAt + promisedMs - inTransitMs)",
     replace: "(sentAt + idempotentForMs)",
   },
   {
@@ -79,7 +79,7 @@ export const actBugs: readonly PlantedBug[] = [
   {
     name: "a plan's longer timeout does not delay the proof of absence",
     file: "core/decide/end-attempt.js",
-    find: "const inTransitMs = (spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;",
+    find: "const inTransitMs = (step.spec.timeout_ms ?? tool.timeoutMs) + settleAfterMs;",
     replace: "const inTransitMs = tool.timeoutMs + settleAfterMs;",
   },
   {

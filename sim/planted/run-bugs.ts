@@ -4,7 +4,7 @@ import type { PlantedBug } from "./plant-bug.ts";
 export const runBugs: readonly PlantedBug[] = [
   {
     name: "an approval is not consumed",
-    file: "core/decide/start-step.js",
+    file: "core/decide/started-event.js",
     find: 'gate === null || gate.status === "consumed" ? null :',
     replace: "gate !== undefined ? null :",
   },

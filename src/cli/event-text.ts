@@ -96,6 +96,8 @@ function stepText(event: StepEvent, style: TextStyle): TextLine {
       return line`could not be undone: ${faultText(event.fault)}`;
     case "step.superseded":
       return line`replaced by ${event.by.run}, ${event.by.step}`;
+    case "step.delegated":
+      return line`done by the sub-agent of run ${event.run_id}`;
     case "step.delivered":
       return line`answer delivered to ${event.to}`;
     case "evidence.kept":

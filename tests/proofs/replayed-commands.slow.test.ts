@@ -26,6 +26,7 @@ type Rare =
   | "close"
   | "release"
   | "deliver_answer"
+  | "delegate"
   | "restoring"
   | "restored"
   | "unrestorable"

@@ -1,3 +1,4 @@
+import type { SessionSegment } from "../event/session.ts";
 import type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "../limits/budget.ts";
 import { alertLevelsReached, type BudgetAlert } from "../limits/budget-alert.ts";
 import { type Run, runProjectKey } from "../run/run.ts";
@@ -33,7 +34,10 @@ interface PricedCall {
 }
 
 /** The fields of a run that select its tallies. */
-export type Payer = Pick<Run, "origin" | "project"> & { readonly principal: Pick<Run["principal"], "id"> };
+export type Payer = Pick<Run, "origin" | "project" | "session"> & {
+  readonly principal: Pick<Run["principal"], "id">;
+  readonly opened: Pick<SessionSegment, "root"> | null;
+};
 
 /** Returns every limit of a set with the tally in which it is counted. */
 export function countedLimits(
@@ -44,7 +48,7 @@ export function countedLimits(
   return [
     ...budgets.map((limit): CountedLimit => {
       const { unit, per, limit: most } = limit;
-      const window = per === "call" || per === "run" ? null : timeWindowAt(windowSpanOf(per), now, zone);
+      const window = isTimeless(per) ? null : timeWindowAt(windowSpanOf(per), now, zone);
       const tally = per === "call" ? null : limitTally("budget", { ...limit, rule }, payer, window);
       return { of: "budget", limit, rule, unit, most, tally, window };
     }),
@@ -106,10 +110,22 @@ function limitTally(
 ): string {
   const subject = rule === null ? (tool === undefined ? unit : `${unit}:${tool}`) : `${unit}@${rule.place}`;
   const prefix = `${of}/${subject}/${per}`;
+  if (per === "session") return `${prefix}/${sessionOf(payer)}`;
   if (window === null) return `${prefix}/${payer.origin}`; // A fork shares the budget of its first run.
   if (per.startsWith("user")) return `${prefix}/${window.name}/${payer.principal.id}`;
   // A run without a project has its own tally, as it has its own state.
   return per.startsWith("project") ? `${prefix}/${window.name}/${runProjectKey(payer)}` : `${prefix}/${window.name}`;
+}
+
+/** The count of such a limit never starts again. */
+function isTimeless(per: Budget["per"]): per is "call" | "run" | "session" {
+  return per === "call" || per === "run" || per === "session";
+}
+
+/** A sub-agent is paid for by the session of the topmost agent. A run without a session is one of its own. */
+function sessionOf({ opened, session, principal, project, origin }: Payer): string {
+  const root = opened?.root ?? session;
+  return root === null ? origin : JSON.stringify([principal.id, project, root]);
 }
 
 /** Describes a limit in messages. */

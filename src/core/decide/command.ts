@@ -93,6 +93,8 @@ export type Command = { readonly now: Instant } & (
     }
   /** The worker that drives an open run releases it. */
   | { readonly type: "release"; readonly by: WorkerId }
+  /** A sub-agent does the call: its session is the run `child`. */
+  | { readonly type: "delegate"; readonly step_id: StepId; readonly child: RunId }
   /** The answer of a call was handed to a client. */
   | { readonly type: "deliver_answer"; readonly step_id: StepId; readonly to: string }
   | {

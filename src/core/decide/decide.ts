@@ -125,6 +125,7 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "close":
     case "release":
     case "deliver_answer":
+    case "delegate":
       return decideOpenRun(run, command);
     case "start":
       return startStep(run, command, rules);
@@ -198,7 +199,9 @@ function isRunOver(run: Run): boolean {
 /** A child run reports its end to its parent step. */
 function runEndedEvent(run: Run, at: Instant): Event {
   const status = endStatus(run);
-  const report = run.parent === null ? {} : { notices: [childRunReport(run, run.parent, status)] };
+  // A sub-agent answers its caller, which runs its call.
+  const report =
+    run.parent === null || run.opened !== null ? {} : { notices: [childRunReport(run, run.parent, status)] };
   return {
     type: "run.ended",
     at,

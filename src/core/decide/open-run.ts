@@ -1,7 +1,9 @@
 import type { Event } from "../event/event.ts";
 import { leanStep } from "../plan/plan.ts";
 import { callKey } from "../run/call-name.ts";
-import type { Run } from "../run/run.ts";
+import { subAgentCancelNotices } from "../run/child-run.ts";
+import { findStep, type Run, startsNoCalls } from "../run/run.ts";
+import { stepPace } from "../run/step.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import { cancelHostWork } from "./cancel-host-work.ts";
 import type { CommandOf, ProposedCall } from "./command.ts";
@@ -10,7 +12,7 @@ import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 /** Decides a command that only the run of a session takes. */
 export function decideOpenRun(
   run: Run,
-  command: CommandOf<"propose" | "close" | "release" | "deliver_answer">,
+  command: CommandOf<"propose" | "close" | "release" | "deliver_answer" | "delegate">,
 ): PartialDecision {
   switch (command.type) {
     case "propose":
@@ -21,6 +23,8 @@ export function decideOpenRun(
       return releaseRun(run, command);
     case "deliver_answer":
       return deliverAnswer(run, command);
+    case "delegate":
+      return delegateStep(run, command);
   }
 }
 
@@ -58,7 +62,9 @@ export function runClosedFault({ id }: Pick<Run, "id">): Fault {
 
 function closeRun(run: Run, { as, principal, reason, now }: CommandOf<"close">): PartialDecision {
   if (!run.open) return NO_CHANGE;
-  return { events: [{ type: "run.closed", at: now, as, by: principal.id, reason }, ...cancelHostWork(run, now)] };
+  const notices = subAgentCancelNotices(run);
+  const closed = { type: "run.closed", at: now, as, by: principal.id, reason } as const;
+  return { events: [notices.length === 0 ? closed : { ...closed, notices }, ...cancelHostWork(run, now)] };
 }
 
 /** Records that the worker that drives an open run holds it no longer. */
@@ -70,4 +76,13 @@ function releaseRun(run: Run, { by, now }: CommandOf<"release">): PartialDecisio
 function deliverAnswer(run: Run, { step_id, to, now }: CommandOf<"deliver_answer">): PartialDecision {
   if (run.delivered.has(step_id)) return NO_CHANGE;
   return { events: [{ type: "step.delivered", at: now, step_id, to }] };
+}
+
+/** Records the sub-agent of a call before the sub-agent exists, so that a cancellation reaches it. */
+function delegateStep(run: Run, { step_id, child, now }: CommandOf<"delegate">): PartialDecision {
+  const step = findStep(run, step_id);
+  if (step?.delegated === child) return NO_CHANGE;
+  const isOver = step === undefined || stepPace(step.standing) === "done" || startsNoCalls(run);
+  if (isOver) return { events: [], refusal: fault("NOT_POSSIBLE", `run ${run.id} has no call ${step_id} in progress`) };
+  return { events: [{ type: "step.delegated", at: now, step_id, run_id: child }] };
 }

@@ -18,7 +18,14 @@ import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
-import type { AgentCause, ExternalAttempt, RunClosed, RunReleased, SessionSegment, StepDelivered } from "./session.ts";
+import type {
+  AgentCause,
+  ExternalAttempt,
+  RunClosed,
+  RunReleased,
+  SessionSegment,
+  SessionStepEvent,
+} from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoneAct } from "./undone-act.ts";
@@ -70,7 +77,8 @@ export type RunEvent =
     }
   /** The plan or call was refused before anything ran. The run has ended; it is the record of the refusal. */
   | { readonly type: "run.refused"; readonly fault: Fault; readonly charges?: readonly LimitedCharge[] }
-  | RunClosed
+  /** The notices cancel the sub-agents of calls that have not ended. */
+  | (RunClosed & { readonly notices?: readonly Notice[] })
   | RunReleased
   | RunRestored
   | {
@@ -267,7 +275,7 @@ export type StepEvent = { readonly step_id: StepId } & (
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */
   | { readonly type: "step.superseded"; readonly by: Pick<DuplicateAct, "run" | "step" | "generation"> }
   /** A value that arrived too late to be the result. A person who settles the doubt can read it here. */
-  | StepDelivered
+  | SessionStepEvent
   | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
 );
 

@@ -12,6 +12,14 @@ export interface SessionSegment {
   /** The user or object that the session is about. Absent if the caller named none. */
   readonly subject?: string;
   readonly agent?: AgentVersion;
+  /** For a sub-agent: the session of the topmost agent, which pays for it. */
+  readonly root?: string;
+}
+
+/** A call of an agent is done by a sub-agent, whose session is this run. */
+export interface StepDelegated {
+  readonly type: "step.delegated";
+  readonly run_id: RunId;
 }
 
 /** The program that proposes the calls of a session. */
@@ -73,3 +81,6 @@ export interface ExternalAttempt {
   /** An end that was not reported by then is unknown. */
   readonly until: Instant;
 }
+
+/** The events of a call of an agent. */
+export type SessionStepEvent = StepDelegated | StepDelivered;

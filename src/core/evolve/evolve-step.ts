@@ -74,6 +74,8 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
     }
     case "step.superseded":
       return replaceStep(run, { ...step, act: { ...requireAct(step), superseded: true } });
+    case "step.delegated":
+      return replaceStep(run, { ...step, delegated: event.run_id });
     case "step.delivered":
       return Object.assign(run, { delivered: run.delivered.set(event.step_id, true) });
     case "evidence.kept":

@@ -102,6 +102,7 @@ function applySessionEvent(
   event: Extract<Event, { type: "run.closed" | "run.released" }>,
 ): MutableRun {
   if (event.type === "run.released") return Object.assign(run, { driven: false });
+  addNotices(run, event.notices);
   const { as, reason } = event;
   return cancelIdleSteps(Object.assign(run, { open: false, closed: { as, reason } }));
 }

@@ -6,7 +6,7 @@ export const limitUnits = ["usd_micros", "credits", "tokens_in", "tokens_out", "
 export type LimitUnit = (typeof limitUnits)[number];
 
 /**
- * The amount that may be spent by one call, by one run with all its forks, or by a user, project or tenant in a window.
+ * The amount that may be spent by one call, by one run with all its forks, by one session, or by a user, project or tenant in a window.
  */
 export interface Budget {
   readonly unit: LimitUnit;
@@ -26,6 +26,7 @@ export interface Rate {
 export const budgetScopes = [
   "call",
   "run",
+  "session",
   "user-hour",
   "user-day",
   "user-month",

@@ -5,7 +5,7 @@ import { stepKinds } from "../plan/step-kinds.ts";
 import type { RunId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import type { Run } from "./run.ts";
-import type { Step } from "./step.ts";
+import { type Step, stepPace } from "./step.ts";
 
 /** Returns the key of the signal that reports the end of a child run to its parent step. The prefix is reserved. */
 export function childEndSignal(child: RunId): string {
@@ -63,12 +63,22 @@ function failedSteps({ steps }: Run): Json {
 export function childCancelNotices(run: Run): readonly Notice[] {
   const notices: Notice[] = [];
   for (const step of run.steps) if (mayHaveChild(step)) notices.push(childCancelNotice(run, step));
+  return [...notices, ...subAgentCancelNotices(run)];
+}
+
+/** A cancelled or closed run cancels the sub-agents of its calls that have not ended. */
+export function subAgentCancelNotices(run: Run): readonly Notice[] {
+  const notices: Notice[] = [];
+  for (const step of run.steps)
+    if (step.delegated !== null && stepPace(step.standing) !== "done")
+      notices.push(childCancelNotice(run, step, step.delegated));
   return notices;
 }
 
-function childCancelNotice(run: Run, { index, spec: { step_id } }: Step): Notice {
+function childCancelNotice(run: Run, { index, spec: { step_id } }: Step, child?: RunId): Notice {
   const notice_id = `${noticeIdPrefix(run)}_!cancel_${index}`;
-  return { notice_id, topic: "run.cancelled", kin: "cancel", payload: { step_id } };
+  const payload = child === undefined ? { step_id } : { step_id, run_id: child };
+  return { notice_id, topic: "run.cancelled", kin: "cancel", payload };
 }
 
 function mayHaveChild({ spec, standing }: Step): boolean {

@@ -11,7 +11,7 @@ import type { LedgerState } from "../store/tables.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
-import type { GateId, Instant, StepId } from "../values/ids.ts";
+import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 
 /** One step of a run with its current state. */
@@ -37,6 +37,8 @@ export interface Step {
   readonly act: Act | null;
   /** The last attempt whose work the host of the agent does itself. Null if there was none. */
   readonly external: (ExternalAttempt & { readonly attempt: number; readonly boot: string }) | null;
+  /** The last run of the session of the sub-agent that does the call. Null if none does. */
+  readonly delegated: RunId | null;
   /** The amounts reserved for the last attempt. Empty once they are settled. */
   readonly reserved: readonly Reservation[];
   readonly world: WorldOutcome | null;
@@ -83,6 +85,7 @@ export function newStep(
     gate: null,
     act: null,
     external: null,
+    delegated: null,
     reserved: NONE,
     world: null,
     heartbeat: null,
@@ -109,6 +112,7 @@ export function copyStep(step: Step): MutableStep {
     gate: step.gate,
     act: step.act,
     external: step.external,
+    delegated: step.delegated,
     reserved: step.reserved,
     world: step.world,
     heartbeat: step.heartbeat,

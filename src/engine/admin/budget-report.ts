@@ -21,13 +21,17 @@ export async function reportBudgets(
   const who: Payer = {
     origin: run?.origin ?? ("" as RunId),
     project: project ?? run?.project ?? null,
+    session: run?.session ?? null,
+    opened: run?.opened ?? null,
     principal: { id: by ?? run?.principal.id ?? principal.id },
   };
   const place = { tenant, project: who.project, session: run?.session ?? null };
   const known = (await allowancesIn(ports, place))
     .flatMap((allowance) => countedLimits(allowance, who, ports.clock.now()))
     .filter(({ limit: { per } }) =>
-      per === "run" ? run !== null : !per.startsWith("project") || run !== null || project !== undefined,
+      per === "run" || per === "session"
+        ? run !== null
+        : !per.startsWith("project") || run !== null || project !== undefined,
     );
   return Promise.all(known.map((counted) => toBudgetView(ports, tenant, counted)));
 }

@@ -19,12 +19,13 @@ export function readOpenRunOptions<Options extends OpenRunOptions>(
   return { ...given, idleMs: given.idleMs ?? TEN_MINUTES_MS, waitMs: given.waitMs ?? ASK_MS };
 }
 
-function nameProblems({ session, project, subject, agent }: OpenRunOptions): readonly string[] {
+function nameProblems({ session, project, subject, agent, parent }: OpenRunOptions): readonly string[] {
   const problems: string[] = [];
   if (!isName(session)) problems.push(`session must be ${nameRule}`);
   if (project !== undefined && !isName(project)) problems.push(`project must be ${nameRule}`);
   if (subject !== undefined && !isName(subject)) problems.push(`subject must be ${nameRule}`);
   if (agent !== undefined && !isAgent(agent)) problems.push("agent must be { name, version? } of names");
+  if (parent !== undefined && !isParent(parent)) problems.push("parent must be { runId, stepId } of a call");
   return problems;
 }
 
@@ -32,6 +33,12 @@ function isAgent(agent: unknown): boolean {
   if (typeof agent !== "object" || agent === null) return false;
   const { name, version = "1", ...more } = agent as Readonly<Record<string, unknown>>;
   return isName(name) && isName(version) && Object.keys(more).length === 0;
+}
+
+function isParent(parent: unknown): boolean {
+  if (typeof parent !== "object" || parent === null) return false;
+  const { runId, stepId, ...more } = parent as Readonly<Record<string, unknown>>;
+  return isName(runId) && isName(stepId) && Object.keys(more).length === 0;
 }
 
 function numberProblems({ deadlineMs, idleMs, waitMs }: OpenRunOptions): readonly string[] {

@@ -74,6 +74,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
     ...place,
     subject: true,
     agent: true,
+    parent: true,
     mode: true,
     deadlineMs: true,
     idleMs: true,

@@ -19,6 +19,11 @@ export interface OpenRunOptions extends PrincipalOptions {
   readonly agent?: AgentVersion;
   readonly mode?: Mode;
   readonly deadlineMs?: number;
+  /**
+   * The call that this session does as a sub-agent: `run_id` and `step_id` of its context. The id of the run follows from
+   * it, so that a killed parent finds its sub-agent. Deadline, mode, project, budgets and cancellation are inherited.
+   */
+  readonly parent?: ParentCall;
   /** The run is released after this time without a call. The next call takes it again. Default: 10 minutes. */
   readonly idleMs?: number;
   /**
@@ -26,6 +31,12 @@ export interface OpenRunOptions extends PrincipalOptions {
    * gives the run up. Default: 200; 0: not at all.
    */
   readonly waitMs?: number;
+}
+
+/** A call of an agent, by its run and step. */
+export interface ParentCall {
+  readonly runId: string;
+  readonly stepId: string;
 }
 
 /** A call of a tool that an agent proposes. */

@@ -5,7 +5,7 @@ import { childEndSignal } from "../../core/run/child-run.ts";
 import type { Run } from "../../core/run/run.ts";
 import { ancestorRuns } from "../../core/settings/halt.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
-import type { StepId } from "../../core/values/ids.ts";
+import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import { type ChildRunPort, childRunId } from "../call/child-run-port.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
@@ -44,8 +44,9 @@ export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict
         });
         return;
       }
-      const { step_id } = payload as { readonly step_id: StepId };
-      await cancelChild(ports, leasedRuns, run, parentOf(ports, run, step_id));
+      const { step_id, run_id } = payload as { readonly step_id: StepId; readonly run_id?: RunId };
+      const child = run_id ?? childRunId(run.id, step_id);
+      await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });
     },
   };
 }
@@ -94,9 +95,13 @@ async function hasPendingReport({ store }: WorkerPorts, { id, tenant, notices }:
 }
 
 /** Cancels the child run of a step. If it does not exist yet, accepts it as cancelled, so that it can never start. */
-async function cancelChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run, parent: ParentStep): Promise<void> {
+async function cancelChild(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  run: Run,
+  { parent, id }: { readonly parent: ParentStep; readonly id: RunId },
+): Promise<void> {
   const { tenant, principal } = run;
-  const id = childRunId(run.id, parent.step_id);
   const reason = `run ${run.id} was cancelled`;
   for (let exists = false; ; ) {
     try {
@@ -112,7 +117,7 @@ async function cancelChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run,
   }
 }
 
-function parentOf(ports: WorkerPorts, run: Run, step_id: StepId): ParentStep {
+export function parentOf(ports: WorkerPorts, run: Run, step_id: StepId): ParentStep {
   const above = ancestorRuns(run);
   const own = { run_id: run.id, step_id, depth: (run.parent?.depth ?? 0) + 1, most_bytes: ports.limits.outputBytes };
   return above.length === 0 ? own : { ...own, above };

@@ -14,7 +14,16 @@ import { RunMailbox } from "../journal/run-mailbox.ts";
 import { loadRunUnlessErased } from "../messages/earlier-run.ts";
 import { ownRules, submissionMode } from "../messages/submit-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import {
+  type DelegatedCall,
+  inheritedTerms,
+  readParentCall,
+  recordDelegation,
+  rootSession,
+  subAgentRunId,
+} from "./parent-call.ts";
 
 export interface OpenedSession {
   readonly id: RunId;
@@ -25,10 +34,14 @@ export interface OpenedSession {
 /** Returns the open run of a session. If it has none, accepts the next run of the session. */
 export async function openSession(
   ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
   principal: Principal,
   options: OpenRunOptions,
 ): Promise<OpenedSession> {
-  const { project, session, subject } = options;
+  const { session, subject } = options;
+  const call =
+    options.parent === undefined ? null : await readParentCall(ports, leasedRuns, principal, options.parent, options);
+  const project = options.project ?? call?.run.project ?? undefined;
   const opened = subject === undefined ? {} : { opened: { subject } };
   const key = sessionKey(principal.id, { ...(project !== undefined && { project }), session, ...opened });
   for (;;) {
@@ -38,9 +51,14 @@ export async function openSession(
       assertSame(last.run, last.digest, options);
       return { id: last.run.id, attached: true };
     }
-    const id = await acceptSegment(ports, principal, options, last);
-    if (id !== null) return { id, attached: false };
+    const id = segmentId(ports, call, (last?.segment ?? 0) + 1);
+    if (call !== null) await recordDelegation(ports, leasedRuns, call, id);
+    if (await acceptSegment(ports, principal, options, { id, last, call })) return { id, attached: false };
   }
+}
+
+function segmentId(ports: WorkerPorts, call: DelegatedCall | null, segment: number): RunId {
+  return call === null ? (ports.newId("run", ports.clock.now()) as RunId) : subAgentRunId(call, segment);
 }
 
 /** The last run of a session. `run` is null if retention has erased it. */
@@ -57,42 +75,60 @@ async function readSegment(ports: WorkerPorts, principal: Principal, row: Stored
 }
 
 /** The first opening of a run fixes these. A later opening with other values is a mistake of the caller. */
-function fixedTerms({ agent, mode, deadlineMs }: OpenRunOptions) {
-  return { agent: agent === undefined ? null : { ...agent }, mode: mode ?? null, deadlineMs: deadlineMs ?? null };
+function fixedTerms({ agent, mode, deadlineMs, parent }: OpenRunOptions) {
+  const terms = {
+    agent: agent === undefined ? null : { ...agent },
+    mode: mode ?? null,
+    deadlineMs: deadlineMs ?? null,
+  };
+  return parent === undefined ? terms : { ...terms, parent: { ...parent } };
 }
 
 function assertSame(run: Run, digest: Digest, options: OpenRunOptions): void {
-  const { agent, mode, deadlineMs } = fixedTerms(options);
-  if (digestOfJson({ agent, mode, deadlineMs }) === digest) return;
-  const ours = run.opened?.agent ?? null;
-  const agentDiffers = digestOfJson(ours === null ? null : { ...ours }) !== digestOfJson(agent);
-  const what = agentDiffers ? "another agent" : "another mode or deadline";
-  const message = `session ${run.session} was opened with ${what} (run ${run.id}); close it first, or open it as before`;
-  throw new FaultError(
-    fault("SESSION_DIFFERS", message, { run_id: run.id, differs: agentDiffers ? "agent" : "terms" }),
-  );
+  if (digestOfJson(fixedTerms(options)) === digest) return;
+  const differs = differingTerm(run, options);
+  const what = differs === "terms" ? "mode or deadline" : differs;
+  const message = `session ${run.session} was opened with another ${what} (run ${run.id}); close it first, or open it as before`;
+  throw new FaultError(fault("SESSION_DIFFERS", message, { run_id: run.id, differs }));
 }
 
-/** Accepts the next run of a session. Null: another process has opened the session meanwhile. */
+function differingTerm({ opened, parent }: Run, options: OpenRunOptions): "agent" | "parent" | "terms" {
+  const given = fixedTerms(options);
+  const agent = opened?.agent === undefined ? null : { ...opened.agent };
+  if (digestOfJson(agent) !== digestOfJson(given.agent)) return "agent";
+  const { runId, stepId } = options.parent ?? {};
+  return runId === parent?.run_id && stepId === parent?.step_id ? "terms" : "parent";
+}
+
+/** The run that a session gets next. */
+interface NextSegment {
+  readonly id: RunId;
+  readonly last: LastSegment | null;
+  /** The call that the session does as a sub-agent, or null. */
+  readonly call: DelegatedCall | null;
+}
+
+/** Accepts the next run of a session. False: another process has opened the session meanwhile. */
 async function acceptSegment(
   ports: WorkerPorts,
   principal: Principal,
   options: OpenRunOptions,
-  last: LastSegment | null,
-): Promise<RunId | null> {
-  const now = ports.clock.now();
-  const id = ports.newId("run", now) as RunId;
-  const mailbox = new RunMailbox(ports, newRun(principal.tenant, id), null);
-  const command = acceptCommand(ports, principal, options, { id, last, now });
+  next: NextSegment,
+): Promise<boolean> {
+  const mailbox = new RunMailbox(ports, newRun(principal.tenant, next.id), null);
+  const command = acceptCommand(ports, principal, options, next);
   ports.failpoint("accept.before");
   try {
     await mailbox.ask(() => command);
   } catch (error) {
-    if (error instanceof ConditionFailedError && isRequestRow(error.landing)) return null;
+    if (error instanceof ConditionFailedError && isRequestRow(error.landing)) return false;
     throw error;
   }
   ports.failpoint("accept.after");
-  return id;
+  // The call was cancelled, or is done by another session.
+  if (mailbox.run.opened === null || mailbox.run.session !== options.session)
+    throw new FaultError(fault("NOT_POSSIBLE", `run ${next.id} of the call is not that of session ${options.session}`));
+  return true;
 }
 
 function isRequestRow(landing: ConditionFailedError["landing"]): boolean {
@@ -103,18 +139,21 @@ function acceptCommand(
   ports: WorkerPorts,
   principal: Principal,
   options: OpenRunOptions,
-  { id, last, now }: { readonly id: RunId; readonly last: LastSegment | null; readonly now: Instant },
+  { id, last, call }: NextSegment,
 ): CommandOf<"accept"> {
+  const now = ports.clock.now();
   const mode = submissionMode(ports, principal, options);
   if (mode === "dry_run")
     throw new FaultError(fault("MODE_FORBIDS", `tenant ${principal.tenant} or this request is dry_run`));
   const { session, project, subject, agent, deadlineMs } = options;
+  const deadline_at = deadlineMs === undefined ? null : ((now + deadlineMs) as Instant);
   const opened: SessionSegment = {
     segment: (last?.segment ?? 0) + 1,
     digest: digestOfJson(fixedTerms(options)),
     ...(last !== null && { previous: last.run_id }),
     ...(subject !== undefined && { subject }),
     ...(agent !== undefined && { agent }),
+    ...(call !== null && rootSession(call)),
   };
   return {
     type: "accept",
@@ -127,12 +166,13 @@ function acceptCommand(
     context: {},
     request: null,
     tools: {},
-    deadline_at: deadlineMs === undefined ? null : ((now + deadlineMs) as Instant),
+    deadline_at,
     ...(project !== undefined && { project }),
     session,
     opened,
     rules: ownRules(ports, principal.tenant),
     correlation_id: id,
     trace_id: id,
+    ...(call !== null && inheritedTerms(call, { mode, deadline_at })),
   };
 }

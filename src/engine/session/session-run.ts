@@ -49,7 +49,7 @@ export async function openSessionRun(
   if (!leasedRuns.works)
     throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"));
   const { idleMs, waitMs, ...options } = readOpenRunOptions(given);
-  const opened = await openSession(ports, principal, options);
+  const opened = await openSession(ports, leasedRuns, principal, options);
   const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, idleMs });
   await lease.take(waitMs);
   lease.rest();
