@@ -32,6 +32,7 @@ export type {
   StepsInFlight,
   ToolPin,
 } from "./core/event/event.ts";
+export type { ExternalAttempt } from "./core/event/external-attempt.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
@@ -42,7 +43,6 @@ export type {
   AgentVersion,
   CallName,
   CloseStatus,
-  ExternalAttempt,
   RunClosed,
   RunReleased,
   SessionSegment,

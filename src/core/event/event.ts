@@ -13,19 +13,13 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { ExternalAttempt } from "./external-attempt.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
-import type {
-  AgentCause,
-  ExternalAttempt,
-  RunClosed,
-  RunReleased,
-  SessionSegment,
-  SessionStepEvent,
-} from "./session.ts";
+import type { AgentCause, RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoneAct } from "./undone-act.ts";

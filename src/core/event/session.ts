@@ -1,5 +1,5 @@
 import type { Principal } from "../approval/principal.ts";
-import type { Digest, Instant, RunId, WorkerId } from "../values/ids.ts";
+import type { Digest, RunId, WorkerId } from "../values/ids.ts";
 
 /** The session that an open run belongs to. One session has one open run at a time. */
 export interface SessionSegment {
@@ -72,14 +72,6 @@ export interface AgentCause {
    * Absent: the handler of the tool does.
    */
   readonly handler?: "caller" | "external";
-}
-
-/** The terms of an attempt whose work the host of the agent does itself, in any process. */
-export interface ExternalAttempt {
-  /** The digest of the token by which the host reports the end of the work. The token itself is never stored. */
-  readonly token: Digest;
-  /** An end that was not reported by then is unknown. */
-  readonly until: Instant;
 }
 
 /** The events of a call of an agent. */

@@ -1,7 +1,7 @@
 import type { Call, DoubtExits, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
+import type { ExternalAttempt } from "../event/external-attempt.ts";
 import type { Parking } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
-import type { ExternalAttempt } from "../event/session.ts";
 import type { VerifiedAct } from "../event/verified-act.ts";
 import type { LimitUnit } from "../limits/budget.ts";
 import type { PlanStep } from "../plan/plan.ts";
