@@ -21,6 +21,11 @@ export async function readPolicyFile(path: string, cwd: string): Promise<Json> {
   return parseJsonText(await readText(resolve(cwd, path), "POLICY_INVALID"), "POLICY_INVALID", path);
 }
 
+/** Reads the file that names the MCP servers of a gateway. */
+export async function readServersFile(path: string): Promise<Json> {
+  return parseJsonText(await readText(path, "CONFIG_INVALID"), "CONFIG_INVALID", path);
+}
+
 /** Reads the value of `--context`: JSON, or the path of a JSON file. */
 export async function readContext(given: string, cwd: string): Promise<JsonObject> {
   const inline = given.trimStart().startsWith("{");

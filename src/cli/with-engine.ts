@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Slice } from "../core/state/slice.ts";
 import type { ClaimTerms, Store } from "../core/store/store.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
@@ -23,6 +24,8 @@ export interface OpenOptions {
   readonly needs: "tools" | "store";
   /** The command begins runs, so a missing store is created and an older one is migrated. No other command does. */
   readonly createsStore?: true;
+  /** Slices that the command uses, besides those of the config. */
+  readonly slices?: readonly Slice[];
   /** The settings of a worker: a wrapper of its store, the number of tools that run at once, and the runs it takes. */
   readonly workerSettings?: { store(store: Store): Store; readonly concurrency?: number; readonly worker: ClaimTerms };
 }
@@ -187,7 +190,7 @@ async function openFile(
 async function createEngineOn(
   store: Store,
   config: LoadedConfig | null,
-  { work, workerSettings }: OpenOptions,
+  { work, workerSettings, slices = [] }: OpenOptions,
   isExecuted: OpenedEngine["isExecuted"],
 ): Promise<Pick<OpenedEngine, "engine" | "works">> {
   const { path: _path, principal: _principal, store: _store, tools = [], ...settings } = config ?? { path: "" };
@@ -202,6 +205,7 @@ async function createEngineOn(
     const { createEngine } = await import("../engine/engine.ts");
     const engine = await createEngine({
       ...rest,
+      slices: [...(rest.slices ?? []), ...slices],
       limits: engineLimits,
       store: workerSettings?.store(store) ?? store,
       tools,

@@ -25,11 +25,12 @@ function blocksOf(page: string): readonly Block[] {
   );
 }
 
-/** Returns the commands of a page. A block that is neither program, shell lines nor output is an error. */
+/** Returns the commands of a page. A block that is neither program, shell lines, output nor JSON is an error. */
 export function documentedCommands(page: string): readonly DocumentedCommand[] {
   const commands: DocumentedCommand[] = [];
   for (const block of blocksOf(page)) {
-    if (block.language !== "text") commands.push(readBlock(block));
+    if (block.language === "json") JSON.parse(block.text);
+    else if (block.language !== "text") commands.push(readBlock(block));
     else commands.push(withPrintedOutput(commands.pop(), block.text));
   }
   return commands;

@@ -18,6 +18,7 @@ const imported = new Set([
   "Meter",
   "Pool",
   "PoolConfig",
+  "Server",
   "Tracer",
 ]);
 

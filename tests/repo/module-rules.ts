@@ -110,6 +110,13 @@ export const moduleRules: readonly ModuleRule[] = [
     node: ["node:crypto"],
   },
   {
+    name: "mcp",
+    about: "the gateway and the tools of the Model Context Protocol",
+    modules: ["core", "engine", "schema"],
+    packages: ["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
+    node: ["node:async_hooks"],
+  },
+  {
     name: "cli",
     about: "the command line",
     modules: [
@@ -124,6 +131,7 @@ export const moduleRules: readonly ModuleRule[] = [
       "engine",
       "verifiers",
       "otel",
+      "mcp",
       "testing/crashtest",
     ],
     packages: ["commander", "picocolors"],

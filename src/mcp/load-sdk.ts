@@ -1,0 +1,29 @@
+import { FaultError, fault } from "../core/values/fault.ts";
+
+/** Loads the server side of the MCP SDK, which is an optional dependency. */
+export function loadServerSdk(): Promise<typeof import("@modelcontextprotocol/server")> {
+  return load("@modelcontextprotocol/server", () => import("@modelcontextprotocol/server"));
+}
+
+export function loadServerStdio(): Promise<typeof import("@modelcontextprotocol/server/stdio")> {
+  return load("@modelcontextprotocol/server", () => import("@modelcontextprotocol/server/stdio"));
+}
+
+/** Loads the client side of the MCP SDK. */
+export function loadClientSdk(): Promise<typeof import("@modelcontextprotocol/client")> {
+  return load("@modelcontextprotocol/client", () => import("@modelcontextprotocol/client"));
+}
+
+export function loadClientStdio(): Promise<typeof import("@modelcontextprotocol/client/stdio")> {
+  return load("@modelcontextprotocol/client", () => import("@modelcontextprotocol/client/stdio"));
+}
+
+async function load<Module>(name: string, from: () => Promise<Module>): Promise<Module> {
+  try {
+    return await from();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    const message = `MCP needs the package ${name}; add it with: npm install ${name}@2`;
+    throw new FaultError(fault("CONFIG_INVALID", message), { cause: error });
+  }
+}

@@ -1,0 +1,87 @@
+import type { Server } from "@modelcontextprotocol/server";
+import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
+import { notDoneErrors } from "./error-presets.ts";
+import type { ServerConfig } from "./gateway-config.ts";
+import { GatewayTools } from "./gateway-tools.ts";
+import { McpSession } from "./mcp-session.ts";
+import { serveMcp } from "./serve-mcp.ts";
+import { pinningTools, ToolPins } from "./tool-pins.ts";
+import { UpstreamServer } from "./upstream-server.ts";
+
+export interface McpGatewayOptions {
+  /** Its slices contain `mcpPinSlice`. */
+  readonly engine: Engine;
+  readonly servers: Readonly<Record<string, ServerConfig>>;
+  /** The agent that the calls are made for. */
+  readonly principal: PrincipalInput;
+  /** The project whose state holds the pinned tools. Default: mcp. */
+  readonly project?: string;
+  /** The name of the session. Default: mcp. A second gateway with the same name gets the next free number. */
+  readonly session?: string;
+  /** How long a request waits for a person before it is answered as held. Default: 45 s; clients give up after 60. */
+  readonly holdMs?: number;
+  /** The environment that secrets are taken from. Default: that of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Receives notes for the person who runs the gateway. Default: they are dropped. */
+  readonly onNote?: (text: string) => void;
+}
+
+/** A gateway: MCP clients see the tools of its servers, and every call is judged, made once and on record. */
+export interface McpGateway {
+  /** Makes the server of one connection, for `serveStdio` or `createMcpHandler` of the MCP SDK. */
+  readonly server: () => Server;
+  /** Ends the servers behind the gateway. The engine stays open. */
+  close(): Promise<void>;
+}
+
+/** Opens a gateway in front of MCP servers. The servers start when a client first asks for tools. */
+export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway> {
+  const { engine, principal, project = "mcp", session = "mcp", holdMs = 45_000 } = options;
+  const onNote = options.onNote ?? (() => {});
+  const onError = (error: unknown) => onNote(error instanceof Error ? error.message : String(error));
+  await engine.tools.put(pinningTools);
+  const tools = new GatewayTools({ engine, pins: new ToolPins(engine, { principal, project }), onNote });
+  const upstreams = Object.entries(options.servers).map(([name, config]) => {
+    const upstream = new UpstreamServer(name, config, {
+      environment: options.environment ?? process.env,
+      now: () => performance.now(),
+      onNote,
+      onToolsChanged: () => void tools.refresh(name).catch(onError),
+    });
+    const command = "command" in config ? [config.command, ...(config.args ?? [])] : [];
+    tools.add({ upstream, settings: config.tools ?? {}, notDone: notDoneErrors(command) });
+    return upstream;
+  });
+  const sessions = new Map<string, Promise<McpSession>>();
+  const openSession = (client: string): Promise<McpSession> => {
+    const opened =
+      sessions.get(client) ??
+      McpSession.open(engine, {
+        principal,
+        project,
+        session: sessionName(session, client, sessions.size),
+        agent: { name: client },
+        idleMs: SESSION_IDLE_MS,
+        isRead: (tool) => tools.isRead(tool),
+      });
+    sessions.set(client, opened);
+    opened.catch(() => sessions.delete(client));
+    return opened;
+  };
+  const server = await serveMcp({ tools, session: openSession, holdMs, onError });
+  return {
+    server,
+    close: async () => {
+      await Promise.all(upstreams.map((upstream) => upstream.close()));
+      for (const opened of sessions.values()) await opened.then(({ run }) => run.release()).catch(onError);
+    },
+  };
+}
+
+/** A gateway keeps its session while it runs. */
+const SESSION_IDLE_MS = 24 * 60 * 60 * 1000;
+
+/** A gateway with one client has one session. Over HTTP, each further client has its own. */
+function sessionName(session: string, client: string, others: number): string {
+  return others === 0 ? session : `${session} ${client}`.slice(0, 150);
+}

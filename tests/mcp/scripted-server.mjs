@@ -1,0 +1,53 @@
+// An MCP server for tests. Its tools append lines to the file that the first argument names; the second argument is a
+// JSON object with its behaviour.
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { Server } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+
+const [, , file, behaviourText = "{}"] = process.argv;
+const behaviour = JSON.parse(behaviourText);
+const starts = `${file}.starts`;
+appendFileSync(starts, "x");
+if (behaviour.crashes === true) {
+  process.stderr.write(`cannot start: ${process.env.TOKEN ?? "no token"}\n`);
+  process.exit(1);
+}
+
+const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+
+/** The definitions are read from a file if there is one, so that a test can change them while the server runs. */
+function tools() {
+  const changed = `${file}.tools`;
+  if (existsSync(changed)) return JSON.parse(readFileSync(changed, "utf8"));
+  return [
+    { name: "look", description: "Returns the text.", inputSchema: text, annotations: { readOnlyHint: true } },
+    { name: "post", description: "Appends the text.", inputSchema: text },
+    { name: "a/long name", description: "Appends the text.", inputSchema: text },
+    ...(behaviour.tools ?? []),
+  ];
+}
+
+serveStdio(() => {
+  const server = new Server({ name: "scripted", version: "1" }, { capabilities: { tools: { listChanged: true } } });
+  server.setRequestHandler("tools/list", () => ({ tools: tools() }));
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
+    if (name === "look") return { content: [{ type: "text", text: `${input.text} ${process.env.TOKEN ?? ""}` }] };
+    if (name === "large") return { content: [{ type: "text", text: "x".repeat(5_000_000) }] };
+    if (name === "fails") return { content: [{ type: "text", text: "no luck" }], isError: true };
+    if (name === "environment") return { content: [{ type: "text", text: JSON.stringify(process.env) }] };
+    appendFileSync(file, `${input.text}\n`);
+    if (name === "dies") process.exit(1);
+    if (name === "changes") await server.sendToolListChanged();
+    if (name === "reports") {
+      const { progressToken } = mcpReq._meta ?? {};
+      await mcpReq.notify({
+        method: "notifications/progress",
+        params: { progressToken, progress: 1, message: "half" },
+      });
+      // A client drops the progress of a call that has ended, so the call ends when the progress was seen.
+      while (!existsSync(`${file}.seen`)) await new Promise((resolve) => setImmediate(resolve));
+    }
+    return { content: [{ type: "text", text: `posted ${input.text}` }] };
+  });
+  return server;
+});
