@@ -1,5 +1,11 @@
 export type { McpToolSettings } from "./mcp/define-mcp-tool.ts";
-export type { CommonServerConfig, EnvironmentValue, HttpServerConfig, ProcessServerConfig, ServerConfig } from "./mcp/gateway-config.ts";
+export type {
+  CommonServerConfig,
+  EnvironmentValue,
+  HttpServerConfig,
+  ProcessServerConfig,
+  ServerConfig,
+} from "./mcp/gateway-config.ts";
 export { type McpGateway, type McpGatewayOptions, mcpGateway } from "./mcp/mcp-gateway.ts";
 export type {
   McpClient,

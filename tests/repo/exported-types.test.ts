@@ -24,7 +24,7 @@ const imported = new Set([
 
 /** Types that are private to their file and only shorten another type. */
 const helpers = new Set(
-  "Checkpoint Doubt GivenState Id Immutable InDoubt JsonSchema KeyOf OrJson PlannedFields Returned TimePassing".split(
+  "Checkpoint Doubt GivenState Id Immutable InDoubt JsonSchema KeyOf OrJson PlannedFields Returned RunOf TimePassing".split(
     " ",
   ),
 );

@@ -36,7 +36,7 @@ export const failpoints = [
 export const handoverFailpoints = ["handover.asked", "handover.before"] as const;
 
 /** The point after which a host may do the work of a call itself. */
-type SessionFailpoint = "begin.after";
+export type SessionFailpoint = "begin.after";
 
 export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number] | SessionFailpoint;
 
