@@ -42,7 +42,11 @@ export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
   {
     bug: "neither an eviction nor the claim after it moves the epoch",
     patches: [
-      { file: statements, from: "lease_worker set epoch = epoch + 1, prior", to: "lease_worker set prior" },
+      {
+        file: "store/sqlite/worker-statements.js",
+        from: "lease_worker set epoch = epoch + 1, prior",
+        to: "lease_worker set prior",
+      },
       {
         file: statements,
         from: "set epoch = epoch + 1, prior = coalesce(worker, prior)",
@@ -70,7 +74,7 @@ export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
   },
   {
     bug: "a missing lock file means that its worker is dead",
-    patches: [{ file: registry, from: "if (diedWithItsBoot ||", to: `if (found === "missing" ||` }],
+    patches: [{ file: registry, from: "if (!diedWithItsBoot && ", to: `if (found !== "missing" && ` }],
     shows: ["evicted"],
   },
   {

@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "an eviction removes the worker but does not end its leases",
-    patches: [{ file: "store/sqlite/statements.js", from: "    evictLeases.run(worker);\n", to: "" }],
+    patches: [{ file: "store/sqlite/worker-statements.js", from: "    evictLeases.run(worker);\n", to: "" }],
     cell: opaqueAt("tool.after"),
     found: "stuck",
   },

@@ -73,7 +73,7 @@ export const actBugs: readonly PlantedBug[] = [
   {
     name: "an absent answer is trusted at once",
     file: "core/decide/settle-doubt.js",
-    find: "if (absent_at !== null && now >= exits.quiet_at)",
+    find: "if (absent_at !== null && quiet_in === 0)",
     replace: "if (now > 0)",
   },
   {

@@ -39,7 +39,7 @@ export const fileBugs: readonly PlantedBug[] = [
   {
     name: "an eviction leaves the epoch as it is",
     simulation: "file",
-    file: statements,
+    file: "store/sqlite/worker-statements.js",
     find: "update lease indexed by lease_worker set epoch = epoch + 1,",
     replace: "update lease indexed by lease_worker set",
   },
@@ -95,6 +95,20 @@ export const fileBugs: readonly PlantedBug[] = [
         replace: "function markerMethods({ statements, group, read, workers }, boot)",
       },
     ],
+  },
+  {
+    name: "a stalled worker counts as dead",
+    simulation: "file",
+    file: registry,
+    find: "this.#suspend(worker);",
+    replace: "this.#evict(worker);",
+  },
+  {
+    name: "a call whose worker is listed counts as ended",
+    simulation: "file",
+    file: "engine/worker/find-live-sender.js",
+    find: "const others = sent.filter(({ worker }) => worker !== own);",
+    replace: "const others = [];",
   },
   {
     name: "a due run is claimed by a worker with other rules",

@@ -34,8 +34,8 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "a marker counts as missing after a restart of the machine",
     file: "engine/worker/unfinished-steps.js",
-    find: "await store.marked(tenant, id, spec.step_id, sent.attempt, sent.boot)",
-    replace: "await store.marked(tenant, id, spec.step_id, sent.attempt, store.boot)",
+    find: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot)",
+    replace: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, store.boot)",
   },
   {
     name: "a lease can be taken while it lasts",
@@ -108,8 +108,8 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "a marker that cannot be read counts as missing",
     file: "engine/worker/unfinished-steps.js",
-    find: "await store.marked(tenant, id, spec.step_id, sent.attempt, sent.boot)",
-    replace: 'await store.marked(tenant, id, spec.step_id, sent.attempt, sent.boot).catch(() => "no")',
+    find: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot)",
+    replace: 'await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot).catch(() => "no")',
   },
   {
     name: "only external commands are synced",

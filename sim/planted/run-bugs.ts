@@ -182,7 +182,7 @@ export const runBugs: readonly PlantedBug[] = [
     replace: "now > 0",
     also: {
       file: "engine/worker/leased-run.js",
-      find: "if (at <= this.#ports.clock.now())",
+      find: "if (at <= this.#ports.clock.now() || lookIn === 0)",
       replace: "if (at > 0)",
     },
   },

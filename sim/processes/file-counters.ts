@@ -14,6 +14,7 @@ const fileCounterNames = [
   "calls",
   "doubts",
   "repeats",
+  "liveSenders",
   "adoptions",
   "ended",
 ] as const;

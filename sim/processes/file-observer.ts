@@ -76,6 +76,20 @@ export class FileObserver {
     return this.#ended.size;
   }
 
+  /** Returns whether an act has happened. */
+  hasHappened(run: RunId, step: string): boolean {
+    return this.#calls.has(`${run} ${step}`);
+  }
+
+  /** Returns whether a live process has this call in flight. */
+  isCalling(worker: string, call: string): boolean {
+    return this.isAlive(worker) && this.#processes.get(worker)?.calls.has(call) === true;
+  }
+
+  isAlive(worker: string): boolean {
+    return this.#processes.get(worker)?.alive === true;
+  }
+
   addProcess(process: FileProcess): void {
     this.#processes.set(process.worker, process);
   }

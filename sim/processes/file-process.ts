@@ -17,6 +17,8 @@ export class FileProcess {
   alive = true;
   /** True if the process was asked to stop. */
   stopping = false;
+  /** The names of its calls in flight. */
+  readonly calls = new Set<string>();
   readonly #sim: FileContext;
   readonly #db: SqliteDatabase;
   readonly #real: Store;
@@ -98,6 +100,7 @@ export class FileProcess {
 
   /** Closes the store, and ends the process. */
   async stop(): Promise<void> {
+    while (this.calls.size > 0) await new Promise<void>((resolve) => this.after(100, resolve));
     await this.store.close();
     this.alive = false;
     this.#sim.scheduler.removeOwner(this.number);

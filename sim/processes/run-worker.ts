@@ -1,11 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Claim, SealedEvent } from "../../src/core/store/store.ts";
-import type { Instant, RunId, StepId, Tenant } from "../../src/core/values/ids.ts";
+import type { Instant, RunId, StepId, Tenant, WorkerId } from "../../src/core/values/ids.ts";
+import { findLiveSender } from "../../src/engine/worker/find-live-sender.ts";
 import { WorkerLeases } from "../../src/engine/worker/worker-leases.ts";
 import type { FileContext } from "./file-context.ts";
 import type { FileProcess } from "./file-process.ts";
 
 export const fileTenant = "acme" as Tenant;
+
+/** The longest time for which a request of a dead process is in transit. */
+const MAX_TRANSIT_MS = 100;
 
 /** The body of an event of a simulated run. */
 export interface RunEventBody {
@@ -23,12 +27,15 @@ interface RunState {
   step: number;
   attempt: number;
   begun: boolean;
+  /** The worker that began the attempt. */
+  sender: string;
 }
 
 /**
  * Executes runs as the engine does: it claims with the real `WorkerLeases`, records the start of each act, writes the
  * send marker, checks the lease and calls the world. A started act without a marker is called again, and one with a
- * marker is in doubt.
+ * marker is in doubt. Every other act has a verifier: if it is absent, and no process may still run it, it is called
+ * again.
  */
 export class RunWorker {
   readonly #sim: FileContext;
@@ -76,9 +83,11 @@ export class RunWorker {
     const { store } = this.#process;
     const run = readRun(await store.events(fileTenant, claim.run, 0));
     while (run.step < this.#sim.config.stepsPerRun) {
-      if (run.begun && (await this.#isMarked(claim, run))) {
+      const doubt = run.begun && (await this.#isMarked(claim, run)) ? await this.#settle(claim, run) : "absent";
+      if (doubt === "unsettled") return void (await store.release(claim));
+      if (doubt !== "absent") {
         this.#sim.counts.doubts += 1;
-        if (!(await this.#append(claim, run, "doubted"))) return;
+        if (!(await this.#append(claim, run, doubt))) return;
       } else {
         if (run.begun) this.#sim.counts.repeats += 1;
         run.attempt += 1;
@@ -92,6 +101,28 @@ export class RunWorker {
     await store.release(claim);
   }
 
+  /** Settles an act in doubt. Every other one has no verifier. */
+  async #settle(
+    { run }: Claim,
+    { step, attempt, sender }: RunState,
+  ): Promise<"done" | "doubted" | "absent" | "unsettled"> {
+    const { observer, counts } = this.#sim;
+    if (step % 2 === 1) return "doubted";
+    const sent = { attempt, worker: sender as WorkerId };
+    const name = callName(run, step, attempt);
+    const runsHere = () => this.#process.calls.has(name);
+    const live = await findLiveSender(this.#process.store, [sent], this.#process.worker, runsHere);
+    // A request of a dead process is in transit for a while.
+    await new Promise<void>((resolve) => this.#process.after(MAX_TRANSIT_MS, resolve));
+    if (observer.hasHappened(run, `s${step}`)) return "done";
+    // A live process reports a call that has returned. After the faults, a person knows which processes are dead.
+    if (live !== null && (observer.isCalling(live, name) || (observer.hasFaults && !observer.isAlive(live)))) {
+      counts.liveSenders += 1;
+      return "unsettled";
+    }
+    return "absent";
+  }
+
   async #isMarked(claim: Claim, { step, attempt }: RunState): Promise<boolean> {
     const { store } = this.#process;
     return (await store.marked(fileTenant, claim.run, `s${step}` as StepId, attempt, store.boot)) !== "no";
@@ -99,12 +130,24 @@ export class RunWorker {
 
   /** Calls the world once the marker is written and the lease is confirmed. False: another worker has the run. */
   async #call(claim: Claim, { step, attempt }: RunState): Promise<boolean> {
+    const name = callName(claim.run, step, attempt);
+    this.#process.calls.add(name);
+    try {
+      return await this.#callMarked(claim, step, attempt);
+    } finally {
+      this.#process.calls.delete(name);
+    }
+  }
+
+  async #callMarked(claim: Claim, step: number, attempt: number): Promise<boolean> {
     const { counts, observer, rng } = this.#sim;
     if (!(await this.#process.store.mark(claim, `s${step}` as StepId, attempt))) {
       counts.refusedMarkers += 1;
       return false;
     }
     if (!this.#leases.isProven(claim) && !(await this.#leases.confirm(claim))) return false;
+    // The act happens some time after the call.
+    if (rng.chance(0.5)) await new Promise<void>((resolve) => this.#process.after(rng.between(20, 1500), resolve));
     observer.observeCall(claim, `s${step}`, attempt);
     await new Promise<void>((resolve) => this.#process.after(rng.between(20, 1500), resolve));
     return true;
@@ -124,6 +167,10 @@ export class RunWorker {
   }
 }
 
+function callName(run: RunId, step: number, attempt: number): string {
+  return `${run} s${step} ${attempt}`;
+}
+
 /** The store may be closed or blocked for too long; the next sweep tries again. */
 async function ignoreFaults(work: () => Promise<void>): Promise<void> {
   await work().catch(() => {});
@@ -136,10 +183,10 @@ export function sealEvent(position: number, type: string, fields: RunEventBody):
 }
 
 function readRun(events: readonly { readonly type: string; readonly body: string | null }[]): RunState {
-  const state: RunState = { position: events.length, step: 0, attempt: 0, begun: false };
+  const state: RunState = { position: events.length, step: 0, attempt: 0, begun: false, sender: "" };
   for (const { type, body } of events) {
-    const { step, attempt } = JSON.parse(body as string) as RunEventBody;
-    if (type === "started") Object.assign(state, { step, attempt, begun: true });
+    const { step, attempt, worker } = JSON.parse(body as string) as RunEventBody;
+    if (type === "started") Object.assign(state, { step, attempt, begun: true, sender: worker });
     if (type === "done" || type === "doubted") Object.assign(state, { step: step + 1, attempt: 0, begun: false });
   }
   return state;

@@ -5,6 +5,7 @@ import { lazyCel } from "../expression/lazy-cel.ts";
 import { standardGuards } from "../policy/guards/standard-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
+import { ActsInFlight } from "./call/acts-in-flight.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
 import { makeVerbTools, type VerbPort } from "./call/verb-tools.ts";
 import { Observers } from "./journal/observers.ts";
@@ -24,6 +25,7 @@ import { rulesDigest } from "./rules/rules-digest.ts";
 import { TenantRules } from "./rules/tenant-rules.ts";
 import { ProjectStates } from "./state/project-states.ts";
 import { makeRevertTool, makeStateTools } from "./state/state-tools.ts";
+import { DoubtTimes } from "./worker/doubt-times.ts";
 import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
@@ -32,6 +34,8 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
   const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
   const { tools = [], slices = [] } = options;
+  // With timers of the caller, time is the clock of the caller.
+  const stopwatch = options.stopwatch ?? (options.timers === undefined ? systemStopwatch : () => clock.now());
   const verbTools = [...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
   const toolbox = new ToolRegistry(tools, lazyCel, { state: makeStateTools(slices), verbs: verbTools });
   const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
@@ -49,7 +53,10 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     dice,
     seed: options.seed ?? "",
     newId,
-    leases: new WorkerLeases(store, worker, options.stopwatch ?? systemStopwatch, terms),
+    leases: new WorkerLeases(store, worker, stopwatch, terms),
+    stopwatch,
+    doubtTimes: new DoubtTimes(clock, stopwatch),
+    actsInFlight: new ActsInFlight(),
     offers,
     rulesDigest: digest,
     // With timers of the caller, time is the caller's, and so is the life of the process.

@@ -3,7 +3,7 @@ import type { Verb } from "../approval/verb-rules.ts";
 import { planStep } from "../plan/plan.ts";
 import { emptyRun, type Run } from "../run/run.ts";
 import { newStep } from "../run/step.ts";
-import type { Instant, RunId, StepId } from "../values/ids.ts";
+import type { Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
 import type { Admission, Policy, Verdict } from "./guard.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
@@ -73,4 +73,5 @@ const emptyProposal: Omit<Proposal, "input" | "tool"> = {
   gate_id: null,
   gate_ms: 0,
   boot: "",
+  worker: "" as WorkerId,
 };

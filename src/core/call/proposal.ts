@@ -9,7 +9,7 @@ import type { PolicyState } from "../state/policy-state.ts";
 import type { LedgerRow } from "../store/tables.ts";
 import type { Sighting, Tool } from "../tool/tool.ts";
 import type { Fault } from "../values/fault.ts";
-import type { Digest, GateId } from "../values/ids.ts";
+import type { Digest, GateId, WorkerId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import type { CallLimit } from "./counted-limits.ts";
 import type { Receipt } from "./receipt.ts";
@@ -84,6 +84,8 @@ export interface Proposal {
   readonly gate_id: GateId | null;
   readonly gate_ms: number;
   readonly boot: string;
+  /** The worker that would make the call. */
+  readonly worker: WorkerId;
 }
 
 /** The ledger row of the key, as it was read. */

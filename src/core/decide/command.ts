@@ -145,6 +145,10 @@ export type Command = { readonly now: Instant } & (
       readonly type: "settle";
       readonly step_id: StepId;
       readonly sighting: Sighting | null;
+      /** A worker that made the call and whose process may still run its handler, or null. */
+      readonly sender: WorkerId | null;
+      /** How long the call may still be in transit, in milliseconds by the stopwatch of this worker. */
+      readonly quiet_in: number;
       readonly flaw: Fault | null;
       readonly in_flight: readonly StepId[];
     }
@@ -343,6 +347,8 @@ export interface RecoveryFinding {
   readonly step_id: StepId;
   /** Whether the send marker of the attempt exists. */
   readonly mark: "yes" | "no" | "unknown";
+  /** True if the process of a worker that made the call may still run its handler. */
+  readonly alive: boolean;
   readonly tool: ToolFacts | null;
 }
 

@@ -48,7 +48,7 @@ function endLateAttempt(run: Run, step: Step, command: EndCommand): PartialDecis
   if (act !== null && step.external !== null) return ending.how === "unheard" ? NO_CHANGE : endAct(run, step, command); // The host knows what it did.
   if (act !== null && ending.how === "unheard") {
     const { alive: _alive, ...doubted } = doubtedEvent(run, step, act, command, ending.fault);
-    return { events: [doubted] };
+    return { events: [hasOtherCalls(act, command) ? { ...doubted, alive: true } : doubted] };
   }
   if (grant.recorded && ending.how === "value" && !isRepeatedReport(step, ending.output)) {
     return {
@@ -307,12 +307,17 @@ function doubtedEvent(run: Run, step: Step, act: Act, command: EndCommand, cause
     ledger: nextLedgerVersion(act),
     exits,
     ...heartbeatFields(command),
-    ...(ending.how === "unheard" && step.external === null && { alive: true }),
+    ...(((ending.how === "unheard" && step.external === null) || hasOtherCalls(act, command)) && { alive: true }),
     ...doubtNotices(run, step, act, { fault: why, exits, at: now }),
   };
 }
 
 type DoubtedEvent = Extract<Event, { type: "step.doubted" }>;
+
+/** True if the act was sent again, and the handler of an earlier call may still run. */
+function hasOtherCalls({ sent }: Act, { grant }: EndCommand): boolean {
+  return sent.some(({ attempt }) => attempt !== grant.attempt);
+}
 
 export function outcomeUnknownFault({ spec }: Step, cause: Fault): Fault {
   return fault("OUTCOME_UNKNOWN", `${spec.step_id} may or may not have happened: ${cause.message}`, {

@@ -44,13 +44,13 @@ function parkedNotice(run: Run, from: Digest | null, to: Digest, at: Instant): N
   return { notice_id, topic: "run.parked", payload: { run_id: run.id, rules: { from, to }, at } };
 }
 
-function recoverStep(run: Run, { step_id, mark, tool }: RecoveryFinding, at: Instant): readonly Event[] {
+function recoverStep(run: Run, { step_id, mark, alive, tool }: RecoveryFinding, at: Instant): readonly Event[] {
   const step = findStep(run, step_id);
   assert(step !== undefined, "only a step of the run is recovered");
   if (step.standing.state === "waiting" && step.standing.on.for === "tool") {
     return tool === null ? [] : [{ type: "step.readied", at, step_id, why: "its tool is available" }];
   }
-  if (step.standing.state === "in_doubt") return renewDoubt(step, step.standing, tool, at);
+  if (step.standing.state === "in_doubt") return renewDoubt(step, step.standing, { tool, alive }, at);
   if (step.standing.state !== "running") return [];
   // The host works on, whatever became of the worker, unless the worker died before it told the host to begin.
   if (isHostAtWork(step) && mark !== "no") return [];
@@ -77,6 +77,7 @@ function recoverStep(run: Run, { step_id, mark, tool }: RecoveryFinding, at: Ins
       fault: why,
       ledger,
       exits,
+      ...(alive && { alive }),
       ...doubtNotices(run, step, step.act, { fault: why, exits, at }),
     },
   ];
@@ -108,17 +109,22 @@ function failedEvent(
   };
 }
 
-/** Renews a doubt if its handler died with the worker, or if this worker has a verifier that the last one lacked. */
-function renewDoubt(step: Step, { doubt, fault: why }: InDoubt, tool: ToolFacts | null, at: Instant): readonly Event[] {
+/** Renews a doubt if its handler runs no more, or if this worker has a verifier that the last one lacked. */
+function renewDoubt(
+  step: Step,
+  { doubt, fault: why }: InDoubt,
+  { tool, alive }: Pick<RecoveryFinding, "tool" | "alive">,
+  at: Instant,
+): readonly Event[] {
   const { act, spec } = step;
   const canVerify = tool?.verifies === true && !doubt.exits.verify;
-  if (!doubt.alive && !canVerify) return [];
+  const hasEnded = doubt.alive && !alive;
+  if (!hasEnded && !canVerify) return [];
   assert(act !== null, "only an act is in doubt");
   const exits = doubtExits(step, tool, act.sent_at, at);
   const { step_id } = spec;
-  return [
-    { type: "step.doubted", at, step_id, attempt: act.attempt, fault: why, ledger: nextLedgerVersion(act), exits },
-  ];
+  const renewed = { step_id, attempt: act.attempt, fault: why, ledger: nextLedgerVersion(act), exits } as const;
+  return [{ type: "step.doubted", at, ...renewed, ...(doubt.alive && alive && { alive }) }];
 }
 
 type InDoubt = Extract<Step["standing"], { state: "in_doubt" }>;

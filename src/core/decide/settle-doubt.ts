@@ -29,7 +29,7 @@ export function supersedeAct(run: Run, { step_id, by, now }: CommandOf<"supersed
 /** Settles a doubt without a person: by the answer of the verifier, then by the promise of the tool. */
 export function settleDoubt(
   run: Run,
-  { step_id, sighting, flaw, in_flight, now }: CommandOf<"settle">,
+  { step_id, sighting, flaw, sender, quiet_in, in_flight, now }: CommandOf<"settle">,
 ): PartialDecision {
   const step = findStep(run, step_id);
   assert(step !== undefined, "only a step of the run is settled");
@@ -47,10 +47,15 @@ export function settleDoubt(
     const settled = { as: "happened", output: sighting.output, fault: invalid } as const;
     return by(settled, "verifier", "the verifier saw it", invalid === null ? {} : { sparing: in_flight });
   }
+  if (sighting?.saw === "absent" && sender !== null) {
+    const why = `absent proves nothing yet: worker ${sender} made the call and may still run it`;
+    const next_at = (now + senderPause(now - standing.since)) as Instant;
+    return { events: [{ type: "step.probed", at: now, step_id, saw: "unknown", why, next_at }] };
+  }
   if (sighting?.saw === "absent") {
-    if (absent_at !== null && now >= exits.quiet_at)
+    if (absent_at !== null && quiet_in === 0)
       return by({ as: "absent" }, "verifier", "the verifier found it absent twice");
-    const next_at = (absent_at === null && now >= exits.quiet_at ? now : exits.quiet_at) as Instant;
+    const next_at = (now + quiet_in) as Instant;
     return {
       events: [{ type: "step.probed", at: now, step_id, saw: "absent", why: "absent once proves nothing", next_at }],
     };
@@ -65,9 +70,15 @@ export function settleDoubt(
   };
 }
 
+/** The pause before the next look at a doubt whose call may still run. It grows with the time that has passed. */
+function senderPause(elapsed: number): number {
+  return Math.min(waitTimes.senderPollMaxMs, Math.max(waitTimes.stepPollMinMs, elapsed));
+}
+
 /** Returns when the identical call may be sent again: at once the first time, then with increasing pauses. */
 function resendAt({ act }: Step, now: Instant): Instant {
   if (act === null || act.sends === 1) return now; // Not decided by times, because a clock may stand still.
+  if (now < act.started_at) return now; // The clock was set back.
   const elapsed = act.started_at - act.sent_at;
   const pause = Math.min(waitTimes.actResendMaxMs, Math.max(waitTimes.actResendMinMs, elapsed));
   return Math.max(now, act.started_at + pause) as Instant;

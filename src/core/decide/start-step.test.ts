@@ -99,6 +99,7 @@ describe("the start of an act", () => {
       ledger: { version: 1, generation: 1 },
       gate: null,
       boot: "boot 1",
+      worker: "wrk_1",
     });
     expect(scenario.decision.grant).toMatchObject({ generation: 1, recorded: true });
   });

@@ -30,7 +30,7 @@ export function startedEvent(
   { grant, gate, limits, ledger }: Acquired,
 ): StartedEvent {
   const { step_id, attempt } = grant;
-  const { call, boot, captures } = proposal;
+  const { call, boot, worker, captures, external } = proposal;
   assert(call !== null && captures !== "wanted", "a recorded start has its call and its captures");
   const consumed =
     gate === null || gate.status === "consumed" ? null : { gate_id: gate.gate_id, version: gate.version + 1 };
@@ -44,6 +44,8 @@ export function startedEvent(
     ledger,
     gate: consumed,
     boot,
+    // A host that does the work itself can be any process.
+    ...(ledger !== null && external === undefined && { worker }),
     ...(verdict.basis && { basis: verdict.basis }),
     ...(charges.length > 0 && { charges }),
     ...(captures.length > 0 && { captures }),

@@ -142,6 +142,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly gate: { readonly gate_id: GateId; readonly version: number } | null;
       /** The boot of the store. In the same boot, a missing send marker proves that the tool was never called. */
       readonly boot: string;
+      /** The worker that makes the call of an act. Absent if the call does not act, and in older journals. */
+      readonly worker?: WorkerId;
       /** Captures of the resources that the tool may change. They are restored unless the attempt succeeds. */
       readonly captures?: readonly Capture[];
       /** The amounts reserved from limits. They are settled in the same tallies when the attempt ends. */
@@ -220,7 +222,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly fault: Fault;
       readonly ledger: LedgerVersion;
       readonly exits: DoubtExits;
-      /** The handler may still run. A second `step.doubted` without this field records its return. */
+      /** A handler of the act may still run. A second `step.doubted` without this field records that none does. */
       readonly alive?: true;
       /** Absent if the same doubt was recorded before. */
       readonly notices?: readonly Notice[];

@@ -117,6 +117,10 @@ function applyProposed(run: MutableRun, event: EventOf<"step.proposed">): Mutabl
   return reopenStep(run, step);
 }
 
+function sentCalls({ attempt, worker }: EventOf<"step.started">): Act["sent"] {
+  return worker === undefined ? NONE : [{ attempt, worker }];
+}
+
 function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started">): MutableRun {
   const resent = step.act?.doubt ? step.act : null;
   const act: Act | null = event.ledger && {
@@ -129,6 +133,7 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
     usable: true,
     sent_at: resent?.sent_at ?? event.at,
     sends: (resent?.sends ?? 0) + 1,
+    sent: [...(resent?.sent ?? NONE), ...sentCalls(event)],
     confirm: event.confirm ?? null,
     verified: null,
     doubt: resent?.doubt ?? null,
@@ -246,7 +251,8 @@ function applyFailed(run: MutableRun, step: Step, event: EventOf<"step.failed">)
 
 function applyDoubted(run: MutableRun, step: Step, event: EventOf<"step.doubted">): MutableRun {
   addNotices(run, event.notices);
-  const act = actWithLedger(step, event.ledger, "in_doubt");
+  const known = actWithLedger(step, event.ledger, "in_doubt");
+  const act = event.alive ? known : { ...known, sent: NONE };
   const { exits } = event;
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
   return moveStep(

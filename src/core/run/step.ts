@@ -11,7 +11,7 @@ import type { LedgerState } from "../store/tables.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
-import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
+import type { GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 
 /** One step of a run with its current state. */
@@ -148,6 +148,8 @@ export interface Act {
   readonly sent_at: Instant;
   /** How often the act was started under this key and generation. More than 1 means that it was sent again. */
   readonly sends: number;
+  /** The calls under this key and generation whose handlers may still run, as far as the journal shows. */
+  readonly sent: readonly SentCall[];
   /** The row belongs to a later generation. */
   readonly superseded?: true;
   /** The reaction that the tool demands if the act is not found later, as declared when it was started. */
@@ -156,6 +158,12 @@ export interface Act {
   readonly verified: (Pick<VerifiedAct, "found" | "why"> & { readonly position: number }) | null;
   /** The doubt while the identical call is sent again. Until its end is known, the first call may have happened. */
   readonly doubt: InDoubt | null;
+}
+
+/** A call of an act, and the worker that makes it. */
+export interface SentCall {
+  readonly attempt: number;
+  readonly worker: WorkerId;
 }
 
 /**
@@ -195,7 +203,7 @@ type InDoubt = Extract<StepStanding, { state: "in_doubt" }>;
 /** The known facts about an act in doubt, and the next action. */
 interface Doubt {
   readonly exits: DoubtExits;
-  /** True if the handler may still run, as far as the journal shows. */
+  /** True if a handler of the act may still run, as far as the journal shows. */
   readonly alive: boolean;
   /** When the last probe found the act absent, else null. One such result proves nothing. */
   readonly absent_at: Instant | null;

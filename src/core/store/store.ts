@@ -125,7 +125,10 @@ export interface Store {
   changes(): number | null;
   /** Registers a worker of this process, before its first claim. Its leases end at the latest when `close` resolves. */
   registerWorker(worker: WorkerId, terms?: ClaimTerms): Promise<void>;
-  /** Returns the workers that are live as far as the store knows, in the order of their ids. */
+  /**
+   * Returns the workers that are live as far as the store knows, in the order of their ids. While a worker is listed, a
+   * call that it has begun may still happen, also if it has lost its leases.
+   */
   workers(): Promise<readonly LiveWorker[]>;
   /** Absent if the database has its own tools for backups. */
   readonly copies?: StoreCopies;

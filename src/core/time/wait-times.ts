@@ -20,6 +20,8 @@ export const waitTimes = {
   actResendMinMs: 1000,
   /** The longest pause before an act in doubt is sent again. */
   actResendMaxMs: 60_000,
+  /** The longest pause between two looks at an act in doubt whose worker may still run it. */
+  senderPollMaxMs: 300_000,
   /** The average time between two searches for due runs; a notification starts a search at once. */
   sweepMs: 1300,
   /** The age up to which a call without an append of its own relies on the halts that were last read. */

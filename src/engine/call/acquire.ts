@@ -2,6 +2,7 @@ import type { Grant } from "../../core/decide/command.ts";
 import type { Step } from "../../core/run/run.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
 import { AttemptState } from "../state/attempt-state.ts";
+import { actAttempt } from "./acts-in-flight.ts";
 import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallResources } from "./call-resources.ts";
@@ -51,8 +52,9 @@ async function acquireStateAndMarker(
  * Writes the send marker of an act. Returns false if the store failed: whether the marker exists is then unknown, and
  * the act is not called.
  */
-async function writeMarker({ ports, claim }: CallContext, { step_id, attempt }: Grant): Promise<boolean> {
+async function writeMarker({ ports, claim, mailbox }: CallContext, { step_id, attempt }: Grant): Promise<boolean> {
   ports.failpoint("start.after");
+  ports.actsInFlight.add(actAttempt(mailbox.run, { step_id, attempt }));
   try {
     if (!(await ports.store.mark(claim, step_id, attempt)))
       throw new FencedError("another worker claimed the run before the call");

@@ -43,6 +43,9 @@ export interface CallContext {
   /** The handler has returned. `late`: its report, if the attempt had ended before. */
   handlerReturned(grant: Grant, late: AttemptReport | null): void;
 
+  /** The handler of an act has returned, or was never called, and its end could not be recorded under the lease. */
+  reportReturn(grant: Grant): void;
+
   /** Delivers committed notices, each at least once. */
   deliver(notices: readonly Notice[]): void;
   /** Plans the next transition of a step: at once, or at its time. */

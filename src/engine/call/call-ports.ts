@@ -1,18 +1,22 @@
 import type { Notice } from "../../core/event/event.ts";
-import type { RandomSource } from "../../core/ports/clock.ts";
+import type { RandomSource, Stopwatch } from "../../core/ports/clock.ts";
 import type { Claim } from "../../core/store/store.ts";
-import type { RunId } from "../../core/values/ids.ts";
+import type { RunId, WorkerId } from "../../core/values/ids.ts";
 import type { EngineLimits } from "../api/engine-limits.ts";
 import type { ResourcePorts } from "../resources/resource-ports.ts";
 import type { HaltCache } from "../rules/halt-cache.ts";
 import type { PolicyRegistry } from "../rules/policy-registry.ts";
 import type { TenantRules } from "../rules/tenant-rules.ts";
+import type { ActsInFlight } from "./acts-in-flight.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import type { VerbPort } from "./verb-tools.ts";
 
 /** The services that the stages of a call use. */
 export interface CallPorts extends ResourcePorts {
   readonly dice: RandomSource;
+  /** Measures durations: unlike the clock, it cannot be set. */
+  readonly stopwatch: Stopwatch;
+  readonly actsInFlight: ActsInFlight;
   /** With the call, the seed of the random numbers that a tool gets. */
   readonly seed: string;
   readonly limits: EngineLimits;
@@ -30,6 +34,8 @@ export interface CallPorts extends ResourcePorts {
 
 /** Tells whether a claim is still this worker's. */
 interface LeaseConfirmation {
+  /** The id of this worker. */
+  readonly worker: WorkerId;
   /** Returns whether the store confirmed the claim recently. */
   isProven(claim: Claim): boolean;
   /** Asks the store if the claim is not proven. */

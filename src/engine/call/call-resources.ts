@@ -18,6 +18,8 @@ import { withoutTool } from "./tool-fault.ts";
 export class CallResources {
   captured: CapturedResources | null = null;
   state: AttemptState | null = null;
+  /** True if the handler was started. */
+  called = false;
 
   release(): Promise<void> | null {
     this.state?.release();

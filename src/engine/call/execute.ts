@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { downstreamKey } from "../ports/digest.ts";
 import { isAct } from "./acquire.ts";
+import { actAttempt } from "./acts-in-flight.ts";
 import { type GivenCall, runInContext } from "./agent-call.ts";
 import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
@@ -52,6 +53,7 @@ function callHandler(context: CallContext, step: Step, grant: Grant, resources: 
   const given = context.givenWith(step);
   if (grant.proposal.external !== undefined) return letHostBegin(context, grant, given);
   const work = handlerWork(context, step, grant, { resources, given });
+  resources.called = true;
   const start = () => startHandler(ports, work, new CallListener(context, grant));
   const handler = runInContext(step, given, ports.observers.isEmpty ? start : observed(context, step, grant, start));
   context.handlerStarted(grant, handler);
@@ -85,6 +87,8 @@ class CallListener implements HandlerListener {
   }
 
   onReturn(late: AttemptReport | null): void {
+    const { ports, mailbox } = this.#context;
+    if (isAct(this.#grant)) ports.actsInFlight.delete(actAttempt(mailbox.run, this.#grant));
     this.#context.handlerReturned(this.#grant, late);
   }
 }

@@ -77,7 +77,8 @@ class HandlerAttempt implements RunningHandler {
   #resolve: (execution: AttemptReport) => void = noop;
   #clearTimeout = noop;
   #clearHeartbeat = noop;
-  #lastHeartbeatAt: Instant;
+  /** By the stopwatch, because the clock can jump. */
+  #lastHeartbeatAt = 0;
   #hasEnded = false;
   #hasReturned = false;
 
@@ -86,7 +87,6 @@ class HandlerAttempt implements RunningHandler {
     this.#work = work;
     this.#listener = listener;
     this.#log = new AttemptLog(ports.limits, work.costTerms);
-    this.#lastHeartbeatAt = work.context.now;
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -100,25 +100,25 @@ class HandlerAttempt implements RunningHandler {
     const { tool, timeoutMs } = this.#work;
     this.#clearTimeout = this.#ports.timers.after(timeoutMs, () => this.abort(timeoutFault(this.#work)));
     if (tool.heartbeatMs !== null) {
-      this.#lastHeartbeatAt = this.#ports.clock.now();
+      this.#lastHeartbeatAt = this.#ports.stopwatch();
       this.#watchHeartbeat(tool.heartbeatMs);
     }
     void this.#call();
   }
 
   heartbeat(details: Json | undefined): void {
-    this.#lastHeartbeatAt = this.#ports.clock.now();
+    this.#lastHeartbeatAt = this.#ports.stopwatch();
     this.#log.beat(details);
   }
 
   /** Sets one timer at a time, however often the handler sends a heartbeat. */
   #watchHeartbeat(ms: number): void {
-    const { clock, timers } = this.#ports;
+    const { stopwatch, timers } = this.#ports;
     const check = () => {
-      if (clock.now() - this.#lastHeartbeatAt < ms) return this.#watchHeartbeat(ms);
+      if (stopwatch() - this.#lastHeartbeatAt < ms) return this.#watchHeartbeat(ms);
       return this.abort(fault("TOOL_TIMEOUT", `${this.#work.tool.name} sent no heartbeat for ${ms} ms`));
     };
-    this.#clearHeartbeat = timers.after(Math.max(1, this.#lastHeartbeatAt + ms - clock.now()), check);
+    this.#clearHeartbeat = timers.after(Math.max(1, Math.ceil(this.#lastHeartbeatAt + ms - stopwatch())), check);
   }
 
   abort(why: Fault): void {

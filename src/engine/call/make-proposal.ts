@@ -56,6 +56,7 @@ export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { re
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
     boot: ports.store.boot,
+    worker: ports.leases.worker,
   };
 }
 

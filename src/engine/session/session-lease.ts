@@ -32,9 +32,12 @@ export class SessionLease {
     this.#leasedRuns.assertOpen();
     if (this.#kept !== null && !this.#kept.isReleased) return this.#kept;
     const { tenant, run } = this.#terms;
-    const leased = (await this.#leasedRuns.take(tenant, run)) ?? (await this.#ask(waitMs));
-    if (leased === null) throw this.#busy();
-    return this.#keep(leased);
+    for (;;) {
+      const leased = (await this.#leasedRuns.take(tenant, run)) ?? (await this.#ask(waitMs));
+      if (leased === null) throw this.#busy();
+      // A search for due runs may have claimed the run, found nothing to do and released it.
+      if (!leased.isReleased) return this.#keep(leased);
+    }
   }
 
   /** Asks the process that holds the run for it. A process whose calls all rest gives it up. */

@@ -1,9 +1,13 @@
-import { findStep, getStep, type Run } from "../../core/run/run.ts";
+import type { CommandOf } from "../../core/decide/command.ts";
+import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
+import { waitTimes } from "../../core/time/wait-times.ts";
 import { fault } from "../../core/values/fault.ts";
-import type { GateId, StepId } from "../../core/values/ids.ts";
+import type { GateId, RunId, StepId, WorkerId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
 import { hostEndCommand } from "../call/host-end.ts";
 import { verifyAct } from "../call/verify.ts";
+import { liveSender } from "./unfinished-steps.ts";
+import type { WorkerPorts } from "./worker-ports.ts";
 
 const UNREPORTED = {
   how: "unheard",
@@ -13,11 +17,13 @@ const UNREPORTED = {
 /** Settles doubts, expires gates and ends unreported work of a leased run, without a person. */
 export class DoubtSettler {
   readonly #context: CallContext;
+  readonly #ports: WorkerPorts;
   readonly #isOverdue: (step: StepId) => boolean;
   readonly #steps = new Set<StepId>();
 
-  constructor(context: CallContext, isOverdue: (step: StepId) => boolean) {
+  constructor(context: CallContext, ports: WorkerPorts, isOverdue: (step: StepId) => boolean) {
     this.#context = context;
+    this.#ports = ports;
     this.#isOverdue = isOverdue;
   }
 
@@ -55,15 +61,30 @@ export class DoubtSettler {
 
   async #verify(step_id: StepId): Promise<void> {
     const { ports, mailbox } = this.#context;
+    ports.failpoint("settle.before");
+    // Before the verifier is asked: what it sees while the sender runs proves nothing later.
+    const sender = await this.#findSender(step_id);
     const step = findStep(mailbox.run, step_id);
     if (step?.standing.state !== "in_doubt") return;
-    ports.failpoint("settle.before");
+    doubtQuietIn(this.#ports, mailbox.run.id, step);
     const seen = step.standing.doubt.exits.verify ? await verifyAct(ports, mailbox.run, step) : null;
     const { sighting, flaw } = seen ?? { sighting: null, flaw: null };
     const now = ports.clock.now();
     const inFlight = this.#inFlight();
-    await mailbox.ask(() => ({ type: "settle", now, step_id, sighting, flaw, in_flight: inFlight() }));
+    const quiet_in = doubtQuietIn(this.#ports, mailbox.run.id, step);
+    const answer = { sighting, flaw, sender, quiet_in } as const;
+    await mailbox.ask(() => ({ type: "settle", now, step_id, ...answer, in_flight: inFlight() }));
     ports.failpoint("settle.after");
+  }
+
+  /** Returns a worker that may still run the act, or null. Records it if the last such worker is gone. */
+  async #findSender(step_id: StepId): Promise<WorkerId | null> {
+    const { mailbox } = this.#context;
+    const step = findStep(mailbox.run, step_id);
+    if (step?.standing.state !== "in_doubt" || !step.standing.doubt.alive) return null;
+    const sender = await liveSender(this.#ports, mailbox.run, step);
+    if (sender === null) await mailbox.ask(() => handlerEnded(this.#ports, step));
+    return sender;
   }
 
   /** Lists, when the command is decided, those of the calls started by now that are still in flight. */
@@ -71,4 +92,29 @@ export class DoubtSettler {
     const calls = this.#context.callsStarted();
     return () => this.#context.inFlight(calls);
   }
+}
+
+/** Returns the command that records that no handler of an act in doubt runs any more. */
+export function handlerEnded(
+  { clock, toolbox }: WorkerPorts,
+  { spec: { step_id, name }, pin }: Step,
+): CommandOf<"recover"> {
+  const tool = toolbox.mismatch(name, pin) === null ? toolbox.facts(name) : null;
+  const found = [{ step_id, mark: "unknown", alive: false, tool }] as const;
+  return { type: "recover", now: clock.now(), found, taken: null, rules: null };
+}
+
+/** Returns the milliseconds until the call of an act in doubt can no longer arrive. */
+function doubtQuietIn({ doubtTimes }: WorkerPorts, run: RunId, { spec, standing, act }: Step): number {
+  if (standing.state !== "in_doubt") return 0;
+  const { quiet_at } = standing.doubt.exits;
+  return doubtTimes.atLeast(`${run} ${spec.step_id} ${act?.version}`, quiet_at, quiet_at - standing.since);
+}
+
+/** Returns the milliseconds until an act in doubt is looked at again. */
+export function doubtLookIn({ doubtTimes }: WorkerPorts, run: RunId, { spec, standing }: Step): number | null {
+  if (standing.state !== "in_doubt" || standing.doubt.next.do !== "look_again") return null;
+  const { exits, next } = standing.doubt;
+  const most = Math.max(exits.quiet_at - standing.since, waitTimes.senderPollMaxMs);
+  return doubtTimes.atMost(`${run} ${spec.step_id}`, next.at, most);
 }

@@ -12,6 +12,9 @@ const SWEEPS_PER_LOOK = 10;
 /** The number of runs that one claim of a sweep takes. */
 const CLAIMS_PER_SWEEP_MAX = 100;
 
+/** A clock that differs this much more from the stopwatch was set, or the machine was suspended. */
+const CLOCK_JUMP_MS = 1000;
+
 /** Submits the runs of a claimed schedule. */
 interface ScheduleTrigger {
   fire(claim: Claim): Promise<void>;
@@ -31,6 +34,8 @@ export class DueRuns {
   /** When the next run is due as far as is known, and how many more sweeps rely on that. */
   #nextDue: Instant | null = null;
   #sweepsUntilLook = 0;
+  /** The difference between the clock and the stopwatch at the last sweep. */
+  #clockOffset: number;
   #disarm: () => void = () => {};
 
   constructor(ports: WorkerPorts, leasedRuns: LeasedRuns, schedules: ScheduleTrigger) {
@@ -38,6 +43,7 @@ export class DueRuns {
     this.#leasedRuns = leasedRuns;
     this.#heartbeat = new LeaseHeartbeat(ports, leasedRuns);
     this.#schedules = schedules;
+    this.#clockOffset = ports.clock.now() - ports.stopwatch();
     leasedRuns.onWorkAvailable(() => void this.sweep());
     leasedRuns.onRest((until) => this.#sweepBy(until));
   }
@@ -89,6 +95,7 @@ export class DueRuns {
 
   async #sweepOnce(): Promise<void> {
     this.#disarm();
+    this.#noticeJump();
     try {
       // Before claiming: a claim would fence a lease that expired here.
       if (this.#leasedRuns.works) await this.#heartbeat.renewIfDue();
@@ -98,6 +105,14 @@ export class DueRuns {
       // The store is unavailable. The next sweep tries again; callers get the fault from their own calls.
     }
     if (!this.#stopped) this.#arm(await this.#pause());
+  }
+
+  /** A timer measures a duration, so it does not notice that the clock is set. */
+  #noticeJump(): void {
+    const { clock, stopwatch } = this.#ports;
+    const offset = clock.now() - stopwatch();
+    if (Math.abs(offset - this.#clockOffset) > CLOCK_JUMP_MS) this.#leasedRuns.resetAlarms();
+    this.#clockOffset = offset;
   }
 
   #arm(ms: number): void {

@@ -5,35 +5,22 @@ import { stepWakeAt } from "../../core/run/run-wakeups.ts";
 import type { Claim } from "../../core/store/store.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
+import { actAttempt } from "../call/acts-in-flight.ts";
 import type { CallContext } from "../call/call-context.ts";
-import type { ChildRunPort } from "../call/child-run-port.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
 import { type LoadedRun, type MailboxListener, RunMailbox } from "../journal/run-mailbox.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
 import { AgentCalls } from "./agent-calls.ts";
-import { DoubtSettler } from "./doubt-settler.ts";
+import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
+import type { LeasedRunOwner } from "./leased-run-owner.ts";
 import { settleLostResources } from "./lost-resources.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
 import { continueStepsOfTools, findOtherRules, findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
-
-/** How a lease ended: the run has no more work, another worker holds it, or this worker failed with it. */
-export type LeaseEnd = "rested" | "fenced" | "failed";
-
-/** The owner of a leased run. */
-export interface LeasedRunOwner {
-  readonly childRuns: ChildRunPort;
-  /** True if this worker held the run before and failed with it. */
-  readonly hasFailed: boolean;
-  /** The position of the run when this process first loaded it. */
-  readonly loadedAt: number;
-  onProgress(): void;
-  onEnd(end: LeaseEnd): void;
-}
 
 /** A reaction to this promise runs after the microtasks that are queued now. */
 const NEXT_MICROTASK = Promise.resolve();
@@ -78,7 +65,7 @@ export class LeasedRun implements MailboxListener {
     const context = this.#context();
     this.#scheduler = new StepScheduler(context, slots);
     this.#handlers = new RunningHandlers(context);
-    this.#settler = new DoubtSettler(context, (step) => this.#handlers.isOverdue(step));
+    this.#settler = new DoubtSettler(context, ports, (step) => this.#handlers.isOverdue(step));
     this.#confirmer = new ActConfirmer(context);
     this.#alarms = new StepAlarms(ports);
     this.#deliveries = new NoticeDelivery(context);
@@ -99,6 +86,7 @@ export class LeasedRun implements MailboxListener {
       handlerStarted: (owner, handler) => this.#handlers.add(owner, handler),
       attemptEnded: (owner) => this.#handlers.endAttempt(owner),
       handlerReturned: (grant, late) => this.#handlers.remove(grant, late),
+      reportReturn: (grant) => this.#owner.onReturn(actAttempt(this.run, grant)),
       deliver: (notices) => this.#deliveries.deliver(notices),
       schedule: (step) => this.#schedule(step),
       isReleased: () => this.#released,
@@ -300,9 +288,17 @@ export class LeasedRun implements MailboxListener {
     if (standing.state === "in_doubt" && standing.doubt.next.do === "settle") void this.#settler.settle(spec.step_id);
     const at = stepWakeAt(this.run, step);
     if (at === null) return;
+    const lookIn = doubtLookIn(this.#ports, this.run.id, step);
+    const wake = () => this.#wake(this.run.steps.get(step.index));
     // If it is due, at once: a run that only waits is at rest, and would be released before the alarm.
-    if (at <= this.#ports.clock.now()) this.#wake(step);
-    else this.#alarms.set(spec.step_id, at, () => this.#wake(this.run.steps.get(step.index)));
+    if (at <= this.#ports.clock.now() || lookIn === 0) this.#wake(step);
+    else if (lookIn !== null) this.#alarms.setAfter(spec.step_id, lookIn, wake);
+    else this.#alarms.set(spec.step_id, at, wake);
+  }
+
+  /** The clock was set: times have come earlier or later than the alarms expect. */
+  resetAlarms(): void {
+    this.#alarms.reset();
   }
 
   #wake({ standing, spec: { step_id }, index }: Step): void {

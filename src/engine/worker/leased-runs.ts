@@ -1,6 +1,4 @@
-import type { Command } from "../../core/decide/command.ts";
 import type { Decision } from "../../core/decide/decide.ts";
-import type { StepsInFlight } from "../../core/event/event.ts";
 import type { Timers } from "../../core/ports/clock.ts";
 import type { Run } from "../../core/run/run.ts";
 import { nextWakeAt, runDueAt } from "../../core/run/run-wakeups.ts";
@@ -9,20 +7,21 @@ import type { Claim } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { type ChildRunPort, noChildRuns } from "../call/child-run-port.ts";
-import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { isStoreFault } from "../journal/append-errors.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
+import { askLeasedRun, type MakeOutsideCommand } from "./ask-leased-run.ts";
+import { DoubtTimers } from "./doubt-timers.ts";
 import { HandlerSlots } from "./handler-slots.ts";
-import { LeasedRun, type LeaseEnd } from "./leased-run.ts";
+import { LeasedRun } from "./leased-run.ts";
+import type { LeaseEnd } from "./leased-run-owner.ts";
+import { ReturnReports } from "./return-reports.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
 
 /** The longest pause between two looks whether a run that this worker asked for was released. */
 const askAgainMs = 50;
-
-/** Makes a command for the current run. `inFlight` is "unknown" unless this engine leases the run. */
-type MakeOutsideCommand = (inFlight: StepsInFlight, run: Run) => Command;
 
 /** The runs that this engine leases. Sends commands to any run, leased here or not. */
 export class LeasedRuns {
@@ -41,6 +40,8 @@ export class LeasedRuns {
   /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
+  readonly #returns: ReturnReports;
+  readonly #doubts: DoubtTimers;
   #onWorkAvailable: () => void = () => {};
   #onRest: (until: Instant) => void = () => {};
   #childRuns: ChildRunPort = noChildRuns;
@@ -50,6 +51,10 @@ export class LeasedRuns {
     this.#ports = ports;
     this.#slots = new HandlerSlots(ports.limits.concurrency);
     this.#works = works;
+    this.#returns = new ReturnReports(ports, (tenant, run, make) =>
+      this.command(tenant, run, (_, latest) => make(latest)),
+    );
+    this.#doubts = new DoubtTimers(ports, (run) => this.takeDueRun(run));
   }
 
   get works(): boolean {
@@ -190,6 +195,7 @@ export class LeasedRuns {
       hasFailed: this.#failed.delete(name),
       loadedAt: this.#loadedAt.get(name) ?? loaded.run.position,
       onProgress: () => this.#notifyProgress(),
+      onReturn: (act) => this.#returns.add(act),
       onEnd: (end) => this.#onEnd(name, leased, end),
     });
     this.#leased.set(name, leased);
@@ -299,6 +305,7 @@ export class LeasedRuns {
         );
     for (const [index, one] of leased.entries()) if (held[index]?.wanted) one.handOver();
     for (const claim of this.#unreleased.splice(0)) void this.#release(claim);
+    void this.#returns.send();
     this.notifyChange();
   }
 
@@ -318,6 +325,7 @@ export class LeasedRuns {
     this.#remember(name, leased);
     const wake = nextWakeAt(leased.run);
     if (wake !== null) this.#onRest(wake);
+    if (end === "rested" && this.works) this.#doubts.lookAgain(leased.run);
     this.notifyChange();
   }
 
@@ -353,29 +361,19 @@ export class LeasedRuns {
     await Promise.all(this.#releasing);
   }
 
+  /** The clock was set. */
+  resetAlarms(): void {
+    for (const leased of this.#leased.values()) leased.resetAlarms();
+  }
+
   /** Stops claiming, and waits until the calls in flight have ended and all leases are released. */
   async drain(): Promise<void> {
     this.#closed = true;
+    this.#doubts.clear();
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((leased) => leased.drain()));
     await this.releases(); // Other workers then need not wait for the leases to expire.
     this.notifyChange();
-  }
-}
-
-/**
- * Decides a command in the mailbox of a leased run. Null: the lease is lost, or the decision has no events. A decision
- * without an append cannot detect a lost lease, so it is made again on the stored run.
- */
-async function askLeasedRun(leased: LeasedRun, make: MakeOutsideCommand): Promise<Decision | null> {
-  try {
-    const calls = leased.callsStarted;
-    const decision = await leased.mailbox.ask((run) => make(leased.inFlight(calls), run));
-    return decision.events.length > 0 ? decision : null;
-  } catch (error) {
-    if (!(error instanceof FencedError)) throw error;
-    leased.fence();
-    return null;
   }
 }
 

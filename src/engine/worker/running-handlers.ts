@@ -48,6 +48,7 @@ export class RunningHandlers {
   async #removeLate(grant: Grant, late: AttemptReport): Promise<void> {
     const context = this.#context;
     if (!context.isReleased()) await context.require(this.#commitLate(grant, late));
+    if (context.isReleased() && grant.generation > 0) context.reportReturn(grant);
     this.#delete(grant); // Not before its report is recorded: until then the run is not released.
     const step = findStep(this.#run, grant.step_id);
     if (step?.standing.state === "in_doubt" && !context.isReleased()) context.schedule(step);

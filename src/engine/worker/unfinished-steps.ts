@@ -1,25 +1,28 @@
 import type { RecoveryFinding, TakeoverClaim, WorkerRules } from "../../core/decide/command.ts";
-import { isRunning, type Run } from "../../core/run/run.ts";
+import { isRunning, type Run, type Step } from "../../core/run/run.ts";
+import type { SentCall } from "../../core/run/step.ts";
 import { isCallerAway } from "../../core/run/worker-requirements.ts";
 import type { Claim } from "../../core/store/store.ts";
+import type { WorkerId } from "../../core/values/ids.ts";
 import type { RunMailbox } from "../journal/run-mailbox.ts";
+import { findLiveSender } from "./find-live-sender.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** Returns the steps that the last worker left running or in doubt, and those that wait for a tool. */
-export async function findUnfinishedSteps(
-  { store, toolbox }: WorkerPorts,
-  { tenant, id, steps }: Run,
-): Promise<readonly RecoveryFinding[]> {
+export async function findUnfinishedSteps(ports: WorkerPorts, run: Run): Promise<readonly RecoveryFinding[]> {
+  const { store, toolbox } = ports;
   const found: RecoveryFinding[] = [];
-  for (const step of steps) {
+  for (const step of run.steps) {
     const { standing, spec, pin, act, external } = step;
     // The caller of a step that it runs itself wakes the step when it is back.
     const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
     if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
     const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;
     const sent = standing.state !== "running" ? null : (act ?? external);
-    const mark = sent === null ? "unknown" : await store.marked(tenant, id, spec.step_id, sent.attempt, sent.boot);
-    found.push({ step_id: spec.step_id, mark, tool });
+    const mark =
+      sent === null ? "unknown" : await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot);
+    const alive = mark !== "no" && (await liveSender(ports, run, step)) !== null;
+    found.push({ step_id: spec.step_id, mark, alive, tool });
   }
   return found;
 }
@@ -40,7 +43,7 @@ function findStepsOfTools({ toolbox }: WorkerPorts, run: Run): readonly Recovery
     const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
     const doubted = standing.state === "in_doubt" && !standing.doubt.alive;
     if ((!parked && !doubted) || toolbox.pinned(spec.name, pin) === null) return [];
-    return [{ step_id: spec.step_id, mark: "unknown", tool: toolbox.facts(spec.name) } as const];
+    return [{ step_id: spec.step_id, mark: "unknown", alive: false, tool: toolbox.facts(spec.name) } as const];
   });
 }
 
@@ -52,6 +55,16 @@ export function findOtherRules(
 ): WorkerRules | null {
   const isOwn = rules?.digest === digest && parked?.for !== "rules";
   return isOwn || ended !== null ? null : { worker, digest };
+}
+
+/** Returns a worker whose process may still run a handler of the act of a step, or null. */
+export async function liveSender(
+  { store, leases, actsInFlight }: WorkerPorts,
+  { tenant, id: run }: Run,
+  { spec: { step_id: step }, act }: Step,
+): Promise<WorkerId | null> {
+  const runsHere = ({ attempt }: SentCall) => actsInFlight.has({ tenant, run, step, attempt });
+  return act === null ? null : findLiveSender(store, act.sent, leases.worker, runsHere);
 }
 
 /**

@@ -8,7 +8,7 @@ import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
  */
 export class WorkerLeases {
   readonly #store: Store;
-  readonly #worker: WorkerId;
+  readonly worker: WorkerId;
   readonly #stopwatch: Stopwatch;
   #terms: ClaimTerms;
   readonly #provenAt = new WeakMap<Claim, number>();
@@ -17,14 +17,14 @@ export class WorkerLeases {
 
   constructor(store: Store, worker: WorkerId, stopwatch: Stopwatch, terms: ClaimTerms) {
     this.#store = store;
-    this.#worker = worker;
+    this.worker = worker;
     this.#stopwatch = stopwatch;
     this.#terms = terms;
   }
 
   /** Registers the worker with the store, before its first claim. */
   register(): Promise<void> {
-    return this.#store.registerWorker(this.#worker, this.#terms);
+    return this.#store.registerWorker(this.worker, this.#terms);
   }
 
   /** Changes what this worker offers. The next `claimDue` records it. */
@@ -34,16 +34,16 @@ export class WorkerLeases {
 
   /** Asks the worker that holds a run for it. Returns whether another worker holds the run. */
   ask(tenant: Tenant, run: RunId): Promise<boolean> {
-    return this.#store.ask(this.#worker, tenant, run);
+    return this.#store.ask(this.worker, tenant, run);
   }
 
   withdrawAsk(tenant: Tenant, run: RunId): Promise<void> {
-    return this.#store.withdrawAsk(this.#worker, tenant, run);
+    return this.#store.withdrawAsk(this.worker, tenant, run);
   }
 
   /** Returns the leases of this worker on another store, without limits. */
   withStore(store: Store): WorkerLeases {
-    return new WorkerLeases(store, this.#worker, this.#stopwatch, {});
+    return new WorkerLeases(store, this.worker, this.#stopwatch, {});
   }
 
   /** Returns whether a run of this queue may be claimed directly. Limits only count claims by `claimDue`. */
@@ -64,21 +64,21 @@ export class WorkerLeases {
 
   async claim(tenant: Tenant, run: RunId): Promise<Claim | null> {
     const askedAt = this.#stopwatch();
-    const claim = await this.#store.claim(this.#worker, tenant, run);
+    const claim = await this.#store.claim(this.worker, tenant, run);
     if (claim !== null) this.#provenAt.set(claim, askedAt);
     return claim;
   }
 
   async claimDue(most: number): Promise<readonly Claim[]> {
     const askedAt = this.#stopwatch();
-    const claims = await this.#store.claimDue(this.#worker, most, this.#terms);
+    const claims = await this.#store.claimDue(this.worker, most, this.#terms);
     for (const claim of claims) this.#provenAt.set(claim, askedAt);
     return claims;
   }
 
   /** Lets others claim the runs with the rules of this worker, which claims no more. It keeps its leases. */
   async retire(): Promise<void> {
-    await this.#store.retireWorker(this.#worker).catch(() => {});
+    await this.#store.retireWorker(this.worker).catch(() => {});
   }
 
   /** Renews the claims and returns those that are lost. */
@@ -89,7 +89,7 @@ export class WorkerLeases {
 
   async #renew(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const askedAt = this.#stopwatch();
-    const lost = await this.#store.renew(this.#worker, claims);
+    const lost = await this.#store.renew(this.worker, claims);
     for (const claim of claims) this.#provenAt.set(claim, askedAt);
     for (const claim of lost) this.#provenAt.delete(claim);
     return lost;

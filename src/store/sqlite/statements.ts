@@ -2,8 +2,9 @@ import { defaultQueue, type QueuedRun } from "../../core/store/fair-queue.ts";
 import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/store.ts";
 import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
-import type { Digest, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
+import { workerStatements } from "./worker-statements.ts";
 
 /** Every statement of the store, prepared once. */
 export type SqliteStatements = ReturnType<typeof prepareStatements>;
@@ -22,7 +23,7 @@ export function prepareStatements(db: SqliteDatabase) {
   };
 }
 
-type Prepare = <Row>(sql: string) => SqliteStatement<Row>;
+export type Prepare = <Row>(sql: string) => SqliteStatement<Row>;
 
 /** Makes a statement return arrays: whole stores are read with it, and objects take half as much time again. */
 const returnArrays = <Row>(statement: SqliteStatement<Row>): SqliteStatement<Row> => {
@@ -285,53 +286,6 @@ export interface HeldLease {
   readonly tenant: Tenant;
   readonly run: RunId;
   readonly epoch: number;
-}
-
-function workerStatements(prepare: Prepare) {
-  return {
-    workers: prepare<Pick<WorkerRow, "id" | "boot" | "beat">>("select id, boot, beat from worker"),
-    // Skips in the index to the next worker that holds a lease.
-    nextHolder: prepare<{ readonly found: WorkerId }>(
-      "select worker as found from lease indexed by lease_worker where worker is not null and worker > ? order by worker limit 1",
-    ),
-    insertWorker: prepare(
-      "insert into worker (id, boot, pid, version, rules, offers, beat) values (?, ?, ?, ?, ?, ?, ?)",
-    ),
-    setTerms: prepare(
-      "update worker set rules = ?1, offers = ?2 where id = ?3 and (rules is not ?1 or offers is not ?2)",
-    ),
-    liveWorkers: prepare<Pick<WorkerRow, "id" | "pid" | "version" | "rules" | "offers">>(
-      "select id, pid, version, rules, offers from worker order by id",
-    ),
-    removeWorker: prepare("delete from worker where id = ?"),
-    beat: prepare("update worker set beat = beat + 1 where id = ?"),
-    beatOf: prepare<Pick<WorkerRow, "beat">>("select beat from worker where id = ?"),
-    // The epoch moves now, so that nothing of the evicted worker lands after this, even before another claim.
-    evictLeases: prepare(
-      `update lease indexed by lease_worker set epoch = epoch + 1, prior = worker, worker = null, since = 0, wanted = null
-       where worker = ? and worker is not null`,
-    ),
-    endAsks: prepare("update lease indexed by lease_wanted set wanted = null where wanted = ? and wanted is not null"),
-  };
-}
-
-/** Ends the leases of a worker and removes it, inside a transaction. */
-export function evictWorker({ evictLeases, endAsks, removeWorker }: SqliteStatements, worker: WorkerId): void {
-  evictLeases.run(worker);
-  endAsks.run(worker);
-  removeWorker.run(worker);
-}
-
-/** A registered worker. */
-export interface WorkerRow {
-  readonly id: WorkerId;
-  readonly boot: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly rules: Digest | null;
-  /** A JSON list. */
-  readonly offers: string | null;
-  readonly beat: number;
 }
 
 function tallyAndBlobStatements(prepare: Prepare) {

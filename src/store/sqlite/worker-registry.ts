@@ -12,12 +12,15 @@ import { IN_MEMORY } from "./open-database.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { type Beat, StallWatch } from "./stall-watch.ts";
-import { evictWorker, type WorkerRow } from "./statements.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { lockName, workersFolder } from "./worker-locks.ts";
+import { evictWorker, suspendWorker, type WorkerRow } from "./worker-statements.ts";
 
 /** How many other workers one worker looks at. With more workers, each still has this many observers. */
 const peersPerLook = 8;
+
+/** How many idle workers one look examines. They must not keep it from looking at the others. */
+const idlePeersPerLook = 1;
 
 /** How many beats fit into the time after which a worker counts as stalled. */
 const beatsPerStall = 12;
@@ -34,11 +37,14 @@ export interface WorkerRegistryOptions {
   readonly fileSystemType: (folder: string) => number;
 }
 
-/** Another worker. Its boot is null if it has no row. */
+/** Another worker. Its boot and pid are null if it has no row. */
 interface Peer {
   readonly id: WorkerId;
   readonly boot: string | null;
+  readonly pid: number | null;
   readonly beat: Beat;
+  /** True if it claims no runs and holds none: it has nothing to lose, but its process may live. */
+  readonly idle: boolean;
 }
 
 /**
@@ -54,6 +60,7 @@ export class WorkerRegistry {
   #beatAt = Number.NEGATIVE_INFINITY;
   /** The number of beats. A worker that registers again continues with it, so that its beat is new to all observers. */
   #beats = 0;
+  #looks = 0;
   #cancel: () => void = () => {};
 
   constructor(context: Pick<SqliteContext, "statements" | "group" | "read">, options: WorkerRegistryOptions) {
@@ -140,8 +147,10 @@ export class WorkerRegistry {
   beat(): void {
     this.#beatAt = this.#options.stopwatch();
     this.#beats += 1;
-    for (const worker of this.#own.keys())
-      if (this.#context.statements.beat.run(worker).changes === 0) this.#insert(worker);
+    for (const worker of this.#own.keys()) {
+      const { rules, offers } = this.#terms.get(worker) ?? termColumns({});
+      if (this.#context.statements.beat.run(rules, offers, worker).changes === 0) this.#insert(worker);
+    }
   }
 
   #insert(worker: WorkerId): void {
@@ -152,6 +161,14 @@ export class WorkerRegistry {
 
   #evict(worker: WorkerId): void {
     evictWorker(this.#context.statements, worker);
+  }
+
+  /**
+   * Ends the leases of a worker whose process may live. The worker stays in the list, without rules: until it is known
+   * to be dead, a call that it has begun may still happen.
+   */
+  #suspend(worker: WorkerId): void {
+    suspendWorker(this.#context.statements, worker);
   }
 
   #pathOf(worker: WorkerId): string {
@@ -240,22 +257,32 @@ export class WorkerRegistry {
     await read(() => {
       // A lease without a registered worker is from a copied or restored file, or its worker is about to beat.
       for (let next = statements.nextHolder.get(""); next !== undefined; next = statements.nextHolder.get(next.found))
-        peers.set(next.found, { id: next.found, boot: null, beat: null });
-      for (const worker of statements.workers.all()) peers.set(worker.id, worker);
+        peers.set(next.found, { id: next.found, boot: null, pid: null, beat: null, idle: false });
+      for (const worker of statements.workers.all()) peers.set(worker.id, { ...worker, idle: worker.idle === 1 });
     });
     const [first] = this.#own.keys();
     const ids = [...peers.keys()].filter((id) => !this.#own.has(id)).sort();
     const start = ids.findIndex((id) => first !== undefined && id > first);
     const ring = start <= 0 ? ids : [...ids.slice(start), ...ids.slice(0, start)];
-    return ring.slice(0, peersPerLook).map((id) => peers.get(id) as Peer);
+    const others = ring.map((id) => peers.get(id) as Peer);
+    const idle = others.filter((peer) => peer.idle);
+    this.#looks += 1;
+    const turn = idle.length === 0 ? 0 : this.#looks % idle.length;
+    return [
+      ...others.filter((peer) => !peer.idle).slice(0, peersPerLook),
+      ...idle.slice(turn, turn + idlePeersPerLook),
+    ];
   }
 
-  async #examine({ id, boot, beat }: Peer): Promise<void> {
+  async #examine({ id, boot, pid, beat, idle }: Peer): Promise<void> {
     const found = LockFile.take(this.#pathOf(id));
     if (found instanceof LockFile) return this.#evictDead(id, found, beat);
     // A power cut can bring back the row of a worker, but not its lock file.
     const diedWithItsBoot = found === "missing" && boot !== null && boot !== this.#options.boot;
-    if (diedWithItsBoot || this.#stalls.isStalled(id, beat)) await this.#evictUnlessMoved(id, beat);
+    if (!diedWithItsBoot && !this.#stalls.isStalled(id, beat)) return;
+    // Its lock file was deleted, and it did not live long enough to create it again.
+    const isDead = diedWithItsBoot || (found === "missing" && pid !== null && !hasProcess(pid));
+    if (isDead || !idle) await this.#evictUnlessMoved(id, beat, isDead);
   }
 
   /**
@@ -265,7 +292,7 @@ export class WorkerRegistry {
   async #evictDead(worker: WorkerId, lock: LockFile, seen: Beat): Promise<void> {
     this.#options.failpoint("evict.before");
     try {
-      if (!(await this.#evictUnlessMoved(worker, seen))) return lock.free();
+      if (!(await this.#evictUnlessMoved(worker, seen, true))) return lock.free();
     } catch (error) {
       lock.free();
       throw error;
@@ -275,13 +302,24 @@ export class WorkerRegistry {
   }
 
   /** Evicts a worker unless its beat has changed. Returns whether it did. */
-  #evictUnlessMoved(worker: WorkerId, seen: Beat): Promise<boolean> {
+  #evictUnlessMoved(worker: WorkerId, seen: Beat, isDead: boolean): Promise<boolean> {
     const { statements, group } = this.#context;
     return group.join("soft", () => {
       const isUnmoved = (statements.beatOf.get(worker)?.beat ?? null) === seen;
-      if (isUnmoved) this.#evict(worker);
+      if (isUnmoved && isDead) this.#evict(worker);
+      else if (isUnmoved) this.#suspend(worker);
       return isUnmoved;
     });
+  }
+}
+
+/** Returns whether a process with this id exists. A new process may have got the id of a dead one. */
+function hasProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 

@@ -5,11 +5,12 @@ import type { Command, CommandOf, HandlerResult, RecoveryFinding, Resolution } f
 import type { Call, StepsInFlight } from "../../core/event/event.ts";
 import type { AgentCause } from "../../core/event/session.ts";
 import type { Plan, PlanStep } from "../../core/plan/plan.ts";
+import { findStep, type Step } from "../../core/run/run.ts";
 import { type HaltFact, notHalted } from "../../core/settings/halt.ts";
 import type { Sighting } from "../../core/tool/tool.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { type Fault, type FaultCode, fault } from "../../core/values/fault.ts";
-import type { GateId, StepId } from "../../core/values/ids.ts";
+import type { GateId, Instant, StepId, WorkerId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { addUp, ana, fakeDigest, fakeKey, hireRun, robin } from "./fixtures.ts";
 import { type CommandFrom, type GivenAction, type GivenRun, underPolicy } from "./given.ts";
@@ -107,6 +108,7 @@ function proposalOf(givenRun: GivenRun, id: string, override: ToolFacts | null |
     gate_id: `gate_${givenRun.events.length}` as GateId,
     gate_ms: 24 * hour,
     boot: "boot 1",
+    worker: "wrk_1" as WorkerId,
   };
 }
 
@@ -192,9 +194,10 @@ export function recovers(...found: readonly (Partial<RecoveryFinding> & { readon
     taken: null,
     rules: null,
     now: givenRun.now,
-    found: found.map(({ id, mark = "unknown", tool = givenRun.tool(id) }) => ({
+    found: found.map(({ id, mark = "unknown", alive = false, tool = givenRun.tool(id) }) => ({
       step_id: id as StepId,
       mark,
+      alive,
       tool,
     })),
   });
@@ -209,15 +212,21 @@ export function settles(
   sighting: Sighting | null,
   overrides: Partial<CommandOf<"settle">> = {},
 ): CommandFrom {
-  return ({ now }) => ({
+  return ({ now, run }) => ({
     type: "settle",
     now,
     step_id: id as StepId,
     sighting,
+    sender: null,
+    quiet_in: quietIn(findStep(run, id as StepId), now),
     flaw: null,
     in_flight: [],
     ...overrides,
   });
+}
+
+function quietIn(step: Step | undefined, now: Instant): number {
+  return step?.standing.state === "in_doubt" ? Math.max(0, step.standing.doubt.exits.quiet_at - now) : 0;
 }
 
 export function resolves(

@@ -7,7 +7,7 @@ import { findStep, getStep, type Step } from "../../../src/core/run/run.ts";
 import { notHalted } from "../../../src/core/settings/halt.ts";
 import type { Sighting } from "../../../src/core/tool/tool.ts";
 import { fault } from "../../../src/core/values/fault.ts";
-import type { GateId, Instant, StepId } from "../../../src/core/values/ids.ts";
+import type { GateId, Instant, StepId, WorkerId } from "../../../src/core/values/ids.ts";
 import { invalidOutput } from "../../../src/testing/given/commands.ts";
 import { ana, fakeDigest, fakeKey, sendMail, step } from "../../../src/testing/given/fixtures.ts";
 import { type ActTerms, LedgerModel, type ModelRun, SETTLE_AFTER_MS, type Sight, TIMEOUT_MS } from "./ledger-model.ts";
@@ -156,14 +156,16 @@ class Both {
           now,
           taken: null,
           rules: null,
-          found: [{ ...head, mark: move.mark, tool: this.#tool }],
+          found: [{ ...head, mark: move.mark, alive: false, tool: this.#tool }],
         });
         break;
       case "settle": {
         this.#model.settle(asker, move.sight, output);
         const flaw = move.sight === "seen, misfit" ? invalidOutput : null;
         const sighting = move.sight === null ? null : sightingOf(move.sight, output);
-        this.#ask(asker, { type: "settle", ...head, sighting, flaw });
+        const { standing } = this.#step(asker);
+        const quiet_in = standing.state === "in_doubt" ? Math.max(0, standing.doubt.exits.quiet_at - now) : 0;
+        this.#ask(asker, { type: "settle", ...head, sighting, sender: null, quiet_in, flaw });
         break;
       }
       case "resolve": {
@@ -250,6 +252,7 @@ class Both {
       preview: null,
       pins: null,
       boot: "",
+      worker: "wrk_1" as WorkerId,
     } as const;
     const gate_id = `gate_${id}_${this.#outputs}` as GateId;
     return { input, call, tool: this.#tool, ledger, gate_id, gate_ms: 1e12, ...unset };

@@ -6,7 +6,8 @@ import type { WorkerId } from "../../../src/core/values/ids.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite, sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
-import { evictWorker, prepareStatements } from "../../../src/store/sqlite/statements.ts";
+import { prepareStatements } from "../../../src/store/sqlite/statements.ts";
+import { evictWorker } from "../../../src/store/sqlite/worker-statements.ts";
 import { type OpenStore, storeContract } from "../../../src/testing/store-contract/store-contract.ts";
 import { evictFrom } from "./evict-from.ts";
 

@@ -44,6 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 
 const stallMs = 60_000;
+const rules = "r".repeat(64) as Digest;
 const never: Timers = { after: () => () => {} };
 
 /** A file, a clock, and processes that use it. Each process has a store; a stopped one has no timers. */
@@ -59,7 +60,7 @@ function setUp() {
   };
   const startWorker = async (worker: WorkerId, as: "running" | "stopped" = "running"): Promise<Store> => {
     const store = open(as);
-    await store.registerWorker(worker);
+    await store.registerWorker(worker, { rules });
     return store;
   };
   const lockPath = (worker: string): string => join(`${file}-workers`, `${worker}.lock`);
@@ -75,10 +76,12 @@ function setUp() {
     await claimRun(store, worker);
     mkdirSync(`${file}-workers`, { recursive: true });
     closeSync(openSync(lockPath(worker), "w"));
-    run(`insert into worker (id, boot, pid, version, beat) values ('${worker}', '${boot ?? store.boot}', 1, '0', 7)`);
+    const values = `'${worker}', '${boot ?? store.boot}', 1, '0', '${rules}', 7`;
+    run(`insert into worker (id, boot, pid, version, rules, beat) values (${values})`);
   };
   const workers = () => run("select id from worker order by id").map(({ id }) => id);
-  return { file, clock, timers, open, startWorker, lockPath, leaveDead, workers, run };
+  const claiming = () => run("select id from worker where rules is not null order by id").map(({ id }) => id);
+  return { file, clock, timers, open, startWorker, lockPath, leaveDead, workers, claiming, run };
 }
 
 describe("workers of a SQLite file", () => {
@@ -229,7 +232,7 @@ describe("dead worker of a SQLite file", () => {
 
 describe("stalled worker of a SQLite file", () => {
   it("loses its runs after stallMs, writes nothing more, and comes back under a greater epoch", async () => {
-    const { startWorker, timers, lockPath, workers } = setUp();
+    const { startWorker, timers, lockPath, claiming } = setUp();
     const stalled = await startWorker(workerA, "stopped");
     const late = await claimRun(stalled, workerA);
     await assertLands(stalled, { epoch: late.epoch });
@@ -237,26 +240,59 @@ describe("stalled worker of a SQLite file", () => {
     await timers.pass(stallMs - 250);
     assert.equal(await observer.claim(workerB, tenantA, runA), null);
     await timers.pass(500);
-    assert.deepEqual([workers(), existsSync(lockPath(workerA))], [[workerB], true]);
+    assert.deepEqual([claiming(), existsSync(lockPath(workerA))], [[workerB], true]);
     assert.deepEqual(await appendEntry(stalled, { at: 1, epoch: late.epoch }), { landed: false, why: "epoch" });
     assert.equal(await stalled.mark(late, stepA, 1), false);
     assert.deepEqual(await stalled.renew(late.worker, [late]), [late]);
-    assert.deepEqual(workers(), [workerA, workerB]);
+    assert.deepEqual(claiming(), [workerA, workerB]);
     const again = await claimRun(stalled, workerA);
     assert.ok(again.epoch > late.epoch);
   });
 
   it("that moves again is not evicted a second time, although its beat begins anew", async () => {
-    const { startWorker, timers, workers } = setUp();
+    const { startWorker, timers, claiming } = setUp();
     const stalled = await startWorker(workerA, "stopped");
     await startWorker(workerB);
     await timers.pass(stallMs - 250);
-    for (let look = 0; workers().length === 2 && look < 4; look += 1) await timers.pass(250);
-    assert.deepEqual(workers(), [workerB]);
-    // The first beat registers the worker again, and the second one has the number that the observer saw last.
+    for (let look = 0; claiming().length === 2 && look < 4; look += 1) await timers.pass(250);
+    assert.deepEqual(claiming(), [workerB]);
     for (let beat = 0; beat < 2; beat += 1) await stalled.renew(workerA, []);
     await timers.pass(250);
-    assert.deepEqual(workers(), [workerA, workerB]);
+    assert.deepEqual(claiming(), [workerA, workerB]);
+  });
+
+  it("is listed without rules until its process is dead, because a call that it has begun may still happen", async () => {
+    const { startWorker, timers, workers, run } = setUp();
+    const stalled = await startWorker(workerA, "stopped");
+    await claimRun(stalled, workerA);
+    const observer = await startWorker(workerB);
+    await timers.pass(stallMs * 3);
+    const listed = await observer.workers();
+    assert.deepEqual(
+      listed.map(({ worker, rules: found }) => [worker, found]),
+      [
+        [workerA, null],
+        [workerB, rules],
+      ],
+    );
+    const beats = run("select beat from worker order by id");
+    await timers.pass(stallMs / 20);
+    assert.deepEqual(run("select beat from worker order by id")[0], beats[0]);
+    await stalled.close();
+    await timers.pass(1000);
+    assert.deepEqual(workers(), [workerB]);
+  });
+
+  it("is removed if its lock file was deleted and its process does not exist", async () => {
+    const { startWorker, timers, lockPath, leaveDead, workers, run } = setUp();
+    await leaveDead(workerA);
+    rmSync(lockPath(workerA));
+    await startWorker(workerB);
+    await timers.pass(stallMs + 500);
+    assert.deepEqual(workers(), [workerA, workerB]); // The first process exists.
+    run("update worker set pid = 4194305 where id <> 'b' and pid = 1 returning id");
+    await timers.pass(stallMs + 500);
+    assert.deepEqual(workers(), [workerB]);
   });
 
   it("keeps its runs while its beat changes", async () => {
@@ -316,15 +352,15 @@ describe("lock file of a worker", () => {
     ["has written to it", (path: string): unknown => writeFileSync(path, "Dear diary, ".repeat(100))],
     ["holds a lock on it", (path: string): unknown => LockFile.take(path)],
   ])("counts as held if another program %s: the worker is then stalled, not dead", async (_, disturb) => {
-    const { startWorker, timers, lockPath, leaveDead, workers } = setUp();
+    const { startWorker, timers, lockPath, leaveDead, claiming } = setUp();
     await leaveDead(workerA);
     const lock = disturb(lockPath(workerA));
     onTestFinished(() => (lock instanceof LockFile ? lock.free() : undefined));
     await startWorker(workerB);
     await timers.pass(stallMs - 250);
-    assert.deepEqual(workers(), [workerA, workerB]);
+    assert.deepEqual(claiming(), [workerA, workerB]);
     await timers.pass(500);
-    assert.deepEqual(workers(), [workerB]);
+    assert.deepEqual(claiming(), [workerB]);
   });
 });
 
