@@ -69,8 +69,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "engine/call/execute.js",
-        from: "let report = await handler.ended;",
-        to: "let report = await handler.ended;\n    await ports.store.mark(context.claim, grant.step_id, grant.attempt);",
+        from: "async function closeAttempt({ ports }, step, grant, { captured, state }, ended) {\n    let report = await ended;",
+        to: "async function closeAttempt({ ports, claim }, step, grant, { captured, state }, ended) {\n    let report = await ended;\n    await ports.store.mark(claim, grant.step_id, grant.attempt);",
       },
     ],
     cell: opaqueAt("tool.sent"),

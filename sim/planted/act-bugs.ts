@@ -68,7 +68,7 @@ export const actBugs: readonly PlantedBug[] = [
     name: "a copy is sent that may arrive after the idempotency ended",
     file: "core/decide/end-attempt.js",
     find: "(sentAt + promisedMs - inTransitMs)",
-    replace: "(sentAt + idempotentForMs)",
+    replace: "(sentAt + promisedMs)",
   },
   {
     name: "an absent answer is trusted at once",

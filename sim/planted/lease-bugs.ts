@@ -132,8 +132,8 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a run goes on under other rules off the record",
-    file: "engine/worker/leased-run.js",
-    find: "return (rules?.digest === digest && !isParked) || ended !== null ? null : { worker: this.claim.worker, digest };",
+    file: "engine/worker/unfinished-steps.js",
+    find: "return isOwn || ended !== null ? null : { worker, digest };",
     replace: "return null;",
   },
   {

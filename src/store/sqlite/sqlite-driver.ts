@@ -18,6 +18,9 @@ export interface SqliteStatement<Row = unknown> {
   setReturnArrays(enabled: boolean): void;
 }
 
+/** Prepares a statement. */
+export type Prepare = <Row>(sql: string) => SqliteStatement<Row>;
+
 export type SqliteValue = string | number | Uint8Array | null;
 
 interface SqliteDriver {

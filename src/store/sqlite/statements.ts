@@ -3,7 +3,7 @@ import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/s
 import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
-import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
+import type { Prepare, SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
 import { workerStatements } from "./worker-statements.ts";
 
 /** Every statement of the store, prepared once. */
@@ -22,8 +22,6 @@ export function prepareStatements(db: SqliteDatabase) {
     list: createListStatements(prepare),
   };
 }
-
-export type Prepare = <Row>(sql: string) => SqliteStatement<Row>;
 
 /** Makes a statement return arrays: whole stores are read with it, and objects take half as much time again. */
 const returnArrays = <Row>(statement: SqliteStatement<Row>): SqliteStatement<Row> => {

@@ -1,5 +1,5 @@
 import type { Digest, WorkerId } from "../../core/values/ids.ts";
-import type { Prepare, SqliteStatements } from "./statements.ts";
+import type { Prepare } from "./sqlite-driver.ts";
 
 /** A registered worker. */
 export interface WorkerRow {
@@ -47,15 +47,17 @@ export function workerStatements(prepare: Prepare) {
   };
 }
 
+type WorkerStatements = ReturnType<typeof workerStatements>;
+
 /** Ends the leases of a worker and removes it, inside a transaction. */
-export function evictWorker({ evictLeases, endAsks, removeWorker }: SqliteStatements, worker: WorkerId): void {
+export function evictWorker({ evictLeases, endAsks, removeWorker }: WorkerStatements, worker: WorkerId): void {
   evictLeases.run(worker);
   endAsks.run(worker);
   removeWorker.run(worker);
 }
 
 /** Ends the leases of a worker that may live, inside a transaction. */
-export function suspendWorker(statements: SqliteStatements, worker: WorkerId): void {
+export function suspendWorker(statements: WorkerStatements, worker: WorkerId): void {
   statements.evictLeases.run(worker);
   statements.endAsks.run(worker);
   statements.suspendWorker.run(worker);
