@@ -167,6 +167,7 @@ function limitsPage(): string {
       sharedHaltPollMaxMs: "longest pause between two checks of a halt of all tenants, whose lifting wakes no run",
       actResendMinMs: "shortest pause before an act in doubt is sent again; the pause grows with the time passed",
       actResendMaxMs: "longest pause before an act in doubt is sent again",
+      senderPollMaxMs: "longest pause between two looks at an act in doubt whose worker may still run it",
       sweepMs: "average time between two searches for due runs; a notification starts a search at once",
       haltCacheMs: "age up to which a call without an append of its own relies on the halts that were last read",
       recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
