@@ -32,6 +32,8 @@ export type { CrashWindowResult } from "./testing/crashtest/run-crash-window.ts"
 export { type FakeClock, fakeClock } from "./testing/fake-clock.ts";
 export { type CommandFrom, type GivenAction, type GivenRun, given, pass, type RowMap } from "./testing/given/given.ts";
 export { type ManualTimers, manualTimers } from "./testing/manual-timers.ts";
+export type { ModelScript, ScriptedAnswer, ScriptedCall } from "./testing/scripted-model/model-script.ts";
+export { type ScriptedModel, scriptedModel } from "./testing/scripted-model/scripted-model.ts";
 export {
   type EvictWorker,
   type OpenStore,

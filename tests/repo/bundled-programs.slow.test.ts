@@ -90,13 +90,13 @@ function newFolder(name: string): string {
 function bundle(folder: string, name: string, format: "esm" | "cjs", to?: string): string {
   const out = to ?? join(folder, "bundle", name.replace(/\.mjs$/, format === "esm" ? ".mjs" : ".cjs"));
   const esbuild = repositoryPath("node_modules", "esbuild", "bin", "esbuild");
-  // The SDK of OpenTelemetry calls require, which does not exist in the format esm.
-  const beside = "--external:@opentelemetry/*";
+  // The SDKs of OpenTelemetry and of AI SDK call require, which does not exist in the format esm.
+  const beside = ["@opentelemetry/*", "ai"].map((name) => `--external:${name}`);
   const options = [
     "--bundle",
     "--platform=node",
     `--format=${format}`,
-    beside,
+    ...beside,
     "--log-level=error",
     `--outfile=${out}`,
   ];

@@ -117,6 +117,20 @@ export const moduleRules: readonly ModuleRule[] = [
     node: ["node:async_hooks"],
   },
   {
+    name: "agents",
+    about: "`govern`: the open run of a session for the adapters of agent frameworks",
+    modules: ["core", "engine", "schema"],
+    packages: [],
+    node: ["node:crypto"],
+  },
+  {
+    name: "ai-sdk",
+    about: "the adapter for the AI SDK",
+    modules: ["core", "engine", "agents"],
+    packages: [],
+    node: [],
+  },
+  {
     name: "cli",
     about: "the command line",
     modules: [

@@ -1,0 +1,132 @@
+import type { CallAnswer } from "../core/run/call-answer.ts";
+import type { OpenGate, RunResult } from "../core/run/run-result.ts";
+import type { Effect } from "../core/values/effect.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import { sameJson } from "../core/values/json.ts";
+import type { Engine } from "../engine/api/engine-api.ts";
+import type { PrincipalOptions } from "../engine/api/request-options.ts";
+import type { CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
+import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
+import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
+import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
+import { plainJson } from "./plain-json.ts";
+import { ToolDeclarations } from "./tool-declarations.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface GovernedTerms {
+  readonly engine: Engine;
+  readonly run: OpenRun;
+  readonly effects: DeclaredEffects;
+  readonly hold: "return" | "wait";
+  readonly print: (text: string) => void;
+}
+
+export class GovernedSession implements Governed {
+  readonly run: OpenRun;
+  readonly hold: "return" | "wait";
+  readonly #engine: Engine;
+  readonly #effects: DeclaredEffects;
+  readonly #print: (text: string) => void;
+  readonly #names = new Map<string, string>();
+  #registered: Promise<void> = Promise.resolve();
+
+  constructor({ engine, run, effects, hold, print }: GovernedTerms) {
+    this.run = run;
+    this.hold = hold;
+    this.#engine = engine;
+    this.#effects = effects;
+    this.#print = print;
+  }
+
+  declare(tools: readonly FrameworkTool[]): void {
+    for (const { name } of tools) this.#nameOf(name);
+    const registered = ToolDeclarations.of(this.#engine).add(tools, this.#effects, this.#print);
+    this.#registered = Promise.all([this.#registered, registered]).then(() => {});
+    this.#registered.catch(() => {}); // The calls of the tools report it.
+  }
+
+  /** Two tools whose names differ only in characters that Writ does not take would be one tool in the record. */
+  #nameOf(tool: string): string {
+    const name = toolNameFor(tool);
+    const other = this.#names.get(name);
+    if (other !== undefined && other !== tool)
+      throw new FaultError(fault("TOOL_INVALID", `the tools ${other} and ${tool} have the same name ${name} in Writ`));
+    this.#names.set(name, tool);
+    return name;
+  }
+
+  effectOf(tool: string): Effect {
+    return termsOf(this.#effects, tool)?.effect ?? "acts";
+  }
+
+  async judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null> {
+    const answer = await this.#propose(call, { run: null });
+    if (answer.status === "waiting" && answer.blocked.reason_code === "TOOL_AWAY") return null;
+    // An approval is used at once while this process lives, so the function is kept beside the held call.
+    if (answer.status === "held") return this.#propose(call, { run: runWith(call, handler), keepHandler: true });
+    return answer;
+  }
+
+  async call(call: FrameworkCall, handler: FrameworkHandler, options: FrameworkCallOptions = {}): Promise<CallAnswer> {
+    const { signal } = options;
+    if (signal?.aborted) return { status: "cancelled" };
+    const waitMs = this.hold === "wait" ? DAY_MS : 0;
+    return this.#propose(call, {
+      run: runWith(call, handler),
+      keepHandler: true,
+      waitMs,
+      ...(signal !== undefined && { signal }),
+    });
+  }
+
+  async #propose({ id, tool, input, turn }: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
+    await this.#registered;
+    const call = { id, tool: this.#nameOf(tool), input: plainJson(input ?? {}) };
+    return this.run.callTool(call, turn === undefined ? options : { ...options, turn });
+  }
+
+  async confirm({ id, turn }: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void> {
+    await this.run.confirmCall(id, { reason, ...(turn !== undefined && { turn }) });
+  }
+
+  async decide(decisions: readonly CallDecision[], { principal }: PrincipalOptions): Promise<void> {
+    if (decisions.length === 0) return;
+    const turns = await this.run.turns();
+    for (const { id, approved, reason, input } of decisions) {
+      const gate = heldGateOf(turns, id, input);
+      if (gate === null) continue;
+      const options = { principal, digest: gate.digest, ...(reason !== undefined && { reason }) };
+      if (approved) await this.#engine.approve(gate.gate_id, options);
+      else await this.#engine.reject(gate.gate_id, options);
+    }
+  }
+
+  close(options: CloseOptions = {}): Promise<RunResult> {
+    return this.run.close(options);
+  }
+}
+
+/** The framework's own object is passed on: it may hold values that JSON cannot. A person may have edited the call. */
+function runWith({ input }: FrameworkCall, handler: FrameworkHandler): NonNullable<CallToolOptions["run"]> {
+  const proposed = plainJson(input ?? {});
+  return async (json, context) => plainJson(await handler(sameJson(json, proposed) ? input : json, context));
+}
+
+/**
+ * Returns the gate of a held call. Null: the call was decided before, so a second response decides nothing. Throws
+ * GATE_MISMATCH if the decision is about another call than the one that is held.
+ */
+function heldGateOf(turns: Awaited<ReturnType<OpenRun["turns"]>>, id: string, input: unknown): OpenGate | null {
+  const calls = turns.flatMap((turn) => turn.calls).filter((call) => call.id === id);
+  if (calls.length === 0) throw new FaultError(fault("GATE_NOT_FOUND", `the session has no call ${id}`));
+  const held = calls.flatMap(({ answer }) => (answer?.status === "held" ? [answer.gate] : []));
+  const same = input === undefined ? held : held.filter((gate) => sameJson(gate.input, plainJson(input)));
+  if (same.length > 1)
+    throw new FaultError(fault("GATE_MISMATCH", `several held calls have the id ${id}; decide them by gate`));
+  if (same[0] === undefined && held.length > 0)
+    throw new FaultError(
+      fault("GATE_MISMATCH", `the call ${id} is held with another input than the one that was decided`),
+    );
+  return same[0] ?? null;
+}

@@ -1,0 +1,58 @@
+import type { CallAnswer } from "../core/run/call-answer.ts";
+import type { RunResult } from "../core/run/run-result.ts";
+import type { ToolContext } from "../core/tool/tool.ts";
+import type { Effect } from "../core/values/effect.ts";
+import type { PrincipalOptions } from "../engine/api/request-options.ts";
+import type { CloseOptions, OpenRun } from "../engine/api/session-api.ts";
+import type { FrameworkTool } from "./framework-tool.ts";
+
+/** A call that a framework is about to make. */
+export interface FrameworkCall {
+  /** The id that the model gave the call. */
+  readonly id: string;
+  readonly tool: string;
+  /** The input as the framework parsed it. It need not be JSON. */
+  readonly input: unknown;
+  /** The number of answers of the model before the one with this call. A recorded answer is used instead. */
+  readonly turn?: number;
+}
+
+/** The options of one call. */
+export interface FrameworkCallOptions {
+  /** The signal of the framework. It ends the wait; a call of a turn that was aborted is not made. */
+  readonly signal?: AbortSignal;
+}
+
+/** Makes a call by the framework's own function. `input` is the framework's object, unless a person edited the call. */
+export type FrameworkHandler = (input: unknown, context: ToolContext) => unknown;
+
+/** The decision of a person about a held call, as the data of a framework reports it. */
+export interface CallDecision {
+  /** The id that the model gave the call. */
+  readonly id: string;
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** The input that the person saw. If the held call has another one, nothing is decided. */
+  readonly input?: unknown;
+}
+
+/** The open run of a session, for the adapter of a framework. */
+export interface Governed {
+  readonly run: OpenRun;
+  /** return: a held call is answered at once. wait: the call waits for the decision. */
+  readonly hold: "return" | "wait";
+  /** Declares tools of the framework. Their calls wait until they are registered. */
+  declare(tools: readonly FrameworkTool[]): void;
+  /** Returns the declared effect of a tool; `acts` if none is declared. */
+  effectOf(tool: string): Effect;
+  /** Judges a call without making it: returns its answer, or null if it may be made now. */
+  judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null>;
+  /** Makes a call by the function, or returns what became of it. */
+  call(call: FrameworkCall, handler: FrameworkHandler, options?: FrameworkCallOptions): Promise<CallAnswer>;
+  /** Records that a client confirmed a held call. It meets a demand for a confirmation, never one for an approval. */
+  confirm(call: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void>;
+  /** Decides held calls for the person whom your program has authenticated. */
+  decide(decisions: readonly CallDecision[], options: PrincipalOptions): Promise<void>;
+  /** Ends the run. The next opening of the session is a new run. */
+  close(options?: CloseOptions): Promise<RunResult>;
+}

@@ -1,0 +1,9 @@
+export type { FrameworkTool } from "./agents/framework-tool.ts";
+export type {
+  CallDecision,
+  FrameworkCall,
+  FrameworkCallOptions,
+  FrameworkHandler,
+  Governed,
+} from "./agents/governed.ts";
+export { type AiSdkAdapter, type ApprovalQuestion, type ApprovalStatus, forAiSdk } from "./ai-sdk/for-ai-sdk.ts";

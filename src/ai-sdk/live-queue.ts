@@ -1,0 +1,26 @@
+/** Values that one function produces and another one reads, in order, while they come. */
+export class LiveQueue<Value> {
+  readonly #values: Value[] = [];
+  #ended = false;
+  #wake: () => void = () => {};
+
+  push(value: Value): void {
+    this.#values.push(value);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Value> {
+    for (;;) {
+      while (this.#values.length > 0) yield this.#values.shift() as Value;
+      if (this.#ended) return;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
