@@ -2,6 +2,7 @@ import { auditSpeed } from "./audit-speed.ts";
 import { commandTime } from "./command-time.ts";
 import { handleTime, memoryRollback, scanTime } from "./filesystem-times.ts";
 import { guardChain } from "./guard-chain.ts";
+import { historyFiles, historyOpen, historyStep } from "./history-cost.ts";
 import { runBytes, runFlatness } from "./long-run.ts";
 import type { Measurement } from "./measurement.ts";
 import { memoryUse } from "./memory-use.ts";
@@ -29,6 +30,7 @@ const endedRuns: Workload = {
 /** All measurements on SQLite. The ids are stable, because scripts read them. */
 export function sqliteMeasurements(): readonly Measurement[] {
   const store = storeWithEndedRuns(endedRuns);
+  const files = historyFiles();
   return [
     ...workloadMeasurements(),
     openRunSpeed("open.reads.sqlite", "reads"),
@@ -38,6 +40,8 @@ export function sqliteMeasurements(): readonly Measurement[] {
     auditSpeed("audit.sqlite", store),
     memoryUse("rss.sqlite"),
     startUpTime("startup.sqlite", store),
+    historyStep("history.step.sqlite", files),
+    historyOpen("history.open.sqlite", files),
     commandTime("cli.version", "`writ --version`", ["--version"]),
     commandTime("cli.run.sqlite", "`writ run` of a plan of one step on a new store", ["run", "plan.json"]),
     transactionTime("tx.noop.10", 10),

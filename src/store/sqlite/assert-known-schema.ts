@@ -1,6 +1,6 @@
 import { FaultError, fault } from "../../core/values/fault.ts";
-import { migrateFile } from "./migrate-file.ts";
-import { connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
+import type { SqliteDatabase } from "./sqlite-driver.ts";
+import { sqliteMigrations } from "./sqlite-migrations.ts";
 
 interface SchemaObject {
   readonly type: "table" | "index" | "view" | "trigger";
@@ -14,28 +14,19 @@ interface SchemaObject {
  * writes, and the journal would not show it.
  */
 export function assertKnownSchema(db: SqliteDatabase, file: string): void {
-  const known = knownNames();
-  const foreign = readObjects(db).filter(({ name }) => !known.has(name));
+  const foreign = readObjects(db).filter(({ type, name }) => !knownObjects.has(`${type} ${name}`));
   if (foreign.length === 0) return;
   const names = foreign.map(({ type, name, of }) => `the ${type} ${name}${name === of ? "" : ` on ${of}`}`);
   const message = `${file} contains ${names.join(", ")}, which Writ did not create; find out who did, drop it, and run: writ audit`;
   throw new FaultError(fault("STORE_UNUSABLE", message, { foreign: names }));
 }
 
-let names: ReadonlySet<string> | null = null;
-
-/** Returns the names that the migrations create. They are found in an empty database, once per process. */
-function knownNames(): ReadonlySet<string> {
-  if (names !== null) return names;
-  const db = connectSqlite(":memory:");
-  try {
-    migrateFile(db, ":memory:");
-    names = new Set(readObjects(db).map(({ name }) => name));
-    return names;
-  } finally {
-    db.close();
-  }
-}
+/** What the migrations create, from their text: making an empty database would take longer than opening. */
+const knownObjects: ReadonlySet<string> = new Set(
+  sqliteMigrations.flatMap(({ sql }) =>
+    (sql.match(/^create (?:table|index) \w+/gm) ?? []).map((made) => made.slice(7)),
+  ),
+);
 
 /** The tables of SQLite itself, and of Litestream, which replicates a file, are not listed. */
 function readObjects(db: SqliteDatabase): readonly SchemaObject[] {

@@ -73,6 +73,7 @@ describe("opening a SQLite file", () => {
 
   it.each([
     ["trigger quiet on event", "create trigger quiet after insert on event begin delete from head; end"],
+    ["trigger run on event", "create trigger run after insert on event begin delete from head; end"],
     ["view everything", "create view everything as select * from event"],
     ["table notes", "create table notes (text)"],
     ["index fast on event", "create unique index fast on event (at)"],
