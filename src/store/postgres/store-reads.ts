@@ -43,7 +43,10 @@ export function postgresJournalReads(calls: FunctionCaller): Pick<Store, "events
     erase: async ({ tenant, run, position: from, keep, blobs }, hashOf) => {
       assertStorableNames(tenant, run, ...blobs);
       const keptPositions = new Set(keep);
-      const bodies = (await events(tenant, run, 0)).flatMap(({ position, body }) =>
+      const stored = await events(tenant, run, 0);
+      // The function compares the position again. An append in between would leave bodies that were not read.
+      if ((stored.at(-1)?.position ?? 0) !== from) return null;
+      const bodies = stored.flatMap(({ position, body }) =>
         body === null || keptPositions.has(position) ? [] : [{ position, hash: hashOf(body) }],
       );
       const positions = int8Array(bodies.map(({ position }) => position));

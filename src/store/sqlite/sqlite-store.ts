@@ -103,7 +103,11 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     ...sqliteLeases(context, boot),
     erase: async (what, hashOf) => {
       assertStorableNames(what.tenant, what.run, ...what.blobs);
-      return group.join("hard", () => eraseRun(statements, what, hashOf));
+      // Read before the transaction, which keeps other processes waiting: until they are erased, events do not change.
+      const found = reads.read(() => hashBodies(statements, what, hashOf));
+      // Only a locked file is waited for: an erasure keeps its place among the calls of this turn.
+      const bodies = found instanceof Promise ? await found : found;
+      return group.join("hard", () => eraseRun(statements, what, bodies, hashOf));
     },
     // The write-ahead log holds the old pages until a checkpoint truncates it.
     truncateLog: async () => reads.readNow(() => truncateLog(db)),
@@ -224,20 +228,39 @@ function blobMethods({ statements, group, read }: SqliteContext): Pick<Store, "p
   };
 }
 
+/** The hashes of the bodies to erase, by position, and the position of the last event. */
+interface HashedBodies {
+  readonly hashes: ReadonlyMap<number, Uint8Array>;
+  readonly last: number;
+}
+
+function hashBodies(
+  statements: SqliteStatements,
+  { tenant, run, keep }: Erasure,
+  hashOf: (body: string) => Uint8Array,
+): HashedBodies {
+  const keptPositions = new Set(keep);
+  const events = readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT });
+  const hashes = new Map<number, Uint8Array>();
+  for (const { position, body } of events)
+    if (body !== null && !keptPositions.has(position)) hashes.set(position, hashOf(body));
+  return { hashes, last: events.at(-1)?.position ?? 0 };
+}
+
 function eraseRun(
   statements: SqliteStatements,
-  { tenant, run, position, keep, blobs }: Erasure,
+  what: Erasure,
+  read: HashedBodies,
   hashOf: (body: string) => Uint8Array,
 ): number | null {
+  const { tenant, run, position, blobs } = what;
   if ((statements.head.get(tenant, run)?.[0] ?? 0) !== position) return null;
   for (const hash of blobs) statements.dropBlob.run(tenant, hash);
-  const keptPositions = new Set(keep);
+  const journal = statements.journal.get(tenant, run)?.[0] ?? null;
+  // Events that were appended after the first read.
+  const { hashes } = read.last === position ? read : hashBodies(statements, what, hashOf);
   let erased = 0;
-  for (const event of readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT })) {
-    if (event.body === null || keptPositions.has(event.position)) continue;
-    statements.eraseBody.run(tenant, run, event.position, hashOf(event.body));
-    erased += 1;
-  }
+  for (const [at, hash] of hashes) erased += Number(statements.eraseBody.run(journal, at, hash).changes);
   return erased;
 }
 

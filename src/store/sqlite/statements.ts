@@ -130,7 +130,9 @@ function eventStatements(prepare: Prepare) {
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       `select hash from event where journal = ${anyJournal} and position = ?3`,
     ),
-    eraseBody: prepare(`update event set body = null, body_hash = ?4 where journal = ${anyJournal} and position = ?3`),
+    eraseBody: prepare(
+      "update event set body = null, body_hash = ?3 where journal = ?1 and position = ?2 and body is not null",
+    ),
   };
 }
 

@@ -6,13 +6,16 @@ import {
   assertLands,
   buildEvent,
   type ContractRule,
+  claimRun,
   fakeHash,
   rowJson,
   runA,
   runB,
+  stepA,
   tenantA,
   tenantB,
   workerA,
+  workerB,
 } from "./contract-rule.ts";
 
 const digest = "cd".repeat(32) as Digest;
@@ -73,6 +76,39 @@ export const eraseRules: readonly ContractRule[] = [
       assert.equal(await store.blob(tenantA, digest), null);
       assert.equal((await store.blob(tenantA, other))?.length, 1);
       assert.equal((await store.blob(tenantB, digest))?.length, 1);
+    },
+  },
+  {
+    title: "erases all events of an append that was requested before it, or none",
+    assertHolds: async (store) => {
+      const [, erased] = await Promise.all([
+        assertLands(store, { events: [buildEvent(1), buildEvent(2)] }),
+        store.erase(eraseAll(2), fakeHash),
+      ]);
+      const bodies = (await store.events(tenantA, runA, 0)).map(({ body }) => body);
+      assert.deepEqual(bodies, erased === null ? [buildEvent(1).body, buildEvent(2).body] : [null, null]);
+    },
+  },
+  {
+    title:
+      "keeps epoch and markers of an erased run: a worker that was stopped before writes nothing when it comes back",
+    assertHolds: async (store, _clock, loseWorker) => {
+      const stopped = await claimRun(store, workerA);
+      await assertLands(store, { epoch: stopped.epoch });
+      assert.equal(await store.mark(stopped, stepA, 1), true);
+      await loseWorker(workerA);
+      const later = await claimRun(store, workerB);
+      await store.release(later);
+      const before = await store.claims(tenantA, "", 1);
+      assert.equal(await store.erase(eraseAll(1), fakeHash), 1);
+      assert.deepEqual(await store.claims(tenantA, "", 1), before);
+      assert.equal(await store.marked(tenantA, runA, stepA, 1, store.boot), "yes");
+      const late = { at: 1, epoch: stopped.epoch };
+      assert.deepEqual(await appendEntry(store, late), { landed: false, why: "epoch" });
+      assert.equal(await store.mark(stopped, stepA, 2), false);
+      const next = await claimRun(store, workerA);
+      assert.ok(next.epoch > later.epoch && later.epoch > stopped.epoch);
+      assert.deepEqual(await appendEntry(store, late), { landed: false, why: "epoch" });
     },
   },
   {
