@@ -12,6 +12,8 @@ export interface Measurement {
   readonly goal: MeasurementGoal | null;
   /** The number of rounds for a slow or stable value. One: no warm-up either. */
   readonly maxRounds?: number;
+  /** True if a round also measures the limit with the events in a log. */
+  readonly hasLogLimit?: true;
   /** Measures once, the engine and the limit one right after the other. `order` changes from round to round. */
   round(order: MeasurementOrder): Promise<MeasurementRound>;
   /** Measures the writes per step of engine and limit. */

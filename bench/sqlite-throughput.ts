@@ -30,6 +30,7 @@ export function sqliteThroughput(
     limitAbout: "the least that a correct engine must write for the same steps",
     unit: "steps/s",
     goal,
+    hasLogLimit: true,
     round: (order) => measureRates(order, workload.runs * workload.steps, pair),
     traffic: () => measureTraffic(workload),
     split: () => splitWorkload(workload),

@@ -26,7 +26,7 @@ function madeUp(measurements: readonly Measurement[]): BenchReport {
   const even = Object.fromEntries(activities.map((name) => [name, 1 / activities.length])) as TimeSplit;
   const measured = measurements.map((measurement) => ({
     measurement,
-    rounds: [{ value: 1, limit: 1, ratio: 1 }],
+    rounds: [{ value: 1, limit: 1, ratio: 1, ...(measurement.hasLogLimit && { log: { limit: 1, ratio: 1 } }) }],
     ...(measurement.traffic && { traffic: { engine: each, limit: each } }),
     ...(measurement.split && { split: even }),
   }));

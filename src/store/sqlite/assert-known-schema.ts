@@ -21,7 +21,7 @@ export function assertKnownSchema(db: SqliteDatabase, file: string): void {
   throw new FaultError(fault("STORE_UNUSABLE", message, { foreign: names }));
 }
 
-/** What the migrations create, from their text: making an empty database would take longer than opening. */
+/** The objects that the migrations create, read from their text: to make an empty database takes longer. */
 const knownObjects: ReadonlySet<string> = new Set(
   sqliteMigrations.flatMap(({ sql }) =>
     (sql.match(/^create (?:table|index) \w+/gm) ?? []).map((made) => made.slice(7)),

@@ -2,12 +2,13 @@ import { readFileSync, statfsSync } from "node:fs";
 import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
 import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/append-conditions.ts";
 import { leaseLength } from "../../core/store/lease-length.ts";
-import type { Erasure, Store } from "../../core/store/store.ts";
+import type { Store } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import { createChangePolling } from "./change-polling.ts";
 import { DataVersion } from "./data-version.ts";
 import { createEntryWriter } from "./entry-writer.ts";
+import { eraseMethod } from "./erase-method.ts";
 import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
 import { keepingTimers } from "./keeping-timers.ts";
@@ -20,7 +21,7 @@ import type { SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault } from "./sqlite-fault.ts";
 import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
-import { prepareStatements, type SqliteStatements, toSqliteRow } from "./statements.ts";
+import { prepareStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
 import { truncateLog } from "./truncate-log.ts";
 import { UnrenewedLeases } from "./unrenewed-leases.ts";
@@ -101,14 +102,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     ...rowMethods(context),
     ...blobMethods(context),
     ...sqliteLeases(context, boot),
-    erase: async (what, hashOf) => {
-      assertStorableNames(what.tenant, what.run, ...what.blobs);
-      // Read before the transaction, which keeps other processes waiting: until they are erased, events do not change.
-      const found = reads.read(() => hashBodies(statements, what, hashOf));
-      // Only a locked file is waited for: an erasure keeps its place among the calls of this turn.
-      const bodies = found instanceof Promise ? await found : found;
-      return group.join("hard", () => eraseRun(statements, what, bodies, hashOf));
-    },
+    erase: eraseMethod(context),
     // The write-ahead log holds the old pages until a checkpoint truncates it.
     truncateLog: async () => reads.readNow(() => truncateLog(db)),
     beginMaintenance: async () => {
@@ -226,42 +220,6 @@ function blobMethods({ statements, group, read }: SqliteContext): Pick<Store, "p
       return read(() => statements.blob.get(tenant, hash)?.bytes ?? null);
     },
   };
-}
-
-/** The hashes of the bodies to erase, by position, and the position of the last event. */
-interface HashedBodies {
-  readonly hashes: ReadonlyMap<number, Uint8Array>;
-  readonly last: number;
-}
-
-function hashBodies(
-  statements: SqliteStatements,
-  { tenant, run, keep }: Erasure,
-  hashOf: (body: string) => Uint8Array,
-): HashedBodies {
-  const keptPositions = new Set(keep);
-  const events = readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT });
-  const hashes = new Map<number, Uint8Array>();
-  for (const { position, body } of events)
-    if (body !== null && !keptPositions.has(position)) hashes.set(position, hashOf(body));
-  return { hashes, last: events.at(-1)?.position ?? 0 };
-}
-
-function eraseRun(
-  statements: SqliteStatements,
-  what: Erasure,
-  read: HashedBodies,
-  hashOf: (body: string) => Uint8Array,
-): number | null {
-  const { tenant, run, position, blobs } = what;
-  if ((statements.head.get(tenant, run)?.[0] ?? 0) !== position) return null;
-  for (const hash of blobs) statements.dropBlob.run(tenant, hash);
-  const journal = statements.journal.get(tenant, run)?.[0] ?? null;
-  // Events that were appended after the first read.
-  const { hashes } = read.last === position ? read : hashBodies(statements, what, hashOf);
-  let erased = 0;
-  for (const [at, hash] of hashes) erased += Number(statements.eraseBody.run(journal, at, hash).changes);
-  return erased;
 }
 
 const statfsType = (folder: string): number => statfsSync(folder).type;
