@@ -83,8 +83,10 @@ function runNonAct(
     );
     answerLater(sim, worker, drawLatency(sim, tool.timeoutMs, 0), context.step_id, () => {
       runMore();
-      if (fate === "value") resolve(value);
-      else if (fate === "lie") resolve({ ...(value as JsonObject), n: "many" });
+      if (fate === "value") {
+        sim.observer.observeOutput(context, worker.number);
+        resolve(value);
+      } else if (fate === "lie") resolve({ ...(value as JsonObject), n: "many" });
       else reject(drawToolError(sim, fate));
     });
   });

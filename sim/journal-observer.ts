@@ -11,6 +11,7 @@ import { isHaltJournalName } from "./halt-model.ts";
 import { checkActs } from "./invariants/check-acts.ts";
 import { checkAnswer } from "./invariants/check-answer.ts";
 import { checkChildRuns } from "./invariants/check-child-runs.ts";
+import { checkDependencies } from "./invariants/check-dependencies.ts";
 import { checkGates } from "./invariants/check-gates.ts";
 import { checkActAllowed, checkCallAllowed, checkHalts } from "./invariants/check-halts.ts";
 import { checkLimits } from "./invariants/check-limits.ts";
@@ -88,6 +89,8 @@ export class JournalObserver {
   readonly #listeners: EventListener[] = [];
   /** By attempt: a worker that lost the run without knowing may make the same call again. */
   readonly #sideOutputs = new Map<string, SideOutputs[]>();
+  /** The runs, steps and workers of the outputs that workers have received. */
+  readonly #outputs = new Set<string>();
   /** Answers that reached a live worker which holds the run: they must be recorded. */
   #receivedAnswers: ToolRequest[] = [];
 
@@ -262,7 +265,9 @@ export class JournalObserver {
     if (observedRun === undefined) return; // A simulation by the engine calls tools too.
     const step = this.#findCalledStep(tool, input, run_id, step_id);
     if (step === null) return;
-    this.#checkDependencies(step, run_id);
+    checkDependencies(this.#sim(), observedRun.run, step, (needed) =>
+      this.#outputs.has(`${run_id} ${needed} ${worker}`),
+    );
     checkCallAllowed(this.#sim(), observedRun.run, step, worker);
     // A worker whose lease has expired may not know yet that the answer is recorded.
     const holds = observedRun.holder === worker && this.#sim().scheduler.now() < observedRun.until;
@@ -293,8 +298,9 @@ export class JournalObserver {
     const sim = this.#sim();
     const step = this.#findCalledStep(tool, input, run_id, step_id);
     if (step === null) return;
-    this.#checkDependencies(step, run_id);
-    checkActAllowed(sim, (this.#runs.get(run_id) as ObservedRun).run, step);
+    const { run } = this.#runs.get(run_id) as ObservedRun;
+    checkDependencies(sim, run, step, null);
+    checkActAllowed(sim, run, step);
     const where = `${run_id} ${step_id}.${attempt} (${tool.name}, by ${worker})`;
     const { standing, act } = step;
     const begun = standing.state === "running" && standing.attempt === attempt && act !== null;
@@ -323,19 +329,9 @@ export class JournalObserver {
     return step;
   }
 
-  /** I9: no step is called before its dependencies have run. */
-  #checkDependencies({ spec }: Step, run: RunId): void {
-    const observedRun = this.#runs.get(run) as ObservedRun;
-    for (const needed of spec.depends_on) {
-      const state = findStep(observedRun.run, needed)?.standing.state;
-      if (
-        state !== "succeeded" &&
-        state !== "compensating" &&
-        state !== "compensated" &&
-        state !== "compensation_failed"
-      )
-        this.#sim().violate(`I9: ${run} ${spec.step_id} was called while ${needed} is ${state}`);
-    }
+  /** Records the output of a call that is not an act, when it reaches its worker. */
+  observeOutput({ run_id, step_id }: ToolContext, worker: number): void {
+    this.#outputs.add(`${run_id} ${step_id} ${worker}`);
   }
 
   /** Records an answer that reached a live worker. */

@@ -51,7 +51,10 @@ export class WorkerProcess {
         ...rules,
         ...(config.usesState && { slices: simSlices }),
         stopwatch: () => scheduler.now(),
-        timers: { after: (ms, work) => (this.alive ? scheduler.after(ms, work, this.number) : () => {}) },
+        timers: {
+          after: (ms, work) => (this.alive ? scheduler.after(ms, work, this.number) : () => {}),
+          endOfTurn: (work) => void (this.alive && scheduler.after(0, work, this.number)),
+        },
         dice: () => rng.float(),
         newId: (prefix) => newId(prefix),
         failpoint: () => this.#failAtFailpoint(),

@@ -13,7 +13,7 @@ export const actBugs: readonly PlantedBug[] = [
     file: "engine/journal/run-mailbox.js",
     find: "const landing = await appendOnce(this.#ports, entry);",
     replace:
-      'if (batch.events[0].type === "step.started") batch.commands[0].answer(batch.decisions[0]);\n const landing = await appendOnce(this.#ports, entry);',
+      'if (batch?.events[0].type === "step.started") batch.commands[0].answer(batch.decisions[0]);\n const landing = await appendOnce(this.#ports, entry);',
   },
   {
     name: "the key that a tool receives has the attempt in it",

@@ -71,14 +71,14 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "an outcome is dropped after a position conflict",
     file: "engine/journal/run-mailbox.js",
-    find: "                this.#queue.unshift(...batch.commands);",
+    find: "this.#queue.unshift(...batch.commands);\n                if (ahead !== null)",
     replace:
-      "for (const queued of batch.commands)\n queued.mustLand ? queued.answer(batch.decisions[0]) : this.#queue.push(queued);",
+      "for (const queued of batch.commands)\n queued.mustLand ? queued.answer(batch.decisions[0]) : this.#queue.push(queued);\n if (ahead !== null)",
   },
   {
     name: "an outcome is dropped when the store fails",
     file: "engine/journal/run-mailbox.js",
-    find: "batch.commands.filter((queued) => queued.mustLand)",
+    find: "commands.filter((queued) => queued.mustLand)",
     replace: "[]",
   },
   {
@@ -113,22 +113,46 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "only external commands are synced",
-    file: "engine/journal/run-mailbox.js",
-    find: "return rests || this.#epoch === null || events.some(isHardEvent)",
-    replace: "return rests || this.#epoch === null",
+    file: "engine/journal/make-entry.js",
+    find: "return rests || epoch === null || events.some(isHardEvent)",
+    replace: "return rests || epoch === null",
   },
   {
     name: "the end of a run is not synced",
-    file: "engine/journal/run-mailbox.js",
-    find: "return rests || this.#epoch === null || events.some(isHardEvent)",
-    replace: "return this.#epoch === null || events.some(isHardEvent)",
+    file: "engine/journal/make-entry.js",
+    find: "return rests || epoch === null || events.some(isHardEvent)",
+    replace: "return epoch === null || events.some(isHardEvent)",
   },
   {
     name: "commands are answered before they are written",
     file: "engine/journal/run-mailbox.js",
     find: "const landing = await appendOnce(this.#ports, entry);",
     replace:
-      "for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
+      "for (const [index, queued] of batch?.commands.entries() ?? []) queued.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
+  },
+  {
+    name: "results with which a run has moved on are stored after the next entry",
+    file: "engine/journal/run-mailbox.js",
+    find: "const sent = joinBatches(ahead, batch);",
+    replace: "const sent = batch === null ? joinBatches(ahead, batch) : batch;",
+  },
+  {
+    name: "a run moves on with a result that its caller sees",
+    file: "engine/journal/plain-results.js",
+    find: "return (isPlanAtWork(after) &&",
+    replace: "return (",
+  },
+  {
+    name: "results with which a run has moved on are dropped when another process appends",
+    file: "engine/journal/run-mailbox.js",
+    find: "this.#queue.unshift(...answeredCommands(ahead));",
+    replace: ";",
+  },
+  {
+    name: "results with which a run has moved on are dropped when the store fails",
+    file: "engine/journal/run-mailbox.js",
+    find: "this.#ahead = ahead;\n            this.#offerLater(error);",
+    replace: "this.#offerLater(error);",
   },
   {
     name: "a run goes on under other rules off the record",

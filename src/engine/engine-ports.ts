@@ -12,6 +12,7 @@ import { Observers } from "./journal/observers.ts";
 import {
   backgroundTimers,
   keepProcessAlive,
+  systemEndOfTurn,
   systemIds,
   systemRandom,
   systemStopwatch,
@@ -50,6 +51,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     clock,
     timers,
     loopTimers: options.timers ?? backgroundTimers,
+    endOfTurn: options.timers?.endOfTurn ?? systemEndOfTurn,
     dice,
     seed: options.seed ?? "",
     newId,

@@ -69,7 +69,7 @@ export class EngineRunHandle implements RunHandle {
   async now(): Promise<RunProgress> {
     const { tenant } = this.#principal;
     const held = this.#leasedRuns.get(tenant, this.run_id);
-    const run = held?.run ?? (await loadRun(this.#ports.store, tenant, this.run_id)).run;
+    const run = held?.mailbox.storedRun ?? (await loadRun(this.#ports.store, tenant, this.run_id)).run;
     const running = isRunning(run);
     const synced = !running || held?.mailbox.durablePosition === run.position; // Results of a run at rest are on disk.
     const durable = synced && this.#ports.durability !== "process";

@@ -334,7 +334,8 @@ describe("command that is decided behind another", () => {
     const next = scriptedTool("next", () => ({}), { effect: "reads" });
     const tools = [look.tool, next.tool];
     const limits = { gateMs: minute };
-    const worker = await createEngine({ store, timers, clock, dice: () => 0.5, tools, limits });
+    // With another durability, the run moves on before the result is stored.
+    const worker = await createEngine({ store, timers, clock, dice: () => 0.5, tools, limits, durability: "every" });
     const office = await createEngine({ store: real, timers, clock, dice: () => 0.5, tools, limits, work: false });
     const steps = [
       { step_id: "look", name: "look" },

@@ -14,6 +14,8 @@ export type Stopwatch = () => number;
 export interface Timers {
   /** Runs `work` once, no earlier than `ms` from now. Returns a function that cancels it. */
   after(ms: number, work: () => void): () => void;
+  /** Runs `work` once after the callbacks of this turn of the event loop. Absent: by the event loop of the process. */
+  endOfTurn?(work: () => void): void;
 }
 
 /** The injected source of randomness: each call returns a number in [0, 1). */

@@ -148,6 +148,7 @@ async function supplyFact(
     case "call":
       return proposalOf(context, step, { call: true });
     case "captures":
+      await mailbox.storeResults(); // A capture names the position of the run.
       return captureForCall(context, step, proposal, resources);
     case "preview":
       return withPreview(context, step, proposal, resources);
@@ -161,6 +162,7 @@ async function supplyFact(
       await context.confirmActs(actsToConfirm(mailbox.run, step, context.loadedAt));
       return proposal;
     case "child": {
+      await mailbox.storeResults(); // The child run is on record only after the results that it was given.
       // Only the worker that holds the run may start its child runs.
       if (!(await ports.leases.confirm(context.claim)))
         throw new FencedError("another worker claimed the run before it started a child run");

@@ -5,6 +5,7 @@ import type { Store } from "../../core/store/store.ts";
 import type { StatePoint } from "../../core/store/tables.ts";
 import type { Instant, Tenant } from "../../core/values/ids.ts";
 import type { Durability } from "../api/engine-limits.ts";
+import type { Failpoints } from "../ports/failpoint.ts";
 import type { Observers } from "./observers.ts";
 
 /** The services that the journal uses. */
@@ -14,6 +15,9 @@ export interface JournalPorts {
   readonly timers: Timers;
   /** The timers of sweeps and renewals, which keep no process alive. */
   readonly loopTimers: Timers;
+  /** Runs `work` once after the callbacks of this turn of the event loop. */
+  readonly endOfTurn: (work: () => void) => void;
+  readonly failpoint: Failpoints;
   /** The compiled rules that decide commands. */
   readonly rules: Rules;
   readonly durability: Durability;

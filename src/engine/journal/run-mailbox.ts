@@ -1,42 +1,27 @@
-import { eventCharges } from "../../core/call/cost-tally.ts";
-import type { Command } from "../../core/decide/command.ts";
 import { type Decision, decide } from "../../core/decide/decide.ts";
-import type { Event, StepEvent } from "../../core/event/event.ts";
-import { eventRows } from "../../core/evolve/event-rows.ts";
 import { foldEvents } from "../../core/evolve/evolve.ts";
-import { findStep, type Run, type RunStatus, runStatus } from "../../core/run/run.ts";
-import type { AppendResult, Check, Entry, SealedEvent } from "../../core/store/store.ts";
-import type { LedgerRow } from "../../core/store/tables.ts";
+import type { Run } from "../../core/run/run.ts";
+import type { AppendResult, Entry } from "../../core/store/store.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Epoch } from "../../core/values/ids.ts";
 import { ConditionFailedError, FencedError, isStoreFault } from "./append-errors.ts";
 import { appendOnce } from "./append-once.ts";
-import { needsOwnEntry, sharesGate } from "./entry-sharing.ts";
-import { isHardEvent, isNeverShown } from "./hard-events.ts";
-import { type EventBlob, JournalCodec } from "./journal-codec.ts";
+import {
+  answeredCommands,
+  type Batch,
+  joinBatches,
+  type MakeCommand,
+  type QueuedCommand,
+  readyIndices,
+} from "./batch.ts";
+import { decideBatch } from "./decide-batch.ts";
+import { JournalCodec } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
-
-/** The owner of a leased run, as its mailbox sees it. */
-export interface MailboxListener {
-  /** The store has these events. `fresh`: indices of the steps that they made ready. */
-  onAppended(events: readonly Event[], fresh: readonly number[]): void;
-  /** The store failed while an outcome waits to be appended. The mailbox offers the outcome again. */
-  onStalled(error: unknown): void;
-  /** True if the owner would return a result of this run, or of a call of an open run, though it still has work. */
-  showsResult(after: Run, events: readonly Event[]): boolean;
-}
-
-/** Makes the command for each decision anew, with the facts as they are then. `run` is the run that decides it. */
-export type MakeCommand = (run: Run) => Command;
-
-interface QueuedCommand {
-  readonly make: MakeCommand;
-  /** The outcome of a call: the mailbox offers it until the store has it or the run is lost. */
-  readonly mustLand: boolean;
-  readonly answer: (decision: Decision) => void;
-  readonly refuse: (error: unknown) => void;
-}
+import type { MailboxListener } from "./mailbox-listener.ts";
+import { type EntryTerms, makeEntry } from "./make-entry.ts";
+import { isPlainBatch, RESULTS_AHEAD_MAX } from "./plain-results.ts";
+import { findSuperseded } from "./superseded-act.ts";
 
 /**
  * The only way to change a run. Commands queue here and are decided in order on the latest run; one append is in flight
@@ -44,10 +29,18 @@ interface QueuedCommand {
  */
 export class RunMailbox {
   #run: Run;
+  /** The run as the store has it. */
+  #stored: Run;
+  /** The hash of the last stored event. */
   #head: Uint8Array;
+  /** The results with which the run has moved on, and which the store does not have yet. */
+  #ahead: Batch | null = null;
+  /** Callers that wait until the store has all results. */
+  readonly #storing: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   readonly #epoch: Epoch | null;
   readonly #ports: JournalPorts;
   readonly #journal: JournalCodec;
+  readonly #terms: EntryTerms;
   readonly #listener: MailboxListener | null;
   readonly #queue: QueuedCommand[] = [];
   /** Up to here the store cannot have lost events: those read with the claim, and all up to the last hard append. */
@@ -62,20 +55,31 @@ export class RunMailbox {
   #answering = false;
   /** A microtask is scheduled that appends the outcomes gathered so far. */
   #gathering = false;
+  /** A timer is set that offers outcomes and results to a store that failed. */
+  #isOffering = false;
   #stopped = false;
 
   constructor(ports: JournalPorts, state: LoadedRun, epoch: Epoch | null, listener: MailboxListener | null = null) {
     this.#ports = ports;
     this.#run = state.run;
+    this.#stored = state.run;
     this.#head = state.head;
     this.#synced = state.run.position;
     this.#epoch = epoch;
     this.#listener = listener;
     this.#journal = new JournalCodec(state.run.tenant, state.run.id);
+    const showsResult: MailboxListener["showsResult"] = (after, events) =>
+      listener?.showsResult(after, events) === true;
+    this.#terms = { epoch, durability: ports.durability, showsResult };
   }
 
   get run(): Run {
     return this.#run;
+  }
+
+  /** The run without the results that the store does not have yet. */
+  get storedRun(): Run {
+    return this.#stored;
   }
 
   get durablePosition(): number {
@@ -84,7 +88,21 @@ export class RunMailbox {
 
   /** The run and its head, from which another mailbox can continue. */
   get loaded(): LoadedRun {
-    return { run: this.#run, head: this.#head };
+    return { run: this.#stored, head: this.#head };
+  }
+
+  /** True if the run has moved on with results that the store does not have yet. */
+  get isAhead(): boolean {
+    return this.#run !== this.#stored;
+  }
+
+  /** Resolves when the store has all results. Null: it has them. */
+  storeResults(): Promise<void> | null {
+    if (!this.isAhead) return null;
+    return new Promise((resolve, reject) => {
+      this.#storing.push({ resolve, reject });
+      this.#storeAhead();
+    });
   }
 
   /** Decides a command and appends its events. Resolves with the decision when the store has them. */
@@ -132,11 +150,13 @@ export class RunMailbox {
   /** Offers no more outcomes to a store that failed. */
   stop(): void {
     this.#stopped = true;
+    this.#settleAhead(new FencedError("the run was released before its results were stored"));
   }
 
   /** Reads the events that other processes have appended. */
   async refresh(): Promise<void> {
-    if (this.#busy) return; // The append in flight finds them.
+    if (this.#ahead !== null) return this.#storeAhead(); // Its append finds them.
+    if (this.#busy) return; // So does the append in flight.
     this.#busy = true;
     try {
       await this.#catchUp();
@@ -149,107 +169,82 @@ export class RunMailbox {
   /** Decides and appends the waiting commands, unless an append is in flight. */
   #work(): void {
     if (this.#busy || this.#queue.length === 0) return;
-    const batch = this.#decideNext();
-    if (batch !== null) void this.#append(batch);
+    const batch = decideBatch(this.#queue, this.#run, this.#ports.rules);
+    if (batch === null) return;
+    if (this.#mayMoveOn(batch)) this.#moveOn(batch);
+    else void this.#append(batch);
+  }
+
+  /** Outcomes that wait for the store come first, and with durability "every" each step waits for its result. */
+  #mayMoveOn(batch: Batch): boolean {
+    if (this.#epoch === null || this.#listener === null || this.#ports.durability === "every") return false;
+    if (this.#unwritten.length > 0 || this.#isOffering) return false;
+    const count = (this.#ahead?.events.length ?? 0) + batch.events.length;
+    return count <= RESULTS_AHEAD_MAX && isPlainBatch(batch) && !this.#listener.showsResult(batch.after, batch.events);
   }
 
   /**
-   * Decides the waiting commands in order, into one entry. Answers a decision without events at once, unless it follows
-   * one with events, on which it was decided. Returns null if no decision has events.
+   * Moves the run on with plain results. They are stored at the end of this turn of the event loop, or before that with
+   * the next entry, as its first events: no other fact is stored before the results that it may rest on.
    */
-  #decideNext(): Batch | null {
-    let batch: Batch | null = null;
-    for (let queued = this.#queue[0]; queued !== undefined; queued = this.#queue[0]) {
-      const decision = this.#decide(batch?.after ?? this.#run, queued);
-      if (decision === null) continue;
-      if (decision.events.length === 0 && batch === null) {
-        this.#queue.shift();
-        queued.answer(decision);
-        continue;
-      }
-      const alone = needsOwnEntry(decision);
-      if (batch !== null && (alone || sharesGate(batch.events, decision.events))) break;
-      batch ??= { commands: [], decisions: [], events: [], before: this.#run, after: this.#run };
-      this.#queue.shift();
-      batch.commands.push(queued);
-      batch.decisions.push(decision);
-      batch.events.push(...decision.events);
-      batch.after = decision.after;
-      if (alone || batch.events.length >= EVENTS_PER_APPEND_MAX) break;
-    }
-    return batch;
+  #moveOn(batch: Batch): void {
+    if (this.#ahead === null) this.#ports.endOfTurn(this.#storeAhead);
+    this.#ahead = joinBatches(this.#ahead, batch);
+    this.#run = batch.after;
+    this.#listener?.onMovedOn(readyIndices(batch));
+    for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index] as Decision);
+    this.#work();
   }
 
-  #decide(run: Run, queued: QueuedCommand): Decision | null {
-    try {
-      return decide(run, queued.make(run), this.#ports.rules);
-    } catch (error) {
-      this.#queue.shift();
-      queued.refuse(error);
-      return null;
-    }
-  }
+  readonly #storeAhead = () => {
+    if (this.#ahead === null || this.#busy || this.#isOffering) return;
+    this.#ports.failpoint("results.before");
+    void this.#append(null);
+  };
 
-  async #append(batch: Batch): Promise<void> {
+  /** Appends a batch, after the results with which the run has moved on. Null: only these. */
+  async #append(batch: Batch | null): Promise<void> {
     this.#busy = true;
+    const ahead = this.#ahead;
+    this.#ahead = null;
+    const sent = joinBatches(ahead, batch);
     try {
-      const { entry, head, blobs } = this.#entry(batch);
+      const { entry, head, blobs } = makeEntry(this.#journal, this.#head, sent, this.#terms);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
       const landing = await appendOnce(this.#ports, entry);
-      if (landing.landed) this.#landed(batch, head, entry.flush);
-      else await this.#rejected(batch, landing);
+      if (landing.landed) this.#landed(sent, batch, head, entry.flush);
+      else await this.#rejected(ahead, batch, landing);
     } catch (error) {
-      this.#failed(batch, error);
+      this.#failed(ahead, batch, error);
     }
     this.#busy = false;
     this.#work();
   }
 
-  #entry(batch: Batch): { readonly entry: Entry; readonly head: Uint8Array; readonly blobs: readonly EventBlob[] } {
-    const { before, after, events } = batch;
-    const sealed: SealedEvent[] = [];
-    const blobs: EventBlob[] = [];
-    let head = this.#head;
-    for (const event of events) {
-      const { event: bytes, blob } = this.#journal.seal(event, before.position + sealed.length + 1, head);
-      if (blob !== null) blobs.push(blob);
-      sealed.push(bytes);
-      head = bytes.hash;
-    }
-    const entry: Entry = {
-      tenant: after.tenant,
-      run: after.id,
-      expect: { position: before.position, epoch: this.#epoch },
-      events: sealed,
-      puts: eventRows(before, events, after),
-      charges: eventCharges(events),
-      checks: checksOf(batch.decisions),
-      flush: this.#flush(batch),
-    };
-    return { entry, head, blobs };
-  }
-
-  #flush({ events, after }: Batch): "hard" | "soft" {
-    const { durability } = this.#ports;
-    if (durability !== "power") return durability === "every" ? "hard" : "soft";
-    const shown = !hasWork.includes(runStatus(after)) || this.#listener?.showsResult(after, events) === true;
-    const rests = shown && !events.every(isNeverShown);
-    return rests || this.#epoch === null || events.some(isHardEvent) ? "hard" : "soft";
-  }
-
-  #landed(batch: Batch, head: Uint8Array, flush: Entry["flush"]): void {
-    this.#run = batch.after;
-    this.#publishState(batch);
+  #landed(sent: Batch, batch: Batch | null, head: Uint8Array, flush: Entry["flush"]): void {
+    this.#run = sent.after;
+    this.#stored = sent.after;
+    this.#publishState(sent);
     if (flush === "hard") {
-      this.#onDisk = batch.after.position;
+      this.#onDisk = sent.after.position;
       this.#synced = this.#onDisk;
     }
     this.#head = head;
-    this.#ports.observers.onAppended(batch.after, batch.events, flush === "hard");
+    this.#ports.observers.onAppended(sent.after, sent.events, flush === "hard");
     this.#answering = true;
-    this.#listener?.onAppended(batch.events, readyIndices(batch));
-    for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index] as Decision);
+    this.#settleAhead(null);
+    // The listener knows the results with which the run has moved on.
+    this.#listener?.onAppended(batch?.events ?? NONE, batch === null ? NONE : readyIndices(batch));
+    if (batch !== null)
+      for (const [index, queued] of batch.commands.entries()) queued.answer(batch.decisions[index] as Decision);
     this.#answering = false;
+  }
+
+  /** Answers the callers that wait until the store has all results. An error: it does not get them. */
+  #settleAhead(error: unknown): void {
+    if (error !== null) this.#ahead = null;
+    if (this.#storing.length === 0) return;
+    for (const { resolve, reject } of this.#storing.splice(0)) error === null ? resolve() : reject(error);
   }
 
   /** Publishes the state changes of the events to the other runs of the project in this process. */
@@ -265,26 +260,37 @@ export class RunMailbox {
   }
 
   /** Reacts to an entry whose condition failed. */
-  async #rejected(batch: Batch, landing: AppendResult & { landed: false }): Promise<void> {
+  async #rejected(ahead: Batch | null, batch: Batch | null, landing: AppendResult & { landed: false }): Promise<void> {
     switch (landing.why) {
       case "epoch":
         throw new FencedError("another worker holds the run now");
       case "position":
         // The store lost events that were not synced. It is right: this process continues as after a crash.
-        if (landing.position < this.#run.position && landing.position >= this.#synced) {
+        if (landing.position < this.#stored.position && landing.position >= this.#synced) {
           this.#ports.projects.markAllStale();
           throw new FencedError("the store has lost events that it had not synced");
         }
         if (!(await this.#catchUp())) throw this.#journal.chainBrokenError(landing.position);
-        this.#queue.unshift(...batch.commands);
+        if (batch !== null) this.#queue.unshift(...batch.commands);
+        if (ahead !== null) this.#queue.unshift(...answeredCommands(ahead)); // Decided again on the new events.
         return;
       case "row":
+        assert(batch !== null, "plain results have no conditions");
+        this.#keepAhead(ahead);
         if (await this.#overtaken(batch, landing)) return;
         if (this.#superseded(batch, landing)) return;
         throw new ConditionFailedError(landing);
       default:
+        this.#keepAhead(ahead);
         throw new ConditionFailedError(landing);
     }
+  }
+
+  /** Keeps results that were not stored, because the store refused the batch that they were sent with. */
+  #keepAhead(ahead: Batch | null): void {
+    if (ahead === null) return;
+    this.#ahead = ahead;
+    this.#ports.endOfTurn(this.#storeAhead);
   }
 
   /** Another call has published a version of the project's state: decides the same commands again on top of it. */
@@ -299,35 +305,31 @@ export class RunMailbox {
   }
 
   /** A later act owns the ledger row: records that first, then decides the same commands again. */
-  #superseded(batch: Batch, { table, key, found }: Extract<AppendResult, { why: "row" | "check" }>): boolean {
-    const writes = batch.events.filter((event) => "ledger" in event && event.type !== "step.started");
-    const step = writes
-      .map((event) => findStep(this.#run, (event as StepEvent).step_id))
-      .find((written) => written?.call?.key === key);
-    if (table !== "ledger" || found === null || step?.act == null) return false;
-    const row = JSON.parse(found.row) as LedgerRow;
-    if (row.generation <= step.act.generation) return false;
-    const by = { run: row.run_id, step: row.step_id, generation: row.generation };
-    const now = this.#ports.clock.now();
-    const make = () => ({ type: "supersede", now, step_id: step.spec.step_id, by }) as const;
-    this.#queue.unshift({ make, mustLand: false, answer: () => {}, refuse: () => {} }, ...batch.commands);
+  #superseded(batch: Batch, landing: Extract<AppendResult, { why: "row" | "check" }>): boolean {
+    const command = findSuperseded(this.#run, batch, landing, this.#ports.clock.now());
+    if (command === null) return false;
+    this.#queue.unshift(
+      { make: () => command, mustLand: false, answer: () => {}, refuse: () => {} },
+      ...batch.commands,
+    );
     return true;
   }
 
   /** Reads the events that other processes have appended. Returns false if there are none. */
   async #catchUp(): Promise<boolean> {
-    const { tenant, id, position } = this.#run;
+    const before = this.#stored;
+    const { tenant, id, position } = before;
     const stored = await this.#ports.store.events(tenant, id, position);
-    const before = this.#run;
     this.#journal.assertIntact(stored, this.#head, position);
     const events = await Promise.all(stored.map((event) => this.#journal.open(event, this.#ports.store)));
     const last = stored.at(-1);
     if (last === undefined) return false;
     const fresh: number[] = [];
     for (const event of events) {
-      this.#run = foldEvents(this.#run, [event]);
-      fresh.push(...this.#run.fresh);
+      this.#stored = foldEvents(this.#stored, [event]);
+      fresh.push(...this.#stored.fresh);
     }
+    this.#run = this.#stored; // Results with which it had moved on are decided again.
     assert(this.#run.position === before.position + events.length, "every event was folded");
     this.#head = last.hash;
     this.#synced = this.#run.position; // Appends without a lease are hard, and sync everything before them.
@@ -336,20 +338,39 @@ export class RunMailbox {
   }
 
   /** Nothing was written. Outcomes wait until the store works again; all other commands fail. */
-  #failed(batch: Batch, error: unknown): void {
-    const unwritten = isStoreFault(error) ? batch.commands.filter((queued) => queued.mustLand) : [];
-    for (const queued of batch.commands) if (!unwritten.includes(queued)) queued.refuse(error);
+  #failed(ahead: Batch | null, batch: Batch | null, error: unknown): void {
+    const commands = batch?.commands ?? [];
+    const unwritten = isStoreFault(error) ? commands.filter((queued) => queued.mustLand) : [];
+    for (const queued of commands) if (!unwritten.includes(queued)) queued.refuse(error);
     if (error instanceof FencedError) for (const queued of this.#queue.splice(0)) queued.refuse(error);
+    if (ahead !== null && !(error instanceof ConditionFailedError)) this.#aheadFailed(ahead, error);
     if (unwritten.length === 0) return;
-    this.#listener?.onStalled(error);
-    const first = this.#unwritten.length === 0;
     const waiting = this.#queue.splice(0);
     this.#queue.push(...waiting.filter(({ mustLand }) => !mustLand));
     this.#unwritten.push(...unwritten, ...waiting.filter(({ mustLand }) => mustLand));
-    if (first) this.#ports.timers.after(waitTimes.outcomeRetryMs, () => this.#offerAgain());
+    this.#offerLater(error);
+  }
+
+  /** The store may take the results later. After any other error they are lost, as in a crash. */
+  #aheadFailed(ahead: Batch, error: unknown): void {
+    if (isStoreFault(error) && !this.#stopped) {
+      this.#ahead = ahead;
+      this.#offerLater(error);
+      return;
+    }
+    this.#settleAhead(error);
+    this.#listener?.fail(error);
+  }
+
+  #offerLater(error: unknown): void {
+    this.#listener?.onStalled(error);
+    if (this.#isOffering) return;
+    this.#isOffering = true;
+    this.#ports.timers.after(waitTimes.outcomeRetryMs, () => this.#offerAgain());
   }
 
   #offerAgain(): void {
+    this.#isOffering = false;
     const unwritten = this.#unwritten.splice(0);
     if (this.#stopped) {
       for (const queued of unwritten)
@@ -358,41 +379,17 @@ export class RunMailbox {
     }
     this.#queue.unshift(...unwritten);
     this.#work();
+    this.#storeAhead();
   }
 }
 
-/** The statuses of a run that is not at rest, or whose calls rest one by one. */
-const hasWork: readonly RunStatus[] = ["running", "open"];
+const NONE: readonly never[] = [];
 
 /** A reaction to this promise runs after the microtasks that are queued now. */
 const NEXT_MICROTASK = Promise.resolve();
-
-/** Limits the size of an append. A thousand steps that end together still share a sync. */
-const EVENTS_PER_APPEND_MAX = 1024;
-
-interface Batch {
-  readonly commands: QueuedCommand[];
-  readonly decisions: Decision[];
-  readonly events: Event[];
-  readonly before: Run;
-  after: Run;
-}
 
 /** A run as it was loaded: its fold and the hash of its last event. */
 export interface LoadedRun {
   readonly run: Run;
   readonly head: Uint8Array;
-}
-
-/** Adds indices one by one: concatenating the lists of a thousand decisions takes longer than the decisions. */
-function readyIndices({ decisions }: Batch): readonly number[] {
-  const all: number[] = [];
-  for (const { fresh } of decisions) for (const index of fresh) all.push(index);
-  return all;
-}
-
-function checksOf(decisions: readonly Decision[]): readonly Check[] {
-  const all: Check[] = [];
-  for (const { checks } of decisions) all.push(...checks);
-  return all;
 }

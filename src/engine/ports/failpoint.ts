@@ -10,6 +10,7 @@ export const failpoints = [
   "start.after",
   "mark.after",
   "tool.after",
+  "results.before",
   "verb.before",
   "verb.after",
   "close.after",

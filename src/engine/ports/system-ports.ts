@@ -10,6 +10,8 @@ export const systemTimers: Timers = {
   },
 };
 
+export const systemEndOfTurn = (work: () => void): void => void setImmediate(work);
+
 /** Timers of loops that have no end. They do not keep the process alive. */
 export const backgroundTimers: Timers = {
   after(ms, work) {

@@ -9,7 +9,8 @@ import { actAttempt } from "../call/acts-in-flight.ts";
 import type { CallContext } from "../call/call-context.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
-import { type LoadedRun, type MailboxListener, RunMailbox } from "../journal/run-mailbox.ts";
+import type { MailboxListener } from "../journal/mailbox-listener.ts";
+import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
 import { AgentCalls } from "./agent-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
@@ -174,7 +175,7 @@ export class LeasedRun implements MailboxListener {
       : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
-  /** The run cannot be read any more. */
+  /** The run cannot be read any more, or its results cannot be stored. */
   fail(error: unknown): void {
     this.#lose(error);
   }
@@ -229,6 +230,11 @@ export class LeasedRun implements MailboxListener {
     this.#owner.onProgress();
     this.#scheduler.advance();
     void NEXT_MICROTASK.then(this.#checkRest);
+  }
+
+  onMovedOn(fresh: readonly number[]): void {
+    for (const index of fresh) this.#scheduler.ready(index);
+    this.#scheduler.advance();
   }
 
   readonly #checkRest = () => this.#releaseIfAtRest();
@@ -310,7 +316,7 @@ export class LeasedRun implements MailboxListener {
   }
 
   #underWay(): number {
-    return this.#scheduler.size + this.#settler.size;
+    return this.#scheduler.size + this.#settler.size + (this.mailbox.isAhead ? 1 : 0);
   }
 
   #isAtRest(): boolean {

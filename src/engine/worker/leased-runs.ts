@@ -298,7 +298,7 @@ export class LeasedRuns {
     const leased = this.all();
     const held = leased.length === 0 ? [] : await this.#ports.store.heldRuns(this.claims());
     for (const [index, one] of leased.entries())
-      if (Number(held[index]?.position) > one.run.position)
+      if (Number(held[index]?.position) > one.mailbox.storedRun.position)
         await this.#attempt(
           () => one.mailbox.refresh(),
           (error) => one.fail(error),
