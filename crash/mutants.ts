@@ -25,11 +25,11 @@ export const mutants: readonly Mutant[] = [
         file: "engine/journal/run-mailbox.js",
         from: "    async #append(batch) {\n",
         to: `    async #append(batch) {
-        if (batch.events.every((event) => event.type === "step.started")) {
+        if (batch?.events.every((event) => event.type === "step.started")) {
             this.late = [...(this.late ?? []), batch];
-            return this.#landed(batch, this.#head, "hard");
+            return this.#landed(batch, batch, this.#head, "hard");
         }
-        if (this.late !== undefined) {
+        if (this.late !== undefined && batch !== null) {
             const events = [...this.late.flatMap((kept) => kept.events), ...batch.events];
             batch = { ...batch, before: this.late[0].before, events };
             this.late = undefined;
@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
 `,
       },
       {
-        file: "engine/journal/run-mailbox.js",
+        file: "engine/journal/make-entry.js",
         from: "puts: eventRows(before, events, after),",
         to: `puts: [...eventRows(before, events, after)].filter((put, at, all) => all.every((other, place) =>
                 place <= at || other.key !== put.key || other.table !== put.table))
@@ -207,8 +207,8 @@ export const powerCutMutants: readonly Mutant[] = [
     bug: "a request is reported as accepted before it is synced",
     patches: [
       {
-        file: "engine/journal/run-mailbox.js",
-        from: "rests || this.#epoch === null || events.some(isHardEvent)",
+        file: "engine/journal/make-entry.js",
+        from: "rests || epoch === null || events.some(isHardEvent)",
         to: "events.some(isHardEvent)",
       },
       {
