@@ -7,6 +7,8 @@ export interface BenchArguments {
   readonly rounds: number;
   /** Measure several processes on one SQLite file. */
   readonly processes: boolean;
+  /** Measure what adapters and the gateway add to a call. */
+  readonly surfaces: boolean;
   /** Measure other engines too, with packages from this folder; null: no. */
   readonly peers: { readonly from: string } | null;
   /** Write the results to the page in docs. */
@@ -14,7 +16,7 @@ export interface BenchArguments {
 }
 
 export const benchUsage =
-  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--write] [--processes] [--peers [--from FOLDER]]";
+  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--write] [--processes] [--surfaces] [--peers [--from FOLDER]]";
 
 /** With fewer rounds one disturbed round could be the median. */
 const DEFAULT_ROUNDS = 7;
@@ -25,6 +27,7 @@ const options = {
   store: { type: "string" },
   rounds: { type: "string" },
   processes: { type: "boolean" },
+  surfaces: { type: "boolean" },
   peers: { type: "boolean" },
   from: { type: "string" },
   write: { type: "boolean" },
@@ -37,12 +40,14 @@ export function parseBenchArguments(
 ): BenchArguments | { readonly wrong: string } {
   try {
     const { values } = parseArgs({ args: [...args], options });
-    const { json = false, write = false, processes = false, only = null, store = "sqlite" } = values;
+    const { json = false, write = false, processes = false, surfaces = false, only = null, store = "sqlite" } = values;
     if (store !== "sqlite" && store !== "postgres") return { wrong: `--store ${store} is neither sqlite nor postgres` };
     if (store === "postgres" && values.peers === true)
       return { wrong: "--peers is for the figures of SQLite; it does not go with --store postgres" };
     if (processes && (store === "postgres" || values.peers === true))
       return { wrong: "--processes is for one SQLite file; it does not go with --store postgres or --peers" };
+    if (surfaces && (processes || store === "postgres" || values.peers === true))
+      return { wrong: "--surfaces does not go with --processes, --store postgres or --peers" };
     const rounds = values.rounds === undefined ? DEFAULT_ROUNDS : Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) return { wrong: `--rounds ${values.rounds} is not a whole number` };
     if (only !== null && !ids.includes(only))
@@ -50,7 +55,7 @@ export function parseBenchArguments(
     if (only !== null && write) return { wrong: "the page shows every result; --write does not go with --only" };
     if (values.from !== undefined && values.peers !== true) return { wrong: "--from goes with --peers" };
     const peers = values.peers === true ? { from: values.from ?? process.cwd() } : null;
-    return { json, only, store, rounds, processes, peers, write };
+    return { json, only, store, rounds, processes, surfaces, peers, write };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

@@ -9,6 +9,7 @@ import { postgresMeasurements } from "./postgres/postgres-measurements.ts";
 import { processMeasurements } from "./processes/process-measurements.ts";
 import { type PagePart, writeResultsPart } from "./results-page.ts";
 import { sqliteMeasurements } from "./sqlite-measurements.ts";
+import { surfaceMeasurements } from "./surfaces/surface-measurements.ts";
 
 /** Each round measures every measurement once, so that a slow minute of the machine affects all of them. */
 async function measure(selected: readonly Measurement[], rounds: number, details: boolean): Promise<BenchReport> {
@@ -68,7 +69,9 @@ const measurements = sqliteMeasurements();
 const noServer = {} as BenchServer;
 const args = parseBenchArguments(
   process.argv.slice(2),
-  [...measurements, ...processMeasurements(), ...postgresMeasurements(noServer)].map(({ id }) => id),
+  [...measurements, ...processMeasurements(), ...surfaceMeasurements(), ...postgresMeasurements(noServer)].map(
+    ({ id }) => id,
+  ),
 );
 if ("wrong" in args) {
   console.error(`${args.wrong}\n${benchUsage}`);
@@ -77,6 +80,8 @@ if ("wrong" in args) {
   await measureOnPostgres(args);
 } else if (args.processes) {
   await measureStore("processes", processMeasurements(), args);
+} else if (args.surfaces) {
+  await measureStore("surfaces", surfaceMeasurements(), args);
 } else if (args.peers === null) {
   await measureStore("figures", measurements, args);
 } else {

@@ -60,6 +60,13 @@ export function parsePositiveNumber(text: string): number {
   throw new InvalidArgumentError("It must be at least 1.");
 }
 
+/** Reads the number of a port; 0 means a free one. */
+export function parsePort(text: string): number {
+  const port = parseWholeNumber(text);
+  if (port < 65_536) return port;
+  throw new InvalidArgumentError("It must be below 65536.");
+}
+
 export function invalidInput(message: string): FaultError {
   return new FaultError(fault("INVALID_INPUT", message));
 }

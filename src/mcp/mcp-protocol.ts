@@ -56,4 +56,6 @@ export const mcpLimits = {
   errorText: 4000,
   /** Milliseconds of one request to a server, unless its tool sets another timeout. */
   requestMs: 60_000,
+  /** Connections of clients over HTTP. */
+  connections: 1000,
 } as const;

@@ -8,6 +8,7 @@ import { postgresMeasurements } from "../../bench/postgres/postgres-measurements
 import { processMeasurements } from "../../bench/processes/process-measurements.ts";
 import { readPagePart, replacePagePart } from "../../bench/results-page.ts";
 import { sqliteMeasurements } from "../../bench/sqlite-measurements.ts";
+import { surfaceMeasurements } from "../../bench/surfaces/surface-measurements.ts";
 import { activities, type TimeSplit } from "../../bench/time-split.ts";
 import { repositoryPath } from "./repository-path.ts";
 
@@ -16,6 +17,7 @@ const page = readFileSync(repositoryPath("docs", "benchmarks.md"), "utf8");
 const ours = {
   figures: sqliteMeasurements(),
   processes: processMeasurements(),
+  surfaces: surfaceMeasurements(),
   postgres: postgresMeasurements({} as BenchServer),
 };
 
@@ -45,7 +47,7 @@ function tablesIn(text: string): readonly Table[] {
 const column = (table: Table | undefined, at: number) => table?.map((line) => line[at]?.replace(/^-+$/, "---"));
 const words = (cells: ReturnType<typeof column>) => cells?.map((cell) => cell?.replace(/^[\d.]+ /, ""));
 
-describe.each(["figures", "processes", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
+describe.each(["figures", "processes", "surfaces", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
   const measurements = ours[part];
   const found = tablesIn(readPagePart(page, part));
   const expected = tablesIn(benchReportText(madeUp(measurements)));
@@ -82,7 +84,7 @@ describe.each(["figures", "processes", "postgres"] as const)("docs/benchmarks.md
 });
 
 describe("docs/benchmarks.md", () => {
-  it.each(["figures", "processes", "postgres", "peers"] as const)(
+  it.each(["figures", "processes", "surfaces", "postgres", "peers"] as const)(
     "keeps its prose when the %s are written again",
     (part) => {
       expect(replacePagePart(page, part, readPagePart(page, part))).toBe(page);
@@ -107,6 +109,7 @@ describe("bench command line", () => {
       store: "sqlite",
       rounds: 7,
       processes: false,
+      surfaces: false,
       peers: null,
       write: false,
     });

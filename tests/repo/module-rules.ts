@@ -114,7 +114,7 @@ export const moduleRules: readonly ModuleRule[] = [
     about: "the gateway and the tools of the Model Context Protocol",
     modules: ["core", "engine", "schema"],
     packages: ["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
-    node: ["node:async_hooks"],
+    node: ["node:async_hooks", "node:crypto", "node:http", "node:stream", "node:stream/web"],
   },
   {
     name: "agents",

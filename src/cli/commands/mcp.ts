@@ -1,11 +1,20 @@
 import { resolve } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
 import { readGatewayConfig, type ServerConfig } from "../../mcp/gateway-config.ts";
+import { serveGatewayHttp } from "../../mcp/gateway-http.ts";
 import { loadServerStdio } from "../../mcp/load-sdk.ts";
-import { mcpGateway } from "../../mcp/mcp-gateway.ts";
+import { type McpGateway, mcpGateway } from "../../mcp/mcp-gateway.ts";
 import { mcpPinSlice } from "../../mcp/tool-pins.ts";
 import type { ExitCode } from "../exit-code.ts";
-import { type GlobalOptions, helpExample, type Invocation, invalidInput, parseWholeNumber } from "../invocation.ts";
+import { listeningPort } from "../health-server.ts";
+import {
+  type GlobalOptions,
+  helpExample,
+  type Invocation,
+  invalidInput,
+  parsePort,
+  parseWholeNumber,
+} from "../invocation.ts";
 import { readServersFile } from "../json-file.ts";
 import { line } from "../text-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
@@ -15,6 +24,7 @@ interface McpOptions extends GlobalOptions {
   readonly name?: string;
   readonly session?: string;
   readonly holdMs?: number;
+  readonly port?: number;
 }
 
 export function mcpCommand(invocation: Invocation): Command {
@@ -25,6 +35,7 @@ export function mcpCommand(invocation: Invocation): Command {
     .option("--name <name>", "name of the one server (default: from its command)")
     .option("--session <name>", "name of the session (default: mcp, and the name of the one server)")
     .option("--hold-ms <ms>", "how long a request waits for a person (default: 45000)", parseWholeNumber)
+    .option("--port <port>", "serve over HTTP on 127.0.0.1, at /mcp, instead of stdio; 0 takes a free one", parsePort)
     .addHelpText(
       "after",
       helpExample(
@@ -92,11 +103,12 @@ function serverName(command: readonly string[]): string {
 }
 
 async function serve(
-  { host, terminal }: Invocation,
+  invocation: Invocation,
   { engine, proposer }: OpenedEngine,
   servers: Servers,
   options: McpOptions,
 ): Promise<ExitCode> {
+  const { host, terminal } = invocation;
   const names = Object.keys(servers);
   const gateway = await mcpGateway({
     engine,
@@ -107,15 +119,46 @@ async function serve(
     environment: host.env,
     onNote: (text) => terminal.note(line`${text}`),
   });
-  const { serveStdio, StdioServerTransport } = await loadServerStdio();
-  const transport = new StdioServerTransport(host.stdin, host.stdout);
+  const close =
+    options.port === undefined
+      ? await serveStdio(invocation, gateway)
+      : await serveHttp(invocation, gateway, options.port);
+  await close();
+  await gateway.close();
+  return 0;
+}
+
+/** Serves the client at the other end of stdin and stdout until it ends the connection. Returns how to close. */
+async function serveStdio({ host, terminal }: Invocation, gateway: McpGateway): Promise<() => Promise<void>> {
+  const sdk = await loadServerStdio();
+  const transport = new sdk.StdioServerTransport(host.stdin, host.stdout);
   const ended = new Promise<void>((resolveEnded) => {
     host.stdin.once("end", resolveEnded).once("close", resolveEnded);
     host.onInterrupt(resolveEnded);
   });
-  const handle = serveStdio(gateway.server, { transport, onerror: (error) => terminal.note(line`${error.message}`) });
+  const onerror = (error: Error) => terminal.note(line`${error.message}`);
+  const handle = sdk.serveStdio(gateway.server, { transport, onerror });
   await ended;
-  await gateway.close();
-  await handle.close();
-  return 0;
+  return () => handle.close();
+}
+
+/** Serves clients over HTTP until the process is interrupted. */
+async function serveHttp(
+  { host, terminal }: Invocation,
+  gateway: McpGateway,
+  port: number,
+): Promise<() => Promise<void>> {
+  const token = host.env.WRIT_MCP_TOKEN;
+  if (token === undefined || token.length < 16)
+    throw invalidInput(
+      "set WRIT_MCP_TOKEN to a secret of at least 16 characters; clients send it as their bearer token",
+    );
+  const server = await serveGatewayHttp(gateway, { port, token });
+  const interrupted = new Promise<void>((interrupt) => void host.onInterrupt(interrupt));
+  terminal.note(line`MCP at http://127.0.0.1:${String(listeningPort(server))}/mcp; stop with Ctrl-C or SIGTERM`);
+  await interrupted;
+  return async () => {
+    server.close();
+    server.closeAllConnections();
+  };
 }

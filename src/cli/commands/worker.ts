@@ -3,7 +3,7 @@ import { isQueueName, queueNameRule } from "../../core/store/fair-queue.ts";
 import type { ClaimTerms } from "../../core/store/store.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { listeningPort, serveHealth } from "../health-server.ts";
-import { helpExample, type Invocation, parsePositiveNumber, parseWholeNumber } from "../invocation.ts";
+import { helpExample, type Invocation, parsePort, parsePositiveNumber } from "../invocation.ts";
 import { countingStore, StoreCounters } from "../store-counters.ts";
 import { line } from "../text-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
@@ -41,7 +41,7 @@ export function workerCommand(invocation: Invocation): Command {
       "maximum number of runs of one tenant that all workers hold at once",
       parsePositiveNumber,
     )
-    .option("--port <port>", "serve /healthz, /readyz and /metrics on this port; 0 takes a free one", portNumber)
+    .option("--port <port>", "serve /healthz, /readyz and /metrics on this port; 0 takes a free one", parsePort)
     .option("--host <host>", "address to serve on (default: 127.0.0.1)")
     .addHelpText(
       "after",
@@ -66,12 +66,6 @@ export function workerCommand(invocation: Invocation): Command {
       (opened) => runWorker(invocation, opened, meters, options),
     );
   });
-}
-
-function portNumber(text: string): number {
-  const port = parseWholeNumber(text);
-  if (port < 65_536) return port;
-  throw new InvalidArgumentError("It must be below 65536.");
 }
 
 function addQueue(text: string, before: readonly Queue[] = []): readonly Queue[] {
