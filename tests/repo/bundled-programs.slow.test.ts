@@ -90,8 +90,8 @@ function newFolder(name: string): string {
 function bundle(folder: string, name: string, format: "esm" | "cjs", to?: string): string {
   const out = to ?? join(folder, "bundle", name.replace(/\.mjs$/, format === "esm" ? ".mjs" : ".cjs"));
   const esbuild = repositoryPath("node_modules", "esbuild", "bin", "esbuild");
-  // The SDKs of OpenTelemetry and of AI SDK call require, which does not exist in the format esm.
-  const beside = ["@opentelemetry/*", "ai"].map((name) => `--external:${name}`);
+  // These SDKs call require, which does not exist in the format esm.
+  const beside = ["@opentelemetry/*", "@modelcontextprotocol/*", "ai"].map((name) => `--external:${name}`);
   const options = [
     "--bundle",
     "--platform=node",

@@ -146,7 +146,8 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
   started.attempts = event.attempt;
   started.call = event.call;
   started.act = act;
-  if (event.external !== undefined) started.external = { ...event.external, attempt: event.attempt, boot: event.boot };
+  started.external =
+    event.external === undefined ? null : { ...event.external, attempt: event.attempt, boot: event.boot };
   if (event.confirm !== undefined) run.hasConfirmableActs = true;
   started.reserved = resent === null ? toReservations(event.charges) : step.reserved;
   const running = { state: "running", attempt: event.attempt, started_at: event.at } as const;

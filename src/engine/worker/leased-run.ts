@@ -310,7 +310,8 @@ export class LeasedRun implements MailboxListener {
   #wake({ standing, spec: { step_id }, index }: Step): void {
     if (standing.state === "waiting_approval") return void this.#settler.expire(step_id, standing.gate_id);
     if (standing.state === "in_doubt") return void this.#settler.settle(step_id);
-    if (standing.state === "running") return void this.#settler.endHostWork(step_id);
+    // The alarm of an earlier wait may find the step at work. Only work of a host ends by an alarm.
+    if (standing.state === "running") return void (standing.until !== undefined && this.#settler.endHostWork(step_id));
     this.#scheduler.ready(index);
     this.#scheduler.advance();
   }
