@@ -7,6 +7,7 @@ import type { RunId } from "../src/core/values/ids.ts";
 import { sameJson } from "../src/core/values/json.ts";
 import type { AuditReport, Engine, EngineOptions, RunHandle } from "../src/engine/api/engine-api.ts";
 import { createEngine } from "../src/engine/engine.ts";
+import { findClosedSession, openAgentSession } from "./agent-scenarios.ts";
 import { agentPrincipal, personAna, type Scenario, type ScenarioWorld } from "./scenario.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 import { WorldLog } from "./world-log.ts";
@@ -130,10 +131,29 @@ function partTools({ scenario, world }: ScenarioPart): readonly Tool[] {
 async function runScenario(engine: Engine, store: Store, part: ScenarioPart): Promise<FinalRun> {
   const { scenario, world } = part;
   await scenario.before?.({ engine, worldLog: world.worldLog });
+  if (scenario.agent !== undefined) return runAgent(engine, store, part);
   const submit = (more: { readonly retryFailed?: true }) => submitScenario(engine, part, more);
   const run = await retryOnStoreFault(() => submit({}));
   world.worldLog.recordReport(`run.accepted ${run.run_id}`);
   const result = await retryOnStoreFault(() => runToEnd(engine, run, part, () => submit({ retryFailed: true })));
+  return { result, ledger: await readLedger(store, run.run_id), ...(await readEventsAndNotices(run)) };
+}
+
+/** Runs the loop of an agent until it has closed its run, which an earlier process may have done. */
+async function runAgent(engine: Engine, store: Store, part: ScenarioPart): Promise<FinalRun> {
+  const { name, scenario, world } = part;
+  const { worldLog, named, at } = world;
+  let closed = await findClosedSession({ engine }, name);
+  while (closed === null) {
+    await retryOnStoreFault(async () => {
+      const run = await openAgentSession({ engine, worldLog }, name, scenario.mode);
+      worldLog.recordReport(`run.accepted ${run.run_id}`);
+      await scenario.agent?.({ engine, worldLog, run, named, at });
+    });
+    closed = await findClosedSession({ engine }, name);
+  }
+  const run = await engine.run(closed, { principal: personAna });
+  const result = await retryOnStoreFault(() => runToEnd(engine, run, part, async () => {}));
   return { result, ledger: await readLedger(store, run.run_id), ...(await readEventsAndNotices(run)) };
 }
 

@@ -6,6 +6,7 @@ import type { Slice } from "../src/core/state/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool/tool.ts";
 import type { Json } from "../src/core/values/json.ts";
 import type { Engine } from "../src/engine/api/engine-api.ts";
+import type { OpenRun } from "../src/engine/api/session-api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import type { WorldLog } from "./world-log.ts";
 
@@ -46,6 +47,8 @@ export interface Scenario {
   readonly isHandedOver?: true;
   /** The time limit of its gates. */
   readonly gateMs?: number;
+  /** Present: no plan is submitted. This is the loop of an agent on the open run of a session, the same at every start. */
+  agent?(start: AgentStart): Promise<void>;
   /** An action before the submission. */
   before?(start: ScenarioStart): Promise<unknown>;
   decide?(gate: OpenGate): "approve" | "reject" | "leave";
@@ -66,6 +69,11 @@ export interface ScenarioRun extends ScenarioStart {
   readonly result: RunResult;
   /** Submits the request of the run again, with `retryFailed`. */
   retry(): Promise<unknown>;
+}
+
+/** The environment of the loop of an agent. */
+export interface AgentStart extends ScenarioStart, Pick<ScenarioWorld, "named" | "at"> {
+  readonly run: OpenRun;
 }
 
 /** The environment of a scenario before its run is submitted. */
@@ -97,7 +105,7 @@ export interface MailOutput {
 
 /** Sends a mail, with kill points before and after it. */
 export async function sendLoggedMail(
-  { worldLog, at }: ScenarioWorld,
+  { worldLog, at }: Pick<ScenarioWorld, "worldLog" | "at">,
   { to }: MailInput,
   key: string,
 ): Promise<MailOutput> {

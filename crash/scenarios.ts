@@ -1,3 +1,4 @@
+import { hostedScenario, sessionScenario } from "./agent-scenarios.ts";
 import { heldRetention } from "./held-retention.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
 import {
@@ -378,6 +379,8 @@ export const scenarios = {
     person: resumeAfterRepair,
   },
   held: heldRetention,
+  session: sessionScenario,
+  hosted: hostedScenario,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;

@@ -198,6 +198,8 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   retried: /^append\.landed$/,
   filing: /^(close|restore|rewind|keep)\./,
   held: /^(verb|gate|approve)\./,
+  session: /^(append\.landed|gate\.after|approve\.after|tool\.after|end\.after)$/,
+  hosted: /^(start\.after|mark\.after|begin\.after|host\.began|tool\.sent|host\.done|append\.landed)$/,
   uncaptured: /^(tool\.|close\.|recover\.)/,
 };
 const recovering = /^(recover|settle|evict)\./;
