@@ -80,7 +80,7 @@ import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
 import { endCall } from "./session/end-call.ts";
-import { openSessionRun } from "./session/session-run.ts";
+import { openSessionRun } from "./session/segmented-session.ts";
 import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
 import { viewState } from "./state/state-view.ts";
 import type { VerbEngine } from "./verb-methods.ts";

@@ -8,7 +8,9 @@ import type { OpenRun } from "./api/session-api.ts";
 export function judgedSession(judge: VerbJudge, principal: Principal, session: OpenRun): OpenRun {
   const judged = (verb: Verb) => judge.assertAllowed(principal, verb, { by: principal.id, project: null });
   return {
-    run_id: session.run_id,
+    get run_id() {
+      return session.run_id;
+    },
     attached: session.attached,
     callTool: async (call, given = {}) => {
       judged("openRun.callTool");

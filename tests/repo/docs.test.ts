@@ -132,6 +132,11 @@ function limitsPage(): string {
     noticeMs:
       "milliseconds of one `onNotice` call; then the delivery is retried later and the next notice is delivered",
     takeovers: "takeovers of a run from dead workers in a row without progress; then the run is parked as `poison`",
+    callsPerTurn: "calls that an agent proposes together",
+    proposalsPerMinute: "calls that one handle of a session proposes in a minute",
+    segmentSteps:
+      "steps of one run of a session; then the next run of the session takes the calls. While calls are unfinished, a run has up to 10000 steps",
+    segmentBytes: "bytes of the journal of one run of a session; then the next run of the session takes the calls",
     childDepth: "levels of child runs",
     checkpoints:
       "versions of a project's state that can be restored, at most 1000; an older version is `CHECKPOINT_NOT_FOUND`",

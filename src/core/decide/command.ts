@@ -90,6 +90,8 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly as: CloseStatus;
       readonly reason: string;
+      /** Present: the run is full. It is closed only if no call of it is unfinished. */
+      readonly continues?: true;
     }
   /** The worker that drives an open run releases it. */
   | { readonly type: "release"; readonly by: WorkerId }

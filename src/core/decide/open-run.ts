@@ -60,11 +60,23 @@ export function runClosedFault({ id }: Pick<Run, "id">): Fault {
   return fault("RUN_CLOSED", `run ${id} takes no more calls; open the session again`);
 }
 
-function closeRun(run: Run, { as, principal, reason, now }: CommandOf<"close">): PartialDecision {
-  if (!run.open) return NO_CHANGE;
+function closeRun(run: Run, { as, principal, reason, now, continues }: CommandOf<"close">): PartialDecision {
+  if (!run.open || (continues && hasUnfinishedCalls(run))) return NO_CHANGE;
   const notices = subAgentCancelNotices(run);
-  const closed = { type: "run.closed", at: now, as, by: principal.id, reason } as const;
+  const closed = {
+    type: "run.closed",
+    at: now,
+    as,
+    by: principal.id,
+    reason,
+    ...(continues && { continues }),
+  } as const;
   return { events: [notices.length === 0 ? closed : { ...closed, notices }, ...cancelHostWork(run, now)] };
+}
+
+/** True if a call of the run runs or waits: the run is not closed because it is full. */
+export function hasUnfinishedCalls({ paces: { moving, retrying, waiting } }: Pick<Run, "paces">): boolean {
+  return moving + retrying + waiting > 0;
 }
 
 /** Records that the worker that drives an open run holds it no longer. */

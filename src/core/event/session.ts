@@ -37,6 +37,8 @@ export interface RunClosed {
   readonly as: CloseStatus;
   readonly by: string;
   readonly reason: string;
+  /** Present: the run was full, and the next run of its session takes the calls. */
+  readonly continues?: true;
 }
 
 /** The worker that drove an open run has released it. Until the next call, the run is due only for its timers. */

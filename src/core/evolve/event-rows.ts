@@ -67,6 +67,9 @@ function addEventRows(event: Event, position: number, after: Run, puts: Put[]): 
         puts.push(put("request", key, null, row));
       }
       break;
+    case "run.closed":
+      puts.push(...callNamePuts(after));
+      break;
     case "step.started":
       if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
       break;
@@ -91,6 +94,21 @@ function addEventRows(event: Event, position: number, after: Run, puts: Put[]): 
       puts.push({ table: "notice", key: event.notice_id, was: "any", row: null });
       break;
   }
+}
+
+/** By these rows, a later run of the session finds the calls of this one. A refused name belongs to another call. */
+function callNamePuts(run: Run): readonly Put[] {
+  if (run.opened === null) return [];
+  const row: RequestRow = { run_id: run.id, digest: run.opened.digest };
+  const session = sessionKey(run.principal.id, { ...run, opened: run.opened });
+  return Array.from(run.calls, ([key]) => key)
+    .filter((key) => key.endsWith("]"))
+    .map((key) => put("request", callNameKey(session, key), "any", row));
+}
+
+/** The key of the row of a call in an earlier run of a session. No other request has the prefix. */
+export function callNameKey(session: string, call: string): string {
+  return `call:${session.length}:${session}${call}`;
 }
 
 function noticePuts(notices: readonly Notice[], run_id: RunId, position: number): readonly Put[] {

@@ -103,8 +103,9 @@ function applySessionEvent(
 ): MutableRun {
   if (event.type === "run.released") return Object.assign(run, { driven: false });
   addNotices(run, event.notices);
-  const { as, reason } = event;
-  return cancelIdleSteps(Object.assign(run, { open: false, closed: { as, reason } }));
+  const { as, reason, continues } = event;
+  const closed = { as, reason, ...(continues && { continues }) };
+  return cancelIdleSteps(Object.assign(run, { open: false, closed }));
 }
 
 function noteRestoreRequest(run: MutableRun, event: Event): MutableRun {

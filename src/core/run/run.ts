@@ -64,7 +64,7 @@ export interface Run {
   /** Steps may still be proposed. */
   readonly open: boolean;
   /** Null until the caller has closed an open run. */
-  readonly closed: Pick<RunClosed, "as" | "reason"> | null;
+  readonly closed: Pick<RunClosed, "as" | "reason" | "continues"> | null;
   /** A worker holds the open run for more calls. If it dies, any worker may take the run over. */
   readonly driven: boolean;
   /** By the key of the name that the agent gave a call, the index of its step. */

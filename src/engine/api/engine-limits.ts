@@ -21,6 +21,13 @@ export interface EngineLimits {
   readonly noticeMs: number;
   /** How many workers in a row may lose a run before it is parked as poison. */
   readonly takeovers: number;
+  /** Calls that an agent may propose together. */
+  readonly callsPerTurn: number;
+  /** Calls that one handle of a session may propose in a minute. */
+  readonly proposalsPerMinute: number;
+  /** Steps and bytes of one run of a session. Then the next run of the session takes the calls. */
+  readonly segmentSteps: number;
+  readonly segmentBytes: number;
   /** How deep child runs may be nested. */
   readonly childDepth: number;
   /** How many versions of a state can be restored, and how many bytes of patches. */
@@ -40,6 +47,10 @@ export const defaultLimits: EngineLimits = {
   noticesPerStep: 100,
   noticeMs: 60_000,
   takeovers: 3,
+  callsPerTurn: 128,
+  proposalsPerMinute: 60_000,
+  segmentSteps: 5000,
+  segmentBytes: 64 * 1024 * 1024,
   childDepth: 8,
   checkpoints: 100,
   checkpointBytes: 64 * 1024 * 1024,

@@ -136,6 +136,7 @@ export interface SessionTurn {
 
 /** The open run of a session: calls are proposed one by one until it is closed. */
 export interface OpenRun {
+  /** The current run of the session. A run that is full is closed, and the next one takes the calls. */
   readonly run_id: RunId;
   /** True: the session had an open run. */
   readonly attached: boolean;

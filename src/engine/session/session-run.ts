@@ -38,22 +38,22 @@ import { proposedCalls, type ReadCall, readCallName, readCalls, readClient, read
 import { SessionLease } from "./session-lease.ts";
 import { sessionTurns } from "./session-turns.ts";
 
-/** Opens a session and takes the lease of its run. */
-export async function openSessionRun(
+/** Opens the current run of a session and takes its lease. */
+export async function openSegment(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   principal: Principal,
   given: OpenRunOptions,
-): Promise<OpenRun> {
+): Promise<SessionRun> {
   leasedRuns.assertOpen();
   if (!leasedRuns.works)
     throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"));
   const { idleMs, waitMs, ...options } = readOpenRunOptions(given);
   const opened = await openSession(ports, leasedRuns, principal, options);
   const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, idleMs });
-  await lease.take(waitMs);
+  const { run } = await lease.take(waitMs);
   lease.rest();
-  return new SessionRun(ports, leasedRuns, principal, lease, opened);
+  return new SessionRun(ports, leasedRuns, principal, lease, { ...opened, run });
 }
 
 /** Calls that are proposed together, and how their caller runs them. */
@@ -63,28 +63,59 @@ interface ProposedTurn {
   readonly handler: AgentCause["handler"];
 }
 
-/** The open run of a session for one principal. */
-class SessionRun implements OpenRun {
+/** One run of a session, for one principal. */
+export class SessionRun implements OpenRun {
   readonly run_id: RunId;
   readonly attached: boolean;
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #principal: Principal;
   readonly #lease: SessionLease;
+  #run: Run;
 
   constructor(
     ports: WorkerPorts,
     leasedRuns: LeasedRuns,
     principal: Principal,
     lease: SessionLease,
-    { id, attached }: OpenedSession,
+    { id, attached, run }: OpenedSession & { readonly run: Run },
   ) {
+    this.#run = run;
     this.#ports = ports;
     this.#leasedRuns = leasedRuns;
     this.#principal = principal;
     this.#lease = lease;
     this.run_id = id;
     this.attached = attached;
+  }
+
+  /** The run as this process last knew it. */
+  get run(): Run {
+    return this.#run;
+  }
+
+  /** Takes the lease. Returns whether the next run of the session takes the calls, because this one was full. */
+  async isContinued(): Promise<boolean> {
+    try {
+      this.#run = (await this.#lease.take(0)).run;
+      return false;
+    } catch (error) {
+      if (!(error instanceof FaultError) || error.fault.code !== "RUN_CLOSED") throw error;
+      this.#run = await this.#now(null);
+      if (this.#run.closed?.continues) return true;
+      throw error;
+    }
+  }
+
+  /** Closes the run, which is full. Returns false if a call of it is unfinished. */
+  async endFull(): Promise<boolean> {
+    const reason = "the run is full; the next run of the session takes the calls";
+    const principal = this.#principal;
+    const terms = { type: "close", principal, as: "completed", reason, continues: true } as const;
+    const close = () => ({ ...terms, now: this.#ports.clock.now() });
+    const { after } = await this.#leasedRuns.command(principal.tenant, this.run_id, close);
+    if (!after.open) this.#lease.end();
+    return !after.open;
   }
 
   async callTool(call: AgentCall, options: CallToolOptions = {}): Promise<CallAnswer> {

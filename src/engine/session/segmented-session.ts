@@ -1,0 +1,210 @@
+import type { Principal } from "../../core/approval/principal.ts";
+import { hasUnfinishedCalls } from "../../core/decide/open-run.ts";
+import { planLimits } from "../../core/plan/plan.ts";
+import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
+import { findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import type { Run, Step } from "../../core/run/run.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Instant, RunId } from "../../core/values/ids.ts";
+import type { Json } from "../../core/values/json.ts";
+import type {
+  AgentCall,
+  BeginCallOptions,
+  BegunCall,
+  CallsOptions,
+  CallToolOptions,
+  CallTurnOptions,
+  OpenRun,
+  OpenRunOptions,
+} from "../api/session-api.ts";
+import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import { jsonBytesAtMost } from "../ports/storable-json.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { EarlierCalls } from "./earlier-calls.ts";
+import { type ReadCall, readCallName, readCalls } from "./proposed-calls.ts";
+import { openSegment, type SessionRun } from "./session-run.ts";
+
+/** Opens a session and takes the lease of its run. */
+export async function openSessionRun(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  principal: Principal,
+  options: OpenRunOptions,
+): Promise<OpenRun> {
+  const open = () => openSegment(ports, leasedRuns, principal, options);
+  return new SegmentedSession(ports, principal, open, await open());
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * A session as its agent sees it. When its run is full, the next run takes the calls; calls of earlier runs are found by
+ * their rows.
+ */
+class SegmentedSession implements OpenRun {
+  readonly attached: boolean;
+  readonly #ports: WorkerPorts;
+  readonly #principal: Principal;
+  readonly #open: () => Promise<SessionRun>;
+  readonly #earlier: EarlierCalls;
+  #current: SessionRun;
+  /** The next run is being opened. */
+  #turning: Promise<void> | null = null;
+  /** The size of the inputs and outputs of the current run. Null: not counted yet. */
+  #bytes: number | null = null;
+  #minute: { readonly since: Instant; count: number };
+
+  constructor(ports: WorkerPorts, principal: Principal, open: () => Promise<SessionRun>, current: SessionRun) {
+    this.#ports = ports;
+    this.#principal = principal;
+    this.#open = open;
+    this.#current = current;
+    this.#earlier = new EarlierCalls(ports, principal);
+    this.attached = current.attached;
+    this.#minute = { since: ports.clock.now(), count: 0 };
+  }
+
+  get run_id(): RunId {
+    return this.#current.run_id;
+  }
+
+  async callTool(call: AgentCall, options: CallToolOptions = {}): Promise<CallAnswer> {
+    const [answer] = await this.#call([call], options, (segment, [proposed]) =>
+      segment.callTool(proposed as AgentCall, options).then((found) => [found]),
+    );
+    return answer as CallAnswer;
+  }
+
+  callTools(calls: readonly AgentCall[], options: CallsOptions = {}): Promise<readonly CallAnswer[]> {
+    return this.#call(calls, options, (segment, proposed) => segment.callTools(proposed, options));
+  }
+
+  async beginCall(call: AgentCall, options: BeginCallOptions = {}): Promise<BegunCall | CallAnswer> {
+    const [answer] = await this.#call([call], options, (segment, [proposed]) =>
+      segment.beginCall(proposed as AgentCall, options).then((found) => [found]),
+    );
+    return answer as BegunCall | CallAnswer;
+  }
+
+  /** Answers the calls of earlier runs, and proposes the others in a run that has room for them. */
+  async #call<Answer>(
+    calls: readonly AgentCall[],
+    options: CallTurnOptions,
+    propose: (segment: SessionRun, calls: readonly AgentCall[]) => Promise<readonly Answer[]>,
+  ): Promise<readonly (Answer | CallAnswer)[]> {
+    const count = Array.isArray(calls) ? calls.length : 0;
+    this.#assertWithinLimits(count);
+    const segment = await this.#withRoom(count);
+    const { opened } = segment.run;
+    if (opened?.previous === undefined) return this.#counted(calls, await propose(segment, calls));
+    const read = readCalls(calls, options);
+    const found = await Promise.all(read.map((call) => this.#answerOfEarlier(segment.run, call)));
+    const fresh = calls.filter((_, index) => found[index] === null);
+    const answers = fresh.length === 0 ? [] : this.#counted(fresh, await propose(segment, fresh));
+    const rest = answers.values();
+    return found.map((answer) => answer ?? (rest.next().value as Answer));
+  }
+
+  #assertWithinLimits(count: number): void {
+    const { callsPerTurn, proposalsPerMinute } = this.#ports.limits;
+    const now = this.#ports.clock.now();
+    if (now - this.#minute.since >= MINUTE_MS) this.#minute = { since: now, count: 0 };
+    this.#minute.count += count;
+    if (count > callsPerTurn)
+      throw new FaultError(fault("LIMIT_EXCEEDED", `at most ${callsPerTurn} calls are proposed together`));
+    if (this.#minute.count > proposalsPerMinute)
+      throw new FaultError(
+        fault("LIMIT_EXCEEDED", `a session proposes at most ${proposalsPerMinute} calls in a minute`),
+      );
+  }
+
+  #counted<Answers extends readonly unknown[]>(calls: readonly AgentCall[], answers: Answers): Answers {
+    if (this.#bytes === null) return answers;
+    for (const [index, answer] of answers.entries()) this.#bytes += callBytes(calls[index], answer as CallAnswer);
+    return answers;
+  }
+
+  /** Returns the current run, or the next one if the current one is full and no call of it is unfinished. */
+  async #withRoom(count: number): Promise<SessionRun> {
+    await this.#turning;
+    const isClosed = await this.#current.isContinued();
+    const { run } = this.#current;
+    if (!isClosed) {
+      const { segmentSteps, segmentBytes } = this.#ports.limits;
+      this.#bytes ??= runBytes(run);
+      const hasRoom = run.steps.length + count <= segmentSteps && this.#bytes <= segmentBytes;
+      if (hasRoom || run.steps.length === 0) return this.#current;
+      if (hasUnfinishedCalls(run)) return this.#withReserve(count);
+    }
+    this.#turning ??= this.#next(isClosed).finally(() => {
+      this.#turning = null;
+    });
+    await this.#turning;
+    return this.#current;
+  }
+
+  /** A run that is full takes further calls while a call of it is unfinished: its close would cancel that call. */
+  #withReserve(count: number): SessionRun {
+    if (this.#current.run.steps.length + count <= planLimits.steps) return this.#current;
+    const message = `run ${this.run_id} has ${planLimits.steps} steps, and some of its calls wait; decide or cancel them first`;
+    throw new FaultError(fault("LIMIT_EXCEEDED", message));
+  }
+
+  async #next(isClosed: boolean): Promise<void> {
+    if (!isClosed && !(await this.#current.endFull())) return; // A call was proposed meanwhile.
+    this.#current = await this.#open();
+    this.#bytes = null;
+  }
+
+  /** Returns the answer of a call that an earlier run of the session has, or null if none has it. */
+  async #answerOfEarlier(run: Run, { name, key, tool, input }: ReadCall): Promise<CallAnswer | null> {
+    if (findCallStep(run, name) !== undefined) return null;
+    const found = await this.#earlier.find(run, key);
+    if (found === null) return null;
+    if (found === "erased") {
+      const message = `call ${name.id} was made in a run that retention has erased; give a new call a new id`;
+      return { status: "refused", fault: fault("CALL_REUSED", message) };
+    }
+    const step = findCallStep(found, name) as Step;
+    if (!isSameCall(step, tool, input)) return { status: "refused", fault: reusedNameFault(name, step, tool) };
+    return this.#tellEarlier(found, step);
+  }
+
+  async #tellEarlier(run: Run, step: Step): Promise<CallAnswer | null> {
+    const refused = await judgeRecordedCall(this.#ports, run, step, this.#principal);
+    return refused === null ? callAnswer(run, step) : { status: "refused", fault: refused };
+  }
+
+  async findCall(id: string, options: CallTurnOptions = {}): Promise<CallAnswer | null> {
+    const here = await this.#current.findCall(id, options);
+    if (here !== null || this.#current.run.opened?.previous === undefined) return here;
+    const [call] = readCalls([{ id, tool: "any", input: {} }], options);
+    const found = call === undefined ? null : await this.#earlier.find(this.#current.run, call.key);
+    if (found === null || found === "erased") return null;
+    return this.#tellEarlier(found, findCallStep(found, readCallName(id, options)) as Step);
+  }
+
+  readonly endCall: OpenRun["endCall"] = (token, report) => this.#current.endCall(token, report);
+  readonly markDelivered: OpenRun["markDelivered"] = (id, options) => this.#current.markDelivered(id, options);
+  readonly confirmCall: OpenRun["confirmCall"] = (id, options) => this.#current.confirmCall(id, options);
+  readonly turns: OpenRun["turns"] = () => this.#current.turns();
+  readonly close: OpenRun["close"] = (options) => this.#current.close(options);
+  readonly release: OpenRun["release"] = () => this.#current.release();
+}
+
+/** The input of a refused call may be no JSON, and is not stored then. */
+function callBytes(call: AgentCall | undefined, answer: CallAnswer): number {
+  if (call === undefined || answer.status === "refused") return 0;
+  const output = answer.status === "succeeded" ? jsonBytesAtMost(answer.output) : 0;
+  return jsonBytesAtMost(call.input as Json) + output;
+}
+
+function runBytes({ steps }: Run): number {
+  let bytes = 0;
+  for (const { spec, standing } of steps) {
+    bytes += jsonBytesAtMost(spec.payload);
+    if (standing.state === "succeeded") bytes += jsonBytesAtMost(standing.output);
+  }
+  return bytes;
+}
