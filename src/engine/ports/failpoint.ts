@@ -37,13 +37,6 @@ export const failpoints = [
 /** The points of a hand-over, which needs two processes. */
 export const handoverFailpoints = ["handover.asked", "handover.before"] as const;
 
-<<<<<<< HEAD
-/** The point after which a host may do the work of a call itself. */
-export type SessionFailpoint = "begin.after";
-
-export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number] | SessionFailpoint;
-=======
 export type Failpoint = (typeof failpoints)[number] | (typeof handoverFailpoints)[number];
->>>>>>> 66830b7 (crash: an open run is killed at every point, also while its host works)
 
 export type Failpoints = (point: Failpoint) => void;
