@@ -5,6 +5,8 @@ import { searchFileSeeds } from "./processes/search-file-seeds.ts";
 import { simulateFile } from "./processes/simulate-file.ts";
 import { searchSeeds } from "./search-seeds.ts";
 import { findUnusedCounters, type SeedSearchResult } from "./search-with.ts";
+import { searchSessionSeeds } from "./sessions/search-session-seeds.ts";
+import { simulateSessions } from "./sessions/simulate-sessions.ts";
 import { parseSimArguments, type SimArguments } from "./sim-arguments.ts";
 import { simulate } from "./simulate.ts";
 
@@ -25,9 +27,10 @@ if ("wrong" in args) {
 const seed = args.seed ?? randomInt(2 ** 31);
 process.exitCode = await (args.steps === null ? simulateOne(seed, args) : simulateMany(seed, args.steps, args));
 
-async function simulateOne(seed: number, { json, about, file }: SimArguments): Promise<number> {
+async function simulateOne(seed: number, { json, about, file, sessions }: SimArguments): Promise<number> {
   Error.stackTraceLimit = 30;
-  const { steps, violation, trace } = await (file ? simulateFile : simulate)(seed, about);
+  const simulateSeed = sessions ? simulateSessions : file ? simulateFile : simulate;
+  const { steps, violation, trace } = await simulateSeed(seed, about);
   const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
   if (json) printJson({ steps, seeds: 1, violations, planted: 0, found: 0, trace });
@@ -38,10 +41,11 @@ async function simulateOne(seed: number, { json, about, file }: SimArguments): P
 async function simulateMany(
   from: number,
   steps: number,
-  { json, first, file, planted: selection }: SimArguments,
+  { json, first, file, sessions, planted: selection }: SimArguments,
 ): Promise<number> {
   const startedAt = performance.now();
-  const found = await (file ? searchFileSeeds : searchSeeds)({ from, steps, first });
+  const search = sessions ? searchSessionSeeds : file ? searchFileSeeds : searchSeeds;
+  const found = await search({ from, steps, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - startedAt));
   const unusedCounters = findUnusedCounters(found);
   printViolations(found, unusedCounters);

@@ -4,6 +4,8 @@ export interface SimArguments {
   readonly json: boolean;
   /** Simulate processes on one SQLite file, and not the engine on a store in memory. */
   readonly file: boolean;
+  /** Simulate sessions of agents and the hosts that do calls themselves. */
+  readonly sessions: boolean;
   /** The minimum number of steps, over as many seeds as needed; null: one seed, to its end. */
   readonly steps: number | null;
   /** Stop at the first violation. */
@@ -29,6 +31,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
       options: {
         json: { type: "boolean", default: false },
         file: { type: "boolean", default: false },
+        sessions: { type: "boolean", default: false },
         first: { type: "boolean", default: false },
         steps: { type: "string" },
         seed: { type: "string" },
@@ -36,7 +39,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
         planted: { type: "string", default: "all" },
       },
     });
-    const { json, file, first, about = null, planted } = values;
+    const { json, file, sessions, first, about = null, planted } = values;
     const numbers = {
       steps: parseWholeNumber(values.steps),
       seed: parseWholeNumber(values.seed),
@@ -47,6 +50,7 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
     return {
       json,
       file,
+      sessions,
       first,
       about,
       planted,

@@ -5,6 +5,7 @@ import { leaseBugs } from "./lease-bugs.ts";
 import { limitBugs } from "./limit-bugs.ts";
 import type { PlantedBug } from "./plant-bug.ts";
 import { runBugs } from "./run-bugs.ts";
+import { sessionBugs } from "./session-bugs.ts";
 import { signalBugs } from "./signal-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
 import { voteBugs } from "./vote-bugs.ts";
@@ -19,4 +20,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...stateBugs,
   ...voteBugs,
   ...fileBugs,
+  ...sessionBugs,
 ];

@@ -132,6 +132,7 @@ describe.each(storeKinds)("a call that a host does itself, on $name", ({ newFixt
     expect(kept).toMatchObject([{ evidence: "late" }]);
     const again = begun(await run.beginCall({ ...read, id: "r2" }));
     expect(await run.endCall(again.token, { output: "text" })).toEqual({ status: "succeeded", output: "text" });
+    expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [] });
   });
 
   it("goes on when the worker dies, and ends in another process", async () => {

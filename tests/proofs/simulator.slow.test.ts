@@ -49,6 +49,21 @@ describe("simulator", () => {
     expect((await sim("--seed", "8")).trace).not.toBe(once.trace);
   });
 
+  it("finds no broken law of sessions in a quarter of a million steps that cover every event", async () => {
+    const { complained, violations, counts, steps } = await sim(
+      "--sessions",
+      "--planted",
+      "none",
+      "--steps",
+      "250000",
+      "--seed",
+      "1",
+    );
+    expect([complained, violations]).toEqual(["", 0]);
+    expect(steps).toBeGreaterThanOrEqual(250_000);
+    expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([]);
+  });
+
   it("finds no broken invariant in a million steps that cover every event", { timeout: 600_000 }, async () => {
     const half = ["--planted", "none", "--steps", "500000", "--seed"];
     const halves = await Promise.all([sim(...half, "1"), sim(...half, "1000000")]);

@@ -153,7 +153,8 @@ interface StartedAct {
 function startedActs(events: readonly JournalEvent[]): ReadonlyMap<string, StartedAct> {
   const acts = new Map<string, StartedAct>();
   for (const event of events) {
-    if (event.type === "step.started" && event.ledger !== null)
+    // Work that a host does itself has a marker, too.
+    if (event.type === "step.started" && (event.ledger !== null || event.external !== undefined))
       acts.set(attemptName(event.step_id, event.attempt), { boot: event.boot, returned: false });
     if (event.type !== "step.succeeded" || event.ledger === undefined) continue;
     const name = attemptName(event.step_id, event.attempt);

@@ -1,0 +1,40 @@
+/** The events that a search has to meet. */
+export interface SessionCounters extends Record<string, number> {
+  calls: number;
+  held: number;
+  begun: number;
+  reported: number;
+  lateReports: number;
+  notDone: number;
+  unreported: number;
+  forgedTokens: number;
+  doubts: number;
+  killed: number;
+  busy: number;
+  handedOver: number;
+  reusedNames: number;
+  segments: number;
+  closed: number;
+  restarts: number;
+}
+
+export function newSessionCounters(): SessionCounters {
+  return {
+    calls: 0,
+    held: 0,
+    begun: 0,
+    reported: 0,
+    lateReports: 0,
+    notDone: 0,
+    unreported: 0,
+    forgedTokens: 0,
+    doubts: 0,
+    killed: 0,
+    busy: 0,
+    handedOver: 0,
+    reusedNames: 0,
+    segments: 0,
+    closed: 0,
+    restarts: 0,
+  };
+}

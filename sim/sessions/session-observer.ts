@@ -1,0 +1,87 @@
+import type { Event } from "../../src/core/event/event.ts";
+import { foldEvents } from "../../src/core/evolve/evolve.ts";
+import { emptyRun, findStep, type Run } from "../../src/core/run/run.ts";
+import { isHostAtWork, isUndoStep, stepPace } from "../../src/core/run/step.ts";
+import type { AppendResult, Entry } from "../../src/core/store/store.ts";
+import type { RunId } from "../../src/core/values/ids.ts";
+import type { SessionContext } from "./session-context.ts";
+
+/** Folds the journals and checks the laws of sessions after every append. */
+export class SessionObserver {
+  readonly #sim: () => SessionContext;
+  readonly #runs = new Map<RunId, Run>();
+  /** The secrets that no event may contain. */
+  readonly secrets = new Set<string>();
+
+  constructor(sim: () => SessionContext) {
+    this.#sim = sim;
+  }
+
+  get runs(): readonly Run[] {
+    return [...this.#runs.values()];
+  }
+
+  onAppended(entries: readonly Entry[], results: readonly AppendResult[]): void {
+    for (const [index, { run: id, tenant, events }] of entries.entries()) {
+      if (!results[index]?.landed || !id.startsWith("run_")) continue;
+      for (const { body, type, at } of events) {
+        const before = this.#runs.get(id) ?? emptyRun(id, tenant);
+        const event = { ...(JSON.parse(body) as object), type, at } as Event;
+        const after = foldEvents(before, [event]);
+        this.#runs.set(id, after);
+        this.#check(event, before, after, body);
+      }
+    }
+  }
+
+  #check(event: Event, before: Run, after: Run, body: string): void {
+    const { violate, counts } = this.#sim();
+    for (const secret of this.secrets) if (body.includes(secret)) violate("S1: an event contains the token of a call");
+    if (event.type === "run.accepted") {
+      const open = this.runs.filter((run) => run.open && run.session === after.session);
+      if (open.length > 1) violate(`S2: session ${after.session} has ${open.length} open runs`);
+      if (after.opened !== null && after.opened.segment > 1) counts.segments += 1;
+    }
+    if ("step_id" in event) this.#checkStep(event, before, after);
+    if (event.type === "run.closed") this.#checkClosed(event, before, after);
+  }
+
+  #checkStep(event: Extract<Event, { step_id: string }>, before: Run, after: Run): void {
+    const { violate, counts } = this.#sim();
+    const step = findStep(before, event.step_id);
+    if (before.closed !== null && (event.type === "step.proposed" || event.type === "step.started"))
+      if (step === undefined || !isUndoStep(step))
+        violate(`S3: ${event.type} ${event.step_id} after the run was closed`);
+    if (event.type === "step.started" && step !== undefined && isHostAtWork(step))
+      violate(`S4: ${event.step_id} is begun again while its host works`);
+    if (event.type === "step.failed" && event.reported_by !== undefined && event.retry_at !== null)
+      violate(`S4: the engine tries ${event.step_id} again, which its host does`);
+    if (event.type !== "step.doubted") return;
+    counts.doubts += 1;
+    const isOfHost = step !== undefined && isHostAtWork(step) && event.reported_by === undefined;
+    if (isOfHost && event.at < Number(step.external?.until))
+      violate(`S5: the work of a host is in doubt ${Number(step.external?.until) - event.at} ms early`);
+    if (findStep(after, event.step_id)?.standing.state !== "in_doubt") violate("S5: a doubted step is not in doubt");
+  }
+
+  /** A close leaves no call that waits, and one because the run is full ends no call. */
+  #checkClosed(event: Extract<Event, { type: "run.closed" }>, before: Run, after: Run): void {
+    const { violate, counts } = this.#sim();
+    counts.closed += 1;
+    for (const { spec, standing, act } of before.steps) {
+      if (event.continues && stepPace(standing) !== "done")
+        violate(`S6: ${spec.step_id} is ${standing.state} when its full run is closed`);
+      const left = findStep(after, spec.step_id)?.standing.state;
+      if (act === null && (left === "waiting_approval" || left === "waiting"))
+        violate(`S6: ${spec.step_id} is ${left} after the close`);
+    }
+  }
+
+  /** Work that does not act is cancelled with the close of its run, in the same append. */
+  checkSettled(): void {
+    for (const run of this.runs)
+      for (const step of run.steps)
+        if (run.closed !== null && isHostAtWork(step) && step.act === null)
+          this.#sim().violate(`S7: ${step.spec.step_id} is left to its host after the close of its run`);
+  }
+}
