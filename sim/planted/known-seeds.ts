@@ -130,4 +130,13 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a due run is claimed by a worker with other rules": 2,
   "a run goes on under other rules off the record": 25,
   "a run is claimed under other rules while a live worker has its rules": 3025,
+  "the work of a host is in doubt when a worker dies": 54,
+  "any token ends a call": 1,
+  "the late report of a host changes nothing": 1,
+  "the engine tries the work of a host again": 1,
+  "the work of a host never ends by time": 2,
+  "a full run is closed though a call of it waits": 2,
+  "a closed run leaves no rows for the names of its calls": 1,
+  "a call under the id of another call gets its answer": 1,
+  "the row of a session is no condition": 1,
 };

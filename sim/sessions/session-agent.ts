@@ -49,8 +49,7 @@ export class SessionAgent {
       const run = await process.engine.openRun({ session: this.session, principal: simAgent, waitMs: 2000 });
       if (run.attached) sim.counts.handedOver += 1;
       for (const call of this.#calls) if (!(await this.#call(run, call))) return;
-      await run.close();
-      this.#isDone = true;
+      await this.#close(run);
     } catch (error) {
       if (!(error instanceof FaultError)) throw error;
       if (error.fault.code === "SESSION_BUSY") sim.counts.busy += 1;
@@ -75,11 +74,23 @@ export class SessionAgent {
       : await run.callTool(proposed);
     if (!("go" in answer)) return this.#end(call, answer);
     this.#hosts.begin(call, answer);
+    if (sim.rng.chance(0.05)) {
+      await this.#close(run); // The user leaves while a host works.
+      return false;
+    }
     for (;;) {
       const found = await run.findCall(id);
       if (found?.status !== "waiting") return found !== null && this.#end(call, found);
       await new Promise<void>((resolve) => later(sim, 300, "agent waits", resolve));
     }
+  }
+
+  /** Closes the run, which takes no more calls then. */
+  async #close(run: OpenRun): Promise<void> {
+    await run.close();
+    this.#isDone = true;
+    const late = await run.callTool({ id: `${this.session}.late`, tool: "look", input: {} }).catch(() => null);
+    if (late !== null) this.#sim.violate(`S3: a call of a closed run is ${late.status}`);
   }
 
   /** Notes a final answer, which every later start must be given again. */

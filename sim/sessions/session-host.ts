@@ -26,7 +26,7 @@ export class SessionHosts {
     const sim = this.#sim;
     const { rng, scheduler, counts, config, effects } = sim;
     counts.begun += 1;
-    sim.observer.secrets.add(begun.token.split("/").at(-1) ?? "");
+    sim.observer.checkSecret(begun.token.split("/").at(-1) ?? "no secret");
     const left = Math.max(1, begun.until - scheduler.now());
     const isDone = rng.chance(0.85);
     const workMs = rng.below(Math.max(1, left - 1));

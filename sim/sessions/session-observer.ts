@@ -10,8 +10,7 @@ import type { SessionContext } from "./session-context.ts";
 export class SessionObserver {
   readonly #sim: () => SessionContext;
   readonly #runs = new Map<RunId, Run>();
-  /** The secrets that no event may contain. */
-  readonly secrets = new Set<string>();
+  readonly #bodies: string[] = [];
 
   constructor(sim: () => SessionContext) {
     this.#sim = sim;
@@ -19,6 +18,12 @@ export class SessionObserver {
 
   get runs(): readonly Run[] {
     return [...this.#runs.values()];
+  }
+
+  /** No event contains the secret of a token, whenever the host was told it. */
+  checkSecret(secret: string): void {
+    if (this.#bodies.some((body) => body.includes(secret)))
+      this.#sim().violate("S1: an event contains the token of a call");
   }
 
   onAppended(entries: readonly Entry[], results: readonly AppendResult[]): void {
@@ -29,14 +34,14 @@ export class SessionObserver {
         const event = { ...(JSON.parse(body) as object), type, at } as Event;
         const after = foldEvents(before, [event]);
         this.#runs.set(id, after);
-        this.#check(event, before, after, body);
+        this.#bodies.push(body);
+        this.#check(event, before, after);
       }
     }
   }
 
-  #check(event: Event, before: Run, after: Run, body: string): void {
+  #check(event: Event, before: Run, after: Run): void {
     const { violate, counts } = this.#sim();
-    for (const secret of this.secrets) if (body.includes(secret)) violate("S1: an event contains the token of a call");
     if (event.type === "run.accepted") {
       const open = this.runs.filter((run) => run.open && run.session === after.session);
       if (open.length > 1) violate(`S2: session ${after.session} has ${open.length} open runs`);
