@@ -1,4 +1,4 @@
-import { type CallAnswer } from "../../src/core/run/call-answer.ts";
+import type { CallAnswer } from "../../src/core/run/call-answer.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { later, type ScriptedCall, type SessionContext, simAgent } from "./session-context.ts";

@@ -44,7 +44,7 @@ export interface SessionContext {
   violate(law: string): void;
 }
 
-export const simTenant = "acme";
+const simTenant = "acme";
 export const simAgent = { id: "bot", kind: "agent", tenant: simTenant } as const;
 export const simPerson = { id: "ana", kind: "person", tenant: simTenant } as const;
 

@@ -59,7 +59,10 @@ export class SessionProcess {
             name: "answer",
             owner: this.number,
             about: of,
-            execute: () => (resolve({ of }), "answered"),
+            execute: () => {
+              resolve({ of });
+              return "answered";
+            },
           });
           return "happened";
         },
