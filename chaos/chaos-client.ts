@@ -1,6 +1,7 @@
 import { FaultError } from "../src/core/values/fault.ts";
 import type { Engine, RunHandle, RunProgress } from "../src/engine/api/engine-api.ts";
 import type { ChaosJob } from "./chaos-jobs.ts";
+import { actsWithinMs } from "./chaos-tools.ts";
 import type { LoggedEffect } from "./effect-log.ts";
 
 /** A submitted job, and what its client was told. */
@@ -33,6 +34,7 @@ export class ChaosClient {
   #isOver = false;
   /** Null while a stopped worker may still act, because an absent effect proves nothing then. */
   #findEffect: FindEffect | null = null;
+  readonly #doubtsSince = new Map<string, number>();
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(engine: Engine, next: () => ChaosJob) {
@@ -44,17 +46,14 @@ export class ChaosClient {
     this.#work = runInParallel(clients, () => this.#client());
   }
 
-  /**
-   * Submits nothing new. Polls every run until it has ended or only waits for a person. Then settles the doubts until
-   * every run has ended, or until the time is over.
-   */
+  /** Submits nothing new. Settles the doubts, and polls every run until it has ended or the time is over. */
   async finish(withinMs: number, findEffect: FindEffect): Promise<void> {
     this.#isClosing = true;
+    this.#findEffect = findEffect;
     const timer = setTimeout(() => {
       this.#isOver = true;
     }, withinMs);
     await this.#work;
-    this.#findEffect = findEffect;
     const open = this.jobs.filter(({ isEnded }) => !isEnded);
     await runInParallel(8, async () => {
       for (let clientJob = open.pop(); clientJob !== undefined; clientJob = open.pop())
@@ -121,8 +120,17 @@ export class ChaosClient {
       if (reason_code === "WAITING_FOR_RUN" && child !== undefined) await this.#actForChild(job, child);
       if (reason_code !== "IN_DOUBT" || until !== undefined || this.#findEffect === null) continue;
       const resolution = findResolution(job, step_id, this.#findEffect);
+      // An effect that is absent now may come later.
+      if (resolution.as === "absent" && this.#knownFor(`${run_id} ${step_id}`) < actsWithinMs) continue;
       await this.#retry(() => this.#engine.resolve(run_id, step_id, { principal, ...resolution }));
     }
+  }
+
+  /** Returns how long this client has known a doubt. */
+  #knownFor(doubt: string): number {
+    const since = this.#doubtsSince.get(doubt) ?? performance.now();
+    this.#doubtsSince.set(doubt, since);
+    return performance.now() - since;
   }
 
   async #actForChild(job: ChaosJob, child: string): Promise<void> {

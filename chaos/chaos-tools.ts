@@ -21,12 +21,15 @@ export interface HandlerPace {
 const timeoutMs = 1_500;
 const settleAfterMs = 5_000;
 
+/** The longest time between a call and its effect. */
+export const actsWithinMs = timeoutMs + settleAfterMs;
+
 /** Returns the tools of a worker. Their names say what they promise. */
 export function newChaosTools(effectLog: EffectLog, { pause, now }: HandlerPace): readonly Tool[] {
   const performEffect = async (name: string, to: string, key: string): Promise<string> => {
     const startedAt = now();
     await pause();
-    if (now() - startedAt > timeoutMs + settleAfterMs) throw new Error("the request was lost");
+    if (now() - startedAt > actsWithinMs) throw new Error("the request was lost");
     const receipt = effectLog.append(name, to, key);
     await pause();
     return receipt;

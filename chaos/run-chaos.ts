@@ -9,7 +9,7 @@ import { ChaosClient } from "./chaos-client.ts";
 import { chaosTenants, drawJob } from "./chaos-jobs.ts";
 import { type MinimumFigures, missingFigures } from "./chaos-report.ts";
 import type { ChaosStore } from "./chaos-store.ts";
-import { newChaosTools } from "./chaos-tools.ts";
+import { actsWithinMs, newChaosTools } from "./chaos-tools.ts";
 import type { ChaosFinding } from "./check-job.ts";
 import { type ChaosRemains, type ChaosVerdict, checkResults, readProgress } from "./check-results.ts";
 import { type CleanupGuard, startCleanupGuard } from "./cleanup-guard.ts";
@@ -56,8 +56,8 @@ const diskMebibytes = 2_048;
 const stepSeconds = 1;
 const secondsPerLine = 5;
 
-/** The pause after the last fault, until no stopped worker can still act. */
-const quietMs = 3_000;
+/** The pause after the last fault, until no call that was made before can still act (chaos-tools.ts). */
+const quietMs = actsWithinMs + 500;
 
 /** Runs workers on a store under faults, then without faults until every run has ended, and checks the results. */
 export function runChaos(options: ChaosOptions): Promise<ChaosResult> {
