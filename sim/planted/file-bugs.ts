@@ -97,6 +97,21 @@ export const fileBugs: readonly PlantedBug[] = [
     ],
   },
   {
+    name: "a log that a program still reads counts as empty",
+    simulation: "file",
+    file: "store/sqlite/truncate-log.js",
+    find: "found?.busy === 0",
+    replace: "found !== undefined",
+  },
+  {
+    name: "a migration does not wait for other processes",
+    simulation: "file",
+    file: "store/sqlite/open-database.js",
+    find: "if (alone === null)\n            throw busyFault(db, file);",
+    replace: "",
+    also: { file: "store/sqlite/open-database.js", find: "alone.free();", replace: "alone?.free();" },
+  },
+  {
     name: "a stalled worker counts as dead",
     simulation: "file",
     file: registry,

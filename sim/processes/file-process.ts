@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Claim, Store } from "../../src/core/store/store.ts";
+import type { Claim, LogState, Store } from "../../src/core/store/store.ts";
 import type { Digest, Instant, WorkerId } from "../../src/core/values/ids.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../../src/store/sqlite/sqlite-driver.ts";
@@ -104,6 +104,11 @@ export class FileProcess {
     await this.store.close();
     this.alive = false;
     this.#sim.scheduler.removeOwner(this.number);
+  }
+
+  /** Empties the log of the file, as a retention does. */
+  truncateLog(): Promise<LogState> {
+    return this.#real.truncateLog();
   }
 
   /** Deletes the lock file, as another program could. */

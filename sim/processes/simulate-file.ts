@@ -12,6 +12,7 @@ import type { FileConfig, FileContext } from "./file-context.ts";
 import { newFileCounters } from "./file-counters.ts";
 import { FileObserver } from "./file-observer.ts";
 import { FileProcess } from "./file-process.ts";
+import { Maintenance } from "./maintenance.ts";
 import { fileTenant, RunWorker, runId, sealEvent } from "./run-worker.ts";
 
 /** A simulation whose runs have not ended this many steps after the faults ended is stuck. */
@@ -43,6 +44,7 @@ class FileSimulation {
   readonly #sim: FileContext;
   readonly #trace: Trace;
   readonly #processes: FileProcess[] = [];
+  readonly #maintenance: Maintenance;
   #started = 0;
   #steps = 0;
   #settlingSince = 0;
@@ -73,6 +75,7 @@ class FileSimulation {
       },
     };
     this.#sim = sim;
+    this.#maintenance = new Maintenance(sim);
   }
 
   outcome(seed: number): SeedOutcome {
@@ -88,6 +91,7 @@ class FileSimulation {
       this.#start(config.rules[number % config.rules.length] as Digest);
     while (this.#violation === null && (await this.#step()));
     this.#blocker?.close();
+    this.#maintenance.close();
     for (const process of this.#processes) process.kill();
     await turnsOfTheEventLoop();
     this.#sim.observer.close();
@@ -166,7 +170,9 @@ class FileSimulation {
     const { rng, counts, config, scheduler } = this.#sim;
     const some = this.#processes.length === 0 ? null : rng.pick(this.#processes);
     const what = rng.float();
-    if (what < 0.25) {
+    if (rng.chance(0.25)) {
+      this.#maintain(some);
+    } else if (what < 0.25) {
       some?.kill();
     } else if (what < 0.5 && some !== null) {
       counts.pauses += 1;
@@ -191,6 +197,14 @@ class FileSimulation {
       some.stopping = true;
       void some.stop().catch(() => {});
     }
+  }
+
+  #maintain(some: FileProcess | null): void {
+    const { rng } = this.#sim;
+    const what = rng.float();
+    if (what < 0.3) this.#maintenance.read();
+    else if (what < 0.8 && some !== null) this.#maintenance.truncate(some);
+    else if (this.#blocker === null) this.#maintenance.upgrade(this.#processes);
   }
 
   /** Another program holds the write lock of the file for a while. */
