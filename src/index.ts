@@ -14,10 +14,10 @@ export type {
   ToolFacts,
 } from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
+export type { DoubtExits, Settlement } from "./core/event/doubt.ts";
 export type {
   Call,
   Confirmation,
-  DoubtExits,
   DuplicateAct,
   EndStatus,
   Event,
@@ -26,13 +26,13 @@ export type {
   Notice,
   ReuseSource,
   RunEvent,
-  Settlement,
   StepCause,
   StepEvent,
   StepsInFlight,
   ToolPin,
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
+export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
@@ -57,6 +57,7 @@ export type { ActVerification, VerifiedAct } from "./core/event/verified-act.ts"
 export type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "./core/limits/budget.ts";
 export type { AlertLevel, BudgetAlert } from "./core/limits/budget-alert.ts";
 export type { LimitedCharge, TallyCharge } from "./core/limits/tally-charge.ts";
+export type { ModelContent, ModelToolCall } from "./core/model/model-content.ts";
 export type { StepIndex } from "./core/persistent/step-index.ts";
 export type { TrieMap } from "./core/persistent/trie-map.ts";
 export type { Vector } from "./core/persistent/vector.ts";
@@ -94,11 +95,13 @@ export type {
 } from "./core/ports/resource.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
+export type { Conversation, ModelLane } from "./core/run/conversation.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { Parked } from "./core/run/parked.ts";
 export type { Gate, Run, RunSpending } from "./core/run/run.ts";
-export type { BlockedStep, FailedStep, OpenGate, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
+export type { BlockedStep, FailedStep, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
 export type { Act, NextDoubtAction, Reservation, Step, StepPace, StepStanding } from "./core/run/step.ts";
+export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
 export type { RetentionCounts, RetentionRecord } from "./core/settings/retention.ts";
@@ -217,6 +220,7 @@ export type {
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
 export { type HeldGate, heldGate } from "./engine/api/held-gate.ts";
+export type { AskModel, ModelAnswer, ModelCallOptions, ModelContext } from "./engine/api/model-api.ts";
 export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";
 export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
@@ -241,6 +245,7 @@ export type {
   ParentCall,
   ReportedFault,
   SessionCall,
+  SessionModelCall,
   SessionTurn,
 } from "./engine/api/session-api.ts";
 export type { SimulatedGate, SimulatedStep, Simulation } from "./engine/api/simulation-api.ts";

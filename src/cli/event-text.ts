@@ -1,4 +1,5 @@
-import type { Event, GateEvent, RunEvent, Settlement, StepEvent } from "../core/event/event.ts";
+import type { Settlement } from "../core/event/doubt.ts";
+import type { Event, GateEvent, RunEvent, StepEvent } from "../core/event/event.ts";
 import type { Parking } from "../core/event/parking.ts";
 import type { UndoneAct } from "../core/event/undone-act.ts";
 import type { VerifiedAct } from "../core/event/verified-act.ts";
@@ -29,6 +30,10 @@ function runText(event: RunEvent): TextLine {
       return line`closed by ${event.by} as ${event.as}${reasonSuffix(event.reason)}`;
     case "run.released":
       return line`released by ${event.by}; it takes more calls`;
+    case "run.turn_finished":
+      return line`a turn${event.lane === null ? "" : ` of lane ${event.lane}`} is finished`;
+    case "run.branched":
+      return line`branched in lane ${event.lane}: ${event.dropped.join(", ")} are not replayed; acts before it: ${event.acts.join(", ") || "none"}`;
     case "cancel.requested":
       return line`cancelled by ${event.by}${reasonSuffix(event.reason)}`;
     case "run.restored":

@@ -19,6 +19,8 @@ const faultExitCodes: Readonly<Record<FaultCode, number>> = {
   CONFIG_INVALID: 2,
   REQUEST_KEY_REUSED: 2,
   CALL_REUSED: 2,
+  CALL_HELD: 3,
+  ANSWER_INCOMPLETE: 4,
   SESSION_DIFFERS: 2,
   SESSION_BUSY: 2,
   RUN_CLOSED: 2,

@@ -6,6 +6,7 @@ import { standardGuards } from "../policy/guards/standard-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ActsInFlight } from "./call/acts-in-flight.ts";
+import { makeModelTool } from "./call/model-tool.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
 import { makeVerbTools, type VerbPort } from "./call/verb-tools.ts";
 import { Observers } from "./journal/observers.ts";
@@ -37,7 +38,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
   const { tools = [], slices = [] } = options;
   // With timers of the caller, time is the clock of the caller.
   const stopwatch = options.stopwatch ?? (options.timers === undefined ? systemStopwatch : () => clock.now());
-  const verbTools = [...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
+  const verbTools = [makeModelTool(), ...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
   const toolbox = new ToolRegistry(tools, lazyCel, { state: makeStateTools(slices), verbs: verbTools });
   const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
   const onNotice = options.onNotice ?? null;

@@ -28,6 +28,10 @@ export function judgedSession(judge: VerbJudge, principal: Principal, session: O
       judged("openRun.endCall");
       return session.endCall(token, readOptions("openRun.endCall", report));
     },
+    recordModelCall: async (request, ask, given = {}) => {
+      judged("openRun.recordModelCall");
+      return session.recordModelCall(request, ask, readOptions("openRun.recordModelCall", given));
+    },
     findCall: async (id, given = {}) => {
       judged("openRun.findCall");
       return session.findCall(id, readOptions("openRun.findCall", given));

@@ -26,6 +26,8 @@ const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "run.refused": [{ carries: { charges: [] }, hard: true, alone: true }],
   "run.closed": hard,
   "run.released": plain,
+  "run.turn_finished": plain,
+  "run.branched": plain,
   "cancel.requested": [...hard, { carries: { notices: [] }, hard: true, alone: false }],
   "run.restored": hard,
   "run.resumed": hard,
@@ -120,6 +122,7 @@ describe("an event's traits", () => {
     const happened = { settled: { as: "happened" } };
     expect(types.filter((type) => !isProgress(eventOf(type, happened)))).toEqual([
       "run.released",
+      "run.turn_finished",
       "run.verified",
       "run.taken",
       "run.rules_adopted",
@@ -141,8 +144,9 @@ describe("an event's traits", () => {
     ]);
   });
 
-  it("hide only the delivery of a notice and the release of a run from callers", () => {
-    expect(types.filter((type) => isNeverShown({ type }))).toEqual(["run.released", "notice.delivered"]);
+  it("hide only the delivery of a notice, the end of a turn and the release of a run from callers", () => {
+    const hidden = ["run.released", "run.turn_finished", "notice.delivered"];
+    expect(types.filter((type) => isNeverShown({ type }))).toEqual(hidden);
   });
 });
 
@@ -150,6 +154,8 @@ describe("lastHardPosition", () => {
   it("includes the types that are always hard, and the end of a run", () => {
     expect(types.filter((type) => lastHardPosition([storedAt(1, type)], 0) === 0)).toEqual([
       "run.released",
+      "run.turn_finished",
+      "run.branched",
       "run.taken",
       "run.rules_adopted",
       "run.parked",

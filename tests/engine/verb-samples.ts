@@ -166,6 +166,13 @@ export const samples: Readonly<
     const token = await begun(run); // None if the principal may not call the tool.
     return token === null ? null : run.endCall(token, { output: {}, ...more });
   }),
+  "openRun.recordModelCall": inSession((run, more) =>
+    run
+      .recordModelCall({ messages: [] }, () => ({}), more)
+      .catch((error: Error) => {
+        if (!error.message.includes("model.ask")) throw error; // Else its capabilities do not include it, on the record.
+      }),
+  ),
   "openRun.findCall": inSession((run, more) => run.findCall("1", more)),
   "openRun.markDelivered": inSession(async (run, more) => {
     await run.callTool(writing);

@@ -27,6 +27,8 @@ type Rare =
   | "release"
   | "deliver_answer"
   | "delegate"
+  | "ask_model"
+  | "finish_turns"
   | "restoring"
   | "restored"
   | "unrestorable"

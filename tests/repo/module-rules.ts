@@ -174,6 +174,7 @@ export const layerRules: readonly LayerRule[] = [
   { folders: ["core/state"], about: "slices, drafts, patches, versions" },
   { folders: ["core/approval", "core/tool"], about: "demands, votes, principals, previews; the tool declaration" },
   { folders: ["core/plan"], about: "plans: their form, checks and graph" },
+  { folders: ["core/model"], about: "requests to models and their answers, by their shape" },
   { folders: ["core/event"], about: "all events" },
   { folders: ["core/run"], about: "the folded run and its steps, results, transitions" },
   { folders: ["core/call"], about: "a proposed call and the guard port" },

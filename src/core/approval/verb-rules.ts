@@ -69,6 +69,7 @@ export const verbRules = {
   "openRun.callTools": { ...changes(ownSessions, "step.proposed"), about: "call tools in a session" },
   "openRun.beginCall": { ...changes(ownSessions, "step.started"), about: "begin a call in a session" },
   "openRun.endCall": { ...changes(ownSessions, "step.succeeded"), about: "end a call that a host did itself" },
+  "openRun.recordModelCall": { ...changes(ownSessions, "step.proposed"), about: "ask a model in a session" },
   "openRun.findCall": { ...ownSessions, ...reveals, about: "read a call of a session" },
   "openRun.markDelivered": {
     ...changes(ownSessions, "step.delivered"),

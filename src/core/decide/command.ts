@@ -25,6 +25,7 @@ import type { BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import type { ResourceClosing, RestoreReport } from "../ports/resource.ts";
+import type { MessageFact } from "../run/model-steps.ts";
 import type { HaltFact } from "../settings/halt.ts";
 import type { Patch } from "../state/patch.ts";
 import type { ForkOrigin, StateChange, StateRestore } from "../state/state-change.ts";
@@ -85,6 +86,19 @@ export type Command = { readonly now: Instant } & (
       readonly inherited?: readonly InheritedStep[];
     }
   | { readonly type: "propose"; readonly calls: readonly ProposedCall[] }
+  /** Asks a model, or finds the recorded answer. */
+  | {
+      readonly type: "ask_model";
+      readonly call: ProposedCall;
+      /** All messages of the request. */
+      readonly messages: readonly MessageFact[];
+      /** How many equal requests this start of the loop has made in the turn, with this one. */
+      readonly nth: number;
+      /** The model calls that a caller waits for now. */
+      readonly in_flight: readonly StepId[];
+    }
+  /** Final answers were handed over, so their turns are finished. "all": the caller ends the turns of all lanes. */
+  | { readonly type: "finish_turns"; readonly answers: readonly HandedOverAnswer[] | "all" }
   | {
       readonly type: "close";
       readonly principal: Principal;
@@ -94,9 +108,9 @@ export type Command = { readonly now: Instant } & (
       readonly continues?: true;
     }
   /** The worker that drives an open run releases it. */
-  | { readonly type: "release"; readonly by: WorkerId }
   /** A sub-agent does the call: its session is the run `child`. */
   | { readonly type: "delegate"; readonly step_id: StepId; readonly child: RunId }
+  | { readonly type: "release"; readonly by: WorkerId; readonly answers: readonly HandedOverAnswer[] }
   /** The answer of a call was handed to a client. */
   | { readonly type: "deliver_answer"; readonly step_id: StepId; readonly to: string }
   | {
@@ -175,6 +189,8 @@ export type Command = { readonly now: Instant } & (
       readonly confirms?: true;
       /** The edited call that is approved instead. Absent if the held call is approved. */
       readonly edit?: CallEdit;
+      /** The earlier act that the call is. Its receipt answers the call. */
+      readonly same_as?: StepId;
       readonly use_within_ms: number;
       readonly in_flight: StepsInFlight;
     }
@@ -278,6 +294,12 @@ export interface ProposedCall {
   readonly pin: ToolPin | null;
   readonly cause: AgentCause;
   readonly refused: Fault | null;
+}
+
+/** The final answer of a turn, which its caller has received whole. */
+export interface HandedOverAnswer {
+  readonly lane: string;
+  readonly step_id: StepId;
 }
 
 export type CommandOf<Type extends Command["type"]> = Extract<Command, { type: Type }>;

@@ -51,8 +51,8 @@ export function actsToConfirm(run: Run, step: Step, loaded: number): readonly St
 }
 
 /** Acts recorded up to this position happened before the run was resumed, or before this process knew it. */
-function continuedAt({ resumePosition }: Run, loaded: number): number {
-  return Math.max(resumePosition, loaded);
+function continuedAt({ positions }: Run, loaded: number): number {
+  return Math.max(positions.resumed, loaded);
 }
 
 function isConfirmedSince({ receipt, verified }: Act, since: number): boolean {
@@ -64,7 +64,7 @@ function reliedActs(run: Run, step: Step, loaded: number): readonly ConfirmableS
   const found: ConfirmableStep[] = [];
   const seen = new Set<StepId>();
   const queue = [...dependenciesOf(step)];
-  const checkedAfter = Math.max(continuedAt(run, loaded), run.verifyPosition);
+  const checkedAfter = Math.max(continuedAt(run, loaded), run.positions.verified);
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
     const needed = seen.has(id) ? undefined : findStep(run, id);
     seen.add(id);

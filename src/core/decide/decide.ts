@@ -16,7 +16,7 @@ import { decideOpenRun } from "./open-run.ts";
 import { parkRestoredRun } from "./park-restored-run.ts";
 import type { MissingFact, PartialDecision } from "./partial-decision.ts";
 import { recoverRun } from "./recover-run.ts";
-import { beginAttemptRestore, failAttemptRestore, finishAttemptRestore } from "./restore-attempt.ts";
+import { decideAttemptRestore } from "./restore-attempt.ts";
 import {
   acceptRun,
   alertBudget,
@@ -122,6 +122,8 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "accept":
       return acceptRun(run, command);
     case "propose":
+    case "ask_model":
+    case "finish_turns":
     case "close":
     case "release":
     case "deliver_answer":
@@ -158,11 +160,9 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "resume":
       return resumeRun(run, command);
     case "restoring":
-      return beginAttemptRestore(run, command);
     case "restored":
-      return finishAttemptRestore(run, command);
     case "unrestorable":
-      return failAttemptRestore(run, command);
+      return decideAttemptRestore(run, command);
     case "restore":
       return restoreState(run, command);
     case "alert":

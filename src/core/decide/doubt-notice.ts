@@ -1,4 +1,5 @@
-import type { DoubtExits, Notice } from "../event/event.ts";
+import type { DoubtExits } from "../event/doubt.ts";
+import type { Notice } from "../event/event.ts";
 import type { Run } from "../run/run.ts";
 import type { Act, Step } from "../run/step.ts";
 import type { Fault } from "../values/fault.ts";

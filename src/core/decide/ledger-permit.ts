@@ -78,6 +78,8 @@ export function ledgerPermit(asking: ActRequest, fact: LedgerFact | null): Ledge
 
 function ledgerRelation({ run, step }: ActRequest, row: LedgerRow): LedgerRelation {
   if (row.run_id === run.id && row.step_id === step.spec.step_id) return "same step";
+  // After a branch, an act of the branch before answers the same act silently.
+  if (row.run_id === run.id && run.conversation?.branchActs.has(row.step_id)) return "lineage";
   // Each call that an agent names is a request of its own, also beside other calls of its session.
   if (step.cause?.by === "agent" && step.cause.call !== undefined) return "stranger";
   return row.origin === run.origin ? "lineage" : "stranger";

@@ -3,6 +3,7 @@ import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { Call, DuplicateAct, Event } from "../event/event.ts";
+import { earlierActs } from "../run/branch-acts.ts";
 import type { Run } from "../run/run.ts";
 import { isUndoStep, type Step } from "../run/step.ts";
 import { requesterOf } from "../run/step-principal.ts";
@@ -40,6 +41,7 @@ export function openGate(
   assert(gate_id !== null, "a call is proposed with the id of its gate");
   const votes = stale === undefined ? carriedVotes(run, step, call, held, now) : [];
   const reversible = isReversible(step, proposal);
+  const earlier = call.key === null || isUndoStep(step) ? [] : earlierActs(run, step);
   const opened: Event = {
     type: "gate.opened",
     at: now,
@@ -51,6 +53,7 @@ export function openGate(
     demand,
     expires_at: (now + Math.min(gate_ms, demand.within_ms ?? gate_ms)) as Instant,
     duplicate_of: duplicate,
+    ...(earlier.length > 0 && { earlier }),
     ...(estimate && { estimate }),
     ...(reversible !== null && { reversible }),
     ...(preview && { preview }),

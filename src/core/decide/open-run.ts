@@ -1,22 +1,28 @@
 import type { Event } from "../event/event.ts";
-import { leanStep } from "../plan/plan.ts";
 import { callKey } from "../run/call-name.ts";
 import { subAgentCancelNotices } from "../run/child-run.ts";
+import { hasUnfinishedTurn } from "../run/model-steps.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";
 import { stepPace } from "../run/step.ts";
-import { type Fault, fault } from "../values/fault.ts";
+import { askModel } from "./ask-model.ts";
 import { cancelHostWork } from "./cancel-host-work.ts";
-import type { CommandOf, ProposedCall } from "./command.ts";
+import type { CommandOf } from "./command.ts";
+import { finishedTurns, finishTurns } from "./finished-turns.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { proposedEvents, runClosedFault } from "./proposed-events.ts";
 
 /** Decides a command that only the run of a session takes. */
 export function decideOpenRun(
   run: Run,
-  command: CommandOf<"propose" | "close" | "release" | "deliver_answer" | "delegate">,
+  command: CommandOf<"propose" | "ask_model" | "finish_turns" | "close" | "release" | "deliver_answer" | "delegate">,
 ): PartialDecision {
   switch (command.type) {
     case "propose":
       return proposeCalls(run, command);
+    case "ask_model":
+      return askModel(run, command);
+    case "finish_turns":
+      return finishTurns(run, command);
     case "close":
       return closeRun(run, command);
     case "release":
@@ -47,19 +53,6 @@ function proposeCalls(run: Run, { calls, now }: CommandOf<"propose">): PartialDe
   return { events };
 }
 
-/** No call ends its siblings: each is its own request. A call that cannot be a step is on record with its refusal. */
-function proposedEvents({ step, pin, cause, refused }: ProposedCall, at: CommandOf<"propose">["now"]): Event[] {
-  const { step_id } = step;
-  const alone = leanStep({ ...step, on_failure: "skip", on_rejected: "continue" });
-  const proposed: Event = { type: "step.proposed", at, step_id, step: alone, pin, cause };
-  if (refused === null) return [proposed];
-  return [proposed, { type: "step.rejected", at, step_id, rule: "call", fault: refused }];
-}
-
-export function runClosedFault({ id }: Pick<Run, "id">): Fault {
-  return fault("RUN_CLOSED", `run ${id} takes no more calls; open the session again`);
-}
-
 function closeRun(run: Run, { as, principal, reason, now, continues }: CommandOf<"close">): PartialDecision {
   if (!run.open || (continues && hasUnfinishedCalls(run))) return NO_CHANGE;
   const notices = subAgentCancelNotices(run);
@@ -74,14 +67,16 @@ function closeRun(run: Run, { as, principal, reason, now, continues }: CommandOf
   return { events: [notices.length === 0 ? closed : { ...closed, notices }, ...cancelHostWork(run, now)] };
 }
 
-/** True if a call of the run runs or waits: the run is not closed because it is full. */
-export function hasUnfinishedCalls({ paces: { moving, retrying, waiting } }: Pick<Run, "paces">): boolean {
-  return moving + retrying + waiting > 0;
+/** True if a call of the run runs or waits, or a turn is not finished: the run is not closed because it is full. */
+export function hasUnfinishedCalls(run: Run): boolean {
+  const { moving, retrying, waiting } = run.paces;
+  return moving + retrying + waiting > 0 || hasUnfinishedTurn(run);
 }
 
 /** Records that the worker that drives an open run holds it no longer. */
-function releaseRun(run: Run, { by, now }: CommandOf<"release">): PartialDecision {
-  return run.open && run.driven ? { events: [{ type: "run.released", at: now, by }] } : NO_CHANGE;
+function releaseRun(run: Run, { by, answers, now: at }: CommandOf<"release">): PartialDecision {
+  if (!run.open || !run.driven) return NO_CHANGE;
+  return { events: [...finishedTurns(run, answers, at), { type: "run.released", at, by }] };
 }
 
 /** Records that a client has the answer of a call. A call that was delivered before adds nothing. */

@@ -4,18 +4,24 @@ import type { CommandOf } from "./command.ts";
 import { settleCharges } from "./limit-charges.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
-/** Records that the resources of a failed attempt are restored next. `finishAttemptRestore` records that they are restored. */
-export function beginAttemptRestore(
+/** Decides about the restore of the resources that an attempt changed. */
+export function decideAttemptRestore(
   run: Run,
-  { step_id, attempt, fault, now }: CommandOf<"restoring">,
+  command: CommandOf<"restoring" | "restored" | "unrestorable">,
 ): PartialDecision {
+  if (command.type === "restoring") return beginAttemptRestore(run, command);
+  return command.type === "restored" ? finishAttemptRestore(run, command) : failAttemptRestore(run, command);
+}
+
+/** Records that the resources of a failed attempt are restored next. `finishAttemptRestore` records that they are restored. */
+function beginAttemptRestore(run: Run, { step_id, attempt, fault, now }: CommandOf<"restoring">): PartialDecision {
   if (!hasOpenCaptures(run, { step_id, attempt })) return NO_CHANGE;
   const why = fault ?? findStep(run, step_id)?.failure ?? null;
   const lost = { fault: faultOf("CANCELLED", "the worker of the call was lost"), lost: true } as const;
   return { events: [{ type: "step.restoring", at: now, step_id, attempt, ...(why === null ? lost : { fault: why }) }] };
 }
 
-export function finishAttemptRestore(
+function finishAttemptRestore(
   run: Run,
   { step_id, attempt, restored: reports, now }: CommandOf<"restored">,
 ): PartialDecision {
@@ -27,7 +33,7 @@ export function finishAttemptRestore(
  * Ends the step, because its resources need a person first. The step keeps its captures, so the restore is tried again
  * when the run is resumed.
  */
-export function failAttemptRestore(
+function failAttemptRestore(
   run: Run,
   { step_id, attempt, fault, now: at }: CommandOf<"unrestorable">,
 ): PartialDecision {

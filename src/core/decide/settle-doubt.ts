@@ -1,6 +1,7 @@
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import { forfeitTrust } from "../approval/trust-record.ts";
-import type { Event, LedgerVersion, Settlement, StepsInFlight } from "../event/event.ts";
+import type { Settlement } from "../event/doubt.ts";
+import type { Event, LedgerVersion, StepsInFlight } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep, type PlanStep, planStep } from "../plan/plan.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";

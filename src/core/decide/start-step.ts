@@ -25,6 +25,7 @@ import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
 import { budgetFault, exceededBudget, exceededRate, type FullRate, rateFault, startCharges } from "./limit-charges.ts";
 import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { answerBySameAct } from "./same-act.ts";
 import { startedEvent } from "./started-event.ts";
 import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
 import {
@@ -120,11 +121,13 @@ function startKind(run: Run, step: Step, command: StartCommand, verdict: Verdict
   if (verdict.kind === "hold" && !stepKinds[kind].callsTool) return unapprovable(step, command, verdict);
   switch (kind) {
     case "operator":
-      if (effect === "acts") return acquireLedgerRow(run, step, command, verdict);
+      if (effect === "acts")
+        return answerBySameAct(run, step, command, verdict) ?? acquireLedgerRow(run, step, command, verdict);
       if (command.proposal.reusable !== null && isCallApproved(run, step, command, verdict))
         return reuseOutcome(step, command, verdict);
       return beginAttempt(run, step, command, verdict);
     case "verb":
+    case "model":
       return beginAttempt(run, step, command, verdict);
     case "assertion":
       return evaluateAssertion(run, step, command);

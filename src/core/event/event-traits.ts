@@ -40,6 +40,10 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.closed": { hard: "always", progress: "always", alone: "never", visible: true },
   // If the event is lost, a worker claims the run once more and releases it again.
   "run.released": { hard: "never", progress: "never", alone: "never", visible: false },
+  // If the event is lost, the last answer is handed over again.
+  "run.turn_finished": { hard: "never", progress: "never", alone: "never", visible: false },
+  // The call that it precedes is proposed with it, and acts that it holds are recorded after it.
+  "run.branched": { hard: "never", progress: "always", alone: "never", visible: true },
   "cancel.requested": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.restored": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.resumed": { hard: "always", progress: "always", alone: "never", visible: true },

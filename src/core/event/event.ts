@@ -13,7 +13,9 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { DoubtExits, Settlement } from "./doubt.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
+import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
@@ -74,6 +76,8 @@ export type RunEvent =
   /** The notices cancel the sub-agents of calls that have not ended. */
   | (RunClosed & { readonly notices?: readonly Notice[] })
   | RunReleased
+  | TurnFinished
+  | RunBranched
   | RunRestored
   | {
       readonly type: "cancel.requested";
@@ -309,22 +313,6 @@ export interface LedgerVersion {
   readonly superseded?: true;
 }
 
-/** How a doubt can be settled without a person, as the tool declared when the doubt arose. */
-export interface DoubtExits {
-  readonly verify: boolean;
-  /** The time until which the identical call may be sent again under the same key. */
-  readonly resend_until: Instant | null;
-  /** Before this time, "absent" proves nothing, because the request may still be in transit. */
-  readonly quiet_at: Instant;
-}
-
-export type Settlement =
-  | { readonly as: "happened"; readonly output: Json; readonly fault: Fault | null }
-  | { readonly as: "not_done" }
-  | { readonly as: "absent" }
-  | { readonly as: "resend" }
-  | { readonly as: "given_up" };
-
 /** The step that a reused result comes from. `differs` says how its call differed, or is null. */
 export interface ReuseSource {
   readonly run: RunId;
@@ -352,6 +340,8 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly expires_at: Instant;
       /** The earlier act that this call would repeat. An approval also approves the repeat. */
       readonly duplicate_of: DuplicateAct | null;
+      /** The acts of the same tool in branches that the conversation has left. The call may be one of them. */
+      readonly earlier?: readonly EarlierAct[];
       /** The expected cost. Absent if it is unknown. */
       readonly estimate?: CostEstimate;
       /** True if the call can be undone or restored. Absent if there is nothing to undo. */
@@ -365,8 +355,15 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly basis?: Basis;
     }
   /** An approving vote; more votes are needed. */
-  | { readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string }
-  | { readonly type: "gate.approved"; readonly by: Principal; readonly reason: string; readonly use_by: Instant }
+  | { readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string; readonly same_as?: StepId }
+  /** `same_as`: the call is this earlier act, whose receipt answers it. */
+  | {
+      readonly type: "gate.approved";
+      readonly by: Principal;
+      readonly reason: string;
+      readonly use_by: Instant;
+      readonly same_as?: StepId;
+    }
   /** An approval with an edited call. The guards judge the edited call again, and earlier votes are void. */
   | {
       readonly type: "gate.amended";

@@ -1,5 +1,6 @@
 import type { Principal } from "../approval/principal.ts";
 import type { Digest, RunId, WorkerId } from "../values/ids.ts";
+import type { ModelRequest } from "./model-call.ts";
 
 /** The session that an open run belongs to. One session has one open run at a time. */
 export interface SessionSegment {
@@ -64,9 +65,12 @@ export interface CallName {
 /** The origin of a step that an agent proposed. */
 export interface AgentCause {
   readonly by: "agent";
+  /** Absent for a model call. */
   readonly call?: CallName;
   /** Present if another call has the name: the digest of this one, which is refused. */
   readonly reuses?: Digest;
+  /** Present if the step asks a model. */
+  readonly model?: ModelRequest;
   /** The rights of the principal that proposed the call. Absent if they are those that the run was accepted with. */
   readonly principal?: Principal;
   /**

@@ -14,11 +14,12 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
   assert(gate !== undefined, "only an opened gate can be decided");
   switch (event.type) {
     case "gate.endorsed":
-      return putGate(run, { ...gate, votes: [...gate.votes, toVote(event.by, event.at)] });
+      return putGate(run, { ...gate, ...sameAct(event), votes: [...gate.votes, toVote(event.by, event.at)] });
     case "gate.approved": {
       const votes = [...gate.votes, toVote(event.by, event.at)];
       const decided_by = votes.map(({ by }) => by).join(" and ");
-      const decided = putGate(run, { ...gate, status: "approved", decided_by, votes, use_by: event.use_by });
+      const { use_by } = event;
+      const decided = putGate(run, { ...gate, ...sameAct(event), status: "approved", decided_by, votes, use_by });
       return moveStep(decided, getStep(run, gate), { state: "ready" });
     }
     case "gate.amended": {
@@ -60,6 +61,10 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
     default:
       return unreachable(event);
   }
+}
+
+function sameAct({ same_as }: Pick<Gate, "same_as">): Pick<Gate, "same_as"> {
+  return same_as === undefined ? {} : { same_as };
 }
 
 function applyGateOpened(run: MutableRun, event: Extract<Event, { type: "gate.opened" }>): MutableRun {

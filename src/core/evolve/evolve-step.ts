@@ -22,6 +22,7 @@ import { assert, unreachable } from "../values/assert.ts";
 import { fault, isFreeRetry } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
 import { putGate } from "./evolve-gate.ts";
+import { applyModelProposed, followModelStep, settleBranchAct } from "./evolve-model.ts";
 import { addNotices } from "./pending-notices.ts";
 
 /** Applies an event of a step to the run. */
@@ -91,7 +92,7 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
  */
 export function applyVerified(run: MutableRun, { by, acts }: EventOf<"run.verified">): MutableRun {
   const { position } = run;
-  run.verifyPosition = position;
+  run.positions = { ...run.positions, verified: position };
   for (const { step_id, found, why } of acts) {
     const step = getStep(run, { step_id });
     if (step.act === null || (by !== null && (found === "unknown" || found === "not_verifiable"))) continue;
@@ -113,6 +114,7 @@ function applyProposed(run: MutableRun, event: EventOf<"step.proposed">): Mutabl
     run.driven = true;
     const { call, reuses } = event.cause;
     if (call !== undefined) run.calls = run.calls.set(callKey(call, reuses), step.index);
+    if (event.cause.model !== undefined) applyModelProposed(run, step, event.cause.model);
   }
   return reopenStep(run, step);
 }
@@ -196,6 +198,8 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
     at: event.at,
   });
   for (const notice of event.notices ?? []) run.notices = run.notices.set(notice.notice_id, notice);
+  followModelStep(run, step);
+  settleBranchAct(run, event.reused);
   return releaseDependents(run, step);
 }
 

@@ -10,6 +10,7 @@ import { isUndoStep, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
 import type { Digest } from "../values/ids.ts";
 import { evolveGate } from "./evolve-gate.ts";
+import { applyBranched, applyTurnFinished } from "./evolve-model.ts";
 import { applyVerified, evolveStep } from "./evolve-step.ts";
 import { addNotices, removeNotice } from "./pending-notices.ts";
 
@@ -44,6 +45,8 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
       return Object.assign(run, { open: false, refused: event.fault });
     case "run.closed":
     case "run.released":
+    case "run.turn_finished":
+    case "run.branched":
       return applySessionEvent(run, event);
     case "cancel.requested":
       addNotices(run, event.notices);
@@ -51,7 +54,7 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     case "run.restored":
       return applyRunRestored(run, event);
     case "run.resumed":
-      run.resumePosition = run.position;
+      run.positions = { ...run.positions, resumed: run.position };
       return run.parked === null ? resumeSteps(run) : unpark(run, run.parked);
     case "run.verified":
       return applyVerified(run, event);
@@ -60,11 +63,8 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
     case "run.rules_adopted":
       return adoptRules(run, event.to);
     case "run.parked":
-      addNotices(run, event.notices);
-      return Object.assign(run, { parked: { for: "rules", since: event.at, from: event.from, to: event.to } });
     case "run.poisoned":
-      addNotices(run, event.notices);
-      return Object.assign(run, { parked: { for: "takeovers", since: event.at } });
+      return applyParked(run, event);
     case "run.ended":
       addNotices(run, event.notices);
       return Object.assign(run, { ended: endOf(event) });
@@ -92,6 +92,16 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
   }
 }
 
+function applyParked(run: MutableRun, event: Extract<Event, { type: "run.parked" | "run.poisoned" }>): MutableRun {
+  addNotices(run, event.notices);
+  const { at: since } = event;
+  const parked: Parked =
+    event.type === "run.poisoned"
+      ? { for: "takeovers", since }
+      : { for: "rules", since, from: event.from, to: event.to };
+  return Object.assign(run, { parked });
+}
+
 function applyTaken(run: MutableRun, event: Extract<Event, { type: "run.taken" }>): MutableRun {
   const { type: _type, ...taken } = event;
   return Object.assign(run, { takeovers: [...run.takeovers, { ...taken, position: run.position }] });
@@ -99,8 +109,10 @@ function applyTaken(run: MutableRun, event: Extract<Event, { type: "run.taken" }
 
 function applySessionEvent(
   run: MutableRun,
-  event: Extract<Event, { type: "run.closed" | "run.released" }>,
+  event: Extract<Event, { type: "run.closed" | "run.released" | "run.turn_finished" | "run.branched" }>,
 ): MutableRun {
+  if (event.type === "run.turn_finished") return applyTurnFinished(run, event);
+  if (event.type === "run.branched") return applyBranched(run, event);
   if (event.type === "run.released") return Object.assign(run, { driven: false });
   addNotices(run, event.notices);
   const { as, reason, continues } = event;

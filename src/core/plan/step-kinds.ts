@@ -1,7 +1,10 @@
 import type { Json } from "../values/json.ts";
 
-/** The kinds of steps. A step of kind `verb` is a held request to use a method of the engine; no plan contains one. */
-export type StepKind = "operator" | "assertion" | "wait" | "run" | "verb";
+/**
+ * The kinds of steps. A step of kind `verb` is a held request to use a method of the engine, and one of kind `model` asks
+ * a model for an agent; no plan contains them.
+ */
+export type StepKind = "operator" | "assertion" | "wait" | "run" | "verb" | "model";
 
 /** The properties of a kind of step. */
 export interface StepKindTraits {
@@ -68,10 +71,19 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     bindable: "nothing",
     output: "always",
   },
+  model: {
+    inPlans: false,
+    callsTool: true,
+    startsRun: false,
+    haltable: true,
+    endsByTime: false,
+    bindable: "nothing",
+    output: "always",
+  },
 };
 
 /** A kind of step that a plan may contain. */
-export type PlanStepKind = Exclude<StepKind, "verb">;
+export type PlanStepKind = Exclude<StepKind, "verb" | "model">;
 
 export const planStepKinds = (Object.keys(stepKinds) as readonly StepKind[]).filter(
   (kind): kind is PlanStepKind => stepKinds[kind].inPlans,

@@ -1,11 +1,8 @@
-import type { Demand, Vote } from "../approval/approval-demand.ts";
-import type { Preview } from "../approval/result-preview.ts";
 import type { EndStatus, ReuseSource } from "../event/event.ts";
 import type { Parking } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RulesChange } from "../event/run-rules.ts";
 import type { Takeover } from "../event/takeover.ts";
-import type { CostEstimate } from "../limits/budget.ts";
 import type { Halt } from "../store/tables.ts";
 import { utcText } from "../time/utc-text.ts";
 import type { Fault } from "../values/fault.ts";
@@ -16,6 +13,7 @@ import type { MissingWorker } from "./missing-worker.ts";
 import type { Parked } from "./parked.ts";
 import { type Gate, outcomeId, type Run, type RunSpending, type Step } from "./run.ts";
 import { isRunResumable } from "./step-transition.ts";
+import { type OpenGate, toOpenGate } from "./to-open-gate.ts";
 
 /** The result of a run at rest. */
 export interface RunResult {
@@ -91,31 +89,6 @@ export interface FailedStep {
   readonly step_id: StepId;
   readonly state: string;
   readonly fault: Fault;
-}
-
-export interface OpenGate {
-  readonly gate_id: GateId;
-  readonly step_id: StepId;
-  readonly tool: string;
-  readonly input: Json;
-  readonly digest: string;
-  readonly reason: string;
-  readonly expires_at: Instant;
-  /** The approvals that the gate demands. `votes` are the approvals so far. */
-  readonly demand: Demand;
-  readonly votes: readonly Vote[];
-  /** The expected cost, or null if it is unknown. */
-  readonly estimate: CostEstimate | null;
-  /** True if the call can be undone or restored. Null if there is nothing to undo. */
-  readonly reversible: boolean | null;
-  /** The version of the policy that judged the call. Null if no policy was in force. */
-  readonly policy: string | null;
-  /** The expected changes, or null if there is no preview. */
-  readonly preview: Preview | null;
-  /** Why an earlier approval is no longer valid. */
-  readonly stale?: Fault;
-  /** A reason to look twice: the identity of the act may not be what it looks like. */
-  readonly caution?: string;
 }
 
 export interface BlockedStep {
@@ -242,28 +215,6 @@ function openGates(run: Run): readonly OpenGate[] {
       gates.push(toOpenGate(run.gates.get(standing.gate_id) as Gate, spec.name));
   }
   return gates;
-}
-
-export function toOpenGate(gate: Gate, tool: string): OpenGate {
-  const { gate_id, step_id, call } = gate;
-  return { gate_id, step_id, tool, input: call.input, digest: call.digest, ...gateDetails(gate) };
-}
-
-/** Returns the fields of a gate that a person needs for a decision. */
-export function gateDetails(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | "tool" | "input" | "digest"> {
-  const { reason, expires_at, demand, votes, stale, call } = gate;
-  return {
-    reason,
-    expires_at,
-    demand,
-    votes,
-    estimate: gate.estimate ?? null,
-    reversible: gate.reversible ?? null,
-    policy: gate.basis?.policy ?? null,
-    preview: gate.preview ?? null,
-    ...(stale && { stale }),
-    ...(call.caution !== undefined && { caution: call.caution }),
-  };
 }
 
 function blockedSteps(run: Run): readonly BlockedStep[] {

@@ -3,6 +3,7 @@ import type { Principal } from "../approval/principal.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { Call, Confirmation, DuplicateAct, EndStatus, Notice, ToolPin } from "../event/event.ts";
+import type { EarlierAct } from "../event/model-call.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import type { RestoredRun } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
@@ -23,6 +24,7 @@ import type { Mode } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
+import type { Conversation } from "./conversation.ts";
 import type { Parked } from "./parked.ts";
 import type { Step, StepPace } from "./step.ts";
 
@@ -71,6 +73,8 @@ export interface Run {
   readonly calls: TrieMap<number>;
   /** The calls whose answers were handed to the clients that asked for them, by step id. */
   readonly delivered: TrieMap<true>;
+  /** Null until a model call is proposed. */
+  readonly conversation: Conversation | null;
   readonly steps: Vector<Step>;
   readonly index: StepIndex;
   /** By step index, the indices of the steps that depend on it. Only steps of the plan have dependents. */
@@ -102,10 +106,8 @@ export interface Run {
   readonly refused: Fault | null;
   /** True if the tool of an act demands that the act is confirmed before a continued run relies on it. */
   readonly hasConfirmableActs: boolean;
-  /** The position of the last `run.resumed` event, or 0. */
-  readonly resumePosition: number;
-  /** The position of the last `run.verified` event, or 0. */
-  readonly verifyPosition: number;
+  /** The positions of the last `run.resumed` event and the last `run.verified` event, or 0. */
+  readonly positions: { readonly resumed: number; readonly verified: number };
   readonly spent: RunSpending;
   /** The tools that were called so far. */
   readonly calledTools: TrieMap<true>;
@@ -162,6 +164,7 @@ export function copyRun(run: Run): MutableRun {
     driven: run.driven,
     calls: run.calls,
     delivered: run.delivered,
+    conversation: run.conversation,
     steps: run.steps,
     index: run.index,
     dependents: run.dependents,
@@ -180,8 +183,7 @@ export function copyRun(run: Run): MutableRun {
     ended: run.ended,
     refused: run.refused,
     hasConfirmableActs: run.hasConfirmableActs,
-    resumePosition: run.resumePosition,
-    verifyPosition: run.verifyPosition,
+    positions: run.positions,
     spent: run.spent,
     calledTools: run.calledTools,
     calledTags: run.calledTags,
@@ -203,6 +205,9 @@ export interface Gate {
   readonly reason: string;
   readonly demand: Demand;
   readonly duplicate_of: DuplicateAct | null;
+  readonly earlier?: readonly EarlierAct[];
+  /** The earlier act that the approvers say this call is. */
+  readonly same_as?: StepId;
   readonly opened_at: Instant;
   readonly expires_at: Instant;
   /** The time until which the approval can be used. Null until the gate is approved. */
@@ -256,6 +261,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     driven: false,
     calls: TrieMap.empty(),
     delivered: TrieMap.empty(),
+    conversation: null,
     steps: emptyVector(),
     index: StepIndex.of([]),
     dependents: [],
@@ -274,8 +280,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     ended: null,
     refused: null,
     hasConfirmableActs: false,
-    resumePosition: 0,
-    verifyPosition: 0,
+    positions: { resumed: 0, verified: 0 },
     spent: NOTHING_SPENT,
     calledTools: TrieMap.empty(),
     calledTags: TrieMap.empty(),

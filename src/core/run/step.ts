@@ -1,4 +1,5 @@
-import type { Call, DoubtExits, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
+import type { DoubtExits } from "../event/doubt.ts";
+import type { Call, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
 import type { ExternalAttempt } from "../event/external-attempt.ts";
 import type { Parking } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";

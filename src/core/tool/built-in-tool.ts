@@ -2,8 +2,8 @@ import type { Tool } from "./tool.ts";
 import { toolDefaults } from "./tool-defaults.ts";
 
 type BuiltInFields = Pick<Tool, "name" | "description" | "input" | "output" | "run"> & {
-  readonly effect: "pure" | "writes";
-} & Partial<Pick<Tool, "timeoutMs" | "stateReads" | "stateWrites">>;
+  readonly effect: "pure" | "reads" | "writes";
+} & Partial<Pick<Tool, "timeoutMs" | "asks" | "tries" | "stateReads" | "stateWrites">>;
 
 /** Makes a tool that the engine itself has: it never acts, and has no options of users. */
 export function builtInTool(fields: BuiltInFields): Tool {

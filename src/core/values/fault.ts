@@ -97,6 +97,7 @@ export const faults = {
   },
   SESSION_BUSY: { tries: 1, category: "conflict", about: "another process holds the run of the session" },
   RUN_CLOSED: { tries: 1, category: "conflict", about: "the run takes no more calls; open its session again" },
+  CALL_HELD: { tries: 1, category: "waiting", about: "a person has to approve the call before it is made" },
   LIMIT_EXCEEDED: {
     tries: 1,
     category: "invalid_input",
@@ -176,6 +177,11 @@ export const faults = {
     capMs: 60_000,
     category: "failed",
     about: "the tool did not answer within its timeout",
+  },
+  ANSWER_INCOMPLETE: {
+    tries: 1,
+    category: "failed",
+    about: "the stream of a model's answer was cut, or its provider reports an error in it",
   },
   CANCELLED: { tries: 1, category: "failed", about: "the call was cancelled" },
   OUTCOME_UNKNOWN: { tries: 1, category: "in_doubt", about: "the act may or may not have happened" },

@@ -3,7 +3,7 @@ import type { Principal } from "../../core/approval/principal.ts";
 import { costTally } from "../../core/call/cost-tally.ts";
 import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { Run } from "../../core/run/run.ts";
-import { gateDetails } from "../../core/run/run-result.ts";
+import { gateDetails } from "../../core/run/to-open-gate.ts";
 import type { Query, Store } from "../../core/store/store.ts";
 import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";

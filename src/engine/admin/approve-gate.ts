@@ -3,6 +3,7 @@ import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { GateId, StepId } from "../../core/values/ids.ts";
+import { isName } from "../../core/values/is-name.ts";
 import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
@@ -19,8 +20,10 @@ export async function approveGate(
   gateId: string,
   options: ApproveOptions,
 ): Promise<void> {
-  const decision = readGateDecision(options);
+  const { sameAs, ...rest } = options;
+  const decision = readGateDecision(rest);
   const { principal } = decision;
+  const same = readSameAs(sameAs, options);
   // Copied before the first await: the caller may change its objects later.
   const input = options.input === undefined ? null : checkJson(options.input, valueLimits);
   const { run_id, gate_id, step_id } = await loadGateRow(ports, principal.tenant, gateId as GateId);
@@ -31,11 +34,18 @@ export async function approveGate(
     now: ports.clock.now(),
     gate_id,
     ...decision,
+    ...same,
     ...(input !== null && { edit: editedCall(ports, run, step_id, input) }),
     use_within_ms,
     in_flight,
   }));
   ports.failpoint("approve.after");
+}
+
+function readSameAs(sameAs: unknown, { input }: ApproveOptions): { readonly same_as?: StepId } {
+  if (sameAs === undefined) return {};
+  if (isName(sameAs) && input === undefined) return { same_as: sameAs as string as StepId };
+  throw new FaultError(fault("INVALID_INPUT", "sameAs must be the step of an earlier act, and goes without input"));
 }
 
 export async function rejectGate(

@@ -7,7 +7,7 @@ import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/cl
 import type { Resource } from "../../core/ports/resource.ts";
 import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunSpending } from "../../core/run/run.ts";
-import type { OpenGate } from "../../core/run/run-result.ts";
+import type { OpenGate } from "../../core/run/to-open-gate.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
 import type { RetentionRecord } from "../../core/settings/retention.ts";
 import type { Slice } from "../../core/state/slice.ts";
@@ -102,6 +102,8 @@ export interface RejectOptions extends ReasonOptions {
 export interface ApproveOptions extends RejectOptions {
   /** Approves the call with this input instead. The guards check the edited call like any other. */
   readonly input?: Json;
+  /** The earlier act, of those that the gate shows, that the call is. Its receipt answers the call; nothing is done. */
+  readonly sameAs?: string;
 }
 
 /**

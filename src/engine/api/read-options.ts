@@ -52,7 +52,7 @@ const terms = {
 const submission = { ...terms, requestKey: true, correlationId: true, traceId: true } as const;
 const repeatable = { ...submission, retryFailed: true } as const;
 const { project: _project, ...reversion } = repeatable;
-const calls = { turn: true, signal: true, waitMs: true } as const;
+const calls = { turn: true, lane: true, signal: true, waitMs: true } as const;
 const halt = { ...reason, runId: true, everything: true } as const;
 
 /** The options of every verb. The type fails to compile if a verb or one of its options is missing here. */
@@ -84,15 +84,27 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "openRun.callTools": calls,
   "openRun.beginCall": { ...calls, forMs: true },
   "openRun.endCall": { output: true, fault: true, notDone: true },
-  "openRun.findCall": { turn: true },
-  "openRun.markDelivered": { turn: true, to: true },
-  "openRun.confirmCall": { turn: true, reason: true },
+  "openRun.confirmCall": { turn: true, lane: true, reason: true },
+  "openRun.recordModelCall": {
+    lane: true,
+    normalize: true,
+    onChunk: true,
+    readCalls: true,
+    compacted: true,
+    redact: true,
+    content: true,
+    signal: true,
+    timeoutMs: true,
+    waitMs: true,
+  },
+  "openRun.findCall": { turn: true, lane: true },
+  "openRun.markDelivered": { turn: true, lane: true, to: true },
   "openRun.turns": {},
   "openRun.close": { as: true, reason: true },
   "openRun.release": {},
   endCall: { ...principal, output: true, fault: true, notDone: true },
   resume: reason,
-  approve: { ...reason, digest: true, input: true },
+  approve: { ...reason, digest: true, input: true, sameAs: true },
   reject: { ...reason, digest: true },
   resolve: { ...reason, attempt: true, as: true, output: true },
   undo: reason,

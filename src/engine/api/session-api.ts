@@ -1,11 +1,13 @@
 import type { AgentVersion, CloseStatus } from "../../core/event/session.ts";
+import type { ModelContent } from "../../core/model/model-content.ts";
 import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { ToolContext } from "../../core/tool/tool.ts";
 import type { Mode } from "../../core/values/effect.ts";
 import type { FaultCode } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
-import type { Json } from "../../core/values/json.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { AskModel, ModelAnswer, ModelCallOptions } from "./model-api.ts";
 import type { PrincipalOptions } from "./request-options.ts";
 
 export interface OpenRunOptions extends PrincipalOptions {
@@ -50,6 +52,8 @@ export interface AgentCall {
 export interface CallTurnOptions {
   /** The turn that the id belongs to, where ids repeat. Default: the id names one call of the whole session. */
   readonly turn?: string | number;
+  /** The lane whose recorded answer contains the id, where ids repeat between lanes. Default: any lane. */
+  readonly lane?: string;
 }
 
 export interface CallsOptions extends CallTurnOptions {
@@ -127,8 +131,22 @@ export interface SessionCall extends Pick<AgentCall, "id" | "tool"> {
   readonly delivered: boolean;
 }
 
-/** The calls that were proposed in one turn, in order. */
+/** A recorded request to a model, and its answer. */
+export interface SessionModelCall {
+  readonly step_id: StepId;
+  readonly lane: string;
+  /** The request without its messages. Contents that were not recorded, or were redacted, are digests. */
+  readonly request: JsonObject;
+  /** The messages of the request that the last answered request of its lane did not have. */
+  readonly messages: readonly Json[];
+  /** Null: there is no answer, or its content was not recorded. */
+  readonly answer: ModelContent | null;
+}
+
+/** A model call and the tool calls of its answer, in the order in which they were proposed. */
 export interface SessionTurn {
+  /** Null: the tool calls were proposed without a recorded answer. */
+  readonly model: SessionModelCall | null;
   /** Null: its calls were proposed without a turn. */
   readonly turn: string | null;
   readonly calls: readonly SessionCall[];
@@ -151,6 +169,11 @@ export interface OpenRun {
   beginCall(call: AgentCall, options?: BeginCallOptions): Promise<BegunCall | CallAnswer>;
   /** Reports how begun work ended, and returns what became of the call. `engine.endCall` does the same elsewhere. */
   endCall(token: string, report: HostReport): Promise<CallAnswer>;
+  /**
+   * Asks a model through `ask` and records its answer as a step. A loop that was killed asks the same again and gets the
+   * recorded answers of its unfinished turn. A request that does not continue them is a branch.
+   */
+  recordModelCall(request: JsonObject, ask: AskModel, options?: ModelCallOptions): Promise<ModelAnswer>;
   /** Returns what became of a call, or null if it was not proposed. */
   findCall(id: string, options?: CallTurnOptions): Promise<CallAnswer | null>;
   /**
@@ -163,7 +186,7 @@ export interface OpenRun {
    * A call that needs an approval stays held: a person approves it by `engine.approve`.
    */
   confirmCall(id: string, options?: ConfirmCallOptions): Promise<void>;
-  /** Returns the calls of this run by turn, in the order in which they were proposed. */
+  /** Returns the messages, the model's answers and the calls of this run in the order in which they were proposed. */
   turns(): Promise<readonly SessionTurn[]>;
   /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */
   close(options?: CloseOptions): Promise<RunResult>;

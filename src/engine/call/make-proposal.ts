@@ -76,6 +76,7 @@ function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { read
   switch (step.spec.kind) {
     case "operator":
     case "verb":
+    case "model":
       return tool === undefined ? payloadAsInput(step) : toolCall(run, step, tool, wants);
     case "assertion":
       return payloadAsInput(step);

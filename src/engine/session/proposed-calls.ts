@@ -100,7 +100,7 @@ export function proposedCalls(
 }
 
 /** Ids are unique in all runs of a session: without an identity, an act is known by its step. */
-function callStepId({ opened, steps }: Run, index: number): StepId {
+export function callStepId({ opened, steps }: Run, index: number): StepId {
   const number = `c${steps.length + index + 1}`;
   return (opened === null || opened.segment === 1 ? number : `s${opened.segment}${number}`) as StepId;
 }

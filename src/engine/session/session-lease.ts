@@ -1,4 +1,4 @@
-import { runClosedFault } from "../../core/decide/open-run.ts";
+import { runClosedFault } from "../../core/decide/proposed-events.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { loadRun } from "../journal/load-run.ts";

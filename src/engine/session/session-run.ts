@@ -1,11 +1,13 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
-import { findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
+import type { JsonObject } from "../../core/values/json.ts";
+import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
 import { readOpenRunOptions } from "../api/read-open-run-options.ts";
 import { readReason } from "../api/read-reason.ts";
 import type {
@@ -33,10 +35,13 @@ import type { LeasedRuns } from "../worker/leased-runs.ts";
 import { waitForResult } from "../worker/wait-for-result.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { endCall } from "./end-call.ts";
+import { ModelCalls } from "./model-calls.ts";
 import { type OpenedSession, openSession } from "./open-session.ts";
 import { proposedCalls, type ReadCall, readCallName, readCalls, readClient, readForMs } from "./proposed-calls.ts";
+import { readRecordedModelCalls } from "./recorded-model-calls.ts";
 import { SessionLease } from "./session-lease.ts";
 import { sessionTurns } from "./session-turns.ts";
+import { waitForCalls } from "./wait-for-calls.ts";
 
 /** Opens the current run of a session and takes its lease. */
 export async function openSegment(
@@ -72,6 +77,7 @@ export class SessionRun implements OpenRun {
   readonly #principal: Principal;
   readonly #lease: SessionLease;
   #run: Run;
+  readonly #models: ModelCalls;
 
   constructor(
     ports: WorkerPorts,
@@ -85,6 +91,7 @@ export class SessionRun implements OpenRun {
     this.#leasedRuns = leasedRuns;
     this.#principal = principal;
     this.#lease = lease;
+    this.#models = new ModelCalls(ports, principal, lease);
     this.run_id = id;
     this.attached = attached;
   }
@@ -159,10 +166,12 @@ export class SessionRun implements OpenRun {
   /** Proposes the calls and waits for them. Their steps start with the context and function of the caller at hand. */
   async #callLeased(
     leased: LeasedRun,
-    proposal: ProposedTurn,
+    proposed: ProposedTurn,
     options: CallToolOptions,
   ): Promise<readonly CallAnswer[]> {
-    const { calls, given } = proposal;
+    const { given } = proposed;
+    const calls = proposed.calls.map((call) => this.#named(leased.run, call, options));
+    const proposal = { ...proposed, calls };
     for (const { key } of calls) leased.calls.give(key, given);
     const kept = options.keepHandler === true ? given : { ...given, run: null, work: null };
     try {
@@ -176,6 +185,12 @@ export class SessionRun implements OpenRun {
         leased.calls.withdraw(key, given, isOver ? null : kept);
       }
     }
+  }
+
+  /** The turn of a call is the recorded answer that contains it; without one, it is what the caller says. */
+  #named(run: Run, call: ReadCall, { lane }: CallTurnOptions): ReadCall {
+    const name = this.#models.named(run, call.name, lane);
+    return name === call.name ? call : { ...call, name, key: callKey(name) };
   }
 
   /** Returns the ids of the steps that this proposal added. */
@@ -209,37 +224,12 @@ export class SessionRun implements OpenRun {
     leased: LeasedRun,
     calls: readonly ReadCall[],
     work: HostWork | null,
-    { signal, waitMs = 0 }: CallsOptions,
+    options: CallsOptions,
   ): Promise<readonly (CallAnswer | null)[]> {
     const ids = calls.flatMap(({ name }) => findCallStep(leased.run, name)?.spec.step_id ?? []);
-    const until = this.#ports.clock.now() + waitMs;
-    const stop = signal === undefined ? null : abortion(signal);
-    const abort = () => {
-      const why = fault("CANCELLED", "the caller stopped waiting for the call");
-      for (const id of ids) leased.abortCall(id, why);
-    };
-    signal?.addEventListener("abort", abort, { once: true });
-    try {
-      for (;;) {
-        await race(leased.calls.rest(leased.run, ids), stop);
-        const answers = calls.map((call) => this.#answerOf(leased.run, call));
-        const left = until - this.#ports.clock.now();
-        if (answers.includes(null)) continue;
-        if (work !== null && isAboutToBegin(leased.run, calls, work)) {
-          await race(leased.calls.changed(), stop);
-          continue;
-        }
-        if (left <= 0 || !answers.some((answer) => answer?.status === "held")) return answers;
-        await race(Promise.race([leased.calls.changed(), this.#passed(left)]), stop);
-        if (leased.isReleased) throw new FaultError(fault("SESSION_BUSY", "this process no longer holds the run"));
-      }
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  #passed(ms: number): Promise<void> {
-    return new Promise((resolve) => void this.#ports.timers.after(ms, resolve));
+    const isBeginning = work === null ? null : () => isAboutToBegin(leased.run, calls, work);
+    await waitForCalls(this.#ports, leased, ids, { ...options, isBeginning });
+    return calls.map((call) => this.#answerOf(leased.run, call));
   }
 
   /** Returns the answer of a call, or null while it moves. Another call under the same name is a mistake of the agent. */
@@ -264,13 +254,14 @@ export class SessionRun implements OpenRun {
 
   async findCall(id: string, options: CallTurnOptions = {}): Promise<CallAnswer | null> {
     const name = readCallName(id, options);
-    return this.#ports.keepAlive(this.#find(name));
+    return this.#ports.keepAlive(this.#find(name, options));
   }
 
   /** Waits until the call rests, on any worker. */
-  async #find(name: CallName): Promise<CallAnswer | null> {
+  async #find(given: CallName, { lane }: CallTurnOptions): Promise<CallAnswer | null> {
     for (;;) {
       const changed = this.#leasedRuns.nextChange();
+      const name = this.#models.named(await this.#now(null), given, lane);
       const run = await this.#now(name);
       const step = findCallStep(run, name);
       if (step === undefined) return null;
@@ -295,7 +286,10 @@ export class SessionRun implements OpenRun {
   async markDelivered(id: string, options: DeliveryOptions): Promise<void> {
     const name = readCallName(id, options);
     const to = readClient(options.to);
-    await this.#ports.keepAlive(this.#lease.use((leased) => this.#deliver(leased, name, to)));
+    const deliver = (leased: LeasedRun) => {
+      return this.#deliver(leased, this.#models.named(leased.run, name, options.lane), to);
+    };
+    await this.#ports.keepAlive(this.#lease.use(deliver));
   }
 
   async #deliver({ mailbox }: LeasedRun, name: CallName, to: string): Promise<void> {
@@ -306,7 +300,7 @@ export class SessionRun implements OpenRun {
   }
 
   async confirmCall(id: string, options: ConfirmCallOptions = {}): Promise<void> {
-    const name = readCallName(id, options);
+    const name = this.#models.named(await this.#now(null), readCallName(id, options), options.lane);
     const reason = readReason(options);
     const step = findCallStep(await this.#now(name), name);
     if (step?.standing.state !== "waiting_approval")
@@ -322,7 +316,8 @@ export class SessionRun implements OpenRun {
 
   async turns(): Promise<readonly SessionTurn[]> {
     const run = await this.#now(null);
-    return sessionTurns(run, (step) => judgeRecordedCall(this.#ports, run, step, this.#principal));
+    const models = run.conversation === null ? new Map() : await readRecordedModelCalls(this.#ports.store, run);
+    return sessionTurns(run, models, (step) => judgeRecordedCall(this.#ports, run, step, this.#principal));
   }
 
   async close(options: CloseOptions = {}): Promise<RunResult> {
@@ -339,25 +334,23 @@ export class SessionRun implements OpenRun {
     return result;
   }
 
+  recordModelCall(request: JsonObject, ask: AskModel, options: ModelCallOptions = {}): Promise<ModelAnswer> {
+    return this.#models.record(request, ask, options);
+  }
+
   async release(): Promise<void> {
-    return this.#ports.keepAlive(this.#lease.release());
+    return this.#ports.keepAlive(this.#release());
+  }
+
+  /** The caller leaves its turns: what is on record is not replayed to the next one. */
+  async #release(): Promise<void> {
+    const held = this.#leasedRuns.get(this.#principal.tenant, this.run_id);
+    if (held !== undefined) await this.#models.endTurns(held);
+    await this.#lease.release();
   }
 }
 
 /** True if the start of the work is on record, and the host is not told to begin yet. */
 function isAboutToBegin(run: Run, calls: readonly ReadCall[], work: HostWork): boolean {
   return work.begun === null && calls.some(({ name }) => isWorkOf(findCallStep(run, name), work));
-}
-
-/** Rejects with the reason of the signal when it aborts. */
-function abortion(signal: AbortSignal): Promise<never> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => {});
-  return aborted;
-}
-
-function race<Result>(work: Promise<Result>, stop: Promise<never> | null): Promise<Result> {
-  return stop === null ? work : Promise.race([work, stop]);
 }

@@ -1,32 +1,51 @@
 import { callAnswer } from "../../core/run/call-answer.ts";
+import { answerStep, modelRequestOf } from "../../core/run/model-steps.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
-import type { SessionCall, SessionTurn } from "../api/session-api.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { SessionCall, SessionModelCall, SessionTurn } from "../api/session-api.ts";
 
-/** Lists the calls of a run by turn, in the order in which they were proposed. `judge` says who may have an answer. */
+interface MutableTurn {
+  readonly turn: string | null;
+  readonly model: SessionModelCall | null;
+  readonly calls: SessionCall[];
+}
+
+/**
+ * Lists the model calls of a run and the calls of their answers, in the order in which they were proposed. `judge` says
+ * who may have a record.
+ */
 export async function sessionTurns(
   run: Run,
+  models: ReadonlyMap<StepId, SessionModelCall>,
   judge: (step: Step) => Promise<Fault | null>,
 ): Promise<readonly SessionTurn[]> {
-  const turns: { turn: string | null; calls: SessionCall[] }[] = [];
+  const turns: MutableTurn[] = [];
+  const byAnswer = new Map<StepId, MutableTurn>();
   for (const step of run.steps) {
-    const name = step.cause?.by === "agent" ? step.cause.call : undefined;
-    if (name === undefined) continue;
-    const turn = name.turn ?? null;
-    const last = turns.at(-1);
+    if (step.cause?.by !== "agent") continue;
     const refused = await judge(step);
-    const answer = refused === null ? callAnswer(run, step) : ({ status: "refused", fault: refused } as const);
-    const { step_id, name: tool, payload } = step.spec;
-    const call = {
-      id: name.id,
-      step_id,
-      tool,
-      input: refused === null ? payload : {},
-      answer,
-      delivered: run.delivered.has(step_id),
-    };
-    if (last !== undefined && last.turn === turn) last.calls.push(call);
-    else turns.push({ turn, calls: [call] });
+    if (modelRequestOf(step) !== null) {
+      const model = refused === null ? (models.get(step.spec.step_id) ?? null) : null;
+      const turn: MutableTurn = { turn: step.spec.step_id, model, calls: [] };
+      byAnswer.set(step.spec.step_id, turn);
+      turns.push(turn);
+    } else if (step.cause.call !== undefined) {
+      const answer = answerStep(run, step.cause.call)?.spec.step_id;
+      const named = step.cause.call.turn ?? null;
+      const known = answer === undefined ? turns.at(-1) : byAnswer.get(answer);
+      const isOfKnown = known !== undefined && (answer !== undefined || (known.model === null && known.turn === named));
+      const turn = isOfKnown ? known : { turn: named, model: null, calls: [] };
+      if (!isOfKnown) turns.push(turn);
+      turn.calls.push(sessionCall(run, step, step.cause.call.id, refused));
+    }
   }
   return turns;
+}
+
+function sessionCall(run: Run, step: Step, id: string, refused: Fault | null): SessionCall {
+  const { step_id, name: tool, payload } = step.spec;
+  const answer = refused === null ? callAnswer(run, step) : ({ status: "refused", fault: refused } as const);
+  const input = refused === null ? payload : {};
+  return { id, step_id, tool, input, answer, delivered: run.delivered.has(step_id) };
 }

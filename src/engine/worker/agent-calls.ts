@@ -1,6 +1,8 @@
+import type { HandedOverAnswer } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
 import { callAnswer } from "../../core/run/call-answer.ts";
 import { callKey } from "../../core/run/call-name.ts";
+import { modelCallKey, modelOutputOf, modelRequestOf } from "../../core/run/model-steps.ts";
 import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { isHostAtWork, stepPace } from "../../core/run/step.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -20,6 +22,7 @@ interface CallGroup {
 export class AgentCalls {
   /** By the key of the name of the call. */
   readonly #given = new Map<string, GivenCall>();
+  readonly #handedOver = new Map<string, StepId>();
   readonly #groups = new Set<CallGroup>();
   readonly #watchers = new Set<() => void>();
   /** The steps whose work the host began under this lease and has not ended. */
@@ -37,8 +40,22 @@ export class AgentCalls {
   }
 
   givenWith({ cause }: Step): GivenCall | null {
-    if (cause?.by !== "agent" || cause.call === undefined) return null;
-    return this.#given.get(callKey(cause.call, cause.reuses)) ?? null;
+    if (cause?.by !== "agent") return null;
+    const { call, model, reuses } = cause;
+    const key = call === undefined ? model && modelCallKey(model) : callKey(call, reuses);
+    return key === undefined ? null : (this.#given.get(key) ?? null);
+  }
+
+  /** A final answer of a model was handed over: its turn is finished as soon as that is on record. */
+  handOver(lane: string, step_id: StepId): void {
+    this.#handedOver.set(lane, step_id);
+  }
+
+  /** Returns the final answers that were handed over and whose turns are not finished on record yet. */
+  takeHandedOver(): readonly HandedOverAnswer[] {
+    const taken = Array.from(this.#handedOver, ([lane, step_id]) => ({ lane, step_id }));
+    this.#handedOver.clear();
+    return taken;
   }
 
   /** Resolves when no call of the list moves by itself. Rejects if the run is lost. */
@@ -110,7 +127,7 @@ export class AgentCalls {
   /** True if the caller of a call learns its end from these events: no other call of its group moves. */
   tells(events: readonly Event[], after: Run): boolean {
     return events.some((event) => {
-      if (!("step_id" in event) || !isAtRest(after, event.step_id)) return false;
+      if (!("step_id" in event) || !isTold(after, event.step_id)) return false;
       const group = this.#groupOf(event.step_id);
       return group === undefined || group.ids.every((id) => isAtRest(after, id));
     });
@@ -138,6 +155,13 @@ export class AgentCalls {
 }
 
 const TAKEN = fault("SESSION_BUSY", "another process holds the run of the session now; open the session again");
+
+/** True if a caller may tell others what became of the call. Tool calls of a model's answer are not told: they follow. */
+function isTold(run: Run, id: StepId): boolean {
+  const step = findStep(run, id);
+  if (step !== undefined && modelRequestOf(step) !== null && modelOutputOf(step)?.final === false) return false;
+  return isAtRest(run, id);
+}
 
 function isAtRest(run: Run, id: StepId): boolean {
   const step = findStep(run, id);

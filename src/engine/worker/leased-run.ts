@@ -1,4 +1,5 @@
 import type { Event } from "../../core/event/event.ts";
+import { hasUnfinishedTurn } from "../../core/run/model-steps.ts";
 import { findStep, getStep, isRunning, type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
 import { stepWakeAt } from "../../core/run/run-wakeups.ts";
@@ -192,6 +193,7 @@ export class LeasedRun implements MailboxListener {
   handOver(): boolean {
     const isBusy = this.#underWay() + this.#handlers.size + this.#deliveries.underWay > 0 || !this.mailbox.isIdle;
     if (this.#released || !this.#begun || this.#stalled !== null || isBusy || this.calls.isInUse) return false;
+    if (this.isKept && hasUnfinishedTurn(this.run)) return false; // Its loop is between two calls.
     this.#leave();
     this.#ports.failpoint("handover.before");
     for (const { resolve } of this.#waiters.splice(0)) resolve(null);
@@ -357,7 +359,9 @@ export class LeasedRun implements MailboxListener {
     if (this.#isRecordingRelease || !this.run.open || !this.run.driven) return;
     this.#isRecordingRelease = true;
     try {
-      await this.mailbox.ask(() => ({ type: "release", now: this.#ports.clock.now(), by: this.claim.worker }));
+      const answers = this.calls.takeHandedOver();
+      const by = this.claim.worker;
+      await this.mailbox.ask(() => ({ type: "release", now: this.#ports.clock.now(), by, answers }));
     } finally {
       this.#isRecordingRelease = false;
     }

@@ -1,18 +1,30 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
+import { branchActsOf } from "../../core/run/branch-acts.ts";
+import type { Run, Step } from "../../core/run/run.ts";
+import { isUndoStep } from "../../core/run/step.ts";
 
 /**
- * Guard 8: holds an act of a fork if its tool has acted in the original run after the fork and the ledger has no row
- * for its key. The act may be the same with another input, so a person decides.
+ * Guard 8: holds an act whose tool has acted after the point of a fork, or in a branch that the conversation has left,
+ * if the ledger has no row for its key. The act may be the same with another input, so a person decides.
  */
 export const forkActsGuard: Guard = {
   id: "fork_acts",
   judge({ run, step, proposal, effect }) {
-    if (effect !== "acts" || proposal.ledger !== null || !run.forked?.acted.includes(step.spec.name)) return ALLOW;
-    return {
-      kind: "hold",
-      rule: "fork_acts",
-      reason: `${step.spec.name} has acted in run ${run.forked.run_id} after the point of the fork`,
-      demand: { role: null },
-    };
+    if (effect !== "acts" || proposal.ledger !== null) return ALLOW;
+    const reason = forkReason(run, step) ?? branchReason(run, step);
+    return reason === null ? ALLOW : { kind: "hold", rule: "fork_acts", reason, demand: { role: null } };
   },
 };
+
+function forkReason({ forked }: Run, { spec }: Step): string | null {
+  return forked?.acted.includes(spec.name)
+    ? `${spec.name} has acted in run ${forked.run_id} after the point of the fork`
+    : null;
+}
+
+function branchReason(run: Run, step: Step): string | null {
+  const acts = isUndoStep(step) ? [] : branchActsOf(run, step.spec.name).filter(({ index }) => index !== step.index);
+  if (acts.length === 0) return null;
+  const ids = acts.map(({ spec, act }) => `${spec.step_id} (${act?.state})`).join(", ");
+  return `${step.spec.name} was called in a branch that the conversation has left: ${ids}; an approval makes the call, or says which of them it is`;
+}

@@ -1,0 +1,131 @@
+import type { Event, ReuseSource } from "../event/event.ts";
+import type { ModelRequest } from "../event/model-call.ts";
+import { FOLDED_CONTENT_MAX, type ModelOutput } from "../model/model-content.ts";
+import { type Vector, Vector as Vectors } from "../persistent/vector.ts";
+import { type Conversation, EMPTY_CONVERSATION, type ModelLane } from "../run/conversation.ts";
+import { isAfterAnswer, laneOf, modelOutputOf, modelRequestOf } from "../run/model-steps.ts";
+import { getStep, type MutableRun } from "../run/run.ts";
+import type { Step } from "../run/step.ts";
+import { isIdleStep, replaceStep, withdrawStep } from "../run/step-transition.ts";
+import type { Digest } from "../values/ids.ts";
+import { isJsonObject, type Json } from "../values/json.ts";
+
+type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
+
+/** Adds a proposed model call to its lane. */
+export function applyModelProposed(run: MutableRun, step: Step, request: ModelRequest): MutableRun {
+  const conversation = run.conversation ?? EMPTY_CONVERSATION;
+  const lane = laneOf(run, request.lane);
+  const history = appended(lane.history.take(request.keep), request.added);
+  let { contents } = conversation;
+  const { stored } = step.spec.payload;
+  if (isJsonObject(stored)) for (const digest of Object.keys(stored)) contents = contents.set(digest, true);
+  run.conversation = { ...conversation, contents };
+  return putLane(run, request.lane, {
+    ...lane,
+    asked: [...lane.asked, step.index],
+    pending: [...lane.pending, { index: step.index, history }],
+  });
+}
+
+function appended(base: Vector<Digest>, added: readonly Digest[]): Vector<Digest> {
+  let all = base;
+  for (const digest of added) all = all.push(digest);
+  return all;
+}
+
+/** The answer of a model call is recorded. */
+export function applyModelAnswered(run: MutableRun, index: number, request: ModelRequest): MutableRun {
+  const step = run.steps.get(index);
+  const output = modelOutputOf(step) as ModelOutput;
+  const lane = laneOf(run, request.lane);
+  const asked = lane.pending.find((pending) => pending.index === index);
+  trimStep(run, step, output);
+  if (asked === undefined) return run; // Its turn is over, or it belongs to an old branch.
+  const { length } = asked.history;
+  const calls = output.calls.map(({ id }) => id);
+  // The messages of a compacted request replace all answers before it.
+  const answers = request.compacted
+    ? Vectors.from(Array.from(lane.answers, (answer) => ({ ...answer, length, calls: NONE, answer_id: null })))
+    : lane.answers;
+  let { answered } = run.conversation as Conversation;
+  for (const id of calls) answered = answered.set(id, index);
+  run.conversation = { ...(run.conversation as Conversation), answered };
+  return putLane(run, request.lane, {
+    ...lane,
+    history: asked.history,
+    answers: answers.push({ index, length, calls, answer_id: output.answer_id }),
+    pending: lane.pending.filter((pending) => pending !== asked),
+  });
+}
+
+const NONE: readonly never[] = [];
+
+/** Keeps in the folded run what decisions need. The contents are in the journal. */
+function trimStep(run: MutableRun, step: Step, output: ModelOutput): void {
+  const { stored: _contents, ...payload } = step.spec.payload;
+  const { standing } = step;
+  if (standing.state !== "succeeded") return;
+  const { calls, final, answer_id, bytes } = output;
+  const kept = bytes > FOLDED_CONTENT_MAX ? { form: "stored", calls, final, answer_id, bytes } : output;
+  replaceStep(run, {
+    ...step,
+    spec: { ...step.spec, payload },
+    standing: { ...standing, output: kept as unknown as Json },
+  });
+}
+
+function putLane(run: MutableRun, name: string, lane: ModelLane): MutableRun {
+  const conversation = run.conversation ?? EMPTY_CONVERSATION;
+  run.conversation = { ...conversation, lanes: conversation.lanes.set(name, lane) };
+  return run;
+}
+
+/** Ends the unfinished turn of a lane, or of all lanes. Requests without an answer are cancelled. */
+export function applyTurnFinished(run: MutableRun, { lane }: EventOf<"run.turn_finished">): MutableRun {
+  const lanes = lane === null ? Array.from(run.conversation?.lanes ?? [], ([name]) => name) : [lane];
+  for (const name of lanes) {
+    const { turn, pending, ...rest } = laneOf(run, name);
+    for (const { index } of pending) withdraw(run, run.steps.get(index));
+    putLane(run, name, { ...rest, turn: turn + 1, asked: [], pending: [] });
+  }
+  return run;
+}
+
+function withdraw(run: MutableRun, step: Step): void {
+  if (isIdleStep(step)) withdrawStep(run, step, { state: "cancelled" });
+}
+
+/** Leaves the answers after the branch point behind, and withdraws the calls that they proposed and that have not started. */
+export function applyBranched(run: MutableRun, event: EventOf<"run.branched">): MutableRun {
+  const { turn, answers, history } = laneOf(run, event.lane);
+  const dropped = new Set(event.dropped.map((step_id) => getStep(run, { step_id }).index));
+  const from = Math.min(...dropped);
+  for (const step of run.steps) if (isAfterAnswer(run, step, event.lane, from)) withdraw(run, step);
+  const conversation = run.conversation as Conversation;
+  let { answered, branchActs } = conversation;
+  for (const [id, index] of answered) if (dropped.has(index)) answered = answered.delete(id);
+  for (const step_id of event.acts) branchActs = branchActs.set(step_id, true);
+  run.conversation = { ...conversation, answered, branchActs };
+  return putLane(run, event.lane, {
+    turn: turn + 1,
+    asked: [],
+    history: history.take(event.keep),
+    answers: Vectors.from(Array.from(answers).filter(({ index }) => !dropped.has(index))),
+    pending: [],
+  });
+}
+
+/** An act of an old branch has answered a call, so it holds no other one. */
+export function settleBranchAct(run: MutableRun, reused: ReuseSource | undefined): MutableRun {
+  const { conversation } = run;
+  if (reused === undefined || reused.run !== run.id || conversation === null) return run;
+  run.conversation = { ...conversation, branchActs: conversation.branchActs.delete(reused.step) };
+  return run;
+}
+
+/** Applies the success of a step to the conversation, if the step calls a model. */
+export function followModelStep(run: MutableRun, { index }: Step): MutableRun {
+  const request = modelRequestOf(run.steps.get(index));
+  return request === null ? run : applyModelAnswered(run, index, request);
+}

@@ -1,0 +1,43 @@
+import { TrieMap } from "../persistent/trie-map.ts";
+import type { Vector } from "../persistent/vector.ts";
+import type { Digest } from "../values/ids.ts";
+
+/** The model calls of an open run. */
+export interface Conversation {
+  readonly lanes: TrieMap<ModelLane>;
+  /** By the id of a tool call, the index of the model call whose answer contains it. Answers of old branches are not here. */
+  readonly answered: TrieMap<number>;
+  /** The digests of the contents that the journal has. */
+  readonly contents: TrieMap<true>;
+  /** Ids of the acts of old branches that no act of a new branch has been told to be the same as. */
+  readonly branchActs: TrieMap<true>;
+}
+
+/** The model calls that follow each other. */
+export interface ModelLane {
+  /** Grows with every finished turn and every branch. */
+  readonly turn: number;
+  /** Indices of the model calls of the unfinished turn, in order. */
+  readonly asked: readonly number[];
+  /** The digests of the messages of the last answered request. */
+  readonly history: Vector<Digest>;
+  /** The answers of the current branch, oldest first. Each continues the one before it. */
+  readonly answers: Vector<RecordedAnswer>;
+  /** The messages of the requests that have no answer yet. */
+  readonly pending: readonly { readonly index: number; readonly history: Vector<Digest> }[];
+}
+
+export interface RecordedAnswer {
+  readonly index: number;
+  /** The number of messages of its request. */
+  readonly length: number;
+  readonly calls: readonly string[];
+  readonly answer_id: string | null;
+}
+
+export const EMPTY_CONVERSATION: Conversation = {
+  lanes: TrieMap.empty(),
+  answered: TrieMap.empty(),
+  contents: TrieMap.empty(),
+  branchActs: TrieMap.empty(),
+};

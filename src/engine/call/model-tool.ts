@@ -1,0 +1,25 @@
+import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import type { Tool } from "../../core/tool/tool.ts";
+import { toolDefaults } from "../../core/tool/tool-defaults.ts";
+import { assert } from "../../core/values/assert.ts";
+import { objectSchema } from "../ports/object-schema.ts";
+
+/** The name by which policies, budgets and capabilities know model calls. */
+export const MODEL_TOOL = "model.ask";
+
+/** Returns the declaration of model calls as a tool. No plan and no agent can name it: a caller passes the function. */
+export function makeModelTool(): Tool {
+  return builtInTool({
+    name: MODEL_TOOL,
+    effect: "reads",
+    description: "Asks a model in an open run.",
+    input: objectSchema({ model: "request" }, () => null),
+    output: objectSchema({ model: "answer" }, () => null),
+    asks: "model",
+    tries: 1,
+    timeoutMs: toolDefaults.modelTimeoutMs,
+    stateReads: [],
+    stateWrites: [],
+    run: async () => assert(false, "a model is asked by the function of its caller"),
+  });
+}

@@ -1,0 +1,63 @@
+import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
+import { getStep } from "../../core/run/run.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { StepId } from "../../core/values/ids.ts";
+import type { LeasedRun } from "../worker/leased-run.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+interface WaitOptions {
+  readonly signal?: AbortSignal;
+  readonly waitMs?: number;
+  /** True while the start of a call is on record and its host is not told to begin yet. Null: no host begins one. */
+  readonly isBeginning?: (() => boolean) | null;
+}
+
+/** Waits until every call rests and, if the caller wants that, until people have decided. An abort ends the wait. */
+export async function waitForCalls(
+  ports: WorkerPorts,
+  leased: LeasedRun,
+  ids: readonly StepId[],
+  { signal, waitMs = 0, isBeginning = null }: WaitOptions,
+): Promise<void> {
+  const until = ports.clock.now() + waitMs;
+  const stop = signal === undefined ? null : abortion(signal);
+  const abort = () => {
+    const why = fault("CANCELLED", "the caller stopped waiting for the call");
+    for (const id of ids) leased.abortCall(id, why);
+  };
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    for (;;) {
+      await race(leased.calls.rest(leased.run, ids), stop);
+      const answers = ids.map((step_id): CallAnswer | null => callAnswer(leased.run, getStep(leased.run, { step_id })));
+      const left = until - ports.clock.now();
+      if (answers.includes(null)) continue;
+      if (isBeginning?.()) {
+        await race(leased.calls.changed(), stop);
+        continue;
+      }
+      if (left <= 0 || !answers.some((answer) => answer?.status === "held")) return;
+      await race(Promise.race([leased.calls.changed(), passed(ports, left)]), stop);
+      if (leased.isReleased) throw new FaultError(fault("SESSION_BUSY", "this process no longer holds the run"));
+    }
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+function passed(ports: WorkerPorts, ms: number): Promise<void> {
+  return new Promise((resolve) => void ports.timers.after(ms, resolve));
+}
+
+/** Rejects with the reason of the signal when it aborts. */
+function abortion(signal: AbortSignal): Promise<never> {
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  aborted.catch(() => {});
+  return aborted;
+}
+
+function race<Result>(work: Promise<Result>, stop: Promise<never> | null): Promise<Result> {
+  return stop === null ? work : Promise.race([work, stop]);
+}
