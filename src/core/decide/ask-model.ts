@@ -1,6 +1,6 @@
 import type { Event } from "../event/event.ts";
 import { mayHaveActed } from "../run/branch-acts.ts";
-import { type ModelLane } from "../run/conversation.ts";
+import type { ModelLane } from "../run/conversation.ts";
 import {
   commonMessages,
   continuesAnswer,

@@ -1,5 +1,5 @@
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
-import { getStep } from "../../core/run/run.ts";
+import { getStep, type Step } from "../../core/run/run.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
@@ -26,12 +26,16 @@ export async function waitForCalls(
     for (const id of ids) leased.abortCall(id, why);
   };
   signal?.addEventListener("abort", abort, { once: true });
+  const woken = new Set<StepId>();
   try {
     for (;;) {
       await race(leased.calls.rest(leased.run, ids), stop);
       const answers = ids.map((step_id): CallAnswer | null => callAnswer(leased.run, getStep(leased.run, { step_id })));
       const left = until - ports.clock.now();
       if (answers.includes(null)) continue;
+      const away = ids.filter((step_id) => !woken.has(step_id) && isAway(leased, getStep(leased.run, { step_id })));
+      for (const step_id of away) await wake(ports, leased, step_id, woken);
+      if (away.length > 0) continue;
       if (isBeginning?.()) {
         await race(leased.calls.changed(), stop);
         continue;
@@ -43,6 +47,24 @@ export async function waitForCalls(
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Continues a call that waits for the function of its caller, once: another process may not have its tool. */
+async function wake(ports: WorkerPorts, leased: LeasedRun, step_id: StepId, woken: Set<StepId>): Promise<void> {
+  woken.add(step_id);
+  await leased.mailbox.ask(() => ({ type: "wake", now: ports.clock.now(), step_id }));
+}
+
+/**
+ * True if the call waits for a function that its caller has given: a worker that recovers the run parks such a call,
+ * perhaps after its caller has proposed it again.
+ */
+function isAway({ calls }: LeasedRun, step: Step): boolean {
+  const { standing } = step;
+  if (standing.state !== "waiting" || standing.on.for !== "tool" || standing.on.fault.code !== "TOOL_AWAY")
+    return false;
+  const given = calls.givenWith(step);
+  return given !== null && (given.run !== null || given.work !== null);
 }
 
 function passed(ports: WorkerPorts, ms: number): Promise<void> {
