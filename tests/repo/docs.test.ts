@@ -13,6 +13,7 @@ import { waitTimes } from "../../src/core/time/wait-times.ts";
 import { toolDefaults } from "../../src/core/tool/tool-defaults.ts";
 import { type FaultCode, faults } from "../../src/core/values/fault.ts";
 import { defaultLimits } from "../../src/engine/api/engine-limits.ts";
+import { modelLimits } from "../../src/engine/api/model-limits.ts";
 import { requestLimits } from "../../src/engine/api/request-limits.ts";
 import { fileLimits } from "../../src/resources/file-limits.ts";
 import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
@@ -99,6 +100,12 @@ function limitsPage(): string {
     bytes: "bytes of one input or output as JSON",
     depth: "nesting levels of the value",
     nodes: "values inside it",
+  });
+  const models = section(modelLimits, {
+    requestBytes: "bytes of one request to a model as JSON",
+    requestNodes: "values inside it",
+    messages: "messages of one request",
+    lanes: "lanes of one open run",
   });
   const expression = section(expressionLimits, {
     length: "characters of an expression",
@@ -220,6 +227,8 @@ function limitsPage(): string {
     plan,
     "## Value limits\n\nA call whose input or output exceeds one is rejected or fails with `LIMIT_EXCEEDED`. They are not configurable.\n",
     values,
+    "## Model call limits\n\nA request that exceeds one is refused with `LIMIT_EXCEEDED` before the model is asked. They are not configurable. The\nanswer of a model is an output, with the limits of values.\n",
+    models,
     "## Expression limits\n\nAn expression that exceeds one is refused when it is read, or has no value, which refuses the call. They are not\nconfigurable.\n",
     expression,
     "## JSON Schema limits\n\nA schema that exceeds one is refused with `SCHEMA_UNUSABLE` when it is declared; a value that exceeds one is refused\nwhen it is validated. They are not configurable.\n",

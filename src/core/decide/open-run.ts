@@ -4,6 +4,7 @@ import { subAgentCancelNotices } from "../run/child-run.ts";
 import { hasUnfinishedTurn } from "../run/model-steps.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";
 import { stepPace } from "../run/step.ts";
+import { fault } from "../values/fault.ts";
 import { askModel } from "./ask-model.ts";
 import { cancelHostWork } from "./cancel-host-work.ts";
 import type { CommandOf } from "./command.ts";

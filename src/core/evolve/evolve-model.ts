@@ -35,7 +35,7 @@ function appended(base: Vector<Digest>, added: readonly Digest[]): Vector<Digest
 }
 
 /** The answer of a model call is recorded. */
-export function applyModelAnswered(run: MutableRun, index: number, request: ModelRequest): MutableRun {
+function applyModelAnswered(run: MutableRun, index: number, request: ModelRequest): MutableRun {
   const step = run.steps.get(index);
   const output = modelOutputOf(step) as ModelOutput;
   const lane = laneOf(run, request.lane);

@@ -13,18 +13,11 @@ import type { Digest } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import type { ModelCallOptions } from "../api/model-api.ts";
+import { modelLimits } from "../api/model-limits.ts";
 import type { CallPorts } from "../call/call-ports.ts";
 import { MODEL_TOOL } from "../call/model-tool.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import { callStepId } from "./proposed-calls.ts";
-
-/** The limits on a request to a model. */
-export const modelLimits = {
-  requestBytes: 32 * 1024 * 1024,
-  requestNodes: 1_000_000,
-  messages: 20_000,
-  lanes: 100,
-} as const;
 
 const requestLimits: JsonLimits = { bytes: modelLimits.requestBytes, depth: 64, nodes: modelLimits.requestNodes };
 
@@ -141,6 +134,7 @@ export function proposedModelCall(
   principal: Principal,
   read: ReadModelCall,
 ): ProposedModelCall {
+  assertLane(run, read.lane);
   const lane = laneOf(run, read.lane);
   const messages = wholeMessages(lane, read.messages, read.follows);
   const keep = commonMessages(lane, messages);
@@ -162,6 +156,12 @@ export function proposedModelCall(
   const isOther = !sameJson(principal as unknown as Json, run.principal as unknown as Json);
   const cause = { by: "agent", model, handler: "caller", ...(isOther && { principal }) } as const;
   return { call: { step, pin: toolbox.pin(MODEL_TOOL), cause, refused: null }, messages };
+}
+
+function assertLane({ conversation }: Run, lane: string): void {
+  const { size = 0 } = conversation?.lanes ?? {};
+  if (size < modelLimits.lanes || conversation?.lanes.has(lane)) return;
+  throw new FaultError(fault("LIMIT_EXCEEDED", `the run has ${size} lanes, the limit is ${modelLimits.lanes}`));
 }
 
 /**
