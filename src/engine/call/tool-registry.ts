@@ -10,6 +10,7 @@ import type { Digest } from "../../core/values/ids.ts";
 import { ruleFields, ruleVariables } from "../../policy/rules/rule-input.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
+import { MODEL_TOOL } from "./model-tool.ts";
 
 /** The tools of an engine, and their pins: a step only uses the version that it was proposed with. */
 export class ToolRegistry {
@@ -96,7 +97,9 @@ export class ToolRegistry {
 
   /** Returns the worker requirements that this worker meets with its tools. */
   needs(): readonly string[] {
-    return Array.from(this.#pins).flatMap(([name, pin]) => requirementsMet(name, pin));
+    // A model is asked by the function of its caller, so every worker can record its answer.
+    const pins = Array.from(this.#pins).filter(([name]) => name !== MODEL_TOOL);
+    return pins.flatMap(([name, pin]) => requirementsMet(name, pin));
   }
 
   /** Returns the tool with which a step was proposed. Null: it is not here, or not as it was. */

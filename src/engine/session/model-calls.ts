@@ -124,7 +124,7 @@ export class ModelCalls {
     const others = callsInFlight(leased);
     const decision = await mailbox.ask((run) => {
       const nth = 1 + (this.#requestsOf(run, read.lane).counts.get(read.digest) ?? 0);
-      const { call, messages } = proposedModelCall(this.#ports, run, this.#principal, read);
+      const { call, messages } = proposedModelCall(run, this.#principal, read);
       own.step_id = findEqualRequest(run, read.lane, read.digest, nth)?.spec.step_id ?? call.step.step_id;
       const in_flight = Array.from(others.values()).flatMap((other) =>
         other === own || other.step_id === null ? [] : [other.step_id],

@@ -14,7 +14,6 @@ import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import type { ModelCallOptions } from "../api/model-api.ts";
 import { modelLimits } from "../api/model-limits.ts";
-import type { CallPorts } from "../call/call-ports.ts";
 import { MODEL_TOOL } from "../call/model-tool.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import { callStepId } from "./proposed-calls.ts";
@@ -128,12 +127,7 @@ export interface ProposedModelCall {
   readonly messages: readonly MessageFact[];
 }
 
-export function proposedModelCall(
-  { toolbox }: CallPorts,
-  run: Run,
-  principal: Principal,
-  read: ReadModelCall,
-): ProposedModelCall {
+export function proposedModelCall(run: Run, principal: Principal, read: ReadModelCall): ProposedModelCall {
   assertLane(run, read.lane);
   const lane = laneOf(run, read.lane);
   const messages = wholeMessages(lane, read.messages, read.follows);
@@ -155,7 +149,7 @@ export function proposedModelCall(
   });
   const isOther = !sameJson(principal as unknown as Json, run.principal as unknown as Json);
   const cause = { by: "agent", model, handler: "caller", ...(isOther && { principal }) } as const;
-  return { call: { step, pin: toolbox.pin(MODEL_TOOL), cause, refused: null }, messages };
+  return { call: { step, pin: null, cause, refused: null }, messages };
 }
 
 function assertLane({ conversation }: Run, lane: string): void {
