@@ -1,5 +1,6 @@
 import type { CallAnswer } from "../core/run/call-answer.ts";
-import type { OpenGate, RunResult } from "../core/run/run-result.ts";
+import type { RunResult } from "../core/run/run-result.ts";
+import type { OpenGate } from "../core/run/to-open-gate.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { sameJson } from "../core/values/json.ts";

@@ -36,6 +36,11 @@ interface ModelOutputFacts {
 /** `omitted`: the content was not recorded. `stored`: it is in the journal and too large for the folded run. */
 type AbsentContent = "omitted" | "stored";
 
+/** Returns the length of a content as JSON text, nearly. */
+export function contentLength(content: ModelContent): number {
+  return content.form === "text" ? content.text.length : JSON.stringify(content).length;
+}
+
 /** Returns the content that an output has, or null if it has none. */
 export function contentOf(output: ModelOutput): ModelContent | null {
   switch (output.form) {

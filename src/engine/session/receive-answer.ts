@@ -1,5 +1,5 @@
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
-import type { ModelContent, ModelOutput } from "../../core/model/model-content.ts";
+import { contentLength, type ModelContent, type ModelOutput } from "../../core/model/model-content.ts";
 import { type ModelAnswerFacts, readModelAnswer } from "../../core/model/read-model-answer.ts";
 import type { ToolContext } from "../../core/tool/tool.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -123,7 +123,7 @@ function toOutput(content: ModelContent, facts: ModelAnswerFacts, options: Recei
   const said = options.readCalls?.(content).map(({ id, tool = null }) => ({ id: String(id), tool }));
   const calls = said ?? facts.calls;
   const final = said === undefined ? facts.final : said.length === 0;
-  const bytes = content.form === "text" ? content.text.length : JSON.stringify(content).length;
+  const bytes = contentLength(content);
   const shown = options.content === "omit" ? ({ form: "omitted" } as const) : content;
   return { ...shown, calls, final, answer_id: facts.answer_id, bytes };
 }

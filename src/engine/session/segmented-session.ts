@@ -1,12 +1,15 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import { hasUnfinishedCalls } from "../../core/decide/open-run.ts";
+import { contentLength } from "../../core/model/model-content.ts";
 import { planLimits } from "../../core/plan/plan.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
 import { findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import { modelOutputOf, modelRequestOf } from "../../core/run/model-steps.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId } from "../../core/values/ids.ts";
-import type { Json } from "../../core/values/json.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
 import type {
   AgentCall,
   BeginCallOptions,
@@ -85,6 +88,15 @@ class SegmentedSession implements OpenRun {
       segment.beginCall(proposed as AgentCall, options).then((found) => [found]),
     );
     return answer as BegunCall | CallAnswer;
+  }
+
+  /** A turn stays in one run: the run is not full before its turn is finished. */
+  async recordModelCall(request: JsonObject, ask: AskModel, options: ModelCallOptions = {}): Promise<ModelAnswer> {
+    this.#assertWithinLimits(1);
+    const segment = await this.#withRoom(1);
+    const answer = await segment.recordModelCall(request, ask, options);
+    if (this.#bytes !== null && !answer.replayed) this.#bytes += contentLength(answer.content);
+    return answer;
   }
 
   /** Answers the calls of earlier runs, and proposes the others in a run that has room for them. */
@@ -202,9 +214,12 @@ function callBytes(call: AgentCall | undefined, answer: CallAnswer): number {
 
 function runBytes({ steps }: Run): number {
   let bytes = 0;
-  for (const { spec, standing } of steps) {
-    bytes += jsonBytesAtMost(spec.payload);
-    if (standing.state === "succeeded") bytes += jsonBytesAtMost(standing.output);
-  }
+  for (const step of steps) bytes += jsonBytesAtMost(step.spec.payload) + outputBytes(step);
   return bytes;
+}
+
+/** The answer of a model is in the journal if it is long. */
+function outputBytes(step: Step): number {
+  if (modelRequestOf(step) !== null) return modelOutputOf(step)?.bytes ?? 0;
+  return step.standing.state === "succeeded" ? jsonBytesAtMost(step.standing.output) : 0;
 }
