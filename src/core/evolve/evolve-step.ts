@@ -2,7 +2,6 @@ import { costAmount } from "../call/cost-tally.ts";
 import type { Call, Event, LedgerVersion, StepEvent } from "../event/event.ts";
 import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
 import { planStep } from "../plan/plan.ts";
-import type { Capture } from "../ports/resource.ts";
 import { callKey } from "../run/call-name.ts";
 import { stepProvenance } from "../run/provenance.ts";
 import { findStep, getStep, type MutableRun } from "../run/run.ts";
@@ -24,6 +23,7 @@ import type { StepId } from "../values/ids.ts";
 import { putGate } from "./evolve-gate.ts";
 import { applyModelProposed, followModelStep, settleBranchAct } from "./evolve-model.ts";
 import { addNotices } from "./pending-notices.ts";
+import { stepCheckpoint } from "./step-checkpoint.ts";
 
 /** Applies an event of a step to the run. */
 export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRun {
@@ -201,18 +201,6 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
   followModelStep(run, step);
   settleBranchAct(run, event.reused);
   return releaseDependents(run, step);
-}
-
-function stepCheckpoint(
-  { position }: MutableRun,
-  step: Step,
-  { base, state }: Pick<EventOf<"step.succeeded">, "base" | "state">,
-  captures: readonly Capture[],
-): Step["checkpoint"] {
-  if (state !== undefined) return { before: state.version - 1, after: state.version, position, captures };
-  if (base !== undefined) return { before: base, after: base, position, captures };
-  if (captures.length > 0) return { before: 0, after: 0, position, captures };
-  return step.checkpoint?.before == null ? { before: null, after: null, position, captures } : step.checkpoint;
 }
 
 /** Counts the step as done for its dependents; those without another missing dependency become ready. */

@@ -1,0 +1,17 @@
+import type { Event } from "../event/event.ts";
+import type { Capture } from "../ports/resource.ts";
+import type { MutableRun } from "../run/run.ts";
+import type { Step } from "../run/step.ts";
+
+/** Returns the state before and after an attempt that has ended, and the position of its event. */
+export function stepCheckpoint(
+  { position }: MutableRun,
+  step: Step,
+  { base, state }: Pick<Extract<Event, { type: "step.succeeded" }>, "base" | "state">,
+  captures: readonly Capture[],
+): Step["checkpoint"] {
+  if (state !== undefined) return { before: state.version - 1, after: state.version, position, captures };
+  if (base !== undefined) return { before: base, after: base, position, captures };
+  if (captures.length > 0) return { before: 0, after: 0, position, captures };
+  return step.checkpoint?.before == null ? { before: null, after: null, position, captures } : step.checkpoint;
+}
