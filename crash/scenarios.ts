@@ -1,5 +1,5 @@
 import { hostedScenario, sessionScenario } from "./agent-scenarios.ts";
-import { heldRetention } from "./held-retention.ts";
+import { heldBackup, heldFork, heldRestore, heldRetention, heldUndo } from "./held-scenarios.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
 import {
   assertNotSentToAna,
@@ -55,6 +55,16 @@ const opaque: Scenario = {
   endStatuses: ["completed", "partial"],
   settlesAllDoubts: false,
 };
+
+const undone = {
+  about: "an act with a verifier that a person undoes",
+  tools: (world) => [bookingTool(world, { verify: verifyBooking(world), timeoutMs: 150, settleAfter: 30 })],
+  steps: [roomSeven],
+  acts: { book: booked, "undo.book.1": cancelled },
+  endStatuses: ["failed", "partial"],
+  settlesAllDoubts: true,
+  person: (recovered) => undoAsPerson(recovered, ["succeeded"]),
+} as const satisfies Scenario;
 
 export const scenarios = {
   pure: nonActScenario("pure", "dependent steps of a pure tool"),
@@ -129,15 +139,7 @@ export const scenarios = {
     settlesAllDoubts: true,
     person: (recovered) => resolveByLooking(recovered, { send: toAna }),
   },
-  undone: {
-    about: "an act with a verifier that a person undoes",
-    tools: (world) => [bookingTool(world, { verify: verifyBooking(world), timeoutMs: 150, settleAfter: 30 })],
-    steps: [roomSeven],
-    acts: { book: booked, "undo.book.1": cancelled },
-    endStatuses: ["failed", "partial"],
-    settlesAllDoubts: true,
-    person: (recovered) => undoAsPerson(recovered, ["succeeded"]),
-  },
+  undone,
   retracted: {
     about: "an act that a person may undo while it is in doubt",
     tools: (world) => [bookingTool(world, { safeIfAbsent: true })],
@@ -381,6 +383,10 @@ export const scenarios = {
   held: heldRetention,
   session: sessionScenario,
   hosted: hostedScenario,
+  heldBackup,
+  heldFork,
+  heldRestore,
+  heldUndo: heldUndo(undone),
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;

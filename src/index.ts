@@ -32,6 +32,7 @@ export type {
   ToolPin,
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
+export type { GateContest } from "./core/event/gate-contest.ts";
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
@@ -52,7 +53,7 @@ export type {
 } from "./core/event/session.ts";
 export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
 export type { Takeover } from "./core/event/takeover.ts";
-export type { UndoneAct } from "./core/event/undone-act.ts";
+export type { UndoneAct, UndoReport } from "./core/event/undone-act.ts";
 export type { ActVerification, VerifiedAct } from "./core/event/verified-act.ts";
 export type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "./core/limits/budget.ts";
 export type { AlertLevel, BudgetAlert } from "./core/limits/budget-alert.ts";

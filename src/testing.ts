@@ -16,7 +16,9 @@ export type {
   TakeoverClaim,
   WorkerRules,
 } from "./core/decide/command.ts";
+export type { ContestTerms } from "./core/decide/contest-terms.ts";
 export type { Decision } from "./core/decide/decide.ts";
+export type { JudgedFacts } from "./core/decide/judged-facts.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
 export type { EventType } from "./core/event/event.ts";
 export type { HaltFact } from "./core/settings/halt.ts";

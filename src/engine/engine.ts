@@ -4,13 +4,11 @@ import { checkPlan } from "../core/plan/check-plan.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import { PlanCache } from "../core/plan/plan-cache.ts";
 import type { KnownTools } from "../core/plan/plan-context.ts";
-import { findStep } from "../core/run/run.ts";
 import type { StepResult } from "../core/run/run-result.ts";
 import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
-import type { Requested } from "../core/values/requested.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
 import {
   assertRunExists,
@@ -31,7 +29,10 @@ import { HaltAdmin } from "./admin/halt-admin.ts";
 import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
-import { readResolution } from "./admin/read-resolution.ts";
+import { pinResolution } from "./admin/read-resolution.ts";
+import { resolveHeldStep } from "./admin/resolve-step.ts";
+import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
+import { DueRetentions } from "./admin/retention/due-retentions.ts";
 import { LogTruncation } from "./admin/retention/log-truncation.ts";
 import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
@@ -59,7 +60,7 @@ import type {
   SignalReception,
   SubmitOptions,
 } from "./api/engine-api.ts";
-import { assertName, readPrincipal } from "./api/read-principal.ts";
+import { readPrincipal } from "./api/read-principal.ts";
 import { readReason } from "./api/read-reason.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
 import { readToolName } from "./api/read-tool-name.ts";
@@ -68,6 +69,7 @@ import type { StateSnapshot, StateView } from "./api/state-api.ts";
 import { assertEngineOptions, hasConditions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
 import { HeldVerbs } from "./held-verbs.ts";
+import type { JudgedRequest } from "./journal/judged-request.ts";
 import { requestField } from "./journal/requested-event.ts";
 import { judgedEngine } from "./judged-engine.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
@@ -145,7 +147,8 @@ class WritEngine implements VerbEngine {
       load: (snapshot, options) => this.#revert(snapshot, options),
     });
     this.#logTruncation = new LogTruncation(ports);
-    this.#due = new DueRuns(ports, this.leasedRuns, this.schedules);
+    const retentions = new DueRetentions(ports, this.#logTruncation);
+    this.#due = new DueRuns(ports, this.leasedRuns, { schedules: this.schedules, retentions });
     this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
     this.#plans = new PlanCache(ports.toolbox.callable, strict);
   }
@@ -263,39 +266,34 @@ class WritEngine implements VerbEngine {
     return rejectGate(this.#ports, this.leasedRuns, gateId, options);
   }
 
-  async resolve(runId: string, stepId: string, options: ResolveOptions): Promise<void> {
-    assertName(stepId, "the step");
-    const principal = readPrincipal(options.principal);
-    const run_id = runId as RunId;
-    const step_id = stepId as StepId;
-    const reason = readReason(options);
-    const verdict = await readResolution(this.#ports, principal.tenant, run_id, step_id, options);
-    let attempt = options.attempt ?? null;
-    await this.leasedRuns.command(principal.tenant, run_id, (in_flight, run) => {
-      // The attempt that the person sees. If the command is decided again, the run may have a later one.
-      attempt ??= findStep(run, step_id)?.act?.attempt ?? null;
-      return { type: "resolve", now: this.#now(), step_id, principal, verdict, attempt, reason, in_flight };
-    });
+  resolve(runId: string, stepId: string, options: ResolveOptions & JudgedRequest): Promise<void> {
+    return resolveHeldStep(this.#ports, this.leasedRuns, runId, stepId, options);
   }
 
-  async resume(runId: string, options: ReasonOptions): Promise<RunHandle> {
-    const principal = readPrincipal(options.principal);
-    const run_id = runId as RunId;
-    const reason = readReason(options);
-    await this.leasedRuns.command(principal.tenant, run_id, () => ({
-      type: "resume",
-      now: this.#now(),
-      principal,
-      reason,
-    }));
-    return this.#handle(principal, { id: run_id, attached: true });
+  pinResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions> {
+    const { tenant } = readPrincipal(options.principal);
+    return pinResolution(this.#ports, tenant, runId as RunId, stepId as StepId, options);
   }
 
-  undo(runId: string, options: ReasonOptions): ReturnType<Engine["undo"]> {
-    return undoRun(this.#ports, this.leasedRuns, runId as RunId, options, {
-      resolve: (run, step, how) => this.resolve(run, step, how),
-      run: () => this.run(runId, options),
-    });
+  resume(runId: string, options: ReasonOptions): Promise<RunHandle> {
+    return this.#resume(runId, "resume", options);
+  }
+
+  releaseParked(runId: string, options: ReasonOptions & JudgedRequest): Promise<RunHandle> {
+    return this.#resume(runId, "resume:parked", options);
+  }
+
+  async #resume(runId: string, verb: "resume" | "resume:parked", options: ReasonOptions): Promise<RunHandle> {
+    await resumeStoredRun(this.#ports, this.leasedRuns, runId as RunId, verb, options);
+    return this.#handle(readPrincipal(options.principal), { id: runId as RunId, attached: true });
+  }
+
+  isParked(runId: string, { tenant }: Principal): Promise<boolean> {
+    return isRunParked(this.#ports, this.leasedRuns, tenant, runId as RunId);
+  }
+
+  undo(runId: string, options: ReasonOptions & JudgedRequest): ReturnType<Engine["undo"]> {
+    return undoRun(this.#ports, this.leasedRuns, runId as RunId, options, () => this.run(runId, options));
   }
 
   verify(runId: string, options: ReasonOptions): ReturnType<Engine["verify"]> {
@@ -337,10 +335,11 @@ class WritEngine implements VerbEngine {
     return auditRun(this.#ports.store, who.tenant, runId as RunId);
   }
 
-  async retain(options: Parameters<Engine["retain"]>[0] & Requested): ReturnType<Engine["retain"]> {
+  async retain(options: Parameters<Engine["retain"]>[0] & JudgedRequest): ReturnType<Engine["retain"]> {
     const principal = readPrincipal(options.principal);
     const terms = { endedBefore: options.endedBefore as Instant, reason: readReason(options) };
-    return runRetention(this.#ports, this.#logTruncation, principal, { ...terms, ...requestField(options) });
+    const { checks = [] } = options;
+    return runRetention(this.#ports, this.#logTruncation, principal, { ...terms, ...requestField(options), checks });
   }
 
   async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {

@@ -4,6 +4,7 @@ import type { HoldVerdict } from "../core/call/guard.ts";
 import { judgeVerbByPolicy } from "../core/call/judge-verb-by-policy.ts";
 import { type Plan, planStep } from "../core/plan/plan.ts";
 import type { Run } from "../core/run/run.ts";
+import type { Check } from "../core/store/store.ts";
 import type { GateRow } from "../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../core/values/fault.ts";
 import type { Digest, GateId, RunId, StepId, Tenant } from "../core/values/ids.ts";
@@ -12,6 +13,7 @@ import type { VerbJudge } from "./admin/verb-judge.ts";
 import type { PrincipalOptions } from "./api/request-options.ts";
 import { type HoldableVerb, optionsInInput, verbInput } from "./api/verb-arguments.ts";
 import type { VerbPort } from "./call/verb-tools.ts";
+import { isRulesChange } from "./journal/judged-request.ts";
 import { newRun } from "./journal/load-run.ts";
 import { RunMailbox } from "./journal/run-mailbox.ts";
 import { listRows } from "./journal/store-listing.ts";
@@ -62,25 +64,40 @@ export class HeldVerbs implements VerbPort {
   ): Promise<Awaited<Answer<Name>>> {
     this.#leasedRuns.assertOpen();
     const method: VerbMethod = verbMethods[verb];
-    await this.#assertAllowed(verb, options, given);
-    return (await method.use(this.#engine, given as never, options as never)) as Awaited<Answer<Name>>;
+    for (;;) {
+      const checks = await this.#judgeByPolicies(verb, options, given);
+      try {
+        const judged = { ...options, checks };
+        return (await method.use(this.#engine, given as never, judged as never)) as Awaited<Answer<Name>>;
+      } catch (error) {
+        if (!isRulesChange(error)) throw error; // Else the policies of now judge it.
+      }
+    }
   }
 
-  async #assertAllowed(verb: HoldableVerb, options: PrincipalOptions, given: object): Promise<void> {
+  /** Returns the policy row that allows the use, for the append that makes the change. Throws if it is not allowed. */
+  async #judgeByPolicies(verb: HoldableVerb, options: PrincipalOptions, given: object): Promise<readonly Check[]> {
     const principal = options.principal as Principal;
     const { tenant } = principal;
     const { policies, clock } = this.#ports;
     await policies.refresh(tenant);
-    if (isOperatorOfPolicies(verb, principal) || !policies.hasAny(tenant)) return;
+    if (isOperatorOfPolicies(verb, principal)) return [];
+    const checks = policies.rowChecks(tenant);
+    if (!policies.hasAny(tenant)) return checks;
     const input = verbInput(verb, given, options);
     const request: VerbRequest = { verb, principal, input, ...(await this.#place(tenant, input)) };
     const policy = policies.of({ tenant, project: request.project, session: request.session });
-    if (policy === null) return;
+    if (policy === null) return checks;
     const verdict = judgeVerbByPolicy(policy, { ...request, now: clock.now() });
-    if (verdict.kind === "allow") return;
+    if (verdict.kind === "allow") return checks;
     if (verdict.kind === "refuse") throw await this.#refuse(request, verdict.fault);
-    await (verbMethods[verb] as VerbMethod).check?.(this.#engine, given as never, options as never);
-    throw await this.#hold(request, verdict);
+    const method: VerbMethod = verbMethods[verb];
+    await method.check?.(this.#engine, given as never, options as never);
+    const pinned = await method.pin?.(this.#engine, given as never, options as never);
+    throw await this.#hold(
+      pinned === undefined ? request : { ...request, input: verbInput(verb, given, pinned) },
+      verdict,
+    );
   }
 
   /** Executes an approved request. The table judges it again, because roles can change while it waits. */

@@ -1,4 +1,4 @@
-import type { VerbTarget } from "../core/approval/judge-verb.ts";
+import { NO_FACTS, type VerbTarget } from "../core/approval/judge-verb.ts";
 import type { Principal } from "../core/approval/principal.ts";
 import type { Verb } from "../core/approval/verb-rules.ts";
 import type { InputOf, Tool } from "../core/tool/tool.ts";
@@ -15,15 +15,16 @@ import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
 import type { HeldVerbs } from "./held-verbs.ts";
 import { judgedHandle } from "./judged-handle.ts";
 import { judgedSession } from "./judged-session.ts";
+import type { VerbEngine } from "./verb-methods.ts";
 
 /**
  * Wraps the public surface of an engine: each method reads its options, refuses unknown ones, and has its use judged
  * before the engine does anything. A caller has no other access to the engine.
  */
-export function judgedEngine(engine: Engine, judge: VerbJudge, held: HeldVerbs): Engine {
+export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVerbs): Engine {
   return {
-    ...judgedRuns(engine, judge),
-    ...judgedDecisions(engine, judge),
+    ...judgedRuns(engine, judge, held),
+    ...judgedDecisions(engine, judge, held),
     ...judgedReports(engine, judge),
     signal: async (key, payload, given) => engine.signal(key, payload, judge.judge("signal", given)),
     retain: async (given) => held.use("retain", judge.judge("retain", given), {}),
@@ -48,8 +49,9 @@ export function judgedEngine(engine: Engine, judge: VerbJudge, held: HeldVerbs):
 }
 
 function judgedRuns(
-  engine: Engine,
+  engine: VerbEngine,
   judge: VerbJudge,
+  held: HeldVerbs,
 ): Pick<Engine, "submit" | "call" | "check" | "simulate" | "run" | "openRun" | "endCall" | "resume"> {
   // `run.cancel` is the verb of a handle that fewest principals may use.
   const handleTarget = (principal: Principal, runId: string) => judge.findRun(principal, "run.cancel", runId);
@@ -76,7 +78,11 @@ function judgedRuns(
     resume: async (runId, given) => {
       const options = await judge.judgeOn("resume", given, () => ({ runId }));
       const { principal } = options;
-      const handle = await engine.resume(runId, options);
+      const isParked = await engine.isParked(runId, principal);
+      if (isParked) judge.assertAllowed(principal, "resume:parked", NO_FACTS);
+      const handle = isParked
+        ? await held.use("resume:parked", options, { run_id: runId })
+        : await engine.resume(runId, options);
       return judgedHandle(judge, principal, handle, await handleTarget(principal, runId));
     },
   };
@@ -96,14 +102,18 @@ function judgeSubmission<Options extends Pick<SubmitOptions, "principal" | "retr
 function judgedDecisions(
   engine: Engine,
   judge: VerbJudge,
+  held: HeldVerbs,
 ): Pick<Engine, "approve" | "reject" | "resolve" | "undo" | "verify"> {
   const resolveUse = ({ as }: ResolveOptions): Verb => (as === "verify" ? "resolve:verify" : "resolve");
   return {
     approve: async (gateId, given) => engine.approve(gateId, judge.judge("approve", given)),
     reject: async (gateId, given) => engine.reject(gateId, judge.judge("reject", given)),
-    resolve: async (runId, stepId, given) =>
-      engine.resolve(runId, stepId, await judge.judgeOn("resolve", given, () => ({ runId }), resolveUse)),
-    undo: async (runId, given) => engine.undo(runId, judge.judge("undo", given)),
+    resolve: async (runId, stepId, given) => {
+      const options = await judge.judgeOn("resolve", given, () => ({ runId }), resolveUse);
+      if (options.as === "verify") return engine.resolve(runId, stepId, options);
+      return held.use("resolve", options, { run_id: runId, step_id: stepId });
+    },
+    undo: async (runId, given) => held.use("undo", judge.judge("undo", given), { run_id: runId }),
     verify: async (runId, given) => engine.verify(runId, await judge.judgeOn("verify", given, () => ({ runId }))),
   };
 }

@@ -1,7 +1,7 @@
 import type { Principal } from "../core/approval/principal.ts";
 import type { Requested } from "../core/values/requested.ts";
 import type { Checkpoints, ForkOptions } from "./api/checkpoint-api.ts";
-import type { Engine, RunHandle } from "./api/engine-api.ts";
+import type { Engine, ResolveOptions, RunHandle } from "./api/engine-api.ts";
 import type { HaltOptions } from "./api/halt-api.ts";
 import type { PolicyPlaceOptions } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
@@ -12,6 +12,12 @@ import type { HoldableVerb } from "./api/verb-arguments.ts";
 
 /** The engine below the judged surface. Its methods also take the run of a held request. */
 export interface VerbEngine extends Engine {
+  /** Returns whether a run continues only if a person releases it. */
+  isParked(runId: string, principal: Principal): Promise<boolean>;
+  /** Resumes a run that is parked. */
+  releaseParked(runId: string, options: ReasonOptions): Promise<RunHandle>;
+  /** Returns the options with the attempt that the asker sees. Throws if the resolution cannot be made. */
+  pinResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions>;
   readonly policies: Engine["policies"] & {
     /** Throws if `set` would refuse the document. */
     read(document: unknown, principal: Principal): unknown;
@@ -27,6 +33,8 @@ export interface VerbMethod<Given = never, Options = never, Answer = never> {
   use(engine: VerbEngine, given: Given, options: Options): Promise<unknown>;
   /** Throws if the use is certain to fail, so that people are not asked about it. */
   check?(engine: VerbEngine, given: Given, options: Options): unknown;
+  /** Returns the options of a held request: they name what the asker sees now. Default: the given options. */
+  pin?(engine: VerbEngine, given: Given, options: Options): Promise<PrincipalOptions>;
   /** The answer as it is recorded. Default: the answer itself. */
   report?(answer: Answer): unknown;
 }
@@ -41,12 +49,32 @@ function checkpointRef({ run_id, step_id, side }: Call): CheckpointRef {
 }
 
 /** Throws if the run does not exist. */
-function checkRun(engine: VerbEngine, { run_id }: Call, { principal }: PrincipalOptions): Promise<RunHandle> {
+function checkRun(
+  engine: VerbEngine,
+  { run_id }: Named<"run_id">,
+  { principal }: PrincipalOptions,
+): Promise<RunHandle> {
   return engine.run(run_id, { principal });
 }
 
 /** Every verb that a policy can hold. */
 export const verbMethods = {
+  "resume:parked": {
+    use: (engine: VerbEngine, { run_id }: Named<"run_id">, options: ReasonOptions) =>
+      engine.releaseParked(run_id, options),
+    report: ({ run_id }: RunHandle) => ({ run_id }),
+  },
+  resolve: {
+    use: (engine: VerbEngine, { run_id, step_id }: Named<"run_id" | "step_id">, options: ResolveOptions) =>
+      engine.resolve(run_id, step_id, options),
+    pin: (engine: VerbEngine, { run_id, step_id }: Named<"run_id" | "step_id">, options: ResolveOptions) =>
+      engine.pinResolution(run_id, step_id, options),
+  },
+  undo: {
+    use: (engine: VerbEngine, { run_id }: Named<"run_id">, options: ReasonOptions) => engine.undo(run_id, options),
+    check: checkRun,
+    report: (acts: Awaited<ReturnType<Engine["undo"]>>) => ({ acts }),
+  },
   "checkpoints.restore": {
     use: (engine: VerbEngine, given: Call, options: RestoreOptions) =>
       engine.checkpoints.restore(checkpointRef(given), options),

@@ -9,7 +9,9 @@ let cwd: string;
 const policy = {
   schema_version: "1.0",
   name: "records",
-  rules: [{ id: "ask", kind: "approval", on: { tools: ["retain", "backup", "halts.lift", "projects.*"] } }],
+  rules: [
+    { id: "ask", kind: "approval", on: { tools: ["retain", "backup", "halts.lift", "projects.*", "undo", "resolve"] } },
+  ],
 };
 
 beforeAll(() => {
@@ -45,6 +47,14 @@ describe("a command that a policy holds", () => {
     expect(existsSync(join(cwd, "copy.db"))).toBe(true);
     expect((await runCli(cwd, "events", run, "--json")).out).toContain('"roles":["keeper","operator"]');
   });
+
+  it.each([["undo"], ["resolve", "send", "--give-up"]])(
+    "exits with 3 for a decision about a run: %s",
+    async (command, ...args) => {
+      const { run_id } = await json("run", "plan.json", "--no-wait");
+      expect(await json(command, run_id, ...args)).toMatchObject({ exit: 3, fault: { code: "HELD_FOR_APPROVAL" } });
+    },
+  );
 
   it.each([["retain", "--older-than", "30d"], ["lift"], ["project", "lock", "p", "--reason", "x"]])(
     "exits with 3: %s",

@@ -93,7 +93,7 @@ const samples: Readonly<Partial<Record<EventType, readonly Sample[]>>> = {
   "gate.rejected": [...hard, { carries: { charges: [] }, hard: true, alone: false }],
   "gate.expired": hard,
   "gate.closed": hard,
-  "gate.contested": hard,
+  "gate.contested": [{ carries: {}, hard: true, alone: true }],
 };
 
 const types = Object.keys(eventTraits) as readonly EventType[];

@@ -529,7 +529,7 @@ describe.each(storeKinds)("retention, on $name", ({ newFixture: newStage }) => {
     const store = stage.store();
     const whole: string[] = [];
     const reading: Store["events"] = (tenant, run, after, most) => {
-      if (most === undefined) whole.push(run);
+      if (most === undefined && run.startsWith("run_")) whole.push(run);
       return store.events(tenant, run, after, most);
     };
     const cleaner = await stage.open({ tools: [], work: false, store: { ...store, events: reading } });

@@ -4,7 +4,7 @@ import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { collectJournal, rejectedFault, scriptedTool, throwsNotDone } from "./scripted-tool.ts";
 
 const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
-const counts = () => scriptedTool("count", () => 1, { effect: "pure", input });
+const counts = (effect: "pure" | "acts" = "pure") => scriptedTool("count", () => 1, { effect, input });
 const invalid = { steps: [{ step_id: "a", name: "cuont" }] };
 const valid = { steps: [{ step_id: "a", name: "count", payload: { n: 1 } }] };
 
@@ -149,6 +149,29 @@ describe.each(storeKinds)("flood of refused requests, on $name", ({ newFixture: 
     expect(other.step.fault?.code).toBe("TOOL_UNKNOWN");
     stage.clock.advance(3_600_000);
     expect((await call()).step.fault?.code).toBe("TOOL_UNKNOWN");
+    expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [], tallies: [] });
+  });
+});
+
+describe.each(storeKinds)("flood of refused decisions about a gate, on $name", ({ newFixture: newStage }) => {
+  it("is recorded up to the limit, and leaves the gate to a person who may decide it", async () => {
+    const stage = newStage();
+    const engine = await stage.open({ tools: [counts("acts").tool], tenants: {}, limits: { refusalsPerHour: 2 } });
+    const run = await engine.submit(valid, { principal: botAgent });
+    const [gate] = (await run.result()).gates;
+    const gateId = gate?.gate_id ?? "";
+    for (const decide of [engine.approve, engine.reject])
+      expect((await rejectedFault(decide(gateId, { principal: botAgent }))).code).toBe("AUTH_FORBIDDEN");
+    const before = await stage.dump();
+    for (const decide of [engine.approve, engine.reject])
+      expect(await rejectedFault(decide(gateId, { principal: botAgent }))).toMatchObject({
+        code: "LIMIT_EXCEEDED",
+        message: expect.stringContaining("only a person can"),
+        detail: { limit: "refusalsPerHour", refused: "AUTH_FORBIDDEN" },
+      });
+    expect(await stage.dump()).toEqual(before);
+    await engine.approve(gateId, { principal: anaPerson });
+    expect((await run.result()).status).toBe("completed");
     expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [], tallies: [] });
   });
 });

@@ -38,6 +38,28 @@ describe("retention of a SQLite file that another process reads", () => {
     expect((await engine.audit({ principal: anaPerson })).broken).toEqual([]);
   });
 
+  it("is finished by a worker if its process has ended, and tells what was erased", async () => {
+    const { stage, engine, retain, holdsSecret } = await withSecret();
+    const reader = connectSqlite(stage.file);
+    reader.exec("begin; select * from head");
+    const retaining = retain();
+    await stage.advance(1000);
+    const { events } = await retaining;
+    await engine.close();
+    const other = await stage.open({ tools: [] });
+    await stage.advance(70_000);
+    expect(await other.retentions({ principal: anaPerson })).toMatchObject([{ erased: null }]);
+    expect((await other.audit({ principal: anaPerson })).rows).toEqual([]);
+    reader.exec("rollback");
+    reader.close();
+    await stage.advance(2000);
+    expect(holdsSecret()).toEqual([false, false]);
+    expect(await other.retentions({ principal: anaPerson })).toMatchObject([
+      { by: "ana", erased: { runs: 1, events } },
+    ]);
+    expect(await other.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [] });
+  });
+
   it("is finished by the next retention if its process has ended", async () => {
     const { stage, engine, retain, holdsSecret } = await withSecret();
     const reader = connectSqlite(stage.file);

@@ -136,13 +136,7 @@ function newBackupFile(): string {
 }
 
 export const samples: Readonly<
-  Record<
-    Exclude<
-      Verb,
-      "resume:parked" | "backup:everything" | "serve" | "observers" | "close" | "tools.put" | "tools.remove"
-    >,
-    Sample
-  >
+  Record<Exclude<Verb, "backup:everything" | "serve" | "observers" | "close" | "tools.put" | "tools.remove">, Sample>
 > = {
   submit: plain((engine, options) => engine.submit(plan("write"), options)),
   call: plain((engine, options) => engine.call("write", { word: "hello" }, options)),
@@ -190,6 +184,15 @@ export const samples: Readonly<
     elsewhere: "AUTH_FORBIDDEN",
   },
   resume: onRun("fail", (engine, id, options) => engine.resume(id, options)),
+  "resume:parked": {
+    prepare: async (world) => {
+      const { run_id } = await submitted(world, "mail");
+      await world.engine.adoptBackup({ principal: chief });
+      return (options) => world.engine.resume(run_id, options);
+    },
+    on: botRun,
+    elsewhere: "RUN_NOT_FOUND",
+  },
   approve: onGate((engine, gate, options) => engine.approve(gate, options)),
   reject: onGate((engine, gate, options) => engine.reject(gate, options)),
   resolve: onRun("doubt", (engine, id, options) => engine.resolve(id, "a", { ...options, as: "absent" })),

@@ -200,6 +200,10 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   held: /^(verb|gate|approve)\./,
   session: /^(append\.landed|gate\.after|approve\.after|tool\.after|end\.after)$/,
   hosted: /^(start\.after|mark\.after|begin\.after|host\.began|tool\.sent|host\.done|append\.landed)$/,
+  heldBackup: /^verb\./,
+  heldFork: /^(verb|accept)\./,
+  heldRestore: /^(verb|rewind|keep)\./,
+  heldUndo: /^(verb|approve)\./,
   uncaptured: /^(tool\.|close\.|recover\.)/,
 };
 const recovering = /^(recover|settle|evict)\./;

@@ -133,7 +133,7 @@ function limitsPage(): string {
     gateMs: "milliseconds until an undecided gate expires (`GATE_EXPIRED`)",
     useWithinMs: "milliseconds for which an approval is valid; then the gate opens again",
     refusalsPerHour:
-      "refused plans, calls and methods of one principal that are recorded in an hour of UTC; a further one is answered with `LIMIT_EXCEEDED` and the reasons, and is not recorded",
+      "refused plans, calls, methods and decisions about gates of one principal that are recorded in an hour of UTC; a further one is answered with `LIMIT_EXCEEDED` and the reasons, and is not recorded",
     errandsPerStep: "errands of one step",
     noticesPerStep: "notices of one step",
     noticeMs:
@@ -189,6 +189,7 @@ function limitsPage(): string {
       logTruncationMs: "time that a retention tries to empty the log before it reports that the log is pending",
       logTruncationPauseMs: "pause between two of these attempts",
       logTruncationRetryMs: "pause between two attempts in the background",
+      retentionContinueMs: "time after which a worker continues a retention whose process may have ended",
       maintenanceMs: "time that a retention or a backup waits for another one to end before it is refused",
       maintenancePauseMs: "pause between two attempts to begin it",
     },

@@ -81,14 +81,29 @@ export const verbRules = {
   "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },
   endCall: { ...changes(everyone, "step.succeeded"), about: "end a call that a host did itself" },
   resume: { ...changes(ownRuns, "run.resumed"), about: "resume a run" },
-  "resume:parked": { ...changes(people, "run.resumed"), capability: true, about: "release a parked run" },
+  "resume:parked": {
+    ...changes(people, "run.resumed"),
+    capability: true,
+    policy: "named",
+    about: "release a parked run",
+  },
 
   approve: { ...changes(people, "gate.approved"), capability: true, contested: true, about: "approve a held call" },
   reject: { ...changes(people, "gate.rejected"), contested: true, about: "reject a held call" },
-  resolve: { ...changes(people, "step.settled"), capability: true, about: "settle an act in doubt" },
+  resolve: {
+    ...changes(people, "step.settled"),
+    capability: true,
+    policy: "named",
+    about: "settle an act in doubt",
+  },
   "resolve:verify": { ...changes(ownOfAgents, "step.probed"), about: "have an act in doubt verified" },
   verify: { ...changes(ownOfAgents, "run.verified"), about: "verify the acts of a run" },
-  undo: { ...changes(people, "run.undone"), capability: true, about: "undo the acts of a run" },
+  undo: {
+    ...changes(people, "run.undone"),
+    capability: true,
+    policy: "named",
+    about: "undo the acts of a run",
+  },
 
   state: { ...projectOfAgents, ...reveals, about: "read the state" },
   "checkpoints.list": { ...projectOfAgents, ...reveals, about: "list checkpoints" },

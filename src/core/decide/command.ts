@@ -35,6 +35,8 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { ContestTerms } from "./contest-terms.ts";
+import type { JudgedFacts } from "./judged-facts.ts";
 
 /** A call that a policy holds before its run begins. */
 export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
@@ -168,7 +170,7 @@ export type Command = { readonly now: Instant } & (
       readonly flaw: Fault | null;
       readonly in_flight: readonly StepId[];
     }
-  | {
+  | ({
       readonly type: "resolve";
       readonly step_id: StepId;
       readonly principal: Principal;
@@ -177,7 +179,7 @@ export type Command = { readonly now: Instant } & (
       readonly attempt: number | null;
       readonly reason: string;
       readonly in_flight: StepsInFlight;
-    }
+    } & JudgedFacts)
   | {
       readonly type: "approve";
       readonly gate_id: GateId;
@@ -192,6 +194,7 @@ export type Command = { readonly now: Instant } & (
       /** The earlier act that the call is. Its receipt answers the call. */
       readonly same_as?: StepId;
       readonly use_within_ms: number;
+      readonly contest?: ContestTerms;
       readonly in_flight: StepsInFlight;
     }
   | {
@@ -202,6 +205,7 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly reason: string;
       readonly digest?: string;
+      readonly contest?: ContestTerms;
       readonly in_flight: StepsInFlight;
     }
   /** A gate is due: it escalates to more approvers, or expires. */
@@ -214,12 +218,12 @@ export type Command = { readonly now: Instant } & (
     }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
   /** Records the results of a request to undo all acts. */
-  | {
+  | ({
       readonly type: "tell_undone";
       readonly principal: Principal;
       readonly reason: string;
       readonly acts: readonly UndoneAct[];
-    }
+    } & JudgedFacts)
   /** Records what verifiers found about acts. `by` is the principal that asked, or null if the engine asked. */
   | {
       readonly type: "verify";
@@ -229,13 +233,14 @@ export type Command = { readonly now: Instant } & (
     }
   /** A halt was lifted: the halted steps start again. With `step_id`: the caller of this step runs it now. */
   | { readonly type: "wake"; readonly step_id?: StepId }
-  | {
+  | ({
       readonly type: "resume";
+      readonly verb: "resume" | "resume:parked";
       readonly principal: Principal;
       readonly reason: string;
       /** Changes nothing unless the run has ended as failed or partial and has a step that can run again. */
       readonly only?: "failed";
-    }
+    } & JudgedFacts)
   /** The run was in a backup that is restored now. */
   | {
       readonly type: "park";
@@ -243,7 +248,7 @@ export type Command = { readonly now: Instant } & (
       readonly reason: string;
       readonly restoration: Restoration;
     }
-  | {
+  | ({
       readonly type: "restore";
       readonly principal: Principal;
       readonly reason: string;
@@ -252,9 +257,7 @@ export type Command = { readonly now: Instant } & (
       readonly state: Pick<StateFact, "change" | "fault">;
       /** The resources that were restored with the state. Null if none changed. */
       readonly files: Required<Pick<StateRestore, "captures" | "closings">> | null;
-      /** The run of the held request that is executed. Absent if the restore was not held. */
-      readonly held_in?: RunId;
-    }
+    } & JudgedFacts)
   /** The resources that an attempt changed are restored next. */
   | {
       readonly type: "restoring";

@@ -127,8 +127,10 @@ function findDecidableGate(run: Run, command: GateCommand): { readonly gate: Gat
   return refused === null ? { gate } : contestGate(command, refused);
 }
 
-function contestGate({ gate_id, principal: by, now: at }: GateCommand, why: Fault): PartialDecision {
-  const event: Event = { type: "gate.contested", at, gate_id, by, fault: why };
+function contestGate({ gate_id, principal: by, contest, now: at }: GateCommand, why: Fault): PartialDecision {
+  if (contest === "unrecorded") return { events: [], refusal: why };
+  const charges = contest === undefined ? {} : { charges: [contest.charge] };
+  const event: Event = { type: "gate.contested", at, gate_id, by, fault: why, ...charges };
   return { events: [event], refusal: why };
 }
 

@@ -140,7 +140,7 @@ describe("an impossible command", () => {
     ["reject", rejects("send", stranger)],
     ["resolve", resolves("send", { as: "absent" }, stranger)],
     ["cancel", { type: "cancel", now: noon, principal: stranger, reason: "" }],
-    ["resume", { type: "resume", now: noon, principal: stranger, reason: "" }],
+    ["resume", { type: "resume", verb: "resume", now: noon, principal: stranger, reason: "" }],
   ])("fails an assertion for %s by another tenant", (_, move) => {
     const scenario = given(accepts(plan(step("send", { tool: sendMail })), { mode: "human_gated" })).when(
       starts("send"),

@@ -159,7 +159,13 @@ describe("a parked run", () => {
 
   it.each(["agent", "service"] as const)("is not resumed by an %s", (kind) => {
     const scenario = poisoned();
-    const resume = { type: "resume", now: scenario.now, principal: { ...ana, kind }, reason: "" } as const;
+    const resume = {
+      type: "resume",
+      verb: "resume:parked",
+      now: scenario.now,
+      principal: { ...ana, kind },
+      reason: "",
+    } as const;
     expect(scenario.when(resume).decision.refusal).toMatchObject({ code: "AUTH_FORBIDDEN" });
     expect(scenario.when(resume).run.parked).not.toBeNull();
   });

@@ -1,5 +1,4 @@
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
-import type { Principal } from "../approval/principal.ts";
 import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Event, Notice } from "../event/event.ts";
 import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
@@ -63,15 +62,15 @@ function rejectionEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault
 /** Restores state as a new version on top of the current one. Records nothing if nothing differs. */
 export function restoreState(
   run: Run,
-  { principal, reason, to, state, files, now, held_in }: CommandOf<"restore">,
+  { principal, reason, to, state, files, now, held_in, checks = [] }: CommandOf<"restore">,
 ): PartialDecision {
-  if (held_in !== undefined && run.restoreRequests.includes(held_in))
+  if (held_in !== undefined && run.executedRequests.includes(held_in))
     return { events: [], refusal: fault("NOT_POSSIBLE", `the request of run ${held_in} has restored this run before`) };
   const { fault: refusal, change } = state;
   if (refusal !== null) return { events: [], refusal };
   if (change === null && files === null) return NO_CHANGE;
   const changed = { ...(change !== null && { state: change }), ...files, ...(held_in && { held_in }) };
-  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }] };
+  return { events: [{ type: "state.restored", at: now, by: principal.id, reason, to, ...changed }], checks };
 }
 
 export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cancel">): PartialDecision {
@@ -88,9 +87,10 @@ export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cance
   return { events: [cancelled, ...cancelHostWork(run, now)] };
 }
 
-export function resumeRun(run: Run, { principal, reason, only, now }: CommandOf<"resume">): PartialDecision {
+export function resumeRun(run: Run, command: CommandOf<"resume">): PartialDecision {
+  const { principal, reason, only, now } = command;
   if (only === "failed" && !isRetryable(run)) return NO_CHANGE;
-  if (run.ended === null && run.parked !== null) return resumeParkedRun(principal, reason, now);
+  if (run.ended === null && run.parked !== null) return resumeParkedRun(run, command);
   if (run.ended === null) return NO_CHANGE; // The run is running, or waits for something that resuming does not change.
   if (run.refused !== null) {
     const message = `run ${run.id} is the record of a refused request, and nothing of it can run; submit it again, corrected`;
@@ -114,14 +114,30 @@ function isRetryable(run: Run): boolean {
 }
 
 /** Only a person may resume the run: it may kill more workers, or it continues under other rules. */
-function resumeParkedRun(principal: Principal, reason: string, at: Instant): PartialDecision {
+function resumeParkedRun(run: Run, command: CommandOf<"resume">): PartialDecision {
+  const { verb, principal, reason, held_in, checks = [], now: at } = command;
+  if (held_in !== undefined && run.executedRequests.includes(held_in)) return NO_CHANGE;
   const refusal = judgeVerb(principal, "resume:parked", NO_FACTS);
   if (refusal !== null) return { events: [], refusal };
-  return { events: [{ type: "run.resumed", at, by: principal.id, reason }] };
+  if (verb !== "resume:parked") {
+    const message = `run ${run.id} was parked just now; read why it is parked, then resume it again`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  return { events: [{ type: "run.resumed", at, by: principal.id, reason, ...(held_in && { held_in }) }], checks };
 }
 
-export function recordUndo({ principal, reason, acts, now }: CommandOf<"tell_undone">): PartialDecision {
-  return { events: [{ type: "run.undone", at: now, by: principal.id, reason, acts }] };
+export function recordUndo({
+  principal,
+  reason,
+  acts,
+  held_in,
+  checks = [],
+  now,
+}: CommandOf<"tell_undone">): PartialDecision {
+  return {
+    events: [{ type: "run.undone", at: now, by: principal.id, reason, acts, ...(held_in && { held_in }) }],
+    checks,
+  };
 }
 
 /** Readies the halted steps after a halt is lifted. The start of each step checks for other halts. */

@@ -10,6 +10,7 @@ import { waitTimes } from "../time/wait-times.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 import type { CommandOf, Resolution } from "./command.ts";
 import { nextLedgerVersion, receiptVersion, uncompensatedEvent, withCompensation } from "./end-attempt.ts";
 import { settleCharges } from "./limit-charges.ts";
@@ -90,7 +91,7 @@ function mayResendAct(run: Run, step: Step): boolean {
   return isUndoStep(step) || (!startsNoCalls(run) && run.stopped === null);
 }
 
-interface SettlementDetails {
+interface SettlementDetails extends Requested {
   readonly by: string;
   readonly reason: string;
   readonly at: Instant;
@@ -132,7 +133,14 @@ export function releasedCharges(step: Step, { as }: Settlement): { readonly char
 
 /** Settles a doubt by the decision of a person. */
 export function resolveDoubt(run: Run, command: CommandOf<"resolve">): PartialDecision {
-  const { step_id, principal, verdict, attempt, reason, in_flight, now } = command;
+  const { checks = [] } = command;
+  const decision = resolveAs(run, command);
+  return checks.length === 0 || decision.events.length === 0 ? decision : { ...decision, checks };
+}
+
+function resolveAs(run: Run, command: CommandOf<"resolve">): PartialDecision {
+  const { step_id, principal, verdict, attempt, reason, in_flight, held_in, now } = command;
+  const requested = held_in === undefined ? {} : { held_in };
   const step = findStep(run, step_id);
   if (step === undefined) return refuseCommand(fault("STEP_NOT_FOUND", `run ${run.id} has no step ${step_id}`));
   if (verdict.as === "verify") return requestVerification(step, principal.id, now);
@@ -144,10 +152,19 @@ export function resolveDoubt(run: Run, command: CommandOf<"resolve">): PartialDe
   }
   if (isUnrestored(step) && verdict.as === "absent") {
     const settled = { as: "absent" } as const;
-    const event = { type: "step.settled", at: now, step_id, settled, by: principal.id, reason, ledger: null } as const;
-    return { events: [event] };
+    const event = {
+      type: "step.settled",
+      at: now,
+      step_id,
+      settled,
+      by: principal.id,
+      reason,
+      ledger: null,
+      ...requested,
+    };
+    return { events: [event as Event] };
   }
-  if (verdict.as === "undo") return undoAct(run, step, verdict, { by: principal.id, reason, at: now });
+  if (verdict.as === "undo") return undoAct(run, step, verdict, { by: principal.id, reason, at: now, ...requested });
   if (!isResolvable(step, verdict)) {
     const message = `${step_id} is ${step.standing.state}; only an act in doubt, one with an invalid output, or a call whose files cannot be restored is settled by a person`;
     return refuseCommand(fault("NOT_POSSIBLE", message));
@@ -156,7 +173,7 @@ export function resolveDoubt(run: Run, command: CommandOf<"resolve">): PartialDe
   const settled = toSettlement(verdict);
   const fails = settled.as === "given_up" || (settled.as === "happened" && settled.fault !== null);
   const ends = fails ? { sparing: in_flight } : {};
-  return settleAs(run, step, settled, { by: principal.id, reason, at: now, confirmed: false, ...ends });
+  return settleAs(run, step, settled, { by: principal.id, reason, at: now, confirmed: false, ...ends, ...requested });
 }
 
 /** Schedules another verification. Any principal may request it, because only its result can settle the doubt. */
@@ -197,15 +214,15 @@ function undoAct(
   run: Run,
   step: Step,
   { tool, record }: Extract<Resolution, { as: "undo" }>,
-  request: { by: string; reason: string; at: Instant },
+  request: Requested & { readonly by: string; readonly reason: string; readonly at: Instant },
 ): PartialDecision {
   const impossible = undoFault(step, tool) ?? repeatedUndoFault(run, step);
   if (impossible !== null) return refuseCommand(impossible);
   const ledger = actVersionAfter(step);
-  const { by, reason, at } = request;
+  const { by, reason, at, ...requested } = request;
   const step_id = undoStepId(step, ledger.generation);
   const isRepeated = run.index.has(step_id); // A failed undo that is requested again is the same step.
-  const compensating = { at, step_id: step.spec.step_id, by, reason, ledger, ...forfeitTrust(record) };
+  const compensating = { at, step_id: step.spec.step_id, by, reason, ledger, ...forfeitTrust(record), ...requested };
   const events: Event[] = [{ type: "step.compensating", ...compensating }];
   if (isRepeated) events.push({ type: "step.readied", at, step_id, why: `${by} requested the undo again` });
   else

@@ -95,5 +95,6 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "gate.rejected": { hard: "always", progress: "always", alone: "never", visible: true },
   "gate.expired": { hard: "always", progress: "always", alone: "never", visible: true },
   "gate.closed": { hard: "always", progress: "always", alone: "never", visible: true },
-  "gate.contested": { hard: "always", progress: "never", alone: "never", visible: true },
+  // A limit may refuse its charges.
+  "gate.contested": { hard: "always", progress: "never", alone: "always", visible: true },
 } satisfies TraitTable;

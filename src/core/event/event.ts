@@ -13,8 +13,10 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { Requested } from "../values/requested.ts";
 import type { DoubtExits, Settlement } from "./doubt.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
+import type { GateContest } from "./gate-contest.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Parking } from "./parking.ts";
@@ -24,7 +26,7 @@ import type { RulesChange, RunRules } from "./run-rules.ts";
 import type { AgentCause, RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
 import type { Takeover } from "./takeover.ts";
-import type { UndoneAct } from "./undone-act.ts";
+import type { UndoReport } from "./undone-act.ts";
 import type { ActVerification } from "./verified-act.ts";
 
 /** A fact that happened to a run. It is stored once and never changed; the store has columns for its type and time. */
@@ -85,9 +87,8 @@ export type RunEvent =
       readonly reason: string;
       readonly notices?: readonly Notice[];
     }
-  | { readonly type: "run.resumed"; readonly by: string; readonly reason: string }
-  /** A principal asked to undo all acts of the run. Records the result for each act. */
-  | { readonly type: "run.undone"; readonly by: string; readonly reason: string; readonly acts: readonly UndoneAct[] }
+  | ({ readonly type: "run.resumed"; readonly by: string; readonly reason: string } & Requested)
+  | ({ readonly type: "run.undone" } & UndoReport)
   | ({ readonly type: "run.verified" } & ActVerification)
   | {
       readonly type: "run.ended";
@@ -241,7 +242,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly why: string;
       readonly next_at: Instant | null;
     }
-  | {
+  | ({
       readonly type: "step.settled";
       readonly settled: Settlement;
       readonly by: string;
@@ -250,7 +251,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       /** Releases the reserved amounts of an act that did not happen. */
       readonly charges?: readonly TallyCharge[];
       readonly sparing?: StepsInFlight;
-    }
+    } & Requested)
   | { readonly type: "step.readied"; readonly why: string }
   /** The attempt failed; its resources are restored next. `lost`: its worker died, and it has no other fault. */
   | { readonly type: "step.restoring"; readonly attempt: number; readonly fault: Fault; readonly lost?: true }
@@ -263,13 +264,13 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly basis?: Basis;
     }
   | { readonly type: "step.parked"; readonly on: Parking }
-  | {
+  | ({
       readonly type: "step.compensating";
       readonly by: string;
       readonly reason: string;
       readonly ledger: LedgerVersion;
       readonly charges?: readonly TallyCharge[];
-    }
+    } & Requested)
   | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
   | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */
@@ -383,8 +384,7 @@ export type GateEvent = { readonly gate_id: GateId } & (
     }
   | { readonly type: "gate.expired"; readonly sparing?: StepsInFlight }
   | { readonly type: "gate.closed"; readonly reason: string }
-  /** An attempt to decide the gate was refused. */
-  | { readonly type: "gate.contested"; readonly by: Principal; readonly fault: Fault }
+  | ({ readonly type: "gate.contested" } & GateContest)
 );
 
 export interface DuplicateAct {

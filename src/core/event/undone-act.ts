@@ -1,4 +1,5 @@
 import type { StepId } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 
 /** The result of a request to undo an act. */
 export interface UndoneAct {
@@ -13,4 +14,11 @@ export interface UndoneAct {
    */
   readonly undone: "confirmed" | "unconfirmed" | "irreversible" | "failed" | "not_attempted";
   readonly why: string | null;
+}
+
+/** A principal asked to undo all acts of the run. Records the result for each act. */
+export interface UndoReport extends Requested {
+  readonly by: string;
+  readonly reason: string;
+  readonly acts: readonly UndoneAct[];
 }

@@ -9,6 +9,7 @@ import { copyRun, type MutableRun, type Run } from "../run/run.ts";
 import { isUndoStep, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
 import type { Digest } from "../values/ids.ts";
+import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
 import { applyBranched, applyTurnFinished } from "./evolve-model.ts";
 import { applyVerified, evolveStep } from "./evolve-step.ts";
@@ -55,6 +56,7 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
       return applyRunRestored(run, event);
     case "run.resumed":
       run.positions = { ...run.positions, resumed: run.position };
+      noteExecutedRequest(run, event);
       return run.parked === null ? resumeSteps(run) : unpark(run, run.parked);
     case "run.verified":
       return applyVerified(run, event);
@@ -73,7 +75,7 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
       return run;
     case "run.undone":
     case "state.restored":
-      return noteRestoreRequest(run, event);
+      return noteExecutedRequest(run, event);
     case "notice.delivered":
     case "notice.withdrawn":
       return removeNotice(run, event.notice_id);
@@ -120,9 +122,8 @@ function applySessionEvent(
   return cancelIdleSteps(Object.assign(run, { open: false, closed }));
 }
 
-function noteRestoreRequest(run: MutableRun, event: Event): MutableRun {
-  const held_in = event.type === "state.restored" ? event.held_in : undefined;
-  if (held_in !== undefined) run.restoreRequests = [...run.restoreRequests, held_in];
+function noteExecutedRequest(run: MutableRun, { held_in }: Requested): MutableRun {
+  if (held_in !== undefined) run.executedRequests = [...run.executedRequests, held_in];
   return run;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { nearestName } from "./nearest-name.ts";
 
 describe("the nearest name", () => {
-  const names = ["payload", "policy_tags", "depends_on", "gate"];
+  const names = ["payload", "policy_tags", "depends_on", "gate", "step_id", "on_failure", "on_rejected"];
 
   it.each([
     ["paylod", "payload"],
@@ -10,11 +10,13 @@ describe("the nearest name", () => {
     ["policy_tag", "policy_tags"],
     ["dependson", "depends_on"],
     ["gates", "gate"],
+    ["id", "step_id"],
+    ["tags", "policy_tags"],
   ])("to %s is %s", (word, name) => {
     expect(nearestName(word, names)).toBe(name);
   });
 
-  it.each(["zebra", "", "g", "x".repeat(100)])("to %j does not exist", (word) => {
+  it.each(["zebra", "", "g", "on", "x".repeat(100)])("to %j does not exist", (word) => {
     expect(nearestName(word, names)).toBeNull();
   });
 

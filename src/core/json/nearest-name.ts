@@ -1,7 +1,10 @@
 const distanceMax = 2;
 const lengthMax = 64;
 
-/** Returns the candidate closest to the word, or null if none is close. */
+/**
+ * Returns the candidate closest to the word: the one with the fewest other letters, or else the only one that has the
+ * word as a part, as `step_id` has `id`. Null: none is close.
+ */
 export function nearestName(word: string, candidates: Iterable<string>): string | null {
   if (word.length > lengthMax) return null;
   let best: string | null = null;
@@ -14,7 +17,14 @@ export function nearestName(word: string, candidates: Iterable<string>): string 
       best = candidate;
     }
   }
-  return best;
+  return best ?? soleCandidateWith(word.toLowerCase(), candidates);
+}
+
+function soleCandidateWith(word: string, candidates: Iterable<string>): string | null {
+  const found = Array.from(candidates).filter((candidate) =>
+    candidate.split(/[_.]|(?=[A-Z])/).some((part) => part.toLowerCase() === word),
+  );
+  return found.length === 1 ? (found[0] as string) : null;
 }
 
 /** The Levenshtein distance: the number of letters to add, remove or change. */

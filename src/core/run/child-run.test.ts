@@ -67,7 +67,10 @@ describe("a child run", () => {
 
   it("sends a notice with a new id each time it ends", () => {
     const first = childRun(step("a")).when(starts("a"), fails("a", "POLICY_DENIED"));
-    const again = first.when({ type: "resume", now: first.now, principal: first.run.principal, reason: "" }, does("a"));
+    const again = first.when(
+      { type: "resume", verb: "resume", now: first.now, principal: first.run.principal, reason: "" },
+      does("a"),
+    );
     expect(noticeOf(again)?.notice_id).not.toBe(noticeOf(first)?.notice_id);
   });
 

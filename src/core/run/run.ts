@@ -96,8 +96,8 @@ export interface Run {
   readonly takeovers: readonly Takeover[];
   /** The latest restore of a backup that contained the run, or a run that it continues. A person approves its acts. */
   readonly restored: RestoredRun | null;
-  /** The runs of the held requests that have restored a checkpoint of this run. */
-  readonly restoreRequests: readonly RunId[];
+  /** The runs of the held requests that have restored a checkpoint of this run, released it, or undone its acts. */
+  readonly executedRequests: readonly RunId[];
   /** If not null, the run is parked: no step starts until a person resumes it. */
   readonly parked: Parked | null;
   /** `as` is present if the run failed and nothing of it ran, because it was refused. */
@@ -178,7 +178,7 @@ export function copyRun(run: Run): MutableRun {
     stopped: run.stopped,
     takeovers: run.takeovers,
     restored: run.restored,
-    restoreRequests: run.restoreRequests,
+    executedRequests: run.executedRequests,
     parked: run.parked,
     ended: run.ended,
     refused: run.refused,
@@ -275,7 +275,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     stopped: null,
     takeovers: [],
     restored: null,
-    restoreRequests: [],
+    executedRequests: [],
     parked: null,
     ended: null,
     refused: null,

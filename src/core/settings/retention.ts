@@ -1,4 +1,7 @@
-import type { Instant } from "../values/ids.ts";
+import { timerPut } from "../evolve/event-rows.ts";
+import { defaultQueue } from "../store/fair-queue.ts";
+import type { Put } from "../store/store.ts";
+import type { Instant, RunId } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 
 /**
@@ -7,7 +10,15 @@ import type { Requested } from "../values/requested.ts";
  */
 export type RetentionEvent = { readonly at: Instant; readonly by: string } & Requested &
   (
-    | { readonly type: "retention.started"; readonly reason: string; readonly ended_before: Instant }
+    | {
+        readonly type: "retention.started";
+        readonly reason: string;
+        readonly ended_before: Instant;
+        /** When a worker continues it if it has not ended. Absent in journals of older versions. */
+        readonly continue_at?: Instant;
+      }
+    /** Everything is erased, and a process still reads the log of the store, which holds what was erased. */
+    | ({ readonly type: "retention.erased"; readonly started: number } & RetentionCounts)
     /** `started`: the position of the event that started it. */
     | ({ readonly type: "retention.ended"; readonly started: number } & RetentionCounts)
   );
@@ -41,9 +52,50 @@ export function foldRetentions(journal: readonly RetentionEvent[]): readonly Ret
       records.set(index + 1, { at, by, reason, ended_before, erased: null });
       continue;
     }
-    const { started, runs, events, waiting, snapshots } = event;
-    const record = records.get(started);
-    if (record !== undefined) records.set(started, { ...record, erased: { runs, events, waiting, snapshots } });
+    const record = records.get(event.started);
+    if (record !== undefined && event.type === "retention.ended")
+      records.set(event.started, { ...record, erased: retentionCounts(event) });
   }
   return [...records.values()];
+}
+
+export function retentionCounts({ runs, events, waiting, snapshots }: RetentionCounts): RetentionCounts {
+  return { runs, events, waiting, snapshots };
+}
+
+/** A retention that has not ended, by the position of its start. */
+export interface PendingRetention {
+  readonly started: number;
+  readonly by: string;
+  readonly ended_before: Instant;
+  readonly continue_at: Instant;
+  /** The numbers of the erasure. Null: not everything is erased yet. */
+  readonly counts: RetentionCounts | null;
+}
+
+/** Returns the retentions that a worker continues, oldest first. */
+export function pendingRetentions(journal: readonly RetentionEvent[]): readonly PendingRetention[] {
+  const pending = new Map<number, PendingRetention>();
+  for (const [index, event] of journal.entries()) {
+    if (event.type === "retention.started") {
+      const { by, ended_before, continue_at } = event;
+      if (continue_at === undefined) continue;
+      pending.set(index + 1, { started: index + 1, by, ended_before, continue_at, counts: null });
+      continue;
+    }
+    const { started } = event;
+    const known = pending.get(started);
+    if (event.type === "retention.ended") pending.delete(started);
+    else if (known !== undefined) pending.set(started, { ...known, counts: retentionCounts(event) });
+  }
+  return [...pending.values()];
+}
+
+/** Returns the timer of the retentions that have not ended. */
+export function retentionPut(journal: RunId, events: readonly RetentionEvent[]): Put {
+  const due = pendingRetentions(events).map(({ continue_at }) => continue_at);
+  return timerPut(journal, due.length === 0 ? null : (Math.min(...due) as Instant), {
+    queue: defaultQueue,
+    priority: 0,
+  });
 }

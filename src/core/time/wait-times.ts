@@ -38,6 +38,8 @@ export const waitTimes = {
   logTruncationPauseMs: 10,
   /** The pause between two attempts in the background. */
   logTruncationRetryMs: 1000,
+  /** The time after which a worker continues a retention whose process may have ended. */
+  retentionContinueMs: 60_000,
   /** The time that a retention or a backup waits for another one to end before it is refused. */
   maintenanceMs: 5000,
   /** The pause between two attempts to begin it. */

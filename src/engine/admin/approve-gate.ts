@@ -1,4 +1,6 @@
+import type { Principal } from "../../core/approval/principal.ts";
 import type { CallEdit } from "../../core/decide/command.ts";
+import type { ContestTerms } from "../../core/decide/contest-terms.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -8,6 +10,7 @@ import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import { proposeEditedCall } from "../call/make-proposal.ts";
+import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/refusal-limit.ts";
 import { readTrustRecord } from "../rules/trust-record.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -29,16 +32,19 @@ export async function approveGate(
   const { run_id, gate_id, step_id } = await loadGateRow(ports, principal.tenant, gateId as GateId);
   const use_within_ms = ports.limits.useWithinMs;
   ports.failpoint("approve.before");
-  await leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
-    type: "approve",
-    now: ports.clock.now(),
-    gate_id,
-    ...decision,
-    ...same,
-    ...(input !== null && { edit: editedCall(ports, run, step_id, input) }),
-    use_within_ms,
-    in_flight,
-  }));
+  await decideGate(ports, principal, (contest) =>
+    leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
+      type: "approve",
+      now: ports.clock.now(),
+      gate_id,
+      ...decision,
+      ...same,
+      ...(input !== null && { edit: editedCall(ports, run, step_id, input) }),
+      use_within_ms,
+      contest,
+      in_flight,
+    })),
+  );
   ports.failpoint("approve.after");
 }
 
@@ -58,14 +64,34 @@ export async function rejectGate(
   const { principal } = decision;
   const { run_id, gate_id, tool, requester } = await loadGateRow(ports, principal.tenant, gateId as GateId);
   const record = await readTrustRecord(ports, principal.tenant, tool, requester);
-  await leasedRuns.command(principal.tenant, run_id, (in_flight) => ({
-    type: "reject",
-    now: ports.clock.now(),
-    gate_id,
-    record,
-    ...decision,
-    in_flight,
-  }));
+  await decideGate(ports, principal, (contest) =>
+    leasedRuns.command(principal.tenant, run_id, (in_flight) => ({
+      type: "reject",
+      now: ports.clock.now(),
+      gate_id,
+      record,
+      ...decision,
+      contest,
+      in_flight,
+    })),
+  );
+}
+
+/** Decides a gate. A refused decision is recorded, and answered without a record once too many are on record. */
+async function decideGate(
+  ports: WorkerPorts,
+  { id }: Principal,
+  decide: (contest: ContestTerms) => Promise<unknown>,
+): Promise<void> {
+  const now = ports.clock.now();
+  try {
+    await decide({ charge: refusalCharge(ports, id, now) });
+  } catch (error) {
+    if (!isRefusalLimit(error)) throw error;
+    await decide("unrecorded").catch((refusal: unknown) => {
+      throw refusal instanceof FaultError ? refusalLimitError(ports, id, now, refusal.fault) : refusal;
+    });
+  }
 }
 
 function readGateDecision({ principal, digest, ...options }: RejectOptions) {

@@ -10,11 +10,11 @@ import { stricterMode, type WorldOutcome } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { type Json, sameJson } from "../../core/values/json.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import type { ForkOptions } from "../api/checkpoint-api.ts";
 import type { CheckpointRef } from "../api/state-api.ts";
 import { childRunId } from "../call/child-run-port.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
+import type { JudgedRequest } from "../journal/judged-request.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { inheritedRestoration, ownRules, readPlan, type SubmittedRun, toolPins } from "../messages/submit-run.ts";
@@ -25,7 +25,7 @@ import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { atCheckpoint } from "./state-checkpoints.ts";
 
-type JudgedForkOptions = Omit<ForkOptions, "principal"> & Requested & { readonly principal: Principal };
+type JudgedForkOptions = Omit<ForkOptions, "principal"> & JudgedRequest & { readonly principal: Principal };
 
 /**
  * Accepts a run that continues from a checkpoint of another run. It has the same origin, so it finds the receipts of
@@ -35,7 +35,7 @@ export async function forkRun(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   at: CheckpointRef,
-  { principal, plan: given, mode, files, held_in }: JudgedForkOptions,
+  { principal, plan: given, mode, files, held_in, checks = [] }: JudgedForkOptions,
 ): Promise<SubmittedRun> {
   leasedRuns.assertOpen();
   const { tenant } = principal;
@@ -58,7 +58,7 @@ export async function forkRun(
     ...rejectedCalls(source),
     ...(held_in !== undefined && { held_in }),
   };
-  const { origin, context, project, session, queue, priority, correlation_id, trace_id } = source;
+  const { origin, context, project, session, correlation_id, trace_id } = source;
   const mailbox = new RunMailbox(ports, newRun(tenant, id), null);
   const accept = (restored: RestoredFiles) =>
     mailbox.ask(() => ({
@@ -71,10 +71,10 @@ export async function forkRun(
       plan,
       context,
       request: null,
+      checks,
       tools: toolPins(ports, plan),
       deadline_at: null,
-      ...(queue !== defaultQueue && { queue }),
-      ...(priority !== 0 && { priority }),
+      ...queueFields(source),
       ...(project !== null && { project }),
       ...(session !== null && { session }),
       correlation_id,
@@ -90,6 +90,10 @@ export async function forkRun(
   await (files === "restore" ? restoreFiles(ports, target, tag, accept) : accept(null));
   await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
   return { id, attached: false };
+}
+
+function queueFields({ queue, priority }: Run): Partial<Pick<Run, "queue" | "priority">> {
+  return { ...(queue !== defaultQueue && { queue }), ...(priority !== 0 && { priority }) };
 }
 
 /** A held request has one id for its fork, so that the fork is not made again after a crash. */

@@ -2,11 +2,10 @@ import type { Principal } from "../../core/approval/principal.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { Run } from "../../core/run/run.ts";
 import { decideHalt, evolveHalts, type HaltEvent, haltPut, noHalts } from "../../core/settings/halt.ts";
-import { type Entry, type Head, sharedTenant } from "../../core/store/store.ts";
+import { type Check, type Entry, type Head, sharedTenant } from "../../core/store/store.ts";
 import type { Halt, HaltRow, HaltScope, RunRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import type { PrincipalOptions } from "../api/engine-api.ts";
 import type { HaltOptions, Halts } from "../api/halt-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
@@ -16,6 +15,7 @@ import { isStoreFault } from "../journal/append-errors.ts";
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { haltJournal } from "../journal/journal-names.ts";
+import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
@@ -48,12 +48,12 @@ export class HaltAdmin implements Halts {
     await this.#ports.halts.refresh({ tenant: who.tenant, project: null });
   }
 
-  async lift(options: HaltOptions & Requested & { readonly reason?: string }): Promise<void> {
+  async lift(options: HaltOptions & JudgedRequest & { readonly reason?: string }): Promise<void> {
     const who = readPrincipal(options.principal);
     const place = haltTenant(who, options);
     const over = await this.#scope(who, options);
     const lifted = { who, reason: options.reason ?? "", type: "halt.lifted", over: [over] } as const;
-    const fact = await this.#tryRecord(place, { ...lifted, ...requestField(options) });
+    const fact = await this.#tryRecord(place, { ...lifted, ...requestField(options), checks: policyChecks(options) });
     await this.#ports.halts.refresh({ tenant: who.tenant, project: null });
     // Even if no halt was found: an earlier lift may have crashed before it woke all runs.
     await this.#wake(
@@ -91,7 +91,10 @@ export class HaltAdmin implements Halts {
   /**
    * Decides on the current halts and appends the event, again if another append came first. Returns a fault if refused.
    */
-  async #tryRecord(tenant: Tenant, { who, ...request }: HaltRequest): Promise<ReturnType<typeof decideHalt>> {
+  async #tryRecord(
+    tenant: Tenant,
+    { who, checks = [], ...request }: HaltRequest,
+  ): Promise<ReturnType<typeof decideHalt>> {
     const { store, clock } = this.#ports;
     for (;;) {
       const head = await store.head(tenant, haltJournal);
@@ -99,11 +102,16 @@ export class HaltAdmin implements Halts {
       const before = await this.#row(tenant);
       const event = decideHalt(before, { ...request, at: clock.now(), by: who.id });
       if (event === null || "code" in event) return event;
-      if (await this.#appended(tenant, event, before, head ?? { position: 0, hash: GENESIS_HASH })) return event;
+      if (await this.#appended(tenant, event, before, { ...(head ?? NO_HEAD), checks })) return event;
     }
   }
 
-  async #appended(tenant: Tenant, event: HaltEvent, before: HaltRow, { position, hash }: Head): Promise<boolean> {
+  async #appended(
+    tenant: Tenant,
+    event: HaltEvent,
+    before: HaltRow,
+    { position, hash, checks }: CheckedHead,
+  ): Promise<boolean> {
     const { event: sealed, blob } = new JournalCodec(tenant, haltJournal).seal(event, position + 1, hash);
     if (blob !== null) await this.#ports.store.putBlob(tenant, blob.hash, blob.bytes);
     const entry: Entry = {
@@ -113,10 +121,10 @@ export class HaltAdmin implements Halts {
       events: [sealed],
       puts: [haltPut(haltJournal, evolveHalts(before, event), position + 1)],
       charges: [],
-      checks: [],
+      checks,
       flush: "hard",
     };
-    return (await appendOnce(this.#ports, entry)).landed;
+    return isLanded(await appendOnce(this.#ports, entry));
   }
 
   async #row(tenant: Tenant): Promise<HaltRow> {
@@ -146,7 +154,17 @@ export class HaltAdmin implements Halts {
   }
 }
 
-type HaltRequest = Pick<HaltEvent, "type" | "reason" | "over" | "held_in"> & { readonly who: Principal };
+type HaltRequest = Pick<HaltEvent, "type" | "reason" | "over" | "held_in"> &
+  Pick<JudgedRequest, "checks"> & { readonly who: Principal };
+
+type CheckedHead = Head & Required<Pick<JudgedRequest, "checks">>;
+
+const NO_HEAD: Head = { position: 0, hash: GENESIS_HASH };
+
+/** The halt of all tenants is a row of all tenants, and an append checks the policies of its own tenant only. */
+function policyChecks({ everything, checks = [] }: HaltOptions & JudgedRequest): readonly Check[] {
+  return everything ? [] : checks;
+}
 
 function haltTenant({ tenant }: Principal, { everything, runId }: HaltOptions): Tenant {
   if (everything && runId !== undefined)

@@ -5,7 +5,7 @@ import type { LiveWorker, Store } from "../../core/store/store.ts";
 import type { TimerRow } from "../../core/store/tables.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import type { WaitingRun, WorkersReport, WorkerView } from "../api/worker-api.ts";
-import { isScheduleJournal } from "../journal/journal-names.ts";
+import { isRetentionJournal, isScheduleJournal } from "../journal/journal-names.ts";
 import { listLeases, listRows } from "../journal/store-listing.ts";
 
 /** The most waiting runs in a report. */
@@ -59,7 +59,8 @@ async function listWaitingRuns(
   for await (const { key, row } of listRows(store, tenant, "timer")) {
     const run_id = key as RunId;
     const timer = JSON.parse(row) as TimerRow;
-    if (heldRuns.has(run_id) || isScheduleJournal(run_id) || !isWaiting(timer, now)) continue;
+    if (isRetentionJournal(run_id) || isScheduleJournal(run_id)) continue;
+    if (heldRuns.has(run_id) || !isWaiting(timer, now)) continue;
     const missing = missingWorker(timer, live);
     if (missing === null) continue;
     waiting.push({ run_id, rules: timer.rules ?? null, ...missing, needs: missing.needs.map(requirementText) });

@@ -1,12 +1,11 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { ExpressionLanguage } from "../../core/ports/expression.ts";
 import { evolvePolicies, noPolicies, type PolicyEvent, policyPut } from "../../core/settings/tenant-policies.ts";
-import type { Entry } from "../../core/store/store.ts";
+import type { Check, Entry, Head } from "../../core/store/store.ts";
 import type { PolicyRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import { type PolicyDocument, type PolicyScope, parsePolicy } from "../../policy/parser/parse-policy.ts";
 import type { PolicyPlaceOptions, TenantPolicies } from "../api/policy-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
@@ -15,6 +14,7 @@ import type { PrincipalOptions, ReasonOptions } from "../api/request-options.ts"
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { policyJournal } from "../journal/journal-names.ts";
+import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import { loadTenantPolicies } from "../rules/policy-registry.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -29,12 +29,12 @@ export class PolicyAdmin implements TenantPolicies {
     this.#language = language;
   }
 
-  async set(document: unknown, options: ReasonOptions & Requested): Promise<void> {
+  async set(document: unknown, options: ReasonOptions & JudgedRequest): Promise<void> {
     const who = readPrincipal(options.principal);
     const why = { ...recordedReason(options), ...requestField(options) };
     await this.#language.load();
     const { name, scope, document: valid } = this.read(document, who);
-    await this.#record(who, why, (by, at) => ({
+    await this.#record(who, options, (by, at) => ({
       type: "policy.set",
       at,
       by,
@@ -57,14 +57,14 @@ export class PolicyAdmin implements TenantPolicies {
     return read.policy;
   }
 
-  async remove(name: string, options: ReasonOptions & PolicyPlaceOptions & Requested): Promise<void> {
+  async remove(name: string, options: ReasonOptions & PolicyPlaceOptions & JudgedRequest): Promise<void> {
     const { project, session } = options;
     const who = readPrincipal(options.principal);
     const why = { ...recordedReason(options), ...requestField(options) };
     assertName(name, "the name of a policy");
     const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
     const place = policyPlace(name, scope);
-    await this.#record(who, why, (by, at, { policies }) =>
+    await this.#record(who, options, (by, at, { policies }) =>
       policies.some((each) => each.place === place) ? { type: "policy.removed", at, by, ...why, place } : null,
     );
   }
@@ -77,7 +77,7 @@ export class PolicyAdmin implements TenantPolicies {
   /** Decides on the current policies and appends the event. Decides again if another append came first. */
   async #record(
     { id, tenant }: Principal,
-    requested: Requested,
+    requested: JudgedRequest,
     fact: (by: string, at: PolicyEvent["at"], row: PolicyRow) => PolicyEvent | null,
   ): Promise<void> {
     const { store, clock } = this.#ports;
@@ -93,7 +93,7 @@ export class PolicyAdmin implements TenantPolicies {
           "there is no policy of that name and scope; nothing was removed; list the policies to see which there are";
         throw new FaultError(fault("NOT_POSSIBLE", message));
       }
-      if (await this.#appended(tenant, event, before, head ?? { position: 0, hash: GENESIS_HASH })) break;
+      if (await this.#appended(tenant, event, before, { ...(head ?? NO_HEAD), checks: requested.checks ?? [] })) break;
     }
     await this.#ports.policies.refresh(tenant);
   }
@@ -102,7 +102,7 @@ export class PolicyAdmin implements TenantPolicies {
     tenant: Tenant,
     event: PolicyEvent,
     before: PolicyRow,
-    head: { readonly position: number; readonly hash: Uint8Array },
+    head: Head & { readonly checks: readonly Check[] },
   ): Promise<boolean> {
     const run: RunId = policyJournal;
     const position = head.position + 1;
@@ -115,12 +115,14 @@ export class PolicyAdmin implements TenantPolicies {
       events: [sealed],
       puts: [policyPut(run, evolvePolicies(before, event, position), position)],
       charges: [],
-      checks: [],
+      checks: head.checks,
       flush: "hard",
     };
-    return (await appendOnce(this.#ports, entry)).landed;
+    return isLanded(await appendOnce(this.#ports, entry));
   }
 }
+
+const NO_HEAD = { position: 0, hash: GENESIS_HASH };
 
 /** Returns the key of a policy. A policy with the same name and scope replaces it. */
 function policyPlace(name: string, { project, session }: PolicyScope): string {

@@ -12,7 +12,6 @@ import type { ProjectLock, ProjectLockRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import type { Checkpoints } from "../api/checkpoint-api.ts";
 import type { Engine } from "../api/engine-api.ts";
 import type { ProjectApi, ProjectVersion } from "../api/project-api.ts";
@@ -23,6 +22,7 @@ import { type AcceptedEvent, AcceptedEvents, plannedTool } from "../journal/acce
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { projectLockJournal } from "../journal/journal-names.ts";
+import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import { EventPageCache, StateHistoryReader } from "../state/state-history.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -76,7 +76,7 @@ export class ProjectAdmin implements ProjectApi {
 
   async close(
     project: string,
-    options: ReasonOptions & Requested & { readonly as: ProjectLock["how"] },
+    options: ReasonOptions & JudgedRequest & { readonly as: ProjectLock["how"] },
   ): Promise<void> {
     const { as: how } = options;
     if (how !== "locked" && how !== "archived")
@@ -84,7 +84,7 @@ export class ProjectAdmin implements ProjectApi {
     await this.#record(project, options, (by, at, reason) => ({ type: "project.closed", at, by, reason, how }));
   }
 
-  async open(project: string, options: ReasonOptions & Requested): Promise<void> {
+  async open(project: string, options: ReasonOptions & JudgedRequest): Promise<void> {
     await this.#record(project, options, (by, at, reason) => ({ type: "project.opened", at, by, reason }));
   }
 
@@ -98,7 +98,7 @@ export class ProjectAdmin implements ProjectApi {
   }
 
   /** Decides on the current project and appends the event. Decides again if another append came first. */
-  async #record(project: string, options: ReasonOptions & Requested, make: MakeLockEvent): Promise<void> {
+  async #record(project: string, options: ReasonOptions & JudgedRequest, make: MakeLockEvent): Promise<void> {
     const { id, tenant } = readPrincipal(options.principal);
     const { store, clock } = this.#ports;
     const run = projectLockJournal(checkProjectName(project));
@@ -117,10 +117,10 @@ export class ProjectAdmin implements ProjectApi {
         events: [new JournalCodec(tenant, run).seal(event, position + 1, hash).event],
         puts: [projectLockPut(run, event, position + 1)],
         charges: [],
-        checks: [],
+        checks: options.checks ?? [],
         flush: "hard",
       };
-      if ((await appendOnce(this.#ports, entry)).landed) break;
+      if (isLanded(await appendOnce(this.#ports, entry))) break;
     }
     await this.#ports.halts.refresh({ tenant, project });
   }

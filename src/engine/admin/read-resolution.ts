@@ -2,12 +2,38 @@ import type { Resolution } from "../../core/decide/command.ts";
 import { findStep, type Step } from "../../core/run/run.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
-import type { Json } from "../../core/values/json.ts";
+import { type Json, sameJson } from "../../core/values/json.ts";
 import type { ResolveOptions } from "../api/engine-api.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
 import { readTrustRecord } from "../rules/trust-record.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+/**
+ * Returns the options of a resolution that a person will approve later: they name the attempt that the asker sees. Throws
+ * if the resolution cannot be made, or if the request would store an output that the tool redacts.
+ */
+export async function pinResolution(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  run: RunId,
+  step_id: StepId,
+  options: ResolveOptions,
+): Promise<ResolveOptions> {
+  const step = findStep((await loadRun(ports.store, tenant, run)).run, step_id);
+  if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${run} has no step ${step_id}`));
+  const resolution = await readResolution(ports, tenant, run, step_id, options);
+  if (options.as === "happened" && resolution.as === "happened") {
+    if (resolution.flaw !== null) throw new FaultError(resolution.flaw);
+    const redacts = (ports.toolbox.get(step.spec.name)?.redact ?? []).length > 0;
+    if (redacts && !sameJson(resolution.output, options.output ?? null)) {
+      const message = `${step.spec.name} redacts its output, and a held request would store it; resolve it as a principal that no policy holds`;
+      throw new FaultError(fault("NOT_POSSIBLE", message));
+    }
+  }
+  const attempt = options.attempt ?? step.act?.attempt ?? null;
+  return attempt === null ? options : { ...options, attempt };
+}
 
 /** Reads a resolution. A given output must fit the tool's output schema, because dependent steps use it. */
 export async function readResolution(

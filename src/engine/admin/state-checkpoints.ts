@@ -7,7 +7,6 @@ import { type RevertOptions, revertPatch } from "../../core/state/revert-patch.t
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import type { Checkpoints } from "../api/checkpoint-api.ts";
 import type { PrincipalOptions, ReasonOptions } from "../api/engine-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
@@ -19,6 +18,7 @@ import type {
   CheckpointView,
   StateSelector,
 } from "../api/state-api.ts";
+import type { JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
@@ -48,7 +48,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
 
   async restore(
     at: CheckpointRef,
-    options: ReasonOptions & Requested & { readonly preserveLogs?: boolean },
+    options: ReasonOptions & JudgedRequest & { readonly preserveLogs?: boolean },
   ): Promise<CheckpointRestore> {
     const principal = readPrincipal(options.principal);
     assertSeesAllState(principal);
@@ -69,7 +69,9 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
       const { run, step, project, version } = found;
       const { tenant, id, position } = run;
       const tag = makeCaptureTag({ for: "restore", tenant, run_id: id, at: clock.now(), position, commit });
-      const command = { type: "restore", principal, reason, to: version.version, ...requestField(options) } as const;
+      const { checks } = options;
+      const judged = { ...requestField(options), ...(checks && { checks }) };
+      const command = { type: "restore", principal, reason, to: version.version, ...judged } as const;
       const { events } = await restoreFiles(this.#ports, { run, step, side: at.side }, tag, (files) =>
         this.#leasedRuns.command(tenant, id, () => ({ ...command, now: clock.now(), state: restored(), files })),
       );

@@ -7,6 +7,9 @@ import { type EngineVerb, verbOptions } from "./read-options.ts";
 
 /** The names of the arguments before the options, for each verb that a policy can hold. */
 const positional = {
+  "resume:parked": ["run_id"],
+  resolve: ["run_id", "step_id"],
+  undo: ["run_id"],
   "checkpoints.restore": ["run_id", "step_id", "side"],
   "checkpoints.fork": ["run_id", "step_id", "side"],
   "projects.close": ["project"],
@@ -20,7 +23,7 @@ const positional = {
   "halts.lift": [],
   retain: [],
   backup: ["file"],
-} as const satisfies Partial<Record<Verb & EngineVerb, readonly string[]>>;
+} as const satisfies Partial<Record<Verb, readonly string[]>>;
 
 /** A verb that a policy can hold: the request becomes a run, and is executed once after its approval. */
 export type HoldableVerb = keyof typeof positional;
@@ -54,7 +57,8 @@ export function optionsInInput(verb: HoldableVerb, input: JsonObject): JsonObjec
 
 /** The principal is that of the run. */
 function optionNames(verb: HoldableVerb): readonly string[] {
-  return Object.keys(verbOptions[verb]).filter((name) => name !== "principal");
+  const [method] = verb.split(":") as [EngineVerb];
+  return Object.keys(verbOptions[method]).filter((name) => name !== "principal");
 }
 
 function snakeCase(name: string): string {

@@ -2,7 +2,7 @@ import type { Grant } from "../../core/decide/command.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import type { CompletedAct } from "../../core/tool/tool.ts";
 import { assert } from "../../core/values/assert.ts";
-import { fault } from "../../core/values/fault.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { downstreamKey } from "../ports/digest.ts";
@@ -57,7 +57,8 @@ function callHandler(context: CallContext, step: Step, grant: Grant, resources: 
   const start = () => startHandler(ports, work, new CallListener(context, grant));
   const handler = runInContext(step, given, ports.observers.isEmpty ? start : observed(context, step, grant, start));
   context.handlerStarted(grant, handler);
-  const isPlain = resources.captured === null && resources.state === null && !isAct(grant);
+  const isVerb = step.spec.kind === "verb";
+  const isPlain = resources.captured === null && resources.state === null && !isAct(grant) && !isVerb;
   return isPlain ? handler.ended : closeAttempt(context, step, grant, resources, handler.ended);
 }
 
@@ -102,6 +103,7 @@ async function closeAttempt(
   ended: Promise<AttemptReport>,
 ): Promise<AttemptReport> {
   let report = await ended;
+  if (step.spec.kind === "verb") assertNotClosed(report);
   if (captured !== null) report = await closeResources(ports, report, captured);
   state?.close(report.ending, { tool: step.spec.name, step_id: step.spec.step_id, attempt: grant.attempt });
   if (isAct(grant)) ports.failpoint("tool.after");
@@ -159,6 +161,11 @@ function handlerWork(
     endsByDeadline,
     costTerms: { expected: expectedCost(estimate) },
   };
+}
+
+/** Throws if the engine closed before the request was executed. The request stays started, and a worker executes it. */
+function assertNotClosed({ ending }: AttemptReport): void {
+  if (ending.how === "error" && ending.fault.code === "ENGINE_CLOSED") throw new FaultError(ending.fault);
 }
 
 async function executeVerb(ports: CallPorts, run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {

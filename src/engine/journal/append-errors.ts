@@ -17,6 +17,11 @@ export class ConditionFailedError extends Error {
   }
 }
 
+/** The engine was closed, so the work did not end. */
+export function isEngineClosed(error: unknown): boolean {
+  return error instanceof FaultError && error.fault.code === "ENGINE_CLOSED";
+}
+
 /** The store failed, or its answer was lost. It may come back. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code.startsWith("STORE_");

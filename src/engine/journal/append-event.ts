@@ -1,8 +1,9 @@
-import type { Entry } from "../../core/store/store.ts";
+import type { Check, Entry } from "../../core/store/store.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { appendOnce } from "./append-once.ts";
 import { GENESIS_HASH, JournalCodec, type JournalEvent } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
+import { isLanded } from "./judged-request.ts";
 import { findRequested } from "./requested-event.ts";
 
 /**
@@ -14,6 +15,7 @@ export async function appendEvent(
   tenant: Tenant,
   run: RunId,
   event: JournalEvent,
+  checks: readonly Check[] = [],
 ): Promise<number> {
   for (;;) {
     const { position, hash } = (await ports.store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
@@ -26,9 +28,9 @@ export async function appendEvent(
       events: [new JournalCodec(tenant, run).seal(event, position + 1, hash).event],
       puts: [],
       charges: [],
-      checks: [],
+      checks,
       flush: "hard",
     };
-    if ((await appendOnce(ports, entry)).landed) return position + 1;
+    if (isLanded(await appendOnce(ports, entry))) return position + 1;
   }
 }

@@ -18,17 +18,27 @@ export async function findRequested<Found extends JournalEvent>(
   store: Store,
   tenant: Tenant,
   journal: RunId,
-  { held_in }: Requested,
+  requested: Requested,
 ): Promise<RequestedEvent<Found> | null> {
-  if (held_in === undefined) return null;
+  for await (const found of requestedEvents<Found>(store, tenant, journal, requested)) return found;
+  return null;
+}
+
+/** Yields the events with which a held request was executed, oldest first. */
+export async function* requestedEvents<Found extends JournalEvent>(
+  store: Store,
+  tenant: Tenant,
+  journal: RunId,
+  { held_in }: Requested,
+): AsyncGenerator<RequestedEvent<Found>> {
+  if (held_in === undefined) return;
   const codec = new JournalCodec(tenant, journal);
   for await (const page of readEventPages(store, tenant, journal))
     for (const stored of page) {
       if (stored.body === null) continue;
       const event = await codec.open<Found>(stored, store);
-      if ("held_in" in event && event.held_in === held_in) return { event, position: stored.position };
+      if ("held_in" in event && event.held_in === held_in) yield { event, position: stored.position };
     }
-  return null;
 }
 
 /** Returns the field that names the held request in an event. */

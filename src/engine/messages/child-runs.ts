@@ -81,7 +81,13 @@ async function resumeChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run,
     return fault("NOT_POSSIBLE", `child run ${child.id} was cancelled and cannot be resumed; start a new one`);
   const reason = `run ${run.id} was resumed`;
   const { principal } = run;
-  await leasedRuns.command(run.tenant, child.id, () => ({ type: "resume", now: ports.clock.now(), principal, reason }));
+  await leasedRuns.command(run.tenant, child.id, () => ({
+    type: "resume",
+    verb: "resume",
+    now: ports.clock.now(),
+    principal,
+    reason,
+  }));
   return null;
 }
 

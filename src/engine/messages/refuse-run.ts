@@ -5,21 +5,19 @@ import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import type { Reason } from "../../core/json/reason-list.ts";
 import type { CheckedPlan } from "../../core/plan/check-plan.ts";
 import { type Plan, planStep } from "../../core/plan/plan.ts";
-import { timeWindowAt } from "../../core/time/time-window.ts";
-import { TimeZone } from "../../core/time/time-zone.ts";
-import { utcText } from "../../core/time/utc-text.ts";
-import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import { type Fault, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { SubmitOptions } from "../api/engine-api.ts";
 import { requestLimits } from "../api/request-limits.ts";
-import { ConditionFailedError, isStoreFault } from "../journal/append-errors.ts";
+import { isStoreFault } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { isRefusalLimit, refusalCharge, refusalLimitError } from "./refusal-limit.ts";
 import { planInvalidFault, submissionMode } from "./submit-run.ts";
 
 /** The principal that made the refused request, and the options of the request. */
@@ -27,8 +25,6 @@ interface RefusedRequest {
   readonly principal: Principal;
   readonly options: SubmitOptions;
 }
-
-const UTC = TimeZone.of("UTC") as TimeZone;
 
 type RefusedPlan = Extract<CheckedPlan, { readonly ok: false }>;
 
@@ -134,18 +130,14 @@ export async function recordRefusedRun(
   refused: Fault,
 ): Promise<RunId | null> {
   const { id, tenant } = run.principal;
-  const { name, until } = timeWindowAt("hour", run.now, UTC);
-  const limit = ports.limits.refusalsPerHour;
-  const refusal_charge = { tally: `refusals/${name}/${id}`, amount: 1, limit };
+  const refusal_charge = refusalCharge(ports, id, run.now);
   const mailbox = new RunMailbox(ports, newRun(tenant, run.run_id), null);
   try {
     await mailbox.ask(() => ({ type: "accept", ...run, refused, refusal_charge }));
     return run.run_id;
   } catch (error) {
     if (isStoreFault(error)) return null; // The caller learns of the refusal, which matters more.
-    if (!(error instanceof ConditionFailedError) || error.landing.why !== "charge") throw error;
-    const message = `${refused.message}; ${limit} refused requests of ${id} are on record for this hour, and no more are recorded before ${utcText(until)}; correct the requests`;
-    throw new FaultError(fault("LIMIT_EXCEEDED", message, { limit: "refusalsPerHour", refused: refused.code, until }));
+    throw isRefusalLimit(error) ? refusalLimitError(ports, id, run.now, refused) : error;
   }
 }
 

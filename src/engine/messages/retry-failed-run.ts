@@ -10,6 +10,12 @@ export async function retryFailedRun(
   principal: Principal,
   id: RunId,
 ): Promise<void> {
-  const asked = { type: "resume", principal, reason: "its request was submitted again", only: "failed" } as const;
+  const asked = {
+    type: "resume",
+    verb: "resume",
+    principal,
+    reason: "its request was submitted again",
+    only: "failed",
+  } as const;
   await leasedRuns.command(principal.tenant, id, () => ({ ...asked, now: clock.now() }));
 }

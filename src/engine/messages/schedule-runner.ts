@@ -16,13 +16,12 @@ import {
   schedulePuts,
 } from "../../core/settings/schedule.ts";
 import { defaultQueue } from "../../core/store/fair-queue.ts";
-import type { Claim, Entry } from "../../core/store/store.ts";
+import type { Check, Claim, Entry } from "../../core/store/store.ts";
 import type { RequestRow, ScheduleRow } from "../../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import type { PrincipalInput } from "../api/principal-input.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readSubmitOptions } from "../api/read-submit-options.ts";
@@ -32,6 +31,7 @@ import { isStoreFault } from "../journal/append-errors.ts";
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { isScheduleJournal, scheduleJournal } from "../journal/journal-names.ts";
+import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import { listRows } from "../journal/store-listing.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
@@ -53,10 +53,10 @@ export class ScheduleRunner implements Schedules {
     this.#strict = strict;
   }
 
-  async set(schedule: string, plan: unknown, given: ScheduleOptions & Requested): Promise<ScheduleRow> {
+  async set(schedule: string, plan: unknown, given: ScheduleOptions & JudgedRequest): Promise<ScheduleRow> {
     const { setter, ...read } = this.#read(schedule, plan, given);
     const command = { type: "set", by: setter.id, schedule, ...read, ...requestField(given) } as const;
-    const row = await this.#command(setter.tenant, schedule, command);
+    const row = await this.#command(setter.tenant, schedule, command, given);
     this.#leasedRuns.notifyChange();
     return row as ScheduleRow;
   }
@@ -69,9 +69,9 @@ export class ScheduleRunner implements Schedules {
   #read(
     schedule: string,
     plan: unknown,
-    given: ScheduleOptions & Requested,
+    given: ScheduleOptions & JudgedRequest,
   ): Pick<ScheduleEvent & { type: "schedule.set" }, "terms" | "order"> & { readonly setter: Principal } {
-    const { cron, zone = "UTC", catchUp = "latest", runAs, held_in: _request, ...options } = given;
+    const { cron, zone = "UTC", catchUp = "latest", runAs, held_in: _request, checks: _checks, ...options } = given;
     const setter = readPrincipal(options.principal);
     const principal = runAs === undefined ? setter : readSubmitter(setter, runAs);
     const read = readSubmitOptions(options);
@@ -97,19 +97,19 @@ export class ScheduleRunner implements Schedules {
     return { setter, terms, order };
   }
 
-  async pause(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+  async pause(schedule: string, options: PrincipalOptions & JudgedRequest): Promise<void> {
     const { tenant, id: by } = readPrincipal(options.principal);
-    await this.#command(tenant, schedule, { type: "pause", by, ...requestField(options) });
+    await this.#command(tenant, schedule, { type: "pause", by, ...requestField(options) }, options);
   }
 
-  async resume(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+  async resume(schedule: string, options: PrincipalOptions & JudgedRequest): Promise<void> {
     const { tenant, id: by } = readPrincipal(options.principal);
-    await this.#command(tenant, schedule, { type: "resume", by, ...requestField(options) });
+    await this.#command(tenant, schedule, { type: "resume", by, ...requestField(options) }, options);
   }
 
-  async remove(schedule: string, options: PrincipalOptions & Requested): Promise<void> {
+  async remove(schedule: string, options: PrincipalOptions & JudgedRequest): Promise<void> {
     const { tenant, id: by } = readPrincipal(options.principal);
-    await this.#command(tenant, schedule, { type: "remove", by, ...requestField(options) });
+    await this.#command(tenant, schedule, { type: "remove", by, ...requestField(options) }, options);
   }
 
   async list({ principal }: PrincipalOptions): Promise<readonly ScheduleRow[]> {
@@ -120,11 +120,16 @@ export class ScheduleRunner implements Schedules {
     return found.toSorted((left, right) => (left.schedule < right.schedule ? -1 : 1));
   }
 
-  async #command(tenant: Tenant, schedule: string, request: ScheduleRequest): Promise<ScheduleRow | null> {
+  async #command(
+    tenant: Tenant,
+    schedule: string,
+    request: ScheduleRequest,
+    { checks = [] }: JudgedRequest,
+  ): Promise<ScheduleRow | null> {
     this.#leasedRuns.assertOpen();
     assertName(schedule, "the name of a schedule");
     const command = { ...request, now: this.#ports.clock.now() };
-    const made = await this.#record(tenant, scheduleJournal(schedule), command, null);
+    const made = await this.#record(tenant, scheduleJournal(schedule), command, { claim: null, checks });
     if (made !== null && "code" in made)
       throw new FaultError(fault(made.code, `there is no schedule ${schedule}; see: writ schedules`));
     return made;
@@ -152,7 +157,7 @@ export class ScheduleRunner implements Schedules {
     const skipsTimes = late || about.missed_from !== null;
     const unrecorded = skipsTimes ? await this.#findUnrecorded(tenant, run, row, about) : null;
     const result = unrecorded ?? { firing: about, outcome: await this.#outcome(tenant, run, row, firing) };
-    const made = await this.#record(tenant, run, { type: "fire", now, ...result }, claim);
+    const made = await this.#record(tenant, run, { type: "fire", now, ...result }, { claim, checks: [] });
     return made !== null && !("code" in made);
   }
 
@@ -233,7 +238,7 @@ export class ScheduleRunner implements Schedules {
     tenant: Tenant,
     run: RunId,
     command: ScheduleCommand,
-    claim: Claim | null,
+    { claim, checks }: { readonly claim: Claim | null; readonly checks: readonly Check[] },
   ): Promise<ScheduleRow | Fault | null> {
     for (;;) {
       const head = await this.#ports.store.head(tenant, run);
@@ -253,12 +258,12 @@ export class ScheduleRunner implements Schedules {
         events: [sealed.event],
         puts: schedulePuts(run, after),
         charges: [],
-        checks: [],
+        checks,
         flush: "hard",
       };
       const landing = await appendOnce(this.#ports, entry);
-      if (landing.landed) return after;
-      if (landing.why !== "position") return null; // Another worker has claimed the schedule.
+      if (isLanded(landing)) return after;
+      if (!landing.landed && landing.why !== "position") return null; // Another worker has claimed the schedule.
     }
   }
 }

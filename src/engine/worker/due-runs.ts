@@ -1,7 +1,7 @@
 import type { Claim } from "../../core/store/store.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
-import type { Instant } from "../../core/values/ids.ts";
-import { isScheduleJournal } from "../journal/journal-names.ts";
+import type { Instant, RunId } from "../../core/values/ids.ts";
+import { isRetentionJournal, isScheduleJournal } from "../journal/journal-names.ts";
 import { LeaseHeartbeat } from "./lease-heartbeat.ts";
 import type { LeasedRuns } from "./leased-runs.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
@@ -15,9 +15,15 @@ const CLAIMS_PER_SWEEP_MAX = 100;
 /** A clock that differs this much more from the stopwatch was set, or the machine was suspended. */
 const CLOCK_JUMP_MS = 1000;
 
-/** Submits the runs of a claimed schedule. */
-interface ScheduleTrigger {
-  fire(claim: Claim): Promise<void>;
+/** Does the work of a claimed journal that is not of a run: a schedule, or the retentions of a tenant. */
+interface JournalTrigger {
+  fire(claim: Claim): Promise<void> | void;
+}
+
+/** The triggers of the claimed journals that are not of runs. */
+interface JournalTriggers {
+  readonly schedules: JournalTrigger;
+  readonly retentions: JournalTrigger;
 }
 
 /** Claims due runs: at the start, on a notification, when a timer fires, and on every sweep. */
@@ -25,7 +31,7 @@ export class DueRuns {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #heartbeat: LeaseHeartbeat;
-  readonly #schedules: ScheduleTrigger;
+  readonly #triggers: JournalTriggers;
   readonly #unwatch: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
   #sweepAgain = false;
@@ -38,12 +44,12 @@ export class DueRuns {
   #clockOffset: number;
   #disarm: () => void = () => {};
 
-  constructor(ports: WorkerPorts, leasedRuns: LeasedRuns, schedules: ScheduleTrigger) {
+  constructor(ports: WorkerPorts, leasedRuns: LeasedRuns, triggers: JournalTriggers) {
     this.#ports = ports;
     this.#leasedRuns = leasedRuns;
     this.#heartbeat = new LeaseHeartbeat(ports, leasedRuns);
-    this.#schedules = schedules;
     this.#clockOffset = ports.clock.now() - ports.stopwatch();
+    this.#triggers = triggers;
     leasedRuns.onWorkAvailable(() => void this.sweep());
     leasedRuns.onRest((until) => this.#sweepBy(until));
   }
@@ -133,11 +139,16 @@ export class DueRuns {
     for (;;) {
       const claims = await this.#ports.leases.claimDue(CLAIMS_PER_SWEEP_MAX);
       if (claims.length > 0) this.#sweepsUntilLook = 0;
-      const schedules = claims.filter(({ run }) => isScheduleJournal(run));
-      const taken = await this.#leasedRuns.takeClaimed(claims.filter((claim) => !schedules.includes(claim)));
-      for (const schedule of schedules) await this.#schedules.fire(schedule);
+      const others = claims.filter(({ run }) => this.#triggerOf(run) !== null);
+      const taken = await this.#leasedRuns.takeClaimed(claims.filter((claim) => !others.includes(claim)));
+      for (const claim of others) await this.#triggerOf(claim.run)?.fire(claim);
       if (taken || claims.length < CLAIMS_PER_SWEEP_MAX) return;
     }
+  }
+
+  #triggerOf(journal: RunId): JournalTrigger | null {
+    if (isScheduleJournal(journal)) return this.#triggers.schedules;
+    return isRetentionJournal(journal) ? this.#triggers.retentions : null;
   }
 
   async #pause(): Promise<number> {

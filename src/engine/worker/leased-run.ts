@@ -9,7 +9,7 @@ import type { StepId } from "../../core/values/ids.ts";
 import { actAttempt } from "../call/acts-in-flight.ts";
 import type { CallContext } from "../call/call-context.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
-import { FencedError, isStoreFault } from "../journal/append-errors.ts";
+import { FencedError, isEngineClosed, isStoreFault } from "../journal/append-errors.ts";
 import type { MailboxListener } from "../journal/mailbox-listener.ts";
 import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
@@ -375,7 +375,7 @@ export class LeasedRun implements MailboxListener {
    * Ends the lease because of an error. If another worker holds the run, aborts the handlers and writes nothing more.
    */
   #lose(error: unknown): void {
-    if (this.#released) return;
+    if (this.#released || isEngineClosed(error)) return; // A closing engine drains and releases the run.
     const fenced = error instanceof FencedError;
     this.calls.fail(error);
     for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);

@@ -370,6 +370,7 @@ export class LeasedRuns {
   async drain(): Promise<void> {
     this.#closed = true;
     this.#doubts.clear();
+    this.notifyChange(); // A held request that waits for another run ends its wait, and drains.
     await Promise.allSettled(this.#taking.values());
     await Promise.all(this.all().map((leased) => leased.drain()));
     await this.releases(); // Other workers then need not wait for the leases to expire.

@@ -85,16 +85,21 @@ export class StepScheduler {
   #start(index: number): void {
     this.#callsStarted += 1;
     this.#inFlight.set(index, this.#callsStarted);
-    const walking = walkRoad(this.#context, this.#context.mailbox.run.steps.get(index));
-    void walking.catch(this.#lose).then(() => this.#onWalked(index));
+    const step = this.#context.mailbox.run.steps.get(index);
+    // A held request is no handler, and may wait for the handlers of another run.
+    const usesSlot = step.spec.kind !== "verb";
+    if (!usesSlot) this.#slots.release();
+    void walkRoad(this.#context, step)
+      .catch(this.#lose)
+      .then(() => this.#onWalked(index, usesSlot));
   }
 
   readonly #lose = (error: unknown) => this.#context.lose(error);
 
-  #onWalked(index: number): void {
+  #onWalked(index: number, usesSlot: boolean): void {
     this.#inFlight.delete(index);
     this.#leaveQueue(index);
-    this.#slots.release();
+    if (usesSlot) this.#slots.release();
     this.advance();
     this.#context.releaseIfAtRest();
   }

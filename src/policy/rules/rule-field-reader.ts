@@ -9,7 +9,7 @@ import { ruleFields, ruleVariables } from "./rule-input.ts";
 
 const LIST_MAX = 200;
 const WORD = /^[\w.:-]{1,64}$/;
-const GLOB = /^[\w.*-]{1,100}$/;
+const GLOB = /^[\w.:*-]{1,100}$/;
 
 /** Reads the fields of the rules of a document. Adds a reason for each invalid field and continues. */
 export class RuleFieldReader {

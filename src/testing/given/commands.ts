@@ -296,7 +296,13 @@ export const cancels: CommandFrom = ({ now }): Command => ({
 /** A halt was lifted. */
 export const wakes: CommandFrom = ({ now }): Command => ({ type: "wake", now });
 
-export const resumes: CommandFrom = ({ now }): Command => ({ type: "resume", now, principal: ana, reason: "repaired" });
+export const resumes: CommandFrom = ({ now }): Command => ({
+  type: "resume",
+  verb: "resume:parked",
+  now,
+  principal: ana,
+  reason: "repaired",
+});
 
 export function delivers(notice_id: string): CommandFrom {
   return ({ now }) => ({ type: "deliver", now, notice_id });

@@ -287,13 +287,15 @@ async function appendUntilFault(store: Store): Promise<string> {
   }
 }
 
+const noMount = "this user may not mount a disk, so nothing was tested";
+
 describe("disk of a store", () => {
   const disk = mkdtempSync(join(folder, "disk-"));
   const small = SmallDisk.mount(disk, 4);
   afterAll(() => void spawnSync("umount", ["-l", disk]));
 
-  it("may be full: the worker is told, writes nothing, and continues when there is space", async () => {
-    if (small === null) return; // This user may not mount a disk.
+  it("may be full: the worker is told, writes nothing, and continues when there is space", async ({ skip }) => {
+    if (small === null) return skip(noMount);
     const store = openSqlite(join(disk, "writ.db"));
     await assertLands(store, {});
     small.fill();
@@ -305,8 +307,8 @@ describe("disk of a store", () => {
     await store.close();
   });
 
-  it("may be read-only: the store is refused with STORE_READ_ONLY", () => {
-    if (small === null) return;
+  it("may be read-only: the store is refused with STORE_READ_ONLY", ({ skip }) => {
+    if (small === null) return skip(noMount);
     // This process still has the file of the other test open, so its disk cannot become read-only.
     const other = mkdtempSync(join(folder, "disk-"));
     SmallDisk.mount(other, 4);

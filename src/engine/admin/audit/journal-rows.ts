@@ -4,6 +4,7 @@ import { historyRows, signalPuts } from "../../../core/evolve/event-rows.ts";
 import { emptyRun } from "../../../core/run/run.ts";
 import { type HaltEvent, haltPuts } from "../../../core/settings/halt.ts";
 import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-lock.ts";
+import { type RetentionEvent, retentionPut } from "../../../core/settings/retention.ts";
 import { foldSchedule, type ScheduleEvent, schedulePuts } from "../../../core/settings/schedule.ts";
 import { type PolicyEvent, policyPuts } from "../../../core/settings/tenant-policies.ts";
 import type { Put, Store, StoredEvent } from "../../../core/store/store.ts";
@@ -30,7 +31,8 @@ function expectedRows(tenant: Tenant, run: RunId, events: readonly JournalEvent[
   if (areSignalEvents(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
   if (isProjectLockJournal(run)) return projectLockPuts(run, events as unknown as readonly ProjectLockEvent[]);
   if (isHaltJournal(run)) return haltPuts(run, events as unknown as readonly HaltEvent[]);
-  if (isRetentionJournal(run) || isBackupJournal(run)) return [];
+  if (isBackupJournal(run)) return [];
+  if (isRetentionJournal(run)) return [retentionPut(run, events as unknown as readonly RetentionEvent[])];
   if (isPolicyJournal(run)) return policyPuts(run, events as unknown as readonly PolicyEvent[]);
   if (isScheduleJournal(run)) return schedulePuts(run, foldSchedule(events as readonly ScheduleEvent[]));
   return historyRows(emptyRun(run, tenant), events as readonly Event[]);

@@ -9,6 +9,7 @@ import { readReason } from "../../api/read-reason.ts";
 import type { ReasonOptions } from "../../api/request-options.ts";
 import { appendEvent } from "../../journal/append-event.ts";
 import { backupJournal } from "../../journal/journal-names.ts";
+import type { JudgedRequest } from "../../journal/judged-request.ts";
 import { findRequested, requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { auditFindings } from "../audit/audit-findings.ts";
@@ -23,7 +24,7 @@ import { readBackupEvents } from "./list-backups.ts";
 export function makeBackup(
   ports: WorkerPorts,
   file: string,
-  options: ReasonOptions & Requested,
+  options: ReasonOptions & JudgedRequest,
 ): Promise<BackupReport> {
   return maintainAlone(ports, () => copyAndAudit(ports, file, options));
 }
@@ -31,7 +32,7 @@ export function makeBackup(
 async function copyAndAudit(
   ports: WorkerPorts,
   file: string,
-  options: ReasonOptions & Requested,
+  options: ReasonOptions & JudgedRequest,
 ): Promise<BackupReport> {
   const { id: by, tenant } = readPrincipal(options.principal);
   const reason = readReason(options);
@@ -41,7 +42,7 @@ async function copyAndAudit(
   const at = earlier?.report.at ?? clock.now();
   const copy = earlier === null ? copiesOf(ports.store).begin(file) : null;
   const start: BackupEvent = { type: "backup.started", at, by, reason, file, ...requestField(options) };
-  const started = await appendEvent(ports, tenant, backupJournal, start);
+  const started = await appendEvent(ports, tenant, backupJournal, start, options.checks);
   const report = earlier?.report ?? { file, at, ...(await writeCopy(copy as StoreCopy)) };
   const { tenants, journals, events, bytes } = report;
   const end: BackupEvent = { type: "backup.ended", at: clock.now(), by, started, tenants, journals, events, bytes };

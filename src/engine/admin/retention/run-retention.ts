@@ -1,25 +1,27 @@
 import type { Principal } from "../../../core/approval/principal.ts";
 import {
   foldRetentions,
+  type PendingRetention,
+  pendingRetentions,
   type RetentionCounts,
   type RetentionEvent,
   type RetentionRecord,
+  retentionCounts,
 } from "../../../core/settings/retention.ts";
+import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { Instant, Tenant } from "../../../core/values/ids.ts";
-import type { Requested } from "../../../core/values/requested.ts";
 import type { RetentionReport } from "../../api/retention-api.ts";
-import { appendEvent } from "../../journal/append-event.ts";
-import { GENESIS_HASH, JournalCodec } from "../../journal/journal-codec.ts";
-import { retentionJournal } from "../../journal/journal-names.ts";
+import type { JudgedRequest } from "../../journal/judged-request.ts";
 import { requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { maintainAlone } from "../maintain-alone.ts";
 import { applyRetention, assertPast } from "./apply-retention.ts";
 import type { LogTruncation } from "./log-truncation.ts";
+import { appendRetentionEvent, readRetentionEvents } from "./retention-journal.ts";
 
 /**
  * Erases the bodies of ended runs. Records who erases and why before, and what was erased after, when nothing of it is
- * left in the log: a retention has ended only then.
+ * left in the log: a retention has ended only then. If its process ends before, a worker continues it.
  */
 export function runRetention(
   ports: WorkerPorts,
@@ -29,47 +31,68 @@ export function runRetention(
 ): Promise<RetentionReport> {
   return maintainAlone(ports, async () => {
     assertPast(ports, endedBefore);
-    const now = () => ports.clock.now();
-    const terms = { by, reason, ended_before: endedBefore, ...requestField(requested) };
-    const start: RetentionEvent = { type: "retention.started", at: now(), ...terms };
-    const started = await appendEvent(ports, tenant, retentionJournal, start);
-    const earlier = requested.held_in === undefined ? null : await findEnd(ports, tenant, started);
-    const counts = earlier ?? (await applyRetention(ports, tenant, endedBefore));
-    const log = await logTruncation.truncate();
-    const end = async () => {
-      const event: RetentionEvent = { type: "retention.ended", at: now(), by, started, ...counts };
-      await appendEvent(ports, tenant, retentionJournal, event);
-    };
-    if (earlier !== null) return { ...earlier, log };
-    if (log === "pending") logTruncation.truncateLater(end);
-    else await end();
-    return { ...counts, log };
+    const at = ports.clock.now();
+    const continue_at = (at + waitTimes.retentionContinueMs) as Instant;
+    const terms = { by, reason, ended_before: endedBefore, continue_at, ...requestField(requested) };
+    const start: RetentionEvent = { type: "retention.started", at, ...terms };
+    const started = await appendRetentionEvent(ports, tenant, start, requested.checks);
+    const ended = await findEnd(ports, tenant, started);
+    if (ended !== null) return { ...ended, log: await logTruncation.truncate() };
+    const pending = pendingRetentions(await readRetentionEvents(ports, tenant)).find((one) => one.started === started);
+    const counts = pending?.counts ?? (await applyRetention(ports, tenant, endedBefore));
+    return { ...counts, log: await endRetention(ports, logTruncation, tenant, { started, by, counts }) };
   });
 }
 
-interface RetentionTerms extends Requested {
+interface RetentionTerms extends JudgedRequest {
   readonly endedBefore: Instant;
   readonly reason: string;
 }
 
+/** Continues a retention that has not ended: its process died, or closed while another one read the log. */
+export function continueRetention(
+  ports: WorkerPorts,
+  logTruncation: LogTruncation,
+  tenant: Tenant,
+  { started, by, ended_before, counts: known }: PendingRetention,
+): Promise<RetentionReport["log"]> {
+  return maintainAlone(ports, async () => {
+    const counts = known ?? (await applyRetention(ports, tenant, ended_before));
+    return endRetention(ports, logTruncation, tenant, { started, by, counts });
+  });
+}
+
+interface ErasedRetention extends Pick<PendingRetention, "started" | "by"> {
+  readonly counts: RetentionCounts;
+}
+
+/** Empties the log and records the end, later if a process still reads the log. */
+async function endRetention(
+  ports: WorkerPorts,
+  logTruncation: LogTruncation,
+  tenant: Tenant,
+  { started, by, counts }: ErasedRetention,
+): Promise<RetentionReport["log"]> {
+  const log = await logTruncation.truncate();
+  const record = async (type: "retention.erased" | "retention.ended") => {
+    await appendRetentionEvent(ports, tenant, { type, at: ports.clock.now(), by, started, ...counts });
+  };
+  if (log !== "pending") await record("retention.ended");
+  else {
+    await record("retention.erased");
+    logTruncation.truncateLater(() => record("retention.ended"));
+  }
+  return log;
+}
+
 /** Returns what a retention erased that was executed before, by the position of its start. Null: it has not ended. */
 async function findEnd(ports: WorkerPorts, tenant: Tenant, started: number): Promise<RetentionCounts | null> {
-  for (const event of await readRetentionEvents(ports, tenant)) {
-    if (event.type !== "retention.ended" || event.started !== started) continue;
-    const { runs, events, waiting, snapshots } = event;
-    return { runs, events, waiting, snapshots };
-  }
+  for (const event of await readRetentionEvents(ports, tenant))
+    if (event.type === "retention.ended" && event.started === started) return retentionCounts(event);
   return null;
 }
 
 /** Returns the retentions of a tenant, newest first. */
 export async function listRetentions(ports: WorkerPorts, tenant: Tenant): Promise<readonly RetentionRecord[]> {
   return foldRetentions(await readRetentionEvents(ports, tenant)).toReversed();
-}
-
-async function readRetentionEvents({ store }: WorkerPorts, tenant: Tenant): Promise<readonly RetentionEvent[]> {
-  const journal = new JournalCodec(tenant, retentionJournal);
-  const stored = await store.events(tenant, retentionJournal, 0);
-  journal.assertIntact(stored, GENESIS_HASH, 0);
-  return Promise.all(stored.map((event) => journal.open<RetentionEvent>(event, store)));
 }
