@@ -141,4 +141,7 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a closed run leaves no rows for the names of its calls": 1,
   "a call under the id of another call gets its answer": 1,
   "the row of a session is no condition": 1,
+  "results with which a run has moved on are stored after the next entry": 2076459227,
+  "results with which a run has moved on are dropped when another process appends": 683140575,
+  "results with which a run has moved on are dropped when the store fails": 1173091871,
 };

@@ -137,12 +137,6 @@ export const leaseBugs: readonly PlantedBug[] = [
     replace: "const sent = batch === null ? joinBatches(ahead, batch) : batch;",
   },
   {
-    name: "a run moves on with a result that its caller sees",
-    file: "engine/journal/plain-results.js",
-    find: "return (isPlanAtWork(after) &&",
-    replace: "return (",
-  },
-  {
     name: "results with which a run has moved on are dropped when another process appends",
     file: "engine/journal/run-mailbox.js",
     find: "this.#queue.unshift(...answeredCommands(ahead));",
