@@ -1,13 +1,13 @@
 import type { Principal } from "../core/approval/principal.ts";
 import { type Verb, verbRules } from "../core/approval/verb-rules.ts";
-import type { HoldVerdict } from "../core/call/guard.ts";
+import { type HoldVerdict, type Policy, stricterHold, type Verdict } from "../core/call/guard.ts";
 import { judgeVerbByPolicy } from "../core/call/judge-verb-by-policy.ts";
 import { type Plan, planStep } from "../core/plan/plan.ts";
 import type { Run } from "../core/run/run.ts";
 import type { Check } from "../core/store/store.ts";
 import type { GateRow } from "../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../core/values/fault.ts";
-import type { Digest, GateId, RunId, StepId, Tenant } from "../core/values/ids.ts";
+import type { Digest, GateId, Instant, RunId, StepId, Tenant } from "../core/values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 import type { VerbJudge } from "./admin/verb-judge.ts";
 import type { PrincipalOptions } from "./api/request-options.ts";
@@ -88,7 +88,7 @@ export class HeldVerbs implements VerbPort {
     const request: VerbRequest = { verb, principal, input, ...(await this.#place(tenant, input)) };
     const policy = policies.of({ tenant, project: request.project, session: request.session });
     if (policy === null) return checks;
-    const verdict = judgeVerbByPolicy(policy, { ...request, now: clock.now() });
+    const verdict = judgeRequest(policy, request, clock.now());
     if (verdict.kind === "allow") return checks;
     if (verdict.kind === "refuse") throw await this.#refuse(request, verdict.fault);
     const method: VerbMethod = verbMethods[verb];
@@ -194,6 +194,15 @@ export class HeldVerbs implements VerbPort {
       trace_id: id,
     } as const;
   }
+}
+
+/** The undo of one act is a use of `resolve`. Rules about `undo` judge it too, so that it is no way around them. */
+function judgeRequest(policy: Policy, request: VerbRequest, now: Instant): Verdict {
+  const verdict = judgeVerbByPolicy(policy, { ...request, now });
+  if (request.verb !== "resolve" || request.input.as !== "undo" || verdict.kind === "refuse") return verdict;
+  const asUndo = judgeVerbByPolicy(policy, { ...request, verb: "undo", now });
+  if (asUndo.kind === "hold" && verdict.kind === "hold") return stricterHold(verdict, asUndo);
+  return asUndo.kind === "allow" ? verdict : asUndo;
 }
 
 /** Without this exception, a policy that refuses every change of policies could never be removed. */

@@ -167,6 +167,17 @@ describe.each(storeKinds)("a held resolution, on $name", ({ newFixture }) => {
     expect(await engine.gates({ principal: chief })).toEqual([]);
   });
 
+  it("of an act as undone is judged by rules about undo, too", async () => {
+    const stage = newFixture();
+    const undone: unknown[] = [];
+    const { engine, run } = await heldUndo(stage, (input) => undone.push(input));
+    const undo = () => engine.resolve(run.run_id, "a", { principal: anaPerson, as: "undo" });
+    expect((await rejectedFault(undo())).code).toBe("HELD_FOR_APPROVAL");
+    await engine.policies.set(ruleFor(["undo"], "deny"), { principal: chief });
+    expect((await rejectedFault(undo())).code).toBe("POLICY_DENIED");
+    expect(undone).toEqual([]);
+  });
+
   it("leaves a rule for all calls without effect on resolutions, undos and releases", async () => {
     const world = await newWorld(newFixture());
     const use = await samples.resolve.prepare(world);
