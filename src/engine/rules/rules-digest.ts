@@ -12,8 +12,9 @@ type DecidingOptions = Pick<
 >;
 
 /**
- * Returns the digest of the static rules of an engine. Two engines with the same digest decide alike. A guard counts by
- * its id and version, because code has no digest.
+ * Returns the digest of the static rules of an engine. Two engines with the same digest, the same tools and the same
+ * version of Writ decide alike. A guard counts by its id and version, because code has no digest. A run pins its tools by
+ * their own version and schemas, and workers have different tools, so tools are not part of it.
  */
 export function rulesDigest(options: DecidingOptions): Digest {
   const { policies = [], guards = [], tenants = {}, budgets = [], rates = [], zone = "UTC" } = options;
