@@ -117,7 +117,7 @@ function checkRetries({ sim, observedRun, before, event }: ObservedEvent): void 
   if (failures >= tries) sim.violate(`${before.id} ${event.step_id} is retried after ${failures} of ${tries} attempts`);
 }
 
-/** I6: the charges equal the cost of the attempts, and a recorded refusal counts once. */
+/** I6: the charges equal the cost of the attempts, and a recorded refusal, of a run or of a decision, counts once. */
 function checkCharges({ sim, observedRun, before, event }: ObservedEvent): void {
   const cost = "cost" in event ? event.cost : undefined;
   const charges = ("charges" in event ? event.charges : undefined) ?? [];
@@ -126,7 +126,8 @@ function checkCharges({ sim, observedRun, before, event }: ObservedEvent): void 
   const charged = charges.reduce((sum, { tally, amount }) => (isLimitTally(tally) ? sum : sum + amount), 0);
   const tallies = before.project === null ? 2 : 3;
   const spent = cost === undefined ? 0 : tallies * (cost.usd_micros + cost.credits + cost.tokens_in + cost.tokens_out);
-  const due = event.type === "run.refused" ? 1 : spent;
+  const isCounted = event.type === "run.refused" || (event.type === "gate.contested" && charges.length > 0);
+  const due = isCounted ? 1 : spent;
   if (charged !== due) sim.violate(`I6: ${before.id} charged ${charged} where ${due} were due`);
 }
 

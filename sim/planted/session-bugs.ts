@@ -70,7 +70,7 @@ export const sessionBugs: readonly PlantedBug[] = [
     name: "a full run is closed though a call of it waits",
     simulation: "sessions",
     file: openRun,
-    find: "return moving + retrying + waiting > 0;",
+    find: "return moving + retrying + waiting > 0 || hasUnfinishedTurn(run);",
     replace: "return false;",
   },
   {
