@@ -134,6 +134,8 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a run is claimed under other rules while a live worker has its rules": 3025,
   "the work of a host is in doubt when a worker dies": 54,
   "any token ends a call": 1,
+  "the token of a call is stored": 1,
+  "a close leaves a host at work that does not act": 15,
   "the late report of a host changes nothing": 1,
   "the engine tries the work of a host again": 1,
   "the work of a host never ends by time": 2,

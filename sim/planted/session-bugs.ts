@@ -55,18 +55,6 @@ export const sessionBugs: readonly PlantedBug[] = [
     replace: "if (false)",
   },
   {
-    name: "a closed run takes calls",
-    simulation: "sessions",
-    file: openRun,
-    find: "if (!run.open)\n        return { events: [], refusal: runClosedFault(run) };",
-    replace: "",
-    also: {
-      file: "engine/session/session-lease.js",
-      find: "if (!leased.run.open)\n            throw new FaultError(runClosedFault(leased.run));",
-      replace: "",
-    },
-  },
-  {
     name: "a full run is closed though a call of it waits",
     simulation: "sessions",
     file: openRun,
