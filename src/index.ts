@@ -101,7 +101,7 @@ export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { Parked } from "./core/run/parked.ts";
 export type { Gate, Run, RunSpending } from "./core/run/run.ts";
 export type { BlockedStep, FailedStep, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
-export type { Act, NextDoubtAction, Reservation, Step, StepPace, StepStanding } from "./core/run/step.ts";
+export type { Act, NextDoubtAction, Reservation, SentCall, Step, StepPace, StepStanding } from "./core/run/step.ts";
 export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
