@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import type { JsonObject } from "../src/core/values/json.ts";
 import { connectSqlite, type SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
 import { withScratchFile } from "./scratch-file.ts";
@@ -28,6 +29,32 @@ export function storeWithAlmostDoneRun(steps: number): PreparedStore {
     await closed;
   });
 }
+
+/** Returns a store with a session of as many turns, each a question and an answer. */
+export function storeWithSession(turns: number): PreparedStore {
+  return prepareStore(async (file) => {
+    const engine = await openBenchEngine(openSqlite(file), "process");
+    const run = await engine.openRun({ session: benchSession, principal: benchPrincipal });
+    const messages: JsonObject[] = [];
+    for (let turn = 1; turn <= turns; turn += 1) {
+      messages.push(question(turn));
+      await run.recordModelCall({ model: "m", messages }, () => ({ choices: [{ message: answer(turn) }] }));
+      messages.push(answer(turn));
+    }
+    await engine.close();
+  });
+}
+
+export const benchSession = "long";
+
+/** Returns the messages of the session before its next question, and that question. */
+export function sessionMessages(turns: number): readonly JsonObject[] {
+  const before = Array.from({ length: turns }, (_, index) => [question(index + 1), answer(index + 1)]).flat();
+  return [...before, question(turns + 1)];
+}
+
+const question = (turn: number): JsonObject => ({ role: "user", content: `question ${turn} ${"q".repeat(200)}` });
+const answer = (turn: number): JsonObject => ({ role: "assistant", content: `answer ${turn} ${"a".repeat(800)}` });
 
 /** Returns a store with ended runs. */
 export function storeWithEndedRuns(workload: Workload): PreparedStore {

@@ -8,7 +8,7 @@ import type { Measurement } from "./measurement.ts";
 import { memoryUse } from "./memory-use.ts";
 import { openRunFlatness, openRunSpeed } from "./open-run-speed.ts";
 import { storeWithEndedRuns } from "./prepared-store.ts";
-import { resumeTime } from "./resume-time.ts";
+import { resumeTime, sessionResumeTime } from "./resume-time.ts";
 import { sqliteThroughput } from "./sqlite-throughput.ts";
 import { startUpTime } from "./start-up-time.ts";
 import { transactionTime } from "./transaction-time.ts";
@@ -36,6 +36,7 @@ export function sqliteMeasurements(): readonly Measurement[] {
     openRunSpeed("open.reads.sqlite", "reads"),
     openRunSpeed("open.acts.sqlite", "acts"),
     openRunFlatness("open.flat.sqlite"),
+    sessionResumeTime("open.resume.sqlite", 1000, 5),
     guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memoryUse("rss.sqlite"),

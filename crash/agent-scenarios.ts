@@ -98,7 +98,7 @@ async function isSent({ engine, worldLog }: ScenarioStart, run: OpenRun, id: str
   return false;
 }
 
-async function closeSession({ run, worldLog }: AgentStart): Promise<void> {
+export async function closeSession({ run, worldLog }: AgentStart): Promise<void> {
   const { status } = await run.close();
   worldLog.recordReport(`run.ended ${status}`);
 }

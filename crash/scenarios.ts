@@ -1,5 +1,7 @@
 import { hostedScenario, sessionScenario } from "./agent-scenarios.ts";
+import { heldRetention } from "./held-retention.ts";
 import { heldBackup, heldFork, heldRestore, heldRetention, heldUndo } from "./held-scenarios.ts";
+import { modelScenario, streamScenario } from "./model-scenarios.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
 import {
   assertNotSentToAna,
@@ -387,6 +389,8 @@ export const scenarios = {
   heldFork,
   heldRestore,
   heldUndo: heldUndo(undone),
+  model: modelScenario,
+  stream: streamScenario,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;

@@ -204,6 +204,8 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   heldFork: /^(verb|accept)\./,
   heldRestore: /^(verb|rewind|keep)\./,
   heldUndo: /^(verb|approve)\./,
+  model: /^(append\.landed|model\.asked|tool\.sent|end\.after)$/,
+  stream: /^(append\.landed|model\.asked|model\.chunk)$/,
   uncaptured: /^(tool\.|close\.|recover\.)/,
 };
 const recovering = /^(recover|settle|evict)\./;
