@@ -1,5 +1,4 @@
 import { hostedScenario, sessionScenario } from "./agent-scenarios.ts";
-import { heldRetention } from "./held-retention.ts";
 import { heldBackup, heldFork, heldRestore, heldRetention, heldUndo } from "./held-scenarios.ts";
 import { modelScenario, streamScenario } from "./model-scenarios.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
