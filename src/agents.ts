@@ -9,3 +9,4 @@ export type {
   FrameworkHandler,
   Governed,
 } from "./agents/governed.ts";
+export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";

@@ -6,4 +6,5 @@ export type {
   FrameworkHandler,
   Governed,
 } from "./agents/governed.ts";
+export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
 export { type AiSdkAdapter, type ApprovalQuestion, type ApprovalStatus, forAiSdk } from "./ai-sdk/for-ai-sdk.ts";

@@ -11,6 +11,7 @@ import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
 import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
 import { plainJson } from "./plain-json.ts";
+import { type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -85,6 +86,10 @@ export class GovernedSession implements Governed {
     await this.#registered;
     const call = { id, tool: this.#nameOf(tool), input: plainJson(input ?? {}) };
     return this.run.callTool(call, turn === undefined ? options : { ...options, turn });
+  }
+
+  fetch(options: RecordedFetchOptions = {}): typeof globalThis.fetch {
+    return recordedFetch(this.run, options, (tools) => this.declare(tools.map((name) => ({ name, outside: true }))));
   }
 
   async confirm({ id, turn }: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { Effect } from "../core/values/effect.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import type { FrameworkTool } from "./framework-tool.ts";
+import type { RecordedFetchOptions } from "./recorded-fetch.ts";
 
 /** A call that a framework is about to make. */
 export interface FrameworkCall {
@@ -49,6 +50,8 @@ export interface Governed {
   judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null>;
   /** Makes a call by the function, or returns what became of it. */
   call(call: FrameworkCall, handler: FrameworkHandler, options?: FrameworkCallOptions): Promise<CallAnswer>;
+  /** Returns a `fetch` that records the answers of a model, so that a loop that starts again does not ask for them. */
+  fetch(options?: RecordedFetchOptions): typeof globalThis.fetch;
   /** Records that a client confirmed a held call. It meets a demand for a confirmation, never one for an approval. */
   confirm(call: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void>;
   /** Decides held calls for the person whom your program has authenticated. */

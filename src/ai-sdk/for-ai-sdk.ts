@@ -1,4 +1,5 @@
 import type { Governed } from "../agents/governed.ts";
+import type { RecordedFetchOptions } from "../agents/recorded-fetch.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import { readDecisions } from "./approval-messages.ts";
 import { type AiSdkTool, describeTool, GovernedTool } from "./governed-tool.ts";
@@ -18,6 +19,8 @@ export type ApprovalStatus =
 export interface AiSdkAdapter extends Pick<Governed, "run" | "close"> {
   /** Governs the tools of `generateText`, `streamText` or `ToolLoopAgent`. */
   tools<Tools extends Readonly<Record<string, object>>>(tools: Tools): Tools;
+  /** The option `fetch` of the provider: the answers of the model are recorded, and given again after a crash. */
+  fetch(options?: RecordedFetchOptions): typeof globalThis.fetch;
   /** The value of `toolApproval` in AI SDK 7. The request for an approval then says why. */
   readonly approval: (question: ApprovalQuestion) => Promise<ApprovalStatus>;
   /**
@@ -35,6 +38,7 @@ export function forAiSdk(governed: Governed): AiSdkAdapter {
   return {
     run: governed.run,
     close: (options) => governed.close(options),
+    fetch: (options) => governed.fetch(options),
     tools: (tools) => {
       const entries = Object.entries(tools) as readonly (readonly [string, AiSdkTool])[];
       governed.declare(entries.map(([name, tool]) => describeTool(name, tool)));

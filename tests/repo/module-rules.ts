@@ -131,6 +131,20 @@ export const moduleRules: readonly ModuleRule[] = [
     node: [],
   },
   {
+    name: "anthropic",
+    about: "the adapter for the SDK of Anthropic",
+    modules: ["core", "engine", "agents"],
+    packages: [],
+    node: [],
+  },
+  {
+    name: "openai",
+    about: "the adapter for the SDK of OpenAI",
+    modules: ["core", "engine", "agents"],
+    packages: [],
+    node: [],
+  },
+  {
     name: "cli",
     about: "the command line",
     modules: [

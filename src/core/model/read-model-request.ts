@@ -15,7 +15,8 @@ const messageFields = ["messages", "input", "contents", "prompt"];
 /** Finds the messages of a request by its shape: of OpenAI, Anthropic, Gemini or the AI SDK. */
 export function readModelRequest(request: JsonObject): ModelRequestParts {
   const field = messageFields.find((name) => Array.isArray(request[name])) ?? null;
-  const previous = request.previous_response_id;
+  const { thread = null } = request;
+  const previous = isJsonObject(thread) ? thread.previous_message_id : request.previous_response_id;
   const follows = typeof previous === "string" && previous !== "" ? previous : null;
   if (field !== null) {
     const { [field]: messages, ...head } = request;

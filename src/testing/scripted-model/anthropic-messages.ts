@@ -1,5 +1,12 @@
-import type { Json, JsonObject } from "../../core/values/json.ts";
-import { countIn, type ModelProtocol, pieces, type StreamEvent, type WholeAnswer } from "./model-script.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
+import {
+  continuedAnswer,
+  countIn,
+  type ModelProtocol,
+  pieces,
+  type StreamEvent,
+  type WholeAnswer,
+} from "./model-script.ts";
 
 const usage = {
   input_tokens: 11,
@@ -11,7 +18,9 @@ const usage = {
 /** The messages of Anthropic. */
 export const anthropicMessages: ModelProtocol = {
   end: null,
-  answered: ({ messages }) => countIn(messages, ({ role }) => role === "assistant"),
+  answered: ({ messages, thread }) =>
+    continuedAnswer(isJsonObject(thread ?? null) ? (thread as JsonObject).previous_message_id : undefined) ??
+    countIn(messages, ({ role }) => role === "assistant"),
   whole: (answer) => message(answer, blocks(answer), stopReason(answer)),
   stream: messageEvents,
 };

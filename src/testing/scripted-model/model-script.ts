@@ -51,6 +51,12 @@ export function pieces(text: string): readonly string[] {
   return text.match(/.{1,7}/gsu) ?? [];
 }
 
+/** Returns the number of the answer that a request continues by its id, or null: the messages are the whole history. */
+export function continuedAnswer(id: Json | undefined): number | null {
+  const [, number] = (typeof id === "string" && /_answer_(\d+)$/u.exec(id)) || [];
+  return number === undefined ? null : Number(number);
+}
+
 /** Counts the entries of a list of the request that satisfy a condition. */
 export function countIn(list: Json | undefined, test: (entry: JsonObject) => boolean): number {
   return Array.isArray(list) ? (list as readonly JsonObject[]).filter((entry) => test(entry)).length : 0;

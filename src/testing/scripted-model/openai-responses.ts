@@ -1,12 +1,13 @@
 import type { Json, JsonObject } from "../../core/values/json.ts";
-import { countIn, type ModelProtocol, type StreamEvent, type WholeAnswer } from "./model-script.ts";
+import { continuedAnswer, countIn, type ModelProtocol, type StreamEvent, type WholeAnswer } from "./model-script.ts";
 
 const CREATED = 1_700_000_000;
 
 /** The responses of OpenAI. An answer may be several items of the input, so calls and texts are counted by their runs. */
 export const openAiResponses: ModelProtocol = {
   end: null,
-  answered: ({ input }) => countIn(withoutRuns(input), isAnswerItem),
+  answered: ({ input, previous_response_id }) =>
+    continuedAnswer(previous_response_id) ?? countIn(withoutRuns(input), isAnswerItem),
   whole: (answer) => response(answer, "completed", items(answer)),
   stream: responseEvents,
 };

@@ -1,0 +1,16 @@
+export type { FrameworkTool } from "./agents/framework-tool.ts";
+export type {
+  CallDecision,
+  FrameworkCall,
+  FrameworkCallOptions,
+  FrameworkHandler,
+  Governed,
+} from "./agents/governed.ts";
+export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
+export type { ToolFunctions } from "./agents/tool-functions.ts";
+export {
+  type AnthropicAdapter,
+  type AnthropicResult,
+  type AnthropicResults,
+  forAnthropic,
+} from "./anthropic/for-anthropic.ts";

@@ -1,0 +1,12 @@
+export type { FrameworkTool } from "./agents/framework-tool.ts";
+export type {
+  CallDecision,
+  FrameworkCall,
+  FrameworkCallOptions,
+  FrameworkHandler,
+  Governed,
+} from "./agents/governed.ts";
+export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
+export type { ToolFunctions } from "./agents/tool-functions.ts";
+export { forOpenAI, type OpenAiAdapter } from "./openai/for-openai.ts";
+export type { OpenAiResult } from "./openai/openai-calls.ts";
