@@ -3,6 +3,7 @@ import { commandTime } from "./command-time.ts";
 import { handleTime, memoryRollback, scanTime } from "./filesystem-times.ts";
 import { guardChain } from "./guard-chain.ts";
 import { historyFiles, historyOpen, historyStep } from "./history-cost.ts";
+import { listTime } from "./list-time.ts";
 import { runBytes, runFlatness } from "./long-run.ts";
 import type { Measurement } from "./measurement.ts";
 import { memoryUse } from "./memory-use.ts";
@@ -37,6 +38,7 @@ export function sqliteMeasurements(): readonly Measurement[] {
     openRunSpeed("open.acts.sqlite", "acts"),
     openRunFlatness("open.flat.sqlite"),
     sessionResumeTime("open.resume.sqlite", 1000, 5),
+    listTime("list.runs.100000.sqlite", 100_000),
     guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memoryUse("rss.sqlite"),

@@ -15,10 +15,10 @@ export type {
 } from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
 export type { DoubtExits, Settlement } from "./core/event/doubt.ts";
+export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {
   Call,
   Confirmation,
-  DuplicateAct,
   EndStatus,
   Event,
   GateEvent,
@@ -127,6 +127,7 @@ export type { SnapshotPointer } from "./core/state/snapshot-bundle.ts";
 export type { StateAfterPatch } from "./core/state/state-after-patch.ts";
 export type { ForkOrigin, RejectedCall, StateChange, StateRestore } from "./core/state/state-change.ts";
 export type { StateDifference, TouchedEntries } from "./core/state/state-difference.ts";
+export type { RowSearch } from "./core/store/row-search.ts";
 export type {
   AppendResult,
   Charge,
@@ -135,6 +136,7 @@ export type {
   ClaimTerms,
   Entry,
   Erasure,
+  FoundRows,
   Head,
   HeldRun,
   LiveWorker,
@@ -155,17 +157,21 @@ export type {
   WorkerProcess,
 } from "./core/store/store.ts";
 export type {
+  DoubtRow,
   GateRow,
   Halt,
   HaltScope,
   LedgerRow,
   LedgerState,
+  OutcomeRow,
   ProjectLock,
+  RunCost,
   RunRow,
   ScheduleRow,
   SignalRow,
   StatePoint,
   Table,
+  WaitingFor,
 } from "./core/store/tables.ts";
 export type { TimeWindow } from "./core/time/time-window.ts";
 export type { TimeZone } from "./core/time/time-zone.ts";
@@ -221,6 +227,20 @@ export type {
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
 export { type HeldGate, heldGate } from "./engine/api/held-gate.ts";
+export type {
+  ChangesOptions,
+  DoubtListOptions,
+  DoubtView,
+  EngineLists,
+  GateListOptions,
+  ListOptions,
+  ListPage,
+  OutcomeListOptions,
+  OutcomeView,
+  RunChange,
+  RunListOptions,
+  UnreadableDoubt,
+} from "./engine/api/list-api.ts";
 export type { AskModel, ModelAnswer, ModelCallOptions, ModelContext } from "./engine/api/model-api.ts";
 export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";
 export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";

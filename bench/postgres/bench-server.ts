@@ -44,7 +44,9 @@ export async function startBenchServer(): Promise<BenchServer> {
     connect,
     query,
     empty: () =>
-      query("truncate writ.head, writ.event, writ.rows, writ.tally, writ.due, writ.need, writ.lease, writ.marker"),
+      query(
+        "truncate writ.head, writ.event, writ.rows, writ.tally, writ.due, writ.need, writ.lease, writ.marker, writ.tag, writ.outdated",
+      ),
     cpu: () => cpuMicros(server),
     close: async () => {
       await client.end();

@@ -1,6 +1,7 @@
 import type { Measurement } from "../measurement.ts";
 import type { BenchServer } from "./bench-server.ts";
 import { claimSpeed, idleQueries } from "./claim-speed.ts";
+import { postgresListTime } from "./postgres-list-time.ts";
 import { postgresFlatness, postgresThroughput, serverCost } from "./postgres-throughput.ts";
 
 const sequential = { runs: 200, steps: 10, atOnce: 1, order: "chain", durability: "every" } as const;
@@ -45,5 +46,6 @@ export function postgresMeasurements(server: BenchServer): readonly Measurement[
     postgresFlatness(server, "W4.flat.postgres"),
     claimSpeed(server, "claims.postgres"),
     idleQueries(server, "idle.postgres"),
+    postgresListTime(server, "list.runs.100000.postgres", 100_000),
   ];
 }

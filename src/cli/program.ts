@@ -36,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   approve: async () => (await import("./commands/approve.ts")).approveCommand,
   reject: async () => (await import("./commands/reject.ts")).rejectCommand,
   gates: async () => (await import("./commands/gates.ts")).gatesCommand,
+  doubts: async () => (await import("./commands/doubts.ts")).doubtsCommand,
   show: async () => (await import("./commands/show.ts")).showCommand,
   events: async () => (await import("./commands/events.ts")).eventsCommand,
   runs: async () => (await import("./commands/runs.ts")).runsCommand,

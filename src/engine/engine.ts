@@ -10,14 +10,7 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
-import {
-  assertRunExists,
-  listGates,
-  listRuns,
-  loadGateView,
-  reportCost,
-  reportSpending,
-} from "./admin/admin-reports.ts";
+import { assertRunExists, loadGateView, reportCost, reportSpending } from "./admin/admin-reports.ts";
 import { approveGate, rejectGate } from "./admin/approve-gate.ts";
 import { auditRun, auditTenant } from "./admin/audit/audit-journals.ts";
 import { adoptBackup } from "./admin/backup/adopt-backup.ts";
@@ -35,6 +28,8 @@ import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
 import { DueRetentions } from "./admin/retention/due-retentions.ts";
 import { LogTruncation } from "./admin/retention/log-truncation.ts";
 import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
+import { RowLists } from "./admin/row-lists.ts";
+import { watchRunChanges } from "./admin/run-changes.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
 import { StateCheckpoints } from "./admin/state-checkpoints.ts";
 import { ToolAdmin } from "./admin/tool-admin.ts";
@@ -115,6 +110,7 @@ class WritEngine implements VerbEngine {
   readonly leasedRuns: LeasedRuns;
   readonly #due: DueRuns;
   readonly #logTruncation: LogTruncation;
+  readonly #lists: RowLists;
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
   readonly schedules: ScheduleRunner;
@@ -147,6 +143,7 @@ class WritEngine implements VerbEngine {
       load: (snapshot, options) => this.#revert(snapshot, options),
     });
     this.#logTruncation = new LogTruncation(ports);
+    this.#lists = new RowLists(ports, this.leasedRuns);
     const retentions = new DueRetentions(ports, this.#logTruncation);
     this.#due = new DueRuns(ports, this.leasedRuns, { schedules: this.schedules, retentions });
     this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
@@ -300,12 +297,14 @@ class WritEngine implements VerbEngine {
     return verifyRun(this.#ports, this.leasedRuns, runId as RunId, options);
   }
 
-  runs(options: Parameters<Engine["runs"]>[0]): ReturnType<Engine["runs"]> {
-    return listRuns(this.#ports, readPrincipal(options.principal), options);
-  }
+  readonly runs: Engine["runs"] = (options) => this.#lists.runs(options);
+  readonly gates: Engine["gates"] = (options) => this.#lists.gates(options);
+  readonly inDoubt: Engine["inDoubt"] = (options) => this.#lists.inDoubt(options);
+  readonly outcomes: Engine["outcomes"] = (options) => this.#lists.outcomes(options);
 
-  gates(options: Parameters<Engine["gates"]>[0]): ReturnType<Engine["gates"]> {
-    return listGates(this.#ports, readPrincipal(options.principal), options);
+  changes({ signal, ...options }: Parameters<Engine["changes"]>[0]): ReturnType<Engine["changes"]> {
+    const stop = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    return watchRunChanges(this.#ports, this.leasedRuns, (filter) => this.#lists.runs(filter), options, stop);
   }
 
   gate(gateId: string, { principal }: PrincipalOptions): Promise<GateView> {

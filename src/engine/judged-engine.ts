@@ -7,6 +7,7 @@ import type { RunTarget, VerbJudge } from "./admin/verb-judge.ts";
 import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type { Engine, ResolveOptions, SubmitOptions } from "./api/engine-api.ts";
 import type { HaltOptions, Halts } from "./api/halt-api.ts";
+import type { EngineLists } from "./api/list-api.ts";
 import type { TenantPolicies } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
 import { assertKnownFields, readOptions } from "./api/read-options.ts";
@@ -118,7 +119,7 @@ function judgedDecisions(
   };
 }
 
-type Report = "state" | "runs" | "gates" | "gate" | "workers" | "cost" | "spent" | "budgets" | "audit" | "retentions";
+type Report = keyof EngineLists | "state" | "gate" | "workers" | "cost" | "spent" | "budgets" | "audit" | "retentions";
 
 function judgedReports(engine: Engine, judge: VerbJudge): Pick<Engine, Report> {
   return {
@@ -126,6 +127,9 @@ function judgedReports(engine: Engine, judge: VerbJudge): Pick<Engine, Report> {
     // The lists leave out what a principal may not read, so it may ask for them.
     runs: async (given) => engine.runs(judge.judge("runs", given, ownTarget)),
     gates: async (given) => engine.gates(judge.judge("gates", given, ownTarget)),
+    inDoubt: async (given) => engine.inDoubt(judge.judge("inDoubt", given, ownTarget)),
+    outcomes: async (given) => engine.outcomes(judge.judge("outcomes", given, ownTarget)),
+    changes: (given) => engine.changes(judge.judge("changes", given, ownTarget)),
     gate: async (gateId, given) => {
       const options = judge.judge("gate", given, ownTarget);
       const gate = await engine.gate(gateId, options);

@@ -19,7 +19,8 @@ export async function fillStore(stage: EngineFixture): Promise<void> {
     effect: "writes",
   });
   const stuck = scriptedTool("stuck", neverAnswers);
-  const tools = [look.tool, pay.tool, write.tool, stuck.tool];
+  const lost = scriptedTool("lost", () => Promise.reject(new Error("the line is dead")));
+  const tools = [look.tool, pay.tool, write.tool, stuck.tool, lost.tool];
   const engine = await stage.open({ tools, slices: [notes] });
   const outcome = { type: "Summary.Birds", status: "final" };
   const steps = [
@@ -33,6 +34,7 @@ export async function fillStore(stage: EngineFixture): Promise<void> {
   await (await engine.submit({ steps: held }, { ...submit, requestKey: "two" })).result();
   await engine.submit({ steps: [{ step_id: "w", kind: "wait", payload: { signal: "go" } }] }, submit);
   await engine.submit({ steps: [{ step_id: "stuck", name: "stuck" }] }, submit);
+  await (await engine.submit({ steps: [{ step_id: "lost", name: "lost" }] }, submit)).result();
   await engine.signal("stored", 1, { principal: botAgent, id: "told" });
   await engine.schedules.set("hourly", { steps: held }, hourly);
   await engine.policies.set(
@@ -57,6 +59,7 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
   tally: ["tally"],
   blob: ["hash"],
   rows: ["kind", "key"],
+  tag: ["kind", "tag", "key"],
 };
 
 export interface TamperedTable {
@@ -130,7 +133,7 @@ export class TamperedStore {
   /** Puts every row back that a change of this table can have changed: a trigger copies the needs of timer rows. */
   async restore({ name }: Pick<TamperedTable, "name">): Promise<void> {
     const quiet = this.#isPostgres ? "set session_replication_role = replica; " : "";
-    const names = name === "rows" ? ["rows", "need", "head"] : [name];
+    const names = name === "rows" ? ["rows", "need", "head", "tag"] : [name];
     const steps = names.map((each) => {
       const kept = this.#isPostgres ? `kept.${each}` : `kept_${each}`;
       return `delete from ${this.#named(each)}; insert into ${this.#named(each)} select * from ${kept}`;
@@ -166,8 +169,8 @@ async function eventLog(stage: EngineFixture, columns: readonly TamperedColumn[]
   return { name: "event", columns: changed, keys: ["journal", "position"], names: ["run_of_journal"], rows };
 }
 
-/** The tables that hold no data of tenants. */
-const withoutTenant: readonly string[] = ["boot", "migration", "worker"];
+/** The tables that hold no facts of tenants. */
+const withoutTenant: readonly string[] = ["boot", "migration", "outdated", "worker"];
 
 async function tableNames(stage: EngineFixture, isPostgres: boolean): Promise<readonly string[]> {
   const found = await stage.sql(

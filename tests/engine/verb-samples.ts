@@ -273,6 +273,11 @@ export const samples: Readonly<
   ),
   "halts.list": plain((engine, options) => engine.halts.list(options)),
   // A list leaves out what the principal may not read, so every principal of the table's kinds may ask for it.
+  inDoubt: plain((engine, options) => engine.inDoubt(options)),
+  outcomes: plain((engine, options) => engine.outcomes(options)),
+  changes: plain((engine, options) =>
+    engine.changes({ signal: AbortSignal.abort(), ...options } as Parameters<Engine["changes"]>[0]),
+  ),
   "tools.list": plain((engine, options) => engine.tools.list(options)),
   runs: plain((engine, options) => engine.runs(options)),
   gates: plain((engine, options) => engine.gates(options)),

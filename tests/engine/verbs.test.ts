@@ -39,7 +39,7 @@ function expectedCode(
   principal: PrincipalInput,
   { on, elsewhere = null as never }: Sample,
 ): FaultCode | null {
-  const isOwn = verb === "runs" || verb === "gates" || on === "own";
+  const isOwn = ["runs", "gates", "inDoubt", "outcomes", "changes"].includes(verb) || on === "own";
   const target = isOwn ? { by: principal.id, project: null } : (on ?? { by: null, project: null });
   if (principal.tenant !== tenant) return elsewhere;
   const facts = { ...target, admin: "chief" };
@@ -221,7 +221,7 @@ describe("the table of verbs", () => {
     const { engine } = await newWorld((memory as (typeof storeKinds)[number]).newFixture());
     const approving = engine.approve("gate_1", { principal: chief, diggest: "x" } as never);
     expect((await rejectedFault(approving)).message).toContain("did you mean digest?");
-    expect((await rejectedFault(engine.runs({ principal: chief, project: "p" } as never))).code).toBe("INVALID_INPUT");
+    expect((await rejectedFault(engine.runs({ principal: chief, projekt: "p" } as never))).code).toBe("INVALID_INPUT");
     const at = { runId: "run_1", stepId: "a", sides: "after" } as never;
     expect((await rejectedFault(engine.checkpoints.restore(at, { principal: chief }))).message).toContain("side?");
   });

@@ -88,6 +88,10 @@ function limitsPage(): string {
   const asked = section(requestLimits, {
     list: "entries returned by one list request; the default is 50, and `after` returns the next page",
     tools: "tools of an engine (`LIMIT_EXCEEDED`)",
+    counted: "rows that a list counts",
+    title: "characters of the title of a run",
+    labels: "labels of a run",
+    label: "characters of a label",
     reason: "characters of a reason",
     haltReason: "characters of the reason of a halt, which must not be empty",
     halts: "halts in force at the same time for a tenant, on runs or on the whole tenant (`LIMIT_EXCEEDED`)",
@@ -181,6 +185,7 @@ function limitsPage(): string {
       actResendMaxMs: "longest pause before an act in doubt is sent again",
       senderPollMaxMs: "longest pause between two looks at an act in doubt whose worker may still run it",
       sweepMs: "average time between two searches for due runs; a notification starts a search at once",
+      changesMs: "shortest time between two looks of `engine.changes` for changed runs",
       haltCacheMs: "age up to which a call without an append of its own relies on the halts that were last read",
       recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
       policyCacheMs:

@@ -70,6 +70,8 @@ export type Command = { readonly now: Instant } & (
       readonly parent?: ParentStep;
       readonly project?: string;
       readonly session?: string;
+      readonly title?: string;
+      readonly labels?: readonly string[];
       readonly opened?: SessionSegment;
       readonly forked?: ForkOrigin;
       readonly confirmed?: Confirmation;

@@ -1,5 +1,6 @@
 import type { LedgerFact, ToolFacts } from "../call/proposal.ts";
-import type { Call, DuplicateAct, LedgerVersion, ReuseSource } from "../event/event.ts";
+import type { DuplicateAct } from "../event/duplicate-act.ts";
+import type { Call, LedgerVersion, ReuseSource } from "../event/event.ts";
 import type { Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import type { LedgerRow } from "../store/tables.ts";

@@ -2,7 +2,8 @@ import { type Demand, mayVote, type Vote } from "../approval/approval-demand.ts"
 import { isFinalVerb } from "../approval/verb-rules.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { Proposal } from "../call/proposal.ts";
-import type { Call, DuplicateAct, Event } from "../event/event.ts";
+import type { DuplicateAct } from "../event/duplicate-act.ts";
+import type { Call, Event } from "../event/event.ts";
 import { earlierActs } from "../run/branch-acts.ts";
 import type { Run } from "../run/run.ts";
 import { isUndoStep, type Step } from "../run/step.ts";

@@ -15,6 +15,7 @@ import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerI
 import type { Json, JsonObject } from "../values/json.ts";
 import type { Requested } from "../values/requested.ts";
 import type { DoubtExits, Settlement } from "./doubt.ts";
+import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
 import type { GateContest } from "./gate-contest.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
@@ -62,6 +63,9 @@ export type RunEvent =
       /** The project whose state the run uses. If absent, the run uses the state of its origin. */
       readonly project?: string;
       readonly session?: string;
+      /** For lists: a title, and labels by which the run is found. */
+      readonly title?: string;
+      readonly labels?: readonly string[];
       /** Present for the run of a session. */
       readonly opened?: SessionSegment;
       /** Present if the run was forked from a checkpoint of another run. */
@@ -386,12 +390,3 @@ export type GateEvent = { readonly gate_id: GateId } & (
   | { readonly type: "gate.closed"; readonly reason: string }
   | ({ readonly type: "gate.contested" } & GateContest)
 );
-
-export interface DuplicateAct {
-  readonly run: RunId;
-  readonly step: StepId;
-  readonly generation: number;
-  readonly certain: boolean;
-  /** The latest generation did nothing, so the call would repeat an earlier generation. */
-  readonly idle?: true;
-}

@@ -106,7 +106,8 @@ describe("the rows of a run", () => {
     const scenario = given(accepts(plan(step("a"), step("b"))));
     const running = { run_id: hireRun, origin: hireRun, status: "running", final: false, mode: "auto_exec" };
     const more = { principal: "robin", plan_id: "plan_1", accepted_at: noon, ended_at: null };
-    expect(row(scenario, "run", hireRun)).toEqual({ version: 0, ...running, ...more });
+    const shown = { updated_at: noon, steps: 2, succeeded: 0, done: 0 };
+    expect(row(scenario, "run", hireRun)).toEqual({ version: 0, ...running, ...more, ...shown });
     const before = scenario.when(starts("a"));
     const after = before.when(answers("a"));
     expect(entryFor(before.run, after.newEvents, after.run).puts).toEqual([]);
@@ -191,7 +192,7 @@ describe("the rows of a run", () => {
     expect(row(scenario, "outcome", "out_hire_a")).toEqual({
       version: 0,
       ...outcome,
-      ...{ position: 2, tool: "page.read@1", at: noon, reuse_key: reuse.key },
+      ...{ position: 2, tool: "page.read@1", at: noon, reuse_key: reuse.key, requester: "robin" },
     });
   });
 

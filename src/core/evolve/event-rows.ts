@@ -11,6 +11,7 @@ import type { StateChange } from "../state/state-change.ts";
 import { defaultQueue } from "../store/fair-queue.ts";
 import type { Put } from "../store/store.ts";
 import type {
+  DoubtRow,
   GateRow,
   LedgerRow,
   NoticeRow,
@@ -35,6 +36,7 @@ export function eventRows(before: Run, events: readonly Event[], after: Run): re
     addEventRows(event, position, after, puts);
   }
   addReadModelRows(before, after, puts);
+  if (before.listing.doubts !== after.listing.doubts) addDoubtRows(before, events, after, puts);
   return puts;
 }
 
@@ -43,6 +45,7 @@ export function historyRows(empty: Run, events: readonly Event[]): readonly Put[
   const puts: Put[] = [];
   const run = foldEvents(empty, events, (event, after) => addEventRows(event, after.position, after, puts));
   puts.push(put("run", run.id, "any", runRow(run)), timerPut(run.id, runDueAt(run), run, workerRequirements(run)));
+  for (const [step_id] of run.listing.doubts) puts.push(doubtPut(run, step_id as StepId));
   return puts;
 }
 
@@ -216,16 +219,26 @@ function outcomePut(
   position: number,
 ): Put {
   const { outcome_id, type, status, tool, reuse_key } = outcome;
-  const row: OutcomeRow = { outcome_id, type, status, run_id: after.id, step_id, position, tool, at, reuse_key };
+  const row: OutcomeRow = {
+    outcome_id,
+    type,
+    status,
+    run_id: after.id,
+    step_id,
+    position,
+    tool,
+    at,
+    reuse_key,
+    requester: requesterOf(after, getStep(after, { step_id })),
+    ...(after.project !== null && { project: after.project }),
+  };
   return put("outcome", outcome_id, "any", row);
 }
 
 /** Adds the run row and the timer row if they changed. Most events of a run change neither. */
 function addReadModelRows(before: Run, after: Run, puts: Put[]): void {
   const isNew = before.position === 0;
-  // A run that reopens and ends in one entry keeps its status, but the time of its end changes.
-  const changed = runStatus(before) !== runStatus(after) || before.ended?.at !== after.ended?.at;
-  if (isNew || changed) puts.push(put("run", after.id, "any", runRow(after)));
+  if (before.listing.summary !== after.listing.summary) puts.push(put("run", after.id, "any", runRow(after)));
   const due = runDueAt(after);
   const needs = workerRequirements(after);
   const moved = due !== runDueAt(before) || after.rules?.digest !== before.rules?.digest;
@@ -255,7 +268,42 @@ export function timerPut(
   return put("timer", id, "any", row);
 }
 
+/** Adds the rows of the doubts that the events began, changed or ended. */
+function addDoubtRows(before: Run, events: readonly Event[], after: Run, puts: Put[]): void {
+  const steps = new Set(events.flatMap((event) => ("step_id" in event ? [event.step_id] : [])));
+  for (const step_id of steps) {
+    if (after.listing.doubts.has(step_id)) puts.push(doubtPut(after, step_id));
+    else if (before.listing.doubts.has(step_id))
+      puts.push({ table: "doubt", key: doubtKey(after.id, step_id), was: "any", row: null });
+  }
+}
+
+function doubtKey(run: RunId, step: StepId): string {
+  return `${run}:${step}`;
+}
+
+function doubtPut(run: Run, step_id: StepId): Put {
+  const step = getStep(run, { step_id });
+  const { standing, act, spec } = step;
+  assert(standing.state === "in_doubt" && act !== null, "only an act is in doubt");
+  const { next } = standing.doubt;
+  const row: DoubtRow = {
+    run_id: run.id,
+    step_id,
+    tool: spec.name,
+    attempt: act.attempt,
+    requester: requesterOf(run, step),
+    since: standing.since,
+    waiting_for: next.do === "ask" ? "person" : "verifier",
+    ...(next.do === "look_again" && { look_at: next.at }),
+    ...(run.project !== null && { project: run.project }),
+    ...(run.session !== null && { session: run.session }),
+  };
+  return put("doubt", doubtKey(run.id, step_id), "any", row);
+}
+
 function runRow(run: Run): RunRow {
+  const { title, labels, summary } = run.listing;
   return {
     run_id: run.id,
     origin: run.origin,
@@ -267,5 +315,18 @@ function runRow(run: Run): RunRow {
     accepted_at: run.accepted_at,
     ended_at: run.ended?.at ?? null,
     ...(run.ended?.as !== undefined && { ended_as: run.ended.as }),
+    ...(run.project !== null && { project: run.project }),
+    ...(run.session !== null && { session: run.session }),
+    ...(run.opened?.agent !== undefined && { agent: run.opened.agent.name }),
+    ...(run.parent !== null && { parent: run.parent.run_id }),
+    ...(title !== null && { title }),
+    ...(labels.length > 0 && { labels }),
+    ...(summary.tools.length > 0 && { tools: summary.tools }),
+    ...(summary.waiting_for.length > 0 && { waiting_for: summary.waiting_for }),
+    updated_at: summary.updated_at,
+    steps: summary.steps,
+    succeeded: summary.succeeded,
+    done: summary.done,
+    ...(Object.keys(summary.spent).length > 0 && { spent: summary.spent }),
   };
 }

@@ -1,13 +1,14 @@
-import type { Event } from "../event/event.ts";
+import type { Event, EventType } from "../event/event.ts";
 import type { RunRestored } from "../event/restoration.ts";
 import { StepIndex } from "../persistent/step-index.ts";
 import { Vector } from "../persistent/vector.ts";
 import { type LeanPlan, planStep } from "../plan/plan.ts";
 import { dependentSteps } from "../plan/step-graph.ts";
 import { isProgress, type Parked } from "../run/parked.ts";
-import { copyRun, type MutableRun, type Run } from "../run/run.ts";
+import { copyRun, type MutableRun, type Run, runStatus } from "../run/run.ts";
 import { isUndoStep, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
+import { summarizeRun } from "../run/summarize-run.ts";
 import type { Digest } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
@@ -34,7 +35,30 @@ export function foldEvents(
   return run;
 }
 
+/** Applies an event, and renews the summary of the run if lists show another status or another wait for a person. */
 function applyEvent(run: MutableRun, event: Event): MutableRun {
+  const status = runStatus(run);
+  const end = run.ended;
+  changeRun(run, event);
+  if (status !== runStatus(run) || end?.at !== run.ended?.at || renewsSummary.has(event.type))
+    run.listing = { ...run.listing, summary: summarizeRun(run, event.at) };
+  return run;
+}
+
+/** The events that change for which people a run waits, beside those that change its status. */
+const renewsSummary: ReadonlySet<EventType> = new Set<EventType>([
+  "run.accepted",
+  "run.released",
+  "gate.opened",
+  "gate.approved",
+  "gate.rejected",
+  "gate.expired",
+  "gate.closed",
+  "step.doubted",
+  "step.settled",
+]);
+
+function changeRun(run: MutableRun, event: Event): MutableRun {
   run.position += 1;
   run.fresh = [];
   run.abandonedGates = NONE;
@@ -169,10 +193,11 @@ function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accep
     newStep(index, spec, event.tools[spec.name] ?? null, null, spec.depends_on.length),
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
-  const { type: _type, at, run_id: id, ...given } = event;
+  const { type: _type, at, run_id: id, title = null, labels = NONE, ...given } = event;
   return Object.assign(run, given, {
     id,
     accepted_at: at,
+    listing: { ...run.listing, title, labels },
     restored: event.restored ? { ...event.restored, steps: 0 } : null,
     plan,
     open: plan === null,

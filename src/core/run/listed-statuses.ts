@@ -4,6 +4,8 @@ import type { RunStatus } from "./run.ts";
 export const listedStatuses: readonly (RunStatus | "rejected")[] = [
   "running",
   "waiting",
+  "open",
+  "closing",
   "poison",
   "restored",
   "completed",
@@ -11,4 +13,5 @@ export const listedStatuses: readonly (RunStatus | "rejected")[] = [
   "failed",
   "rejected",
   "cancelled",
+  "abandoned",
 ];

@@ -2,7 +2,8 @@ import type { Demand, Vote } from "../approval/approval-demand.ts";
 import type { Principal } from "../approval/principal.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
-import type { Call, Confirmation, DuplicateAct, EndStatus, Notice, ToolPin } from "../event/event.ts";
+import type { DuplicateAct } from "../event/duplicate-act.ts";
+import type { Call, Confirmation, EndStatus, Notice, ToolPin } from "../event/event.ts";
 import type { EarlierAct } from "../event/model-call.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import type { RestoredRun } from "../event/restoration.ts";
@@ -26,6 +27,7 @@ import type { GateId, Instant, RunId, StepId, Tenant } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
 import type { Conversation } from "./conversation.ts";
 import type { Parked } from "./parked.ts";
+import { emptyListing, type RunListing } from "./run-summary.ts";
 import type { Step, StepPace } from "./step.ts";
 
 export type { Step } from "./step.ts";
@@ -84,6 +86,8 @@ export interface Run {
   readonly waiting: TrieMap<true>;
   /** Ids of the steps whose tool was missing or had changed since the run was accepted. */
   readonly parkedForTools: TrieMap<true>;
+  /** The data for lists. */
+  readonly listing: RunListing;
   /** When waiting steps are due. The first entry is valid; a stale entry is removed when it becomes the first. */
   readonly wakeups: WakeupHeap;
   readonly paces: Readonly<Record<StepPace, number>>;
@@ -109,10 +113,8 @@ export interface Run {
   /** The positions of the last `run.resumed` event and the last `run.verified` event, or 0. */
   readonly positions: { readonly resumed: number; readonly verified: number };
   readonly spent: RunSpending;
-  /** The tools that were called so far. */
-  readonly calledTools: TrieMap<true>;
-  /** The policy tags of the steps that called them. */
-  readonly calledTags: TrieMap<true>;
+  /** The tools that were called so far, and the policy tags of the steps that called them. */
+  readonly called: { readonly tools: TrieMap<true>; readonly tags: TrieMap<true> };
   /** The notices that are not delivered yet. */
   readonly notices: TrieMap<Notice>;
   /** The number of undelivered notices to other runs. */
@@ -171,6 +173,7 @@ export function copyRun(run: Run): MutableRun {
     gates: run.gates,
     waiting: run.waiting,
     parkedForTools: run.parkedForTools,
+    listing: run.listing,
     wakeups: run.wakeups,
     paces: run.paces,
     succeeded: run.succeeded,
@@ -185,8 +188,7 @@ export function copyRun(run: Run): MutableRun {
     hasConfirmableActs: run.hasConfirmableActs,
     positions: run.positions,
     spent: run.spent,
-    calledTools: run.calledTools,
-    calledTags: run.calledTags,
+    called: run.called,
     notices: run.notices,
     pendingRunNotices: run.pendingRunNotices,
     fresh: [],
@@ -268,6 +270,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     gates: TrieMap.empty(),
     waiting: TrieMap.empty(),
     parkedForTools: TrieMap.empty(),
+    listing: emptyListing,
     wakeups: WakeupHeap.empty,
     paces: { moving: 0, retrying: 0, waiting: 0, blocked: 0, done: 0 },
     succeeded: 0,
@@ -282,8 +285,7 @@ export function emptyRun(id: RunId, tenant: Tenant): Run {
     hasConfirmableActs: false,
     positions: { resumed: 0, verified: 0 },
     spent: NOTHING_SPENT,
-    calledTools: TrieMap.empty(),
-    calledTags: TrieMap.empty(),
+    called: { tools: TrieMap.empty(), tags: TrieMap.empty() },
     notices: TrieMap.empty(),
     pendingRunNotices: 0,
     fresh: [],

@@ -16,6 +16,7 @@ import {
   type StepState,
   stepPace,
 } from "./step.ts";
+import { countWait, waitingFor } from "./waiting-for.ts";
 
 /** Changes the state of a step. No other function does, so the counters of the run always agree with its steps. */
 export function moveStep(run: MutableRun, step: Step, standing: StepStanding): MutableRun {
@@ -28,10 +29,17 @@ export function moveStep(run: MutableRun, step: Step, standing: StepStanding): M
   run.steps = run.steps.set(step.index, moved);
   if (from !== to) run.paces = shiftPaceCounts(run.paces, from, to);
   if (isWaitingPace(from) || isWaitingPace(to)) updateWaiting(run, step.index, before);
+  if (before.state === "in_doubt" || standing.state === "in_doubt") updateDoubts(run, moved);
   if (standing.state === "ready") addFresh(run, step.index);
   if (calledStates.has(standing.state)) recordCalledTool(run, step);
   if (before.state === "waiting_approval" && standing !== before) abandonGate(run, before.gate_id);
   return run;
+}
+
+function updateDoubts(run: MutableRun, { standing, spec: { step_id } }: Step): void {
+  const { doubts } = run.listing;
+  const changed = standing.state === "in_doubt" ? doubts.set(step_id, run.position) : doubts.delete(step_id);
+  run.listing = { ...run.listing, doubts: changed };
 }
 
 /** Makes a list of one at first: pushing to an empty list reserves room for 17. */
@@ -51,8 +59,11 @@ const calledStates: ReadonlySet<StepState> = new Set<StepState>([
 
 function recordCalledTool(run: MutableRun, { spec: { kind, name, policy_tags } }: Step): void {
   if (!stepKinds[kind].callsTool) return;
-  if (!run.calledTools.has(name)) run.calledTools = run.calledTools.set(name, true);
-  for (const tag of policy_tags) if (!run.calledTags.has(tag)) run.calledTags = run.calledTags.set(tag, true);
+  const { tools, tags } = run.called;
+  if (!tools.has(name)) run.called = { tools: tools.set(name, true), tags };
+  const fresh = policy_tags.filter((tag) => !tags.has(tag));
+  if (fresh.length > 0)
+    run.called = { ...run.called, tags: fresh.reduce((known, tag) => known.set(tag, true as const), tags) };
 }
 
 /** Updates the lists of waiting steps. The cost does not depend on their length. */
@@ -60,7 +71,12 @@ function updateWaiting(run: MutableRun, index: number, before: StepStanding): vo
   const step = run.steps.get(index);
   const { standing, spec } = step;
   const waits = isWaitingPace(stepPace(standing));
-  if (waits !== isWaitingPace(stepPace(before))) run.waiting = withMember(run.waiting, spec.step_id, waits);
+  const waited = isWaitingPace(stepPace(before));
+  if (waits !== waited) run.waiting = withMember(run.waiting, spec.step_id, waits);
+  let counts = run.listing.waits;
+  if (waited) counts = countWait(counts, waitingFor(before), -1);
+  if (waits) counts = countWait(counts, waitingFor(standing), 1);
+  run.listing = { ...run.listing, waits: counts };
   const parked = isParkedForTool(standing);
   if (parked !== isParkedForTool(before)) run.parkedForTools = withMember(run.parkedForTools, spec.step_id, parked);
   const at = stepWakeAt(run, step);

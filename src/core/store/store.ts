@@ -1,5 +1,6 @@
 import type { Clock } from "../ports/clock.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
+import type { RowSearch } from "./row-search.ts";
 import type { Table } from "./tables.ts";
 
 /**
@@ -33,6 +34,17 @@ export interface Store {
   heldRuns(claims: readonly Claim[]): Promise<readonly HeldRun[]>;
   row(tenant: Tenant, table: Table, key: string): Promise<StoredRow | null>;
   list(tenant: Tenant, query: Query): Promise<readonly StoredRow[]>;
+  /**
+   * Searches the rows of a table by their tags (row-tags.ts), in the order of their keys. Reads at most
+   * `SEARCH_ROWS_MAX` index entries, so a page can have fewer rows than the limit although more follow.
+   */
+  search(tenant: Tenant, search: RowSearch): Promise<FoundRows>;
+  /** Counts the rows that a search finds, up to `most`. */
+  count(tenant: Tenant, search: Omit<RowSearch, "order" | "after" | "limit">, most: number): Promise<number>;
+  /** Returns runs of all tenants, at most `most`, whose rows an older version wrote. */
+  outdatedRuns(most: number): Promise<readonly Pick<Entry, "tenant" | "run">[]>;
+  /** Records that the rows of a run are of this version. */
+  markRefolded(tenant: Tenant, run: RunId): Promise<void>;
   /** Returns the rows that the store has copied to indexes or queues of its own and that differ from their copies. */
   wrongCopies(tenant: Tenant): Promise<readonly RowName[]>;
   used(tenant: Tenant, tally: string): Promise<number>;
@@ -366,6 +378,13 @@ export interface Erasure {
   /** Positions whose bodies stay. */
   readonly keep: readonly number[];
   readonly blobs: readonly Digest[];
+}
+
+/** A page of a search. */
+export interface FoundRows {
+  readonly rows: readonly StoredRow[];
+  /** The key after which the search continues. Null: no more rows follow. */
+  readonly next: string | null;
 }
 
 /** Rows of one table, by key; `where` may name an indexed field (tables.ts). */

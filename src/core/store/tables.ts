@@ -13,6 +13,7 @@ export const tables = [
   "notice",
   "project",
   "outcome",
+  "doubt",
   "setting",
 ] as const;
 
@@ -25,6 +26,17 @@ export const indexedRowFields: Readonly<Partial<Record<Table, readonly string[]>
   timer: ["due_at"],
   notice: ["run_id"],
   outcome: ["reuse_key", "run_id"],
+};
+
+/**
+ * The fields of a row that a search may name; a list of texts counts with each of its texts. Stores keep an index entry
+ * for each (row-tags.ts), so every search reads an index.
+ */
+export const taggedRowFields: Readonly<Partial<Record<Table, readonly string[]>>> = {
+  run: ["status", "ended_as", "principal", "project", "session", "agent", "parent", "labels", "tools", "waiting_for"],
+  gate: ["status", "run_id", "tool", "requester"],
+  doubt: ["run_id", "tool", "requester", "project", "session", "waiting_for"],
+  outcome: ["run_id", "type", "status", "tool", "requester", "project"],
 };
 
 /** The summary of a run that is read without folding its journal. Key: run id. */
@@ -40,6 +52,65 @@ export interface RunRow {
   readonly ended_at: Instant | null;
   /** Present on a run that failed before anything ran, because it was refused. */
   readonly ended_as?: "rejected";
+  readonly project?: string;
+  readonly session?: string;
+  /** The name of the program that proposes the calls of a session. */
+  readonly agent?: string;
+  /** The run whose step started this run. */
+  readonly parent?: RunId;
+  readonly title?: string;
+  readonly labels?: readonly string[];
+  /** The tools of the plan, or those that an open run has called. The first 64. */
+  readonly tools?: readonly string[];
+  /** The things that steps of the run wait for. */
+  readonly waiting_for?: readonly WaitingFor[];
+  /** The last change of the status, or of the waits for people. The counts and the cost are those of that time. */
+  readonly updated_at?: Instant;
+  /** The numbers of all steps, of those that have succeeded, and of those that have ended in any way. */
+  readonly steps?: number;
+  readonly succeeded?: number;
+  readonly done?: number;
+  /** Absent if nothing was spent. */
+  readonly spent?: RunCost;
+}
+
+/** The thing that a waiting step waits for. */
+export type WaitingFor =
+  | "approval"
+  | "resolution"
+  | "release"
+  | "signal"
+  | "run"
+  | "time"
+  | "retry"
+  | "rate"
+  | "key"
+  | "tool"
+  | "halt"
+  | "undo";
+
+/** The cost of a run so far. A field is absent if it is 0. */
+export interface RunCost {
+  readonly usd_micros?: number;
+  readonly credits?: number;
+  readonly tokens_in?: number;
+  readonly tokens_out?: number;
+}
+
+/** An act in doubt, as a list shows it; the call itself is in the journal. Key: run id and step id. */
+export interface DoubtRow {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+  readonly tool: string;
+  readonly attempt: number;
+  readonly requester: string;
+  readonly since: Instant;
+  /** person: only a person can settle it. verifier: the tool's verifier or a resend may. */
+  readonly waiting_for: "person" | "verifier";
+  /** When the engine looks again. Absent: it does not by itself, or does so now. */
+  readonly look_at?: Instant;
+  readonly project?: string;
+  readonly session?: string;
 }
 
 /** The time at which a run can continue by itself. Key: run id. Workers find due runs only in this table. */
@@ -199,4 +270,7 @@ export interface OutcomeRow {
   readonly at: Instant;
   /** Equal for calls that may share this outcome; null if no other call may. */
   readonly reuse_key: Digest | null;
+  /** The principal that requested the call, and the project of its run. Absent in rows of older versions. */
+  readonly requester?: string;
+  readonly project?: string;
 }

@@ -24,6 +24,8 @@ export const waitTimes = {
   senderPollMaxMs: 300_000,
   /** The average time between two searches for due runs; a notification starts a search at once. */
   sweepMs: 1300,
+  /** The shortest time between two looks of `engine.changes` for changed runs. */
+  changesMs: 100,
   /** The age up to which a call without an append of its own relies on the halts that were last read. */
   haltCacheMs: 1000,
   /** The age up to which a recorded call relies on the halts that were last read. */

@@ -1,18 +1,13 @@
-import { verbReach } from "../../core/approval/judge-verb.ts";
-import type { Principal } from "../../core/approval/principal.ts";
 import { costTally } from "../../core/call/cost-tally.ts";
-import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { Run } from "../../core/run/run.ts";
 import { gateDetails } from "../../core/run/to-open-gate.ts";
-import type { Query, Store } from "../../core/store/store.ts";
-import type { GateRow, RunRow } from "../../core/store/tables.ts";
+import type { GateRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { GateId, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
-import type { CostReport, GateView, PageOptions, SpendingReport, UnreadableGate } from "../api/engine-api.ts";
-import { readPageOptions } from "../api/read-page.ts";
+import type { CostReport, GateView, SpendingReport, UnreadableGate } from "../api/engine-api.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { loadRun, runNotFoundError } from "../journal/load-run.ts";
@@ -32,60 +27,6 @@ export async function loadGateRow(ports: WorkerPorts, tenant: Tenant, gate: Gate
   return JSON.parse(stored.row) as GateRow;
 }
 
-/** Lists runs, newest first. A principal that may list only its own runs gets only those. */
-export async function listRuns(
-  { store }: WorkerPorts,
-  principal: Principal,
-  options: PageOptions & { readonly status?: string },
-): Promise<readonly RunRow[]> {
-  const { status } = options;
-  if (status !== undefined && !(listedStatuses as readonly string[]).includes(status))
-    throw new FaultError(fault("INVALID_INPUT", `status must be one of ${listedStatuses.join(", ")}`));
-  const page = readPageOptions(options);
-  // A rejected run is stored as failed.
-  const stored = status === "rejected" ? "failed" : status;
-  const where = stored === undefined ? {} : { where: { field: "status", equals: stored } };
-  const isListed = (row: RunRow) =>
-    (verbReach(principal, "runs") === "tenant" || row.principal === principal.id) &&
-    (status === undefined || listedStatus(row) === status);
-  const rows = await listPage(store, principal.tenant, { table: "run", order: "newest", ...page, ...where }, isListed);
-  return rows.map((row) => ({ ...row, status: listedStatus(row) }));
-}
-
-/** Returns the status of a run in a list, which tells a rejected run from a failed one. */
-function listedStatus({ status, ended_as }: RunRow): string {
-  return ended_as ?? status;
-}
-
-/** Lists open gates, oldest first. A principal that may list only its own gates gets only those. */
-export async function listGates(
-  ports: WorkerPorts,
-  principal: Principal,
-  options: PageOptions,
-): Promise<readonly (GateView | UnreadableGate)[]> {
-  const page = readPageOptions(options);
-  const where = { field: "status", equals: "open" };
-  const isListed = ({ requester }: GateRow) => verbReach(principal, "gates") === "tenant" || requester === principal.id;
-  const query = { table: "gate", order: "oldest", ...page, where } as const;
-  return loadGateViews(ports, principal.tenant, await listPage(ports.store, principal.tenant, query, isListed));
-}
-
-/** Reads on until the page has as many listed rows as the query asks for, or there are no more rows. */
-async function listPage<Row>(
-  store: Store,
-  tenant: Tenant,
-  query: Query,
-  isListed: (row: Row) => boolean,
-): Promise<readonly Row[]> {
-  const listed: Row[] = [];
-  for (let after = query.after; ; ) {
-    const found = await store.list(tenant, { ...query, ...(after !== undefined && { after }) });
-    listed.push(...found.map(({ row }) => JSON.parse(row) as Row).filter(isListed));
-    after = found.at(-1)?.key;
-    if (listed.length >= query.limit || found.length < query.limit) return listed.slice(0, query.limit);
-  }
-}
-
 /** Returns a gate with the call that it holds. Throws the fault that makes its run unreadable. */
 export async function loadGateView(ports: WorkerPorts, tenant: Tenant, gate: GateId): Promise<GateView> {
   const [view] = await loadGateViews(ports, tenant, [await loadGateRow(ports, tenant, gate)]);
@@ -98,7 +39,7 @@ export async function loadGateView(ports: WorkerPorts, tenant: Tenant, gate: Gat
  * Returns gates with the calls that they hold. The calls are only in the journals; each run is read once. A gate whose
  * run cannot be read is returned with the fault.
  */
-async function loadGateViews(
+export async function loadGateViews(
   ports: WorkerPorts,
   tenant: Tenant,
   rows: readonly GateRow[],
@@ -109,7 +50,7 @@ async function loadGateViews(
 }
 
 /** Returns the run, or the fault that makes it unreadable. Throws faults of the store. */
-async function loadReadableRun({ store }: WorkerPorts, tenant: Tenant, id: RunId): Promise<Run | Fault> {
+export async function loadReadableRun({ store }: WorkerPorts, tenant: Tenant, id: RunId): Promise<Run | Fault> {
   try {
     return (await loadRun(store, tenant, id)).run;
   } catch (error) {

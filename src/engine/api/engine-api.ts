@@ -7,15 +7,12 @@ import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/cl
 import type { Resource } from "../../core/ports/resource.ts";
 import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunSpending } from "../../core/run/run.ts";
-import type { OpenGate } from "../../core/run/to-open-gate.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
 import type { RetentionRecord } from "../../core/settings/retention.ts";
 import type { Slice } from "../../core/state/slice.ts";
 import type { ClaimTerms, Store } from "../../core/store/store.ts";
-import type { GateRow, RunRow } from "../../core/store/tables.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
 import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
-import type { Fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { Failpoints } from "../ports/failpoint.ts";
@@ -24,6 +21,7 @@ import type { AdoptOptions, AdoptReport, BackupReport } from "./backup-api.ts";
 import type { Checkpoints } from "./checkpoint-api.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
 import type { Halts } from "./halt-api.ts";
+import type { EngineLists, GateView } from "./list-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { ProjectApi } from "./project-api.ts";
@@ -38,6 +36,7 @@ import type { TenantSettings } from "./tenant-settings.ts";
 import type { EngineTools } from "./tool-api.ts";
 import type { WorkersReport } from "./worker-api.ts";
 
+export type { GateView, PageOptions, UnreadableGate } from "./list-api.ts";
 export type { PrincipalInput } from "./principal-input.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 export type { RecordedEvent, RunHandle, RunProgress } from "./run-handle-api.ts";
@@ -122,23 +121,6 @@ export type ResolveOptions = ReasonOptions & {
     | { readonly as: "verify" }
   );
 
-export interface PageOptions {
-  readonly limit?: number;
-  readonly after?: string;
-}
-
-export interface GateView extends OpenGate {
-  readonly run_id: RunId;
-  readonly status: GateRow["status"];
-  readonly requester: string;
-}
-
-/** A gate whose call cannot be shown, because the journal of its run cannot be read. */
-export type UnreadableGate = Pick<
-  GateView,
-  "gate_id" | "step_id" | "tool" | "digest" | "expires_at" | "run_id" | "status" | "requester"
-> & { readonly fault: Fault };
-
 export interface CostReport {
   readonly run_id: RunId;
   readonly spent: RunSpending;
@@ -199,7 +181,7 @@ export interface ServeOptions {
 }
 
 /** The public API of an engine. */
-export interface Engine {
+export interface Engine extends EngineLists {
   submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
   /** Makes one tool call as a run of one step. The tool is the one that this engine has under the name. */
   call<Called extends Tool>(
@@ -251,9 +233,6 @@ export interface Engine {
   /** Asks verifiers whether the recorded acts of a run are still in effect. An act in doubt is not among them. */
   verify(runId: string, options: ReasonOptions): Promise<readonly VerifiedAct[]>;
 
-  runs(options: PrincipalOptions & PageOptions & { readonly status?: string }): Promise<readonly RunRow[]>;
-  /** Lists open gates, oldest first. A gate whose run cannot be read is listed without its call. */
-  gates(options: PrincipalOptions & PageOptions): Promise<readonly (GateView | UnreadableGate)[]>;
   gate(gateId: string, options: PrincipalOptions): Promise<GateView>;
   /** Lists the live workers, the runs of the tenant that each leases now, and the runs that no worker continues. */
   workers(options: PrincipalOptions): Promise<WorkersReport>;

@@ -1,6 +1,7 @@
 import { modes } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
+import { labelProblems } from "./label-problems.ts";
 import type { OpenRunOptions } from "./session-api.ts";
 
 const TEN_MINUTES_MS = 10 * 60 * 1000;
@@ -12,7 +13,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export function readOpenRunOptions<Options extends OpenRunOptions>(
   given: Options,
 ): Options & { readonly idleMs: number; readonly waitMs: number } {
-  const reasons = [...nameProblems(given), ...numberProblems(given)];
+  const reasons = [...nameProblems(given), ...numberProblems(given), ...labelProblems(given)];
   if (given.mode !== undefined && !modes.includes(given.mode)) reasons.push(`mode must be one of ${modes.join(", ")}`);
   if (reasons.length > 0)
     throw new FaultError(fault("INVALID_INPUT", `the session was refused: ${reasons.join("; ")}`, { reasons }));

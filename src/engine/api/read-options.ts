@@ -37,6 +37,8 @@ type OptionNames<Name extends EngineVerb> =
 const principal = { principal: true } as const;
 const reason = { ...principal, reason: true } as const;
 const page = { ...principal, limit: true, after: true } as const;
+const list = { ...page, count: true, by: true } as const;
+const times = { from: true, to: true } as const;
 const place = { project: true, session: true } as const;
 const selector = { ...principal, ...place, runId: true } as const;
 const terms = {
@@ -48,6 +50,8 @@ const terms = {
   queue: true,
   priority: true,
   confirmed: true,
+  title: true,
+  labels: true,
 } as const;
 const submission = { ...terms, requestKey: true, correlationId: true, traceId: true } as const;
 const repeatable = { ...submission, retryFailed: true } as const;
@@ -77,6 +81,8 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
     parent: true,
     mode: true,
     deadlineMs: true,
+    title: true,
+    labels: true,
     idleMs: true,
     waitMs: true,
   },
@@ -134,8 +140,21 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "tools.put": {},
   "tools.remove": {},
   "tools.list": principal,
-  runs: { ...page, status: true },
-  gates: page,
+  runs: {
+    ...list,
+    ...times,
+    status: true,
+    agent: true,
+    tool: true,
+    label: true,
+    parent: true,
+    waitingFor: true,
+    ...place,
+  },
+  gates: { ...list, ...times, ...place, status: true, runId: true, tool: true, decidable: true },
+  inDoubt: { ...list, ...place, runId: true, tool: true, waitingFor: true },
+  outcomes: { ...list, runId: true, type: true, status: true, tool: true, project: true },
+  changes: { ...principal, signal: true },
   gate: principal,
   workers: principal,
   cost: principal,

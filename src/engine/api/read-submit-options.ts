@@ -6,6 +6,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type JsonObject } from "../../core/values/json.ts";
 import type { SubmitOptions } from "./engine-api.ts";
+import { labelProblems } from "./label-problems.ts";
 
 const textOptions = ["requestKey", "correlationId", "traceId", "project", "session"] as const;
 
@@ -19,7 +20,7 @@ export function readSubmitOptions<Options extends SubmitOptions>(
   given: Options,
 ): Options & { readonly context: JsonObject } {
   const context = checkJson(given.context ?? {}, planLimits);
-  const reasons = [...textProblems(given), ...valueProblems(given)];
+  const reasons = [...textProblems(given), ...valueProblems(given), ...labelProblems(given)];
   if (!context.ok) for (const { path, message } of context.reasons) reasons.push(`context${path}: ${message}`);
   else if (!isJsonObject(context.value)) reasons.push("context must be an object with the values of placeholders");
   if (reasons.length > 0) {

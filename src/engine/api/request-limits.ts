@@ -5,6 +5,10 @@ import { HALTS_MAX } from "../../core/settings/halt.ts";
 export const requestLimits = {
   list: 1000,
   tools: 10_000,
+  counted: 10_000,
+  title: 200,
+  labels: 16,
+  label: 100,
   reason: 10_000,
   haltReason: 1000,
   halts: HALTS_MAX,

@@ -37,6 +37,10 @@ export interface SubmitOptions extends PrincipalOptions {
   readonly project?: string;
   /** A scope inside the project. */
   readonly session?: string;
+  /** Lists show it. */
+  readonly title?: string;
+  /** Lists find the run by each of them. */
+  readonly labels?: readonly string[];
   /** Confirms the plan, or these steps, where a rule only asks for confirmation. Never replaces an approval. */
   readonly confirmed?: true | readonly string[];
 }

@@ -26,6 +26,9 @@ export interface OpenRunOptions extends PrincipalOptions {
    * it, so that a killed parent finds its sub-agent. Deadline, mode, project, budgets and cancellation are inherited.
    */
   readonly parent?: ParentCall;
+  /** Lists show the title, and find the run by each label. Both are those of the opening that accepts the run. */
+  readonly title?: string;
+  readonly labels?: readonly string[];
   /** The run is released after this time without a call. The next call takes it again. Default: 10 minutes. */
   readonly idleMs?: number;
   /**

@@ -17,6 +17,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { SubmitOptions } from "../api/engine-api.ts";
+import { labelFields } from "../api/label-problems.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
@@ -72,8 +73,8 @@ export async function submitRun(
       deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
       ...(queue !== defaultQueue && { queue }),
       ...(options.priority && { priority: options.priority }),
-      ...(options.project !== undefined && { project: options.project }),
-      ...(options.session !== undefined && { session: options.session }),
+      ...placeFields(options),
+      ...labelFields(options),
       ...(options.confirmed !== undefined && { confirmed: options.confirmed as Confirmation }),
       rules,
       correlation_id: options.correlationId ?? id,
@@ -96,6 +97,10 @@ export async function submitRun(
   if (claim?.epoch === 1) leasedRuns.begin(claim, mailbox.loaded);
   else await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
   return { id, attached: false };
+}
+
+function placeFields({ project, session }: SubmitOptions): Pick<SubmitOptions, "project" | "session"> {
+  return { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
 }
 
 /** Returns the stricter of the modes of the tenant and of the request. */

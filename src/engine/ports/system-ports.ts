@@ -50,11 +50,17 @@ export const systemRandom: RandomSource = () => Math.random();
 export type NewId = (prefix: string, now: Instant) => string;
 
 export const systemIds: NewId = (prefix, now) => {
-  let id = "";
-  for (let shift = 45; shift >= 0; shift -= 5) id += ALPHABET[Math.floor(now / 2 ** shift) % 32];
+  let id = idPrefix(prefix, now);
   for (let count = 0; count < 16; count += 1) id += ALPHABET[randomByte() % 32];
-  return `${prefix}_${id}`;
+  return id;
 };
+
+/** Returns the beginning of the ids that are made at this time. Ids of later times follow it. */
+export function idPrefix(prefix: string, now: Instant): string {
+  let time = "";
+  for (let shift = 45; shift >= 0; shift -= 5) time += ALPHABET[Math.floor(now / 2 ** shift) % 32];
+  return `${prefix}_${time}`;
+}
 
 /** Random bytes are read in blocks, because each request to the system is expensive. */
 const randomBytes = new Uint8Array(4096);

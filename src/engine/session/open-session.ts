@@ -7,6 +7,7 @@ import type { StoredRow } from "../../core/store/store.ts";
 import type { RequestRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, Instant, RunId } from "../../core/values/ids.ts";
+import { labelFields } from "../api/label-problems.ts";
 import type { OpenRunOptions } from "../api/session-api.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
@@ -169,6 +170,7 @@ function acceptCommand(
     deadline_at,
     ...(project !== undefined && { project }),
     session,
+    ...labelFields(options),
     opened,
     rules: ownRules(ports, principal.tenant),
     correlation_id: id,

@@ -4,6 +4,7 @@ import type { Instant, RunId } from "../../core/values/ids.ts";
 import { isRetentionJournal, isScheduleJournal } from "../journal/journal-names.ts";
 import { LeaseHeartbeat } from "./lease-heartbeat.ts";
 import type { LeasedRuns } from "./leased-runs.ts";
+import { OutdatedRows } from "./outdated-rows.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** The number of sweeps after which the store is asked again when the next run is due. */
@@ -31,6 +32,7 @@ export class DueRuns {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #heartbeat: LeaseHeartbeat;
+  readonly #outdated: OutdatedRows;
   readonly #triggers: JournalTriggers;
   readonly #unwatch: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
@@ -48,6 +50,7 @@ export class DueRuns {
     this.#ports = ports;
     this.#leasedRuns = leasedRuns;
     this.#heartbeat = new LeaseHeartbeat(ports, leasedRuns);
+    this.#outdated = new OutdatedRows(ports);
     this.#clockOffset = ports.clock.now() - ports.stopwatch();
     this.#triggers = triggers;
     leasedRuns.onWorkAvailable(() => void this.sweep());
@@ -107,6 +110,7 @@ export class DueRuns {
       if (this.#leasedRuns.works) await this.#heartbeat.renewIfDue();
       await this.#leasedRuns.refresh();
       if (this.#leasedRuns.works) await this.#claim();
+      if (this.#leasedRuns.works) await this.#outdated.refoldSome();
     } catch {
       // The store is unavailable. The next sweep tries again; callers get the fault from their own calls.
     }

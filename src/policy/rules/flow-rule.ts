@@ -13,9 +13,9 @@ export function flowRule(after: FlowTrigger, answer: RuleAnswer): RuleCheck {
   return ({ admission }) => (hasMadeCalls(admission.run, after) ? answer : null);
 }
 
-function hasMadeCalls({ calledTools, calledTags }: Run, { tags, tools }: FlowTrigger): boolean {
-  if (!tags.every((tag) => calledTags.has(tag))) return false;
+function hasMadeCalls({ called }: Run, { tags, tools }: FlowTrigger): boolean {
+  if (!tags.every((tag) => called.tags.has(tag))) return false;
   if (tools === null) return true;
-  for (const [name] of calledTools) if (tools.some((pattern) => pattern.matches(name))) return true;
+  for (const [name] of called.tools) if (tools.some((pattern) => pattern.matches(name))) return true;
   return false;
 }

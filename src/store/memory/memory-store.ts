@@ -17,6 +17,7 @@ import { indexedRowFields, type TimerRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import { askMethods, type LeaseTime, releaseLease } from "./memory-asks.ts";
+import { memorySearches } from "./memory-searches.ts";
 import { type MemoryLease, MemoryTables, type TableDump } from "./memory-tables.ts";
 import { endWorker, rulesElsewhere, workerMethods } from "./memory-workers.ts";
 import { compareKeyPaths } from "./sorted-table.ts";
@@ -50,6 +51,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     boot: "memory",
     ...journalMethods(tables),
     ...readMethods(tables),
+    ...memorySearches(tables),
     ...leaseMethods(tables, time),
     ...askMethods(tables, time),
     ...workerMethods(tables, time),

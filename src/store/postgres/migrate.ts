@@ -83,6 +83,8 @@ const tablePrivileges: Readonly<Record<string, string>> = {
   tally: "select, insert, update",
   due: "select, insert, update, delete",
   need: "select, insert, delete",
+  tag: "select, insert, delete",
+  outdated: "select, delete",
   lease: "select, insert, update, delete",
   blob: "select, insert, delete",
   marker: "select, insert, update",

@@ -10,6 +10,7 @@ import { plainOwnerMigration } from "./migrations/0009-plain-owner.ts";
 import { workerRulesMigration } from "./migrations/0010-worker-rules.ts";
 import { sentMigration } from "./migrations/0011-sent.ts";
 import { asksMigration } from "./migrations/0012-asks.ts";
+import { rowTagsMigration } from "./migrations/0013-row-tags.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
 export interface PostgresMigration {
@@ -32,4 +33,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   workerRulesMigration,
   sentMigration,
   asksMigration,
+  rowTagsMigration,
 ];

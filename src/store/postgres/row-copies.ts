@@ -4,6 +4,7 @@ import type { Table } from "../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { indexColumns, listedFields } from "./append-batch.ts";
 import type { FunctionCaller } from "./function-caller.ts";
+import { findWrongTags } from "./postgres-searches.ts";
 
 type CopyColumns = readonly [
   kind: Table,
@@ -30,7 +31,8 @@ export function postgresRowCopies(calls: FunctionCaller): Pick<Store, "wrongCopi
       for await (const columns of readCopies(calls, tenant))
         if (!isSameCopy(columns)) wrong.push({ table: columns[0], key: columns[1] });
       const untimed = await calls<readonly [RunId]>({ name: "untimed", values: [tenant, PAGE_SIZE] });
-      return [...wrong, ...untimed.map(([key]) => ({ table: "timer", key }) as const)];
+      const tagged = await findWrongTags(calls, tenant);
+      return [...wrong, ...untimed.map(([key]) => ({ table: "timer", key }) as const), ...tagged];
     },
   };
 }

@@ -94,6 +94,14 @@ CREATE INDEX need_of ON writ.need USING btree (need, tenant, run);
 create policy claiming on writ.need to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
 create policy own_tenant on writ.need to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
+create table writ.outdated (
+  tenant text collate "C" not null,
+  run text collate "C" not null,
+  PRIMARY KEY (tenant, run)
+) -- row level security forced;
+create policy claiming on writ.outdated to the owner using ((current_setting('search_path'::text) = 'pg_catalog, pg_temp'::text));
+create policy own_tenant on writ.outdated to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
 create table writ.rows (
   tenant text collate "C" not null,
   kind text collate "C" not null,
@@ -120,6 +128,15 @@ create unlogged table writ.sent (
   PRIMARY KEY (tenant, run)
 ) -- row level security forced;
 create policy own_tenant on writ.sent to public using ((tenant = current_setting('writ.tenant'::text, true)));
+
+create table writ.tag (
+  tenant text collate "C" not null,
+  kind text collate "C" not null,
+  tag text collate "C" not null,
+  key text collate "C" not null,
+  PRIMARY KEY (tenant, kind, tag, key)
+) -- row level security forced;
+create policy own_tenant on writ.tag to public using ((tenant = current_setting('writ.tenant'::text, true)));
 
 create table writ.tally (
   tenant text collate "C" not null,
@@ -850,6 +867,35 @@ begin
     order by r.run;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.count_rows(for_tenant text, of_kind text, tags text[], low text, high text, most bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+  sorted text[] := tags;
+begin
+  if coalesce(cardinality(tags), 0) = 0 then
+    return (select count(*) from (
+      select from writ.rows r
+      where r.tenant = for_tenant and r.kind = of_kind and r.key >= low and r.key < high limit most) c);
+  end if;
+  if cardinality(tags) > 1 then
+    sorted := writ.rarest_first(for_tenant, of_kind, tags, low, high);
+  end if;
+  return (select count(*) from (
+    select from writ.tag t
+    where t.tenant = for_tenant and t.kind = of_kind and t.tag = sorted[1] and t.key >= low and t.key < high
+      and not exists (
+        select from unnest(sorted[2:]) o (tag)
+        where not exists (
+          select from writ.tag u where u.tenant = for_tenant and u.kind = of_kind and u.tag = o.tag and u.key = t.key))
+    limit most) c);
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.erase(for_tenant text, of_run text, from_position bigint, at_position bigint[], with_hash bytea[], blob_hash text[])
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1031,6 +1077,16 @@ begin
   return held;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.mark_refolded(for_tenant text, of_run text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  began text := writ.begin_append(for_tenant, true);
+begin
+  delete from writ.outdated o where o.tenant = for_tenant and o.run = of_run;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.marked(for_tenant text, of_run text, of_step text, of_attempt bigint)
  RETURNS TABLE(there boolean, whole boolean, boot text)
  LANGUAGE plpgsql
@@ -1080,6 +1136,34 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.note_tags()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  before text[] := '{}';
+  after text[] := '{}';
+begin
+  if tg_op <> 'INSERT' then
+    before := writ.row_tags(old.kind, old.row);
+  end if;
+  if tg_op <> 'DELETE' then
+    after := writ.row_tags(new.kind, new.row);
+  end if;
+  if tg_op <> 'INSERT' and not before <@ after then
+    delete from writ.tag t
+    where t.tenant = old.tenant and t.kind = old.kind and t.key = old.key
+      and t.tag = any(array(select unnest(before) except select unnest(after)));
+  end if;
+  if tg_op <> 'DELETE' and not after <@ before then
+    insert into writ.tag (tenant, kind, tag, key)
+    select new.tenant, new.kind, x.tag, new.key
+    from (select unnest(after) except select unnest(before)) x (tag)
+    on conflict do nothing;
+  end if;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.note_worker(by_worker text, its_rules text, offered text[], its_process text, lease_ms bigint, given_now bigint)
  RETURNS text[]
  LANGUAGE plpgsql
@@ -1109,6 +1193,15 @@ AS $function$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
 $function$;
 
+CREATE OR REPLACE FUNCTION writ.outdated_runs(most bigint)
+ RETURNS TABLE(tenant text, run text)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select o.tenant, o.run from writ.outdated o order by o.tenant, o.run limit most
+$function$;
+
 CREATE OR REPLACE FUNCTION writ.predecessor(for_tenant text, of_run text, by_worker text, under_epoch bigint)
  RETURNS text
  LANGUAGE plpgsql
@@ -1129,6 +1222,21 @@ declare
 begin
   insert into writ.blob (tenant, hash, bytes) values (for_tenant, of_hash, all_bytes) on conflict do nothing;
 end $function$;
+
+CREATE OR REPLACE FUNCTION writ.rarest_first(for_tenant text, of_kind text, tags text[], low text, high text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select array_agg(x.tag order by x.entries) from (
+    select w.tag, (
+      select count(*) from (
+        select from writ.tag t
+        where t.tenant = for_tenant and t.kind = of_kind and t.tag = w.tag and t.key >= low and t.key < high limit 1000
+      ) c
+    ) as entries from unnest(tags) w (tag)
+  ) x
+$function$;
 
 CREATE OR REPLACE FUNCTION writ.release(for_tenant text, c_run text[], c_worker text[], c_epoch bigint[], lease_ms bigint, given_now bigint)
  RETURNS void
@@ -1199,6 +1307,26 @@ begin
     order by r.kind, r.key limit most;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.row_tags(of_kind text, of_row text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return (select coalesce(array_agg(distinct f.name || '=' || v.value), '{}')
+  from (select of_row::jsonb as fields) r
+  cross join unnest(case of_kind
+    when 'run' then array['status', 'ended_as', 'principal', 'project', 'session', 'agent', 'parent', 'labels', 'tools', 'waiting_for']
+    when 'gate' then array['status', 'run_id', 'tool', 'requester']
+    when 'doubt' then array['run_id', 'tool', 'requester', 'project', 'session', 'waiting_for']
+    when 'outcome' then array['run_id', 'type', 'status', 'tool', 'requester', 'project']
+    else array[]::text[] end) f (name)
+  cross join lateral jsonb_path_query(r.fields -> f.name, 'lax $[*] ? (@.type() == "string")') e (value)
+  cross join lateral (select e.value #>> '{}') v (value));
+exception when invalid_text_representation then
+  return '{}'; -- It is not a row of an engine.
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.rows_of(for_tenant text, k_kind text[], k_key text[])
  RETURNS TABLE(n bigint, key text, version bigint, text text)
  LANGUAGE plpgsql
@@ -1242,6 +1370,49 @@ begin
     (select h.run from writ.head h
      where h.tenant = for_tenant and h.run > after_run and h.position > 0 order by h.run limit most)
     order by run limit most;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.search(for_tenant text, of_kind text, tags text[], low text, high text, is_newest boolean, most bigint, examined bigint)
+ RETURNS TABLE(key text, version bigint, text text)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+  sorted text[] := tags;
+  direction text := case when is_newest then ' desc' else '' end;
+  bound text;
+  found_keys text[];
+begin
+  if coalesce(cardinality(tags), 0) = 0 then
+    return query execute 'select r.key, r.version, r.row from writ.rows r
+      where r.tenant = $1 and r.kind = $2 and r.key >= $3 and r.key < $4 order by r.key' || direction || ' limit $5'
+    using for_tenant, of_kind, low, high, most;
+    return;
+  end if;
+  if cardinality(tags) > 1 then
+    sorted := writ.rarest_first(for_tenant, of_kind, tags, low, high);
+    execute 'select t.key from writ.tag t where t.tenant = $1 and t.kind = $2 and t.tag = $3 and t.key >= $4 and t.key < $5
+      order by t.key' || direction || ' limit 1 offset $6'
+    into bound using for_tenant, of_kind, sorted[1], low, high, examined - 1;
+  end if;
+  execute 'select array(select t.key from writ.tag t
+    where t.tenant = $1 and t.kind = $2 and t.tag = $3 and t.key >= $4 and t.key < $5
+      and ($7::text is null or case when $9 then t.key >= $7 else t.key <= $7 end)
+      and not exists (
+        select from unnest($8::text[]) o (tag)
+        where not exists (
+          select from writ.tag u where u.tenant = $1 and u.kind = $2 and u.tag = o.tag and u.key = t.key))
+    order by t.key' || direction || ' limit $6)'
+  into found_keys using for_tenant, of_kind, sorted[1], low, high, most, bound, sorted[2:], is_newest;
+  return query
+    select r.key, r.version, r.row from unnest(found_keys) with ordinality k (key, at)
+    join writ.rows r on r.tenant = for_tenant and r.kind = of_kind and r.key = k.key order by k.at;
+  if cardinality(found_keys) < most and bound is not null then
+    return query select bound, null::bigint, null::text;
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.tallies(for_tenant text, after_tally text, most bigint)
@@ -1314,4 +1485,21 @@ begin
   return query
     select w.id, w.rules, array_to_json(w.offers)::text, w.about from writ.worker w
     where w.until > coalesce(given_now, writ.now_ms()) order by w.id;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.wrong_tags(for_tenant text, most bigint)
+ RETURNS TABLE(kind text, key text)
+ LANGUAGE plpgsql
+AS $function$
+declare
+  began text := set_config('writ.tenant', for_tenant, true);
+begin
+  return query
+    select coalesce(x.kind, t.kind), coalesce(x.key, t.key) from (
+      select r.kind, r.key, w.tag from writ.rows r, unnest(writ.row_tags(r.kind, r.row)) w (tag)
+      where r.tenant = for_tenant and r.kind in ('run', 'gate', 'doubt', 'outcome')
+    ) x
+    full join (select * from writ.tag s where s.tenant = for_tenant) t
+      on t.kind = x.kind and t.key = x.key and t.tag = x.tag
+    where x.key is null or t.key is null limit most;
 end $function$;

@@ -6,6 +6,7 @@ import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { batchPerTick } from "./batch-per-tick.ts";
 import { byteArray, int8Array, textArray } from "./binary-array.ts";
 import type { FunctionCaller } from "./function-caller.ts";
+import { postgresSearches } from "./postgres-searches.ts";
 
 type EventColumns = readonly [
   position: number,
@@ -82,7 +83,9 @@ interface RowAddress {
   readonly key: string;
 }
 
-export function postgresRowReads(calls: FunctionCaller): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
+export function postgresRowReads(
+  calls: FunctionCaller,
+): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> & ReturnType<typeof postgresSearches> {
   const row = batchPerTick<RowAddress, StoredRow | null>(
     ({ key }) => key,
     async (tenant, addresses) => {
@@ -97,6 +100,7 @@ export function postgresRowReads(calls: FunctionCaller): Pick<Store, "row" | "li
     },
   );
   return {
+    ...postgresSearches(calls),
     row: async (tenant, table, key) => {
       assertStorableNames(tenant, key);
       return row({ tenant, table, key });

@@ -1,4 +1,5 @@
-import { type Claim, checkedTenant, type Entry, type Store } from "../../core/store/store.ts";
+import type { RowSearch } from "../../core/store/row-search.ts";
+import { type Claim, checkedTenant, type Entry, type FoundRows, type Store } from "../../core/store/store.ts";
 import type { Table } from "../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { type MemoryStore, type MemoryStoreOptions, memoryStore } from "../memory/memory-store.ts";
@@ -136,7 +137,8 @@ function rowMethods(
   real: Store,
   own: MemoryStore,
   copies: Copies,
-): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
+): Pick<Store, "row" | "list" | "search" | "count" | "used" | "runs" | "tallies"> {
+  const search = (tenant: Tenant, wanted: RowSearch) => searchBoth(real, own, copies, tenant, wanted);
   return {
     row: async (tenant, table, key) => (copies.has(tenant, table, key) ? own : real).row(tenant, table, key),
     used: async (tenant, tally) => (copies.has(tenant, "tally", tally) ? own : real).used(tenant, tally),
@@ -146,6 +148,21 @@ function rowMethods(
       const all = [await real.tallies(tenant, after, most), await own.tallies(tenant, after, most)].flat();
       const latest = [...new Map(all.map((tally) => [tally.tally, tally])).values()];
       return latest.sort((left, right) => compareKeyPaths([left.tally], [right.tally])).slice(0, most);
+    },
+    search,
+    count: async (tenant, counted, most) => {
+      let count = 0;
+      for (let after: string | null | undefined; after !== null && count < most; ) {
+        const page: FoundRows = await search(tenant, {
+          ...counted,
+          order: "oldest",
+          limit: COUNT_PAGE_SIZE,
+          ...(after !== undefined && { after }),
+        });
+        count += page.rows.length;
+        after = page.next;
+      }
+      return Math.min(count, most);
     },
     list: async (tenant, query) => {
       const { table, order, limit } = query;
@@ -157,6 +174,27 @@ function rowMethods(
       return (order === "oldest" ? oldest : oldest.reverse()).slice(0, limit);
     },
   };
+}
+
+const COUNT_PAGE_SIZE = 1000;
+
+/** Merges the found rows of both stores. If the real search stopped early, the page ends where that search did. */
+async function searchBoth(
+  real: Store,
+  own: Store,
+  copies: Copies,
+  tenant: Tenant,
+  search: RowSearch,
+): Promise<FoundRows> {
+  const { table, order, limit } = search;
+  const inOrder = (left: string, right: string) => compareKeyPaths([left], [right]) * (order === "oldest" ? 1 : -1);
+  const found = await real.search(tenant, { ...search, limit: limit + copies.countRows(tenant, table) });
+  const { rows: ownRows } = await own.search(tenant, { ...search, limit: limit + 1 });
+  const rows = [...ownRows, ...found.rows.filter(({ key }) => !copies.has(tenant, table, key))]
+    .filter(({ key }) => found.next === null || inOrder(key, found.next) <= 0)
+    .sort((left, right) => inOrder(left.key, right.key));
+  const page = rows.slice(0, limit);
+  return { rows: page, next: rows.length > limit ? (page.at(-1)?.key ?? null) : found.next };
 }
 
 interface PageRequest {

@@ -4,10 +4,12 @@ import {
   checkRowsAndCharges,
   rowVersionAfter,
 } from "../../core/store/append-conditions.ts";
-import type { AppendResult, Entry, SealedEvent } from "../../core/store/store.ts";
+import type { AppendResult, Entry, Put, SealedEvent } from "../../core/store/store.ts";
+import { taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { SqliteValue } from "./sqlite-driver.ts";
+import { updateTags } from "./sqlite-searches.ts";
 import { EVENTS_PER_INSERT, type SqliteStatements } from "./statements.ts";
 
 const LANDED: AppendResult = { landed: true };
@@ -61,10 +63,16 @@ function writeRowsAndCharges(statements: SqliteStatements, entry: Entry): void {
   const { tenant, puts, charges } = entry;
   insertEvents(statements, entry);
   for (const put of puts) {
+    if (taggedRowFields[put.table] !== undefined) updateTags(statements, tenant, put, isFirstRow(entry, put));
     if (put.row === null) statements.removeRow[put.table].run(tenant, put.key);
     else statements.putRow[put.table].run(tenant, put.key, rowVersionAfter(put), put.row);
   }
   for (const { tally, amount } of charges) statements.charge.run(tenant, tally, amount);
+}
+
+/** Returns whether the put makes the row of a new run, which has no tags yet. */
+function isFirstRow({ run, expect }: Entry, { table, key }: Put): boolean {
+  return expect.position === 0 && table === "run" && key === run;
 }
 
 /** Inserts consecutive events of one type with one statement. Steps that end together produce such events. */

@@ -5,6 +5,14 @@ CREATE TABLE blob (
   primary key (tenant, hash)
 ) strict;
 
+CREATE TABLE doubt (
+  tenant text not null,
+  key text not null,
+  version integer not null,
+  row text not null,
+  primary key (tenant, key)
+) strict, without rowid;
+
 CREATE TABLE event (
   seq integer primary key,
   journal integer not null,
@@ -101,6 +109,12 @@ CREATE INDEX outcome_reuse_key on outcome (tenant, row ->> 'reuse_key') where ro
 
 CREATE INDEX outcome_run_id on outcome (tenant, row ->> 'run_id');
 
+CREATE TABLE outdated (
+  tenant text not null,
+  run text not null,
+  primary key (tenant, run)
+) strict, without rowid;
+
 CREATE TABLE project (
   tenant text not null,
   key text not null,
@@ -148,6 +162,14 @@ CREATE TABLE signal (
   version integer not null,
   row text not null,
   primary key (tenant, key)
+) strict, without rowid;
+
+CREATE TABLE tag (
+  tenant text not null,
+  kind text not null,
+  tag text not null,
+  key text not null,
+  primary key (tenant, kind, tag, key)
 ) strict, without rowid;
 
 CREATE TABLE tally (

@@ -20,6 +20,7 @@ import type { SqliteContext } from "./sqlite-context.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault } from "./sqlite-fault.ts";
 import { sqliteReads } from "./sqlite-reads.ts";
+import { sqliteSearches } from "./sqlite-searches.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { prepareStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
@@ -100,6 +101,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     leaseMs,
     ...journalMethods(context),
     ...rowMethods(context),
+    ...sqliteSearches(context),
     ...blobMethods(context),
     ...sqliteLeases(context, boot),
     erase: eraseMethod(context),
@@ -173,10 +175,7 @@ function journalMethods({
   };
 }
 
-function rowMethods({
-  statements,
-  read,
-}: SqliteContext): Pick<Store, "row" | "list" | "wrongCopies" | "used" | "runs" | "tallies"> {
+function rowMethods({ statements, read }: SqliteContext): Pick<Store, "row" | "list" | "used" | "runs" | "tallies"> {
   return {
     row: async (tenant, table, key) => {
       assertStorableNames(tenant, key);
@@ -193,7 +192,6 @@ function rowMethods({
           .map(toSqliteRow),
       );
     },
-    wrongCopies: async () => [], // The indexes of SQLite are made from the rows.
     used: async (tenant, tally) => {
       assertStorableNames(tenant, tally);
       return read(() => statements.used.get(tenant, tally)?.used ?? 0);

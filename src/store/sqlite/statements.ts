@@ -3,6 +3,7 @@ import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/s
 import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { searchStatements } from "./search-statements.ts";
 import type { Prepare, SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
 import { workerStatements } from "./worker-statements.ts";
 
@@ -19,6 +20,7 @@ export function prepareStatements(db: SqliteDatabase) {
     ...workerStatements(prepare),
     ...tallyAndBlobStatements(prepare),
     ...rowStatements(prepare),
+    ...searchStatements(prepare),
     list: createListStatements(prepare),
   };
 }

@@ -12,6 +12,7 @@ import { eraseRules } from "./erase-rules.ts";
 import { evictionRules } from "./eviction-rules.ts";
 import { fenceRules } from "./fence-rules.ts";
 import { rowRules } from "./row-rules.ts";
+import { searchRules } from "./search-rules.ts";
 
 export interface StoreCheck {
   readonly title: string;
@@ -34,6 +35,7 @@ export function storeContract(open: OpenStore, evict?: EvictWorker): readonly St
   const all = [
     ...appendRules,
     ...rowRules,
+    ...searchRules,
     ...chargeRules,
     ...fenceRules,
     ...claimRules,

@@ -18,12 +18,25 @@ import { readFilesIn } from "../../repo/source-files.ts";
 import { schemaText } from "./schema-text.ts";
 import { testDatabase } from "./test-database.ts";
 
-const tenantTables = ["blob", "due", "event", "head", "lease", "marker", "need", "rows", "sent", "tally"];
+const tenantTables = [
+  "blob",
+  "due",
+  "event",
+  "head",
+  "lease",
+  "marker",
+  "need",
+  "outdated",
+  "rows",
+  "sent",
+  "tag",
+  "tally",
+];
 
 const tables = new RegExp(`\\bwrit\\.(?:${tenantTables.join("|")})\\b`);
 
 /** Only these functions may read across tenants: they claim due runs and find the next due time. */
-const acrossTenants = ["claim_due", "claim_needed", "next_due"];
+const acrossTenants = ["claim_due", "claim_needed", "next_due", "outdated_runs"];
 
 /** These tables belong to no tenant. The application's role cannot read the workers. */
 const sharedTables = ["boot", "migration", "worker"];
@@ -158,6 +171,7 @@ describe("tenants of one Postgres", () => {
       ["forget_worker", "void"],
       ["next_due", "TABLE(now_ms bigint, due bigint)"],
       ["note_worker", "text[]"],
+      ["outdated_runs", "TABLE(tenant text, run text)"],
       ["retire_worker", "void"],
       ["workers", "TABLE(id text, rules text, offers text, about text)"],
     ]);
@@ -166,8 +180,10 @@ describe("tenants of one Postgres", () => {
   it("do not see each other's rows, even if a statement omits the tenant", async () => {
     const store = await postgres(database.url);
     const timer = { table: "timer", key: runA, was: "any", row: rowJson({ due_at: 1, needs: ["a@1"] }) } as const;
-    await assertLands(store, { puts: [timer], charges: [{ tally: "usd", amount: 1, limit: null }] });
-    await assertLands(store, { tenant: tenantB, puts: [timer], charges: [{ tally: "usd", amount: 1, limit: null }] });
+    const run = { table: "run", key: runA, was: "any", row: rowJson({ status: "open" }) } as const;
+    const charges = [{ tally: "usd", amount: 1, limit: null }];
+    await assertLands(store, { puts: [timer, run], charges });
+    await assertLands(store, { tenant: tenantB, puts: [timer, run], charges });
     await store.mark(await claimRun(store, workerA), "send" as never, 1);
     await store.putBlob(tenantA, "ab" as never, new Uint8Array(1));
     await store.close();
@@ -179,9 +195,9 @@ describe("tenants of one Postgres", () => {
             .join(", ")}; commit`,
         )
       )[0];
-    expect(await countRows("")).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    expect(await countRows("acme")).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
-    expect(await countRows("globex")).toEqual([0, 1, 1, 1, 0, 0, 1, 1, 0, 1]);
+    expect(await countRows("")).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    expect(await countRows("acme")).toEqual([1, 1, 1, 1, 1, 1, 1, 0, 2, 1, 1, 1]);
+    expect(await countRows("globex")).toEqual([0, 1, 1, 1, 0, 0, 1, 0, 2, 0, 1, 1]);
     // The search path of the claiming functions has an effect only inside functions of the owner.
     const claiming =
       "begin; set local search_path = pg_catalog, pg_temp; select count(*)::integer from writ.head; commit";
@@ -199,6 +215,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   lease: ["tenant", "run"],
   marker: ["tenant", "run", "step", "attempt"],
   rows: ["tenant", "kind", "key"],
+  tag: ["tenant", "kind", "tag", "key"],
   tally: ["tenant", "tally"],
 };
 

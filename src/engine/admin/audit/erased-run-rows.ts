@@ -34,6 +34,8 @@ export function erasedRunAllows(
       const { project, version, commit } = made.state;
       return project === stored.key && version === stored.version && commit === row.commit;
     }
+    case "doubt": // A run with an act in doubt has not ended.
+      return false;
     case "notice": // Retention waits until all notices are delivered.
       return false;
     case "timer":

@@ -1,0 +1,81 @@
+import type { RunRow } from "../../core/store/tables.ts";
+import { waitTimes } from "../../core/time/wait-times.ts";
+import type { RunId, Tenant } from "../../core/values/ids.ts";
+import type { ListPage, RunChange, RunListOptions } from "../api/list-api.ts";
+import { readPrincipal } from "../api/read-principal.ts";
+import type { PrincipalOptions } from "../api/request-options.ts";
+import { isStoreFault } from "../journal/append-errors.ts";
+import type { LeasedRuns } from "../worker/leased-runs.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+
+/** The statuses of runs that can still change by themselves. */
+const liveStatuses = ["running", "waiting", "open", "closing", "poison", "restored"] as const;
+
+/** The number of runs of each live status, and of the newest runs, that are watched. */
+const WATCHED_MAX = 1000;
+
+type ListRuns = (options: RunListOptions) => Promise<ListPage<RunRow>>;
+
+/**
+ * Yields the runs whose rows have changed since the last look. A look follows each write of this process and, as far as
+ * the store reports them, of others; and each sweep.
+ */
+export async function* watchRunChanges(
+  { store, loopTimers }: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  listRuns: ListRuns,
+  { principal }: PrincipalOptions,
+  stop: AbortSignal,
+): AsyncGenerator<RunChange> {
+  const { tenant } = readPrincipal(principal);
+  let known: ReadonlyMap<RunId, string> | null = null;
+  while (!stop.aborted) {
+    const changed = leasedRuns.nextProgress(stop);
+    const rows = await readWatchedRows(listRuns, principal);
+    if (rows !== null) {
+      for (const change of known === null ? [] : await changesBetween(known, rows, store, tenant)) yield change;
+      known = new Map(Array.from(rows, ([run_id, row]) => [run_id, JSON.stringify(row)]));
+    }
+    await changed;
+    if (!stop.aborted) await new Promise<void>((resolve) => void loopTimers.after(waitTimes.changesMs, resolve));
+  }
+}
+
+/** Returns the rows of the live runs and of the newest runs. Null: the store does not answer now. */
+async function readWatchedRows(
+  listRuns: ListRuns,
+  principal: PrincipalOptions["principal"],
+): Promise<ReadonlyMap<RunId, RunRow> | null> {
+  const rows = new Map<RunId, RunRow>();
+  try {
+    for (const status of [undefined, ...liveStatuses]) {
+      const named = status === undefined ? {} : { status };
+      for (const row of await listRuns({ principal, limit: WATCHED_MAX, ...named })) rows.set(row.run_id, row);
+    }
+    return rows;
+  } catch (error) {
+    if (isStoreFault(error)) return null;
+    throw error;
+  }
+}
+
+async function changesBetween(
+  known: ReadonlyMap<RunId, string>,
+  rows: ReadonlyMap<RunId, RunRow>,
+  store: WorkerPorts["store"],
+  tenant: Tenant,
+): Promise<readonly RunChange[]> {
+  const changes: RunChange[] = [];
+  for (const [run_id, row] of rows)
+    if (known.get(run_id) !== JSON.stringify(row)) changes.push({ run_id, status: row.status });
+  for (const [run_id, text] of known) {
+    if (rows.has(run_id)) continue;
+    // It has ended, or newer runs took its place.
+    const stored = await store.row(tenant, "run", run_id);
+    const now = stored === null ? null : (JSON.parse(stored.row) as RunRow);
+    const before = JSON.parse(text) as RunRow;
+    if (now !== null && now.updated_at !== before.updated_at)
+      changes.push({ run_id, status: now.ended_as ?? now.status });
+  }
+  return changes;
+}
