@@ -75,7 +75,6 @@ export type Command = { readonly now: Instant } & (
       readonly opened?: SessionSegment;
       readonly forked?: ForkOrigin;
       readonly confirmed?: Confirmation;
-      /** Present if the run continues a run that was in a restored backup. */
       readonly restored?: Restoration;
       readonly rules?: RunRules;
       /** The reason of a cancellation that arrived before the run. The run is accepted and cancelled at once. */
@@ -86,7 +85,6 @@ export type Command = { readonly now: Instant } & (
       readonly refusal_charge?: LimitedCharge;
       /** The gate of a held request to use a verb. The run is accepted and its only step waits at the gate at once. */
       readonly held?: HeldRequest;
-      /** The steps before the fork that have succeeded, in the order of their success. */
       readonly inherited?: readonly InheritedStep[];
     }
   | { readonly type: "propose"; readonly calls: readonly ProposedCall[] }
