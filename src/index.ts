@@ -14,6 +14,7 @@ export type {
   ToolFacts,
 } from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
+export type { HandedOverAnswer } from "./core/decide/command.ts";
 export type { DoubtExits, Settlement } from "./core/event/doubt.ts";
 export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {
@@ -96,11 +97,13 @@ export type {
 } from "./core/ports/resource.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
-export type { Conversation, ModelLane } from "./core/run/conversation.ts";
+export type { Conversation, ModelLane, RecordedAnswer } from "./core/run/conversation.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
+export type { MessageFact } from "./core/run/model-steps.ts";
 export type { Parked } from "./core/run/parked.ts";
 export type { Gate, Run, RunSpending } from "./core/run/run.ts";
 export type { BlockedStep, FailedStep, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
+export type { RunListing, RunSummary, WaitCounts } from "./core/run/run-summary.ts";
 export type { Act, NextDoubtAction, Reservation, SentCall, Step, StepPace, StepStanding } from "./core/run/step.ts";
 export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
@@ -213,8 +216,6 @@ export type {
   CostReport,
   Engine,
   EngineOptions,
-  GateView,
-  PageOptions,
   PlanReport,
   RejectOptions,
   ResolveOptions,
@@ -222,7 +223,6 @@ export type {
   SignalOptions,
   SignalReception,
   SpendingReport,
-  UnreadableGate,
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
@@ -233,13 +233,17 @@ export type {
   DoubtView,
   EngineLists,
   GateListOptions,
+  GateView,
   ListOptions,
   ListPage,
   OutcomeListOptions,
   OutcomeView,
+  PageOptions,
   RunChange,
   RunListOptions,
+  TimeRange,
   UnreadableDoubt,
+  UnreadableGate,
 } from "./engine/api/list-api.ts";
 export type { AskModel, ModelAnswer, ModelCallOptions, ModelContext } from "./engine/api/model-api.ts";
 export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";

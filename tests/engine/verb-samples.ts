@@ -164,7 +164,7 @@ export const samples: Readonly<
     run
       .recordModelCall({ messages: [] }, () => ({}), more)
       .catch((error: Error) => {
-        if (!error.message.includes("model.ask")) throw error; // Else its capabilities do not include it, on the record.
+        if (!error.message.includes("writ.model")) throw error; // Else its capabilities do not include it, on the record.
       }),
   ),
   "openRun.findCall": inSession((run, more) => run.findCall("1", more)),

@@ -40,7 +40,7 @@ export interface ListOptions extends PrincipalOptions, PageOptions {
 }
 
 /** A time, as milliseconds since 1970. `from` is part of the range, `to` is not. */
-interface TimeRange {
+export interface TimeRange {
   readonly from?: Instant | number;
   readonly to?: Instant | number;
 }

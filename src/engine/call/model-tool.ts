@@ -5,7 +5,7 @@ import { assert } from "../../core/values/assert.ts";
 import { objectSchema } from "../ports/object-schema.ts";
 
 /** The name by which policies, budgets and capabilities know model calls. */
-export const MODEL_TOOL = "model.ask";
+export const MODEL_TOOL = "writ.model";
 
 /** Returns the declaration of model calls as a tool. No plan and no agent can name it: a caller passes the function. */
 export function makeModelTool(): Tool {

@@ -1375,14 +1375,16 @@ end $function$;
 CREATE OR REPLACE FUNCTION writ.search(for_tenant text, of_kind text, tags text[], low text, high text, is_newest boolean, most bigint, examined bigint)
  RETURNS TABLE(key text, version bigint, text text)
  LANGUAGE plpgsql
- SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 declare
   began text := set_config('writ.tenant', for_tenant, true);
   sorted text[] := tags;
   direction text := case when is_newest then ' desc' else '' end;
+  probes text := '';
   bound text;
   found_keys text[];
 begin
@@ -1398,15 +1400,16 @@ begin
       order by t.key' || direction || ' limit 1 offset $6'
     into bound using for_tenant, of_kind, sorted[1], low, high, examined - 1;
   end if;
+  for at in 2 .. cardinality(sorted) loop
+    probes := probes || format(
+      ' and exists (select from writ.tag u where u.tenant = $1 and u.kind = $2 and u.tag = $7[%s] and u.key = t.key)', at);
+  end loop;
   execute 'select array(select t.key from writ.tag t
-    where t.tenant = $1 and t.kind = $2 and t.tag = $3 and t.key >= $4 and t.key < $5
-      and ($7::text is null or case when $9 then t.key >= $7 else t.key <= $7 end)
-      and not exists (
-        select from unnest($8::text[]) o (tag)
-        where not exists (
-          select from writ.tag u where u.tenant = $1 and u.kind = $2 and u.tag = o.tag and u.key = t.key))
+    where t.tenant = $1 and t.kind = $2 and t.tag = $3 and t.key >= $4 and t.key < $5' || probes || '
     order by t.key' || direction || ' limit $6)'
-  into found_keys using for_tenant, of_kind, sorted[1], low, high, most, bound, sorted[2:], is_newest;
+  into found_keys using for_tenant, of_kind, sorted[1],
+    case when is_newest then coalesce(bound, low) else low end,
+    case when is_newest then high else coalesce(bound || chr(1), high) end, most, sorted;
   return query
     select r.key, r.version, r.row from unnest(found_keys) with ordinality k (key, at)
     join writ.rows r on r.tenant = for_tenant and r.kind = of_kind and r.key = k.key order by k.at;
