@@ -183,8 +183,8 @@ describe("store that fails once or loses one answer while the process lives", ()
 /** The kill points that are special to a scenario; all scenarios share the others. */
 const usualPoints = /^(start\.after|tool\.after|gate\.|approve\.|notice\.)/;
 const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
-  pure: /^tool\.sent$/,
-  reads: /^tool\.sent$/,
+  pure: /^(tool\.sent|results\.before)$/,
+  reads: /^(tool\.sent|results\.before)$/,
   writes: /^tool\.sent$/,
   opaque: /^(start\.after|tool\.after|(un)?register\.(before|after))$/,
   expired: /^(gate\.after|append\.landed)$/,

@@ -39,7 +39,7 @@ export class ToolAdmin implements EngineTools {
     this.#leasedRuns.assertOpen();
     change();
     this.#ports.leases.setOffers(this.#ports.offers());
-    for (const leased of this.#leasedRuns.all()) leased.onToolsPut();
+    await Promise.all(Array.from(this.#leasedRuns.all(), (leased) => leased.onToolsPut()));
     if (this.#leasedRuns.works) await this.#onOffersChanged();
   }
 

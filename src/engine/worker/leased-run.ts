@@ -163,8 +163,8 @@ export class LeasedRun implements MailboxListener {
   }
 
   /** Continues the steps that waited for a tool that this worker has now. */
-  onToolsPut(): void {
-    if (this.#begun && !this.#released) void this.#require(continueStepsOfTools(this.#ports, this.mailbox));
+  async onToolsPut(): Promise<void> {
+    if (this.#begun && !this.#released) await this.#require(continueStepsOfTools(this.#ports, this.mailbox));
   }
 
   /** Resolves with the result at rest, or with null if another worker holds the run. Rejects if this worker failed. */
