@@ -11,7 +11,7 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "the report that a resent call was not done is trusted": 296,
   "an absent answer is trusted at once": 62,
   "a call is resent after its idempotency ended": 32,
-  "a copy is sent that may arrive after the idempotency ended": 700001688,
+  "a copy is sent that may arrive after the idempotency ended": 1861462395,
   "an act of another run is not held but done again": 2,
   "doubt in another run is no reason to hold": 4,
   "a started act of another run is not waited for": 2,
