@@ -19,13 +19,13 @@ export function checkRules(
   }
 }
 
-/** I26: while a live worker has the rules of a run, no worker with other rules takes it over. */
+/** I26: while a live worker has the rules of a run that has not ended, no worker with other rules takes it over. */
 export function checkClaimedRules(
   { tables, rulesOf, scheduler, violate }: SimContext,
-  { id, rules }: Run,
+  { id, rules, ended }: Run,
   holder: number,
 ): void {
-  if (rules === null || rules.digest === rulesOf.get(holder)) return;
+  if (rules === null || ended !== null || rules.digest === rulesOf.get(holder)) return;
   for (const [worker, { rules: known, until }] of tables.workers)
     if (known === rules.digest && (until === null || until > scheduler.now()))
       violate(`I26: process ${holder} claimed ${id} under other rules, although ${worker} has its rules`);
