@@ -32,7 +32,7 @@ const chain = (...names: readonly string[]) => ({
   })),
 });
 
-describe.each(storeKinds)("plain results, on $name", ({ newFixture: newStage }) => {
+describe.each(storeKinds)("plain results, on $name", ({ name, newFixture: newStage }) => {
   it("are stored before the start of the act that uses them, or as the first events of its entry", async () => {
     const stage = newStage();
     const { store, entries } = listing(stage);
@@ -41,15 +41,15 @@ describe.each(storeKinds)("plain results, on $name", ({ newFixture: newStage }) 
     const engine = await stage.open({ store, tools: [look.tool, send.tool] });
     const run = await engine.submit(chain("look", "look", "send", "look"), { principal: botAgent });
     expect((await run.result()).status).toBe("completed");
-    // A store that is elsewhere reads the ledger in a later turn of the event loop, and the results are stored before.
-    const isElsewhere = entries.length === 5;
-    const start = ["step.succeeded", "step.succeeded", "step.started"];
-    expect(entries).toEqual([
+    const stored = [
       ["run.accepted"],
-      ...(isElsewhere ? [start.slice(0, 2), start.slice(2)] : [start]),
+      ["step.succeeded", "step.succeeded", "step.started"],
       ["step.succeeded"],
       ["step.succeeded", "run.ended"],
-    ]);
+    ];
+    // Postgres reads the ledger in a later turn of the event loop, so the results may be stored in an earlier entry.
+    if (name === "Postgres") expect(entries.flat()).toEqual(stored.flat());
+    else expect(entries).toEqual(stored);
   });
 
   it("are not told before the store has them", async () => {

@@ -13,7 +13,7 @@ export const pgbouncerVersion: string | null =
   /PgBouncer (\S+)/.exec(spawnSync(program, ["--version"], { encoding: "utf8" }).stdout ?? "")?.[1] ?? null;
 
 /** It refuses to run as root. */
-const NOBODY = 65_534;
+const UNPRIVILEGED_ID = 65_534;
 
 export interface Pgbouncer {
   readonly url: string;
@@ -42,7 +42,7 @@ ignore_startup_parameters = extra_float_digits
   );
   writeFileSync(join(folder, "users.txt"), `"${database.username}" "${decodeURIComponent(database.password)}"\n`);
   chmodSync(folder, 0o755);
-  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const user = process.getuid?.() === 0 ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {};
   const child = spawn(program, [join(folder, "pgbouncer.ini")], { stdio: ["ignore", "ignore", "pipe"], ...user });
   const log: string[] = [];
   child.stderr?.on("data", (bytes) => log.push(String(bytes)));
