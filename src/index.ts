@@ -292,6 +292,7 @@ export type { EngineTools, ToolView } from "./engine/api/tool-api.ts";
 export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";
+export type { BlobReference, OmittedValue } from "./engine/ports/plain-output.ts";
 export type { NewId } from "./engine/ports/system-ports.ts";
 export { defineSlice, type FoldDefinition, type SliceDefinition } from "./schema/define-slice.ts";
 export { type DoneOf, defineTool, type ProbeOf, type SightingOf, type ToolDefinition } from "./schema/define-tool.ts";

@@ -6,7 +6,6 @@ export type {
   Command,
   FollowUpStep,
   Grant,
-  HandlerResult,
   HeldRequest,
   InheritedStep,
   ProposedCall,
@@ -18,6 +17,7 @@ export type {
 } from "./core/decide/command.ts";
 export type { ContestTerms } from "./core/decide/contest-terms.ts";
 export type { Decision } from "./core/decide/decide.ts";
+export type { HandlerResult } from "./core/decide/handler-result.ts";
 export type { JudgedFacts } from "./core/decide/judged-facts.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
 export type { EventType } from "./core/event/event.ts";

@@ -7,10 +7,10 @@ import { sameJson } from "../core/values/json.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
+import { plainOutput } from "../engine/ports/plain-output.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
 import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
-import { plainJson } from "./plain-json.ts";
 import { type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
 
@@ -84,7 +84,7 @@ export class GovernedSession implements Governed {
 
   async #propose({ id, tool, input, turn }: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
     await this.#registered;
-    const call = { id, tool: this.#nameOf(tool), input: plainJson(input ?? {}) };
+    const call = { id, tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
     return this.run.callTool(call, turn === undefined ? options : { ...options, turn });
   }
 
@@ -115,8 +115,8 @@ export class GovernedSession implements Governed {
 
 /** The framework's own object is passed on: it may hold values that JSON cannot. A person may have edited the call. */
 function runWith({ input }: FrameworkCall, handler: FrameworkHandler): NonNullable<CallToolOptions["run"]> {
-  const proposed = plainJson(input ?? {});
-  return async (json, context) => plainJson(await handler(sameJson(json, proposed) ? input : json, context));
+  const proposed = plainOutput(input ?? {}).value;
+  return async (json, context) => handler(sameJson(json, proposed) ? input : json, context);
 }
 
 /**
@@ -127,7 +127,7 @@ function heldGateOf(turns: Awaited<ReturnType<OpenRun["turns"]>>, id: string, in
   const calls = turns.flatMap((turn) => turn.calls).filter((call) => call.id === id);
   if (calls.length === 0) throw new FaultError(fault("GATE_NOT_FOUND", `the session has no call ${id}`));
   const held = calls.flatMap(({ answer }) => (answer?.status === "held" ? [answer.gate] : []));
-  const same = input === undefined ? held : held.filter((gate) => sameJson(gate.input, plainJson(input)));
+  const same = input === undefined ? held : held.filter((gate) => sameJson(gate.input, plainOutput(input).value));
   if (same.length > 1)
     throw new FaultError(fault("GATE_MISMATCH", `several held calls have the id ${id}; decide them by gate`));
   if (same[0] === undefined && held.length > 0)

@@ -1,9 +1,9 @@
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type Json, sameJson } from "../core/values/json.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
+import { plainOutput } from "../engine/ports/plain-output.ts";
 import { type DeclaredEffects, outsideText, termsOf, undeclaredText } from "./declared-effects.ts";
 import { declareTool, type FrameworkTool } from "./framework-tool.ts";
-import { plainJson } from "./plain-json.ts";
 
 /** A tool that is registered, or is about to be. */
 interface Declaration {
@@ -48,7 +48,7 @@ export class ToolDeclarations {
 
   #declare(tool: FrameworkTool, effects: DeclaredEffects): Promise<void> {
     const { name } = tool;
-    const terms = plainJson(termsOf(effects, name) ?? {});
+    const terms = plainOutput(termsOf(effects, name) ?? {}).value;
     const known = this.#declared.get(name);
     if (known === undefined) {
       const registered = this.#engine.tools.put([declareTool(tool, effects)]);

@@ -29,6 +29,10 @@ export function judgedHandle(judge: VerbJudge, principal: Principal, handle: Run
       judge.assertAllowed(principal, "run.transcript", run);
       return handle.transcript();
     },
+    blob: async (reference) => {
+      judge.assertAllowed(principal, "run.blob", run);
+      return handle.blob(readOptions("run.blob", reference));
+    },
     cancel: async (given = {}) => {
       judge.assertAllowed(principal, "run.cancel", run);
       await handle.cancel(readOptions("run.cancel", given));

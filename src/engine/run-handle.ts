@@ -11,6 +11,8 @@ import { readReason } from "./api/read-reason.ts";
 import { lastHardPosition } from "./journal/hard-events.ts";
 import { GENESIS_HASH, JournalCodec } from "./journal/journal-codec.ts";
 import { loadRun } from "./journal/load-run.ts";
+import { readBlob } from "./journal/read-blob.ts";
+import type { BlobReference } from "./ports/plain-output.ts";
 import type { LeasedRuns } from "./worker/leased-runs.ts";
 import { waitForResult } from "./worker/wait-for-result.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
@@ -111,6 +113,10 @@ export class EngineRunHandle implements RunHandle {
     const events: Event[] = [];
     for await (const { event } of this.events()) events.push(event);
     return runTranscript(events);
+  }
+
+  blob({ blob }: BlobReference): Promise<Uint8Array> {
+    return readBlob(this.#ports.store, this.#principal.tenant, this.run_id, blob);
   }
 
   /** Returns how far the run has come. It is read before the events, so these are at least as recent. */

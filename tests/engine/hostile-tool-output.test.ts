@@ -42,24 +42,36 @@ const answers: readonly (readonly [string, () => unknown])[] = [
 ];
 
 describe.each(storeKinds)("hostile output, on $name", ({ newFixture: newStage }) => {
-  it.each(answers)("that %s fails its step at once, is recorded, and an act of it is done", async (_, answer) => {
-    const look = scriptedTool("tool", answer, { effect: "reads" });
-    const send = scriptedTool("tool", answer);
-    for (const { tool, calls } of [look, send]) {
-      const stage = newStage();
-      const engine = await stage.open({ tools: [tool] });
-      const run = await engine.submit(one, { principal: botAgent });
-      expect((await run.result()).steps.a).toMatchObject({
-        state: "failed_final",
-        fault: { code: "SCHEMA_VALIDATION_FAILED" },
-      });
-      const world = tool.effect === "acts" ? "compensatable_failure" : "permanent_failure";
-      expect(await collectEvents(run, "step.failed")).toMatchObject([{ world }]);
-      expect(calls).toHaveLength(1);
-      expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
-    }
+  it.each(answers)("that %s is no reason to fail for a tool without an output schema", async (_, answer) => {
+    const engine = await newStage().open({ tools: [scriptedTool("tool", answer).tool] });
+    const { steps } = await (await engine.submit(one, { principal: botAgent })).result();
+    expect(steps.a).toMatchObject({ state: "succeeded" });
+    expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
     expect(Object.hasOwn(Object.prototype, "admin")).toBe(false);
   });
+
+  it.each(answers)(
+    "that %s fails its step by the output schema, is recorded, and an act of it is done",
+    async (_, answer) => {
+      const output = { type: "object", required: ["id"] };
+      const look = scriptedTool("tool", answer, { effect: "reads", output });
+      const send = scriptedTool("tool", answer, { output });
+      for (const { tool, calls } of [look, send]) {
+        const stage = newStage();
+        const engine = await stage.open({ tools: [tool] });
+        const run = await engine.submit(one, { principal: botAgent });
+        expect((await run.result()).steps.a).toMatchObject({
+          state: "failed_final",
+          fault: { code: "SCHEMA_VALIDATION_FAILED" },
+        });
+        const world = tool.effect === "acts" ? "compensatable_failure" : "permanent_failure";
+        expect(await collectEvents(run, "step.failed")).toMatchObject([{ world }]);
+        expect(calls).toHaveLength(1);
+        expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
+      }
+      expect(Object.hasOwn(Object.prototype, "admin")).toBe(false);
+    },
+  );
 
   it.each<[string, ToolBehaviour]>([
     ["that cannot be looked at", () => Promise.reject(revoked())],

@@ -151,6 +151,14 @@ export const samples: Readonly<
     for await (const { event } of run.events(more)) if (event.type === "run.ended") return;
   }),
   "run.transcript": onHandle((run) => run.transcript()),
+  "run.blob": onRun(
+    "mail",
+    async (engine, runId, { principal, ...more }) => {
+      const run = await engine.run(runId, { principal });
+      return run.blob({ blob: "0".repeat(64), bytes: 1, ...more });
+    },
+    { fails: ["STEP_NOT_FOUND"] },
+  ),
   "run.cancel": onHandle((run, more) => run.cancel(more)),
   openRun: plain((engine, options) => engine.openRun({ ...options, session: "chat" })),
   "openRun.callTool": inSession((run, more) => run.callTool(writing, more)),

@@ -231,7 +231,7 @@ function limitsPage(): string {
     "Everything that can grow has a limit. [errors.md](errors.md) lists the retries of each fault and the waits between them.\n",
     "## Plan limits\n\nA plan that exceeds one is refused with `PLAN_INVALID`, and the reason names the limit. They are not configurable.\n",
     plan,
-    "## Value limits\n\nA call whose input or output exceeds one is rejected or fails with `LIMIT_EXCEEDED`. They are not configurable.\n",
+    '## Value limits\n\nA call whose input or output exceeds one is rejected or fails with `LIMIT_EXCEEDED`; the output of a tool without an\noutput schema is `{ "omitted": … }` then. They are not configurable.\n',
     values,
     "## Model call limits\n\nA request that exceeds one is refused with `LIMIT_EXCEEDED` before the model is asked. They are not configurable. The\nanswer of a model is an output, with the limits of values.\n",
     models,

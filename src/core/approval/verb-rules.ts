@@ -63,6 +63,7 @@ export const verbRules = {
   "run.now": { ...readsRun, about: "read a run" },
   "run.events": { ...readsRun, about: "read the events of a run" },
   "run.transcript": { ...readsRun, about: "read the transcript of a run" },
+  "run.blob": { ...readsRun, about: "read bytes of an output" },
   "run.cancel": { ...changes(ownRuns, "cancel.requested"), about: "cancel a run" },
   openRun: { ...changes(everyone, "run.accepted"), about: "open a session" },
   "openRun.callTool": { ...changes(ownSessions, "step.proposed"), about: "call a tool in a session" },

@@ -36,6 +36,7 @@ import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 import type { ContestTerms } from "./contest-terms.ts";
+import type { HandlerResult } from "./handler-result.ts";
 import type { JudgedFacts } from "./judged-facts.ts";
 
 /** A call that a policy holds before its run begins. */
@@ -351,16 +352,6 @@ export interface InheritedStep {
   readonly world: WorldOutcome;
   readonly reused: ReuseSource;
 }
-
-/** How a handler ended. */
-export type HandlerResult =
-  /** `flaw` is the fault if the output does not match the output schema. */
-  | { readonly how: "value"; readonly output: Json; readonly flaw: Fault | null }
-  /** The tool reports that nothing happened. */
-  | { readonly how: "not_done"; readonly fault: Fault }
-  | { readonly how: "error"; readonly fault: Fault }
-  /** A timeout or an abort: the call may still happen. */
-  | { readonly how: "unheard"; readonly fault: Fault };
 
 /** A step that a successful call adds to the run. */
 export interface FollowUpStep {

@@ -203,6 +203,7 @@ function succeededEvents(
     attempt,
     started_at,
   };
+  if (ending.contents !== undefined) event.contents = ending.contents;
   if (isDerived(grant)) event.input = proposal.input;
   if (grant.basis !== null && !grant.recorded) event.basis = grant.basis;
   if (command.reported_by !== undefined) event.reported_by = command.reported_by;
@@ -236,13 +237,14 @@ type SucceededEvent = Extract<Event, { type: "step.succeeded" }>;
 function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fault, ledger: LedgerVersion): Event {
   const { ending } = command;
   assert(ending.how === "value", "only a value can be an invalid output");
-  const { output } = ending;
+  const { output, contents } = ending;
   const why = { fault: flaw, retry_at: null, world: "compensatable_failure", sparing: command.in_flight } as const;
   return {
     ...endFields(run, step, command),
     type: "step.failed",
     ...why,
     output,
+    ...(contents !== undefined && { contents }),
     ledger,
     ...stateFields(command.state, "logged"),
   };

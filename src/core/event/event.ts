@@ -19,6 +19,7 @@ import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
 import type { GateContest } from "./gate-contest.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
+import type { OutputContents } from "./output-contents.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
@@ -170,6 +171,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly reported_by?: string;
       readonly started_at: Instant;
       readonly output: Json;
+      readonly contents?: OutputContents;
       readonly world: WorldOutcome;
       /** Present if the input differs from the payload in the plan. */
       readonly input?: Json;
@@ -202,6 +204,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly input?: Json;
       /** The output of an act that happened although its step failed. No other step may use it. */
       readonly output?: Json;
+      readonly contents?: OutputContents;
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
       readonly ledger?: LedgerVersion;

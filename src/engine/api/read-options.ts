@@ -72,6 +72,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "run.now": {},
   "run.events": { after: true, follow: true, signal: true },
   "run.transcript": {},
+  "run.blob": { blob: true, bytes: true },
   "run.cancel": { reason: true },
   openRun: {
     ...principal,

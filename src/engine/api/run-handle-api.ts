@@ -2,6 +2,7 @@ import type { Event } from "../../core/event/event.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { TranscriptEntry } from "../../core/run/transcript.ts";
 import type { RunId } from "../../core/values/ids.ts";
+import type { BlobReference } from "../ports/plain-output.ts";
 
 /** The state of a run now, before it can go no further by itself. */
 export interface RunProgress extends RunResult {
@@ -36,5 +37,7 @@ export interface RunHandle {
   }): AsyncIterable<RecordedEvent>;
   /** Returns the calls of the run and their answers, in the order of the journal. */
   transcript(): Promise<readonly TranscriptEntry[]>;
+  /** Returns the bytes that an output has a reference to. */
+  blob(reference: BlobReference): Promise<Uint8Array>;
   cancel(options?: { readonly reason?: string }): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { HandlerResult } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { Notice } from "../../core/event/event.ts";
 import { COST_AMOUNT_MAX, isCostAmount } from "../../core/limits/budget.ts";
 import type { ResourceClosing } from "../../core/ports/resource.ts";

@@ -1,5 +1,6 @@
 import type { Proposal } from "../../core/call/proposal.ts";
-import type { CommandOf, Grant, HandlerResult } from "../../core/decide/command.ts";
+import type { CommandOf, Grant } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { RestoreReport } from "../../core/ports/resource.ts";
 import { findStep, type Step } from "../../core/run/run.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";

@@ -1,4 +1,4 @@
-import type { HandlerResult } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import { seededRandom } from "../../core/persistent/seeded-random.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";

@@ -1,5 +1,6 @@
 import type { ToolFacts } from "../../core/call/proposal.ts";
-import type { CommandOf, HandlerResult } from "../../core/decide/command.ts";
+import type { CommandOf } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { toolDefaults } from "../../core/tool/tool-defaults.ts";
 import { assert } from "../../core/values/assert.ts";

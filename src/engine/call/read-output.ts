@@ -1,11 +1,11 @@
-import type { HandlerResult } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
+import type { OutputContents } from "../../core/event/output-contents.ts";
 import type { Parsed } from "../../core/ports/schema.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { plainOutput } from "../ports/plain-output.ts";
 import { jsonBytesAtMost, redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
-import { errorText } from "../ports/thrown-fault.ts";
 import type { CallPorts } from "./call-ports.ts";
 
 /** The tool whose output is read. */
@@ -15,49 +15,57 @@ interface OutputSource {
   readonly checksOutput: boolean;
 }
 
-/** Returns the end of a call from its output. Reading it can run getters of the tool; if one throws, it is unreadable. */
-export function readOutput(ports: Pick<CallPorts, "limits">, source: OutputSource, value: unknown): HandlerResult {
-  try {
-    return checkOutput(ports, source, value);
-  } catch (error) {
-    const message = `${source.tool.name}: its output cannot be read: ${errorText(error)}`;
-    return { how: "value", output: null, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
-  }
-}
-
-function checkOutput(
+/** Returns the end of a call from its output, which is made plain data first. */
+export function readOutput(
   ports: Pick<CallPorts, "limits">,
   { tool, checksOutput }: OutputSource,
   value: unknown,
 ): HandlerResult {
-  const refusal = isJsonObject(value as Json) ? reportedFailure(value as JsonObject) : null;
-  if (refusal !== null) return { how: "error", fault: reportedFault(ports, tool, value as JsonObject, refusal) };
-  const parsed = checksOutput ? parseOutput(tool, value) : { ok: true as const, value: toStorableJsonOrNull(value) };
-  const raw = parsed.ok ? parsed.value : toStorableJsonOrNull(value);
-  const most = ports.limits.outputBytes;
-  const bytes = jsonBytesAtMost(raw) <= most ? 0 : Buffer.byteLength(JSON.stringify(raw));
-  if (bytes > most) {
-    const message = `${tool.name} answered ${bytes} bytes, the limit is ${most}; return a reference instead`;
-    return { how: "value", output: null, flaw: fault("LIMIT_EXCEEDED", message) };
-  }
+  const plain = plainOutput(value);
+  const refusal = isJsonObject(plain.value) ? reportedFailure(plain.value) : null;
+  if (refusal !== null) return { how: "error", fault: reportedFault(ports, tool, plain.value as JsonObject, refusal) };
+  const parsed: Parsed = checksOutput ? tool.output.parse(plain.value) : { ok: true, value: plain.value };
+  const raw = parsed.ok ? parsed.value : toStorableJsonOrNull(plain.value);
+  const tooLarge = sizeFlaw(ports, tool, raw, plain.contents);
+  const flaw = tooLarge ?? (parsed.ok ? null : schemaFlaw(tool, parsed.fault));
+  if (flaw !== null && (!checksOutput || acceptsAnything(tool.output)))
+    return { how: "value", output: { omitted: flaw.message }, flaw: null };
+  if (tooLarge !== null) return { how: "value", output: null, flaw };
   const output = redactOutput(raw, tool);
-  if (parsed.ok) return { how: "value", output, flaw: null };
-  return {
-    how: "value",
-    output,
-    flaw: fault(
-      "SCHEMA_VALIDATION_FAILED",
-      `${tool.name}: its output does not match its output schema: ${parsed.fault.message}`,
-    ),
-  };
+  if (plain.contents === null) return { how: "value", output, flaw };
+  const contents = contentsOf(output, plain.contents);
+  return Object.keys(contents).length === 0 ? { how: "value", output, flaw } : { how: "value", output, flaw, contents };
 }
 
-/** A value that the schema refuses is judged again as plain data, such as null for nothing and a text for a date. */
-function parseOutput({ output }: Tool, value: unknown): Parsed {
-  const parsed = output.parse(value);
-  if (parsed.ok) return parsed;
-  const plain = plainOutput(value);
-  return plain === value ? parsed : output.parse(plain);
+function schemaFlaw(tool: Tool, { message }: Fault): Fault {
+  return fault("SCHEMA_VALIDATION_FAILED", `${tool.name}: its output does not match its output schema: ${message}`);
+}
+
+/** Returns the fault of an output that is too large to be recorded, or null. */
+function sizeFlaw(
+  { limits: { outputBytes: most } }: Pick<CallPorts, "limits">,
+  { name }: Tool,
+  output: Json,
+  contents: OutputContents | null,
+): Fault | null {
+  let bytes = jsonBytesAtMost(output) <= most ? 0 : Buffer.byteLength(JSON.stringify(output));
+  for (const content of Object.values(contents ?? {})) bytes += content.length;
+  if (bytes <= most) return null;
+  return fault("LIMIT_EXCEEDED", `${name} answered ${bytes} bytes, the limit is ${most}; return a reference instead`);
+}
+
+/** True for the schema of a tool that declares no output. Such a tool never fails for its output. */
+function acceptsAnything({ json }: Tool["output"]): boolean {
+  return isJsonObject(json) && Object.keys(json).every((keyword) => ANNOTATIONS.has(keyword));
+}
+
+/** The keywords of a JSON Schema that refuse no value. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(["$schema", "$id", "$comment", "title", "description", "examples"]);
+
+/** Returns the bytes that an output still refers to: its schema or `redact` may have removed references. */
+function contentsOf(output: Json, contents: OutputContents): OutputContents {
+  const text = JSON.stringify(output);
+  return Object.fromEntries(Object.entries(contents).filter(([sha256]) => text.includes(`"blob":"${sha256}"`)));
 }
 
 /** Returns the fault of a reported failure. It keeps the `value` of the answer, redacted, unless it is too large. */

@@ -4,6 +4,7 @@ import { type Fault, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { downstreamKey } from "../ports/digest.ts";
+import { plainOutput } from "../ports/plain-output.ts";
 import { redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
 import { errorText } from "../ports/thrown-fault.ts";
 import type { CallPorts } from "./call-ports.ts";
@@ -85,12 +86,13 @@ function verifierTimeout(
 function readSighting(tool: Tool, sighting: Sighting): VerifierAnswer {
   if (sighting.saw === "absent") return { sighting: { saw: "absent" }, flaw: null };
   if (sighting.saw !== "happened") return { sighting: { saw: "unknown", ...readWhy(sighting.why) }, flaw: null };
-  const parsed = tool.output.parse(sighting.output);
+  const { value } = plainOutput(sighting.output);
+  const parsed = tool.output.parse(value);
   const { differs } = sighting;
   const seen = { saw: "happened", ...(differs !== undefined && { differs: errorText(differs) }) } as const;
   if (parsed.ok) return { sighting: { ...seen, output: redactOutput(parsed.value, tool) }, flaw: null };
   const message = `${tool.name}: the output that its verifier saw does not match the output schema: ${parsed.fault.message}`;
-  const kept = redactOutput(toStorableJsonOrNull(sighting.output), tool);
+  const kept = redactOutput(toStorableJsonOrNull(value), tool);
   return { sighting: { ...seen, output: kept }, flaw: fault("SCHEMA_VALIDATION_FAILED", message) };
 }
 

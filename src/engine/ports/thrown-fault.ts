@@ -1,4 +1,4 @@
-import type { HandlerResult } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import { toWellFormed } from "../../core/json/well-formed.ts";
 import { type Fault, FaultError, fault, faults, NotDoneError } from "../../core/values/fault.ts";
 import { toStorableJsonOrNull } from "./storable-json.ts";

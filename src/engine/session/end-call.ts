@@ -1,5 +1,5 @@
 import type { Principal } from "../../core/approval/principal.ts";
-import type { HandlerResult } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
 import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { toBlockedStep } from "../../core/run/run-result.ts";

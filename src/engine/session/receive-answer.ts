@@ -55,7 +55,10 @@ function chunksOf(given: unknown): AsyncIterable<unknown> | null {
 }
 
 function readJson(given: unknown): Json {
-  const checked = checkJson(plainOutput(given), valueLimits);
+  const { value, contents } = plainOutput(given);
+  if (contents !== null)
+    throw new FaultError(fault("SCHEMA_VALIDATION_FAILED", "the answer of the model contains bytes; return text"));
+  const checked = checkJson(value, valueLimits);
   if (checked.ok) return checked.value;
   const why = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`).join("; ");
   throw new FaultError(

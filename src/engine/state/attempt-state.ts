@@ -1,5 +1,6 @@
 import { type Principal, stateBounds } from "../../core/approval/principal.ts";
-import type { HandlerResult, StateFact } from "../../core/decide/command.ts";
+import type { StateFact } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import { type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { stepPrincipal } from "../../core/run/step-principal.ts";
 import { Draft, type DraftOptions } from "../../core/state/draft.ts";

@@ -1,7 +1,8 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { Policy } from "../../core/call/guard.ts";
 import type { Proposal, ToolFacts } from "../../core/call/proposal.ts";
-import type { Command, CommandOf, HandlerResult, RecoveryFinding, Resolution } from "../../core/decide/command.ts";
+import type { Command, CommandOf, RecoveryFinding, Resolution } from "../../core/decide/command.ts";
+import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { Call, StepsInFlight } from "../../core/event/event.ts";
 import type { AgentCause } from "../../core/event/session.ts";
 import type { Plan, PlanStep } from "../../core/plan/plan.ts";

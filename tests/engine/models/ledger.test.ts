@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, it } from "vitest";
 import type { LedgerFact, Proposal, ToolFacts } from "../../../src/core/call/proposal.ts";
-import type { Command, Grant, HandlerResult, Resolution } from "../../../src/core/decide/command.ts";
+import type { Command, Grant, Resolution } from "../../../src/core/decide/command.ts";
+import type { HandlerResult } from "../../../src/core/decide/handler-result.ts";
 import type { Call } from "../../../src/core/event/event.ts";
 import { findStep, getStep, type Step } from "../../../src/core/run/run.ts";
 import { notHalted } from "../../../src/core/settings/halt.ts";
