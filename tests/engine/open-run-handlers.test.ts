@@ -128,8 +128,9 @@ describe.each(storeKinds)("the output of a call on $name", ({ newFixture }) => {
     ["a bigint", 1n],
     ["bytes", new Uint8Array(2)],
     ["a stream", new ReadableStream()],
-  ])("is a clear fault if it is %s, and an act is done all the same", async (_, output) => {
-    const { engine, run } = await openedChat(newFixture(), [mailTool()]);
+  ])("is a clear fault if its schema refuses %s, and an act is done all the same", async (_, output) => {
+    const strict = mailTool({ output: { type: "object", required: ["id"] } });
+    const { engine, run } = await openedChat(newFixture(), [strict]);
     const answer = await run.callTool(call, { run: () => output });
     expect(answer).toMatchObject({ status: "failed", fault: { code: "SCHEMA_VALIDATION_FAILED" } });
     const failed = await collectEvents(await engine.run(run.run_id, { principal: botAgent }), "step.failed");
