@@ -14,15 +14,23 @@ import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
 
 /** Creates the file with mode 600, before SQLite creates it with the default mode. The log files inherit the mode. */
 export function createFile(file: string): void {
+  // An empty file was created in advance, perhaps with another mode.
+  if (!createNewFile(file) && isEmptyFile(file)) chmodEmptyFile(file);
+  assertWritable(file);
+}
+
+/**
+ * Creates the file with mode 600. Returns false if it exists: it is not opened then, because closing it would drop the
+ * locks that this process may hold on it.
+ */
+export function createNewFile(file: string): boolean {
   try {
     closeSync(openSync(file, "wx", 0o600));
+    return true;
   } catch (error) {
-    // An existing file is not opened here: closing it would drop the locks this process may hold on it.
-    if (errorCodeOf(error) !== "EEXIST") throw unusableFault(file, error);
-    // An empty file was created in advance, perhaps with another mode.
-    if (isEmptyFile(file)) chmodEmptyFile(file);
+    if (errorCodeOf(error) === "EEXIST") return false;
+    throw unusableFault(file, error);
   }
-  assertWritable(file);
 }
 
 /** Creates a folder that only its owner can read. */

@@ -2,7 +2,7 @@ import { assertStorableNames } from "../../core/store/append-conditions.ts";
 import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
 import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
 import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
-import type { SqliteContext } from "./sqlite-context.ts";
+import type { OwnWorkers, SqliteContext } from "./sqlite-context.ts";
 import type { ClaimColumns, HeldLease, SqliteStatements } from "./statements.ts";
 import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
@@ -72,7 +72,11 @@ function claimMethods({
   return {
     claim: async (worker, tenant, run) => {
       assertStorableNames(worker, tenant, run);
-      return group.join("soft", () => claim(worker, tenant, run));
+      const beatFirst = beatIfDue(workers);
+      return group.join("soft", () => {
+        beatFirst();
+        return claim(worker, tenant, run);
+      });
     },
     claimDue: async (worker, limit, terms = {}) => {
       assertStorableNames(worker);
@@ -85,7 +89,9 @@ function claimMethods({
         !group.isIdle ||
         read(() => workers.lacksTerms(worker, terms) || hasClaimableRun(statements, clock.now(), terms));
       if (!(typeof found === "boolean" ? found : await found)) return [];
+      const beatFirst = beatIfDue(workers);
       return group.join("soft", () => {
+        beatFirst();
         if (terms.rules !== undefined) workers.setTerms(worker, terms);
         const due = claimSome(findDueRuns(statements, clock.now(), limit, terms), limit);
         const rest = limit - due.length;
@@ -109,6 +115,15 @@ function claimMethods({
     },
     nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
   };
+}
+
+/**
+ * Returns the first work of a transaction that claims runs. A worker that stood still shows with its claim that it runs
+ * again, so that an observer that has found it stalled meanwhile does not take the run that it has just claimed.
+ */
+function beatIfDue(workers: OwnWorkers): () => void {
+  // Decided once: a transaction that is repeated beats again.
+  return workers.isBeatDue ? () => workers.beat() : () => {};
 }
 
 /** Counts the leases; skips the query if there is no limit. */

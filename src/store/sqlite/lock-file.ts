@@ -2,14 +2,17 @@ import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FaultError, fault } from "../../core/values/fault.ts";
-import { createFile } from "./create-file.ts";
+import { createFile, createNewFile } from "./create-file.ts";
 import { connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
 import { sqliteCode, toSqliteFault } from "./sqlite-fault.ts";
 
 const SQLITE_CANTOPEN = 14;
 
-/** How often a new lock file is created again, because another process removed it as a leftover before it was locked. */
+/** How many files are created for one lock at most. Another process may remove each as a leftover before it is locked. */
 const creationsMax = 100;
+
+/** How often a file is opened that exists, but did not when SQLite looked for it. */
+const openingsMax = 3;
 
 /**
  * A file that this process has locked: an exclusive transaction of SQLite on it, which is never committed. The
@@ -19,47 +22,60 @@ const creationsMax = 100;
 export class LockFile {
   readonly path: string;
   readonly #db: SqliteDatabase;
-  /** The identity of a file that processes take in turn. */
-  readonly #inode: string | null;
+  readonly #identity: string | null;
 
-  private constructor(path: string, db: SqliteDatabase, inode: string | null = null) {
+  private constructor(path: string, db: SqliteDatabase, identity: string | null) {
     this.path = path;
     this.#db = db;
-    this.#inode = inode;
+    this.#identity = identity;
   }
 
-  /** Creates a file that is locked before it has this name. */
-  static create(path: string): LockFile {
-    const hidden = join(dirname(path), `.${basename(path)}`);
-    for (let created = 0; created < creationsMax; created += 1) {
-      createFile(hidden);
+  /**
+   * Creates a file that is locked before it has this name. Each attempt uses another hidden name, so that a process that
+   * removes leftovers delays it once, however long it holds the file. `onCreated` runs before the file is locked.
+   */
+  static create(path: string, onCreated: () => void = () => {}): LockFile {
+    for (let nth = 0; nth < creationsMax; nth += 1) {
+      const hidden = join(dirname(path), `.${nth}-${basename(path)}`);
+      if (!createNewFile(hidden)) continue;
+      onCreated();
       const lock = LockFile.take(hidden);
       if (lock === "held" || lock === "missing") continue;
       try {
         renameSync(hidden, path);
-        return new LockFile(path, lock.#db);
       } catch (error) {
-        lock.free();
-        if (existsSync(hidden)) throw error;
+        const wasRemoved = !existsSync(hidden);
+        lock.remove();
+        if (wasRemoved) continue;
+        throw error;
       }
+      return new LockFile(path, lock.#db, fileIdentity(path));
     }
     throw new FaultError(fault("STORE_FAILED", `${path} could not be created and locked; try again`));
   }
 
-  /** Locks an existing file, without waiting. */
-  static take(path: string): LockFile | "held" | "missing" {
-    const db = connectExisting(path);
+  /**
+   * Locks an existing file, without waiting. `onOpened` runs before the file is locked. The lock of a file that was
+   * replaced meanwhile says nothing about the holder of the new file, which then counts as held.
+   */
+  static take(path: string, onOpened: () => void = () => {}): LockFile | "held" | "missing" {
+    const identity = fileIdentity(path);
+    const db = identity === null ? null : connectExisting(path);
     if (db === null) return "missing";
     try {
+      onOpened();
       // Without a journal in memory, the transaction would create a second file.
       db.exec("pragma busy_timeout = 0; pragma journal_mode = memory; begin exclusive");
-      return new LockFile(path, db);
     } catch (error) {
       db.close();
       // Another program may have written to the file. Its holder then counts as alive.
       if (sqliteCode(error) === null) throw error;
       return "held";
     }
+    const lock = new LockFile(path, db, identity);
+    if (lock.hasItsName) return lock;
+    lock.free();
+    return existsSync(path) ? "held" : "missing";
   }
 
   /**
@@ -69,10 +85,13 @@ export class LockFile {
    */
   static takeOrCreate(path: string): LockFile | null {
     createFile(path);
-    // Read before the file is opened: if it is replaced in between, `relock` finds another identity and fails.
-    const inode = fileInode(path);
     const lock = LockFile.take(path);
-    return lock instanceof LockFile ? new LockFile(path, lock.#db, inode) : null;
+    return lock instanceof LockFile ? lock : null;
+  }
+
+  /** False if the file was removed, or another one has its name. */
+  get hasItsName(): boolean {
+    return this.#identity !== null && this.#identity === fileIdentity(this.path);
   }
 
   /** Ends the lock of a file that processes take in turn. The connection stays open, so that `relock` is cheap. */
@@ -88,7 +107,7 @@ export class LockFile {
       if (sqliteCode(error) === null) throw error;
       return false;
     }
-    return this.#inode !== null && this.#inode === fileInode(this.path);
+    return this.hasItsName;
   }
 
   /** Removes the file before it is unlocked, so that no process finds it unlocked. */
@@ -104,16 +123,19 @@ export class LockFile {
 
 /** Connects to a file, or returns null if it is missing. Never creates it. */
 export function connectExisting(path: string): SqliteDatabase | null {
-  try {
-    return connectSqlite(`${pathToFileURL(path).href}?mode=rw`);
-  } catch (error) {
-    if (sqliteCode(error) === SQLITE_CANTOPEN && !existsSync(path)) return null;
-    throw toSqliteFault(error, path);
-  }
+  for (let nth = 1; ; nth += 1)
+    try {
+      return connectSqlite(`${pathToFileURL(path).href}?mode=rw`);
+    } catch (error) {
+      const cannotOpen = sqliteCode(error) === SQLITE_CANTOPEN;
+      if (cannotOpen && !existsSync(path)) return null;
+      // Another process may have created it since.
+      if (!cannotOpen || nth === openingsMax) throw toSqliteFault(error, path);
+    }
 }
 
-/** Returns the identity of the file that has this path, or null if there is none. */
-function fileInode(path: string): string | null {
+/** Returns the identity of the file that has this path, or null if there is none. A file created later has another. */
+function fileIdentity(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return found === undefined ? null : `${found.dev}:${found.ino}`;
+  return found === undefined ? null : `${found.dev}:${found.ino}:${found.birthtimeNs}`;
 }

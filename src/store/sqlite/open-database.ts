@@ -127,7 +127,15 @@ function shareStore(
   }
 }
 
+/** The fault of a version lock that another process holds: alone, to create or migrate the file, or to use it. */
 function busyFault(db: SqliteDatabase, file: string): FaultError {
+  const shared = shareVersionLock(file);
+  shared?.free();
+  if (shared === null) {
+    const about = "which creates or migrates it, or is an earlier version of Writ";
+    const message = `${file} is held alone by another process, ${about}; open the store again when that has ended`;
+    return new FaultError(fault("STORE_BUSY", message, { held: "alone" }));
+  }
   const processes = listProcesses(db, file);
   const users = processes.length === 0 ? "another process" : processes.join(", ");
   const message = `${file} has another schema version, and ${users} uses it; stop it, and open the store again`;

@@ -1,5 +1,5 @@
 import { isPlainObject } from "../../core/json/plain-object.ts";
-import type { Timers } from "../../core/ports/clock.ts";
+import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
 import { FaultError } from "../../core/values/fault.ts";
 import { keepingTimers } from "./keeping-timers.ts";
 import { SQLITE_BUSY } from "./sqlite-fault.ts";
@@ -9,21 +9,28 @@ import { sqliteTimes } from "./sqlite-times.ts";
  * Tries to open a store, by a timer, until no other process creates, migrates or recovers it. Throws the last fault
  * after a while, and any other fault at once.
  */
-export async function retryOpening<Opened>(open: () => Opened, timers: Timers = keepingTimers): Promise<Opened> {
-  const started = performance.now();
+export async function retryOpening<Opened>(
+  open: () => Opened,
+  timers: Timers = keepingTimers,
+  stopwatch: Stopwatch = () => performance.now(),
+): Promise<Opened> {
+  const started = stopwatch();
   for (;;) {
     try {
       return open();
     } catch (error) {
-      if (!isBusy(error) || performance.now() - started > sqliteTimes.openingMs) throw error;
+      if (stopwatch() - started > waitMs(error)) throw error;
     }
     const pauseMs = 1 + Math.random() * (sqliteTimes.openingPauseMs - 1);
     await new Promise<void>((resolve) => void timers.after(pauseMs, resolve));
   }
 }
 
-function isBusy(error: unknown): boolean {
-  if (!(error instanceof FaultError)) return false;
+/** Returns how long to wait for another process after this error; 0 if none is the cause. */
+function waitMs(error: unknown): number {
+  if (!(error instanceof FaultError)) return 0;
   const { code, detail } = error.fault;
-  return code === "STORE_BUSY" || (isPlainObject(detail) && detail.sqlite === SQLITE_BUSY);
+  const { sqlite, held } = isPlainObject(detail) ? detail : {};
+  if (sqlite === SQLITE_BUSY || (code === "STORE_BUSY" && held === "alone")) return sqliteTimes.openingMs;
+  return code === "STORE_BUSY" ? sqliteTimes.otherVersionMs : 0;
 }

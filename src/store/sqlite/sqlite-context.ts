@@ -6,7 +6,9 @@ import type { SqliteStatements } from "./statements.ts";
 import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
 /** The registered workers of this process. */
-interface OwnWorkers {
+export interface OwnWorkers {
+  /** True if their latest beat is so old that a new one has to be written. */
+  readonly isBeatDue: boolean;
   /** Shows, inside a transaction, that they run. */
   beat(): void;
   /** Returns whether the rules and offers of a worker are not recorded yet. */

@@ -12,8 +12,10 @@ export const sqliteTimes = {
   pollMs: 50,
   /** The same, while a caller of this process waits for a change. */
   waitingPollMs: 25,
-  /** How long opening waits for a process that creates or migrates the file. */
-  openingMs: 2000,
+  /** How long opening waits for a process that creates, migrates or recovers the file. A busy machine needs seconds. */
+  openingMs: 10_000,
+  /** How long opening waits for processes of another version to close the file. */
+  otherVersionMs: 2000,
   /** The longest pause between two attempts to open the file. */
   openingPauseMs: 20,
 } as const;

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
@@ -84,7 +84,7 @@ export class WorkerRegistry {
     createFolder(folder);
     await this.#takeOver(worker);
     await this.#assertSameBoot();
-    const lock = LockFile.create(this.#pathOf(worker));
+    const lock = this.#createLock(worker);
     this.#options.failpoint("register.before");
     try {
       await this.#context.group.join("soft", () => this.#insert(worker));
@@ -94,8 +94,12 @@ export class WorkerRegistry {
     }
     this.#own.set(worker, lock);
     this.#options.failpoint("register.after");
-    await this.#removeLeftovers(folder);
-    await this.#look();
+    try {
+      await this.#removeLeftovers(folder);
+      await this.#look();
+    } catch {
+      // The store is unavailable. The worker is registered, and its next look tries again.
+    }
     if (this.#own.size === 1) this.#arm();
   }
 
@@ -141,6 +145,11 @@ export class WorkerRegistry {
     return found.map(({ id: worker, pid, version, rules, offers }) => {
       return { worker, rules, offers: JSON.parse(offers ?? "[]"), process: { version, host, pid } };
     });
+  }
+
+  /** Returns whether the latest beat is so old that a new one has to be written. */
+  get isBeatDue(): boolean {
+    return this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall;
   }
 
   /** Shows, inside a transaction, that the workers of this process run. A worker that was evicted registers again. */
@@ -222,7 +231,7 @@ export class WorkerRegistry {
 
   async #look(): Promise<void> {
     this.#keepFiles();
-    if (this.#options.stopwatch() - this.#beatAt >= this.#options.stallMs / beatsPerStall) await this.#beatAlone();
+    if (this.isBeatDue) await this.#beatAlone();
     const peers = await this.#peers();
     this.#stalls.look(peers.map(({ id }) => id));
     for (const peer of peers) await this.#examine(peer);
@@ -241,13 +250,25 @@ export class WorkerRegistry {
     }
   }
 
-  /** Creates the lock file of a worker again if it was deleted, so that the death of the worker is noticed at once. */
+  /**
+   * Creates the lock file of a worker again if it was deleted or replaced, so that the death of the worker is noticed at
+   * once. The old lock is held until the new file is in its place: a process that still gets it finds another file there.
+   */
   #keepFiles(): void {
-    for (const [worker, lock] of this.#own)
-      if (!existsSync(lock.path)) {
-        this.#own.set(worker, LockFile.create(lock.path));
+    for (const [worker, lock] of this.#own) {
+      if (lock.hasItsName) continue;
+      try {
+        createFolder(dirname(lock.path));
+        this.#own.set(worker, this.#createLock(worker));
         lock.free();
+      } catch {
+        // For example, the disk is full. The next look tries again; until then others judge the worker by its beat.
       }
+    }
+  }
+
+  #createLock(worker: WorkerId): LockFile {
+    return LockFile.create(this.#pathOf(worker), () => this.#options.failpoint("lock.before"));
   }
 
   /** Returns the workers that follow those of this process in the order of their ids. */
@@ -275,7 +296,7 @@ export class WorkerRegistry {
   }
 
   async #examine({ id, boot, pid, beat, idle }: Peer): Promise<void> {
-    const found = LockFile.take(this.#pathOf(id));
+    const found = LockFile.take(this.#pathOf(id), () => this.#options.failpoint("look.before"));
     if (found instanceof LockFile) return this.#evictDead(id, found, beat);
     // A power cut can bring back the row of a worker, but not its lock file.
     const diedWithItsBoot = found === "missing" && boot !== null && boot !== this.#options.boot;
@@ -287,7 +308,7 @@ export class WorkerRegistry {
 
   /**
    * Evicts a worker whose lock this process got, and holds the lock until the eviction is committed. If the beat has
-   * changed, the worker lives: this was its old lock file, which was deleted while this process opened it.
+   * changed, the worker lives: another program has replaced its lock file.
    */
   async #evictDead(worker: WorkerId, lock: LockFile, seen: Beat): Promise<void> {
     this.#options.failpoint("evict.before");
