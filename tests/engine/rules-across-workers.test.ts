@@ -52,6 +52,14 @@ async function adoptions(engine: Engine, run: string): Promise<readonly Event[]>
   return found;
 }
 
+/** Returns how many times a step of the run waited for a tool. */
+async function toolWaits(engine: Engine, run: string): Promise<number> {
+  let found = 0;
+  for await (const { event } of (await engine.run(run, { principal: anaPerson })).events())
+    if (event.type === "step.parked" && event.on.for === "tool") found += 1;
+  return found;
+}
+
 const look = async (stage: EngineFixture, engine: Engine, run: string) => {
   await stage.advance(3000);
   return (await engine.run(run, { principal: anaPerson })).now();
@@ -119,6 +127,56 @@ describe.each(storeKinds)("the rules of a run among workers on $name", ({ newFix
     const last = await stage.open({ tools: [send(sent)], ...automatic });
     expect([(await look(stage, last, run.run_id)).status, sent]).toEqual(["completed", ["ana"]]);
     expect(await adoptions(last, run.run_id)).toEqual([]);
+  });
+
+  it("a worker without a tool of a run leaves it to one that has it, and no step waits for a tool", async () => {
+    const stage = newFixture();
+    const sent: string[] = [];
+    const submitter = await stage.open({ tools: [send([])], ...automatic, work: false });
+    await stage.open({ tools: [], ...automatic });
+    await stage.open({ tools: [send(sent)], ...automatic });
+    const run = await submitter.submit(laterPlan, { principal: botAgent });
+    await stage.advance(20_000);
+    expect([(await look(stage, submitter, run.run_id)).status, sent]).toEqual(["completed", ["ana"]]);
+    expect(await toolWaits(submitter, run.run_id)).toBe(0);
+  });
+
+  it("a worker that approves a call whose tool it lacks leaves the run to one that has it", async () => {
+    const stage = newFixture();
+    const sent: string[] = [];
+    const first = await stage.open({ tools: [send(sent)], ...gated });
+    const without = await stage.open({ tools: [], ...gated });
+    const run = await first.submit(sendPlan, { principal: botAgent });
+    const gate = (await run.result()).gates[0]?.gate_id ?? "";
+    await without.approve(gate, { principal: anaPerson });
+    expect([(await look(stage, without, run.run_id)).status, sent]).toEqual(["completed", ["ana"]]);
+    expect(await toolWaits(without, run.run_id)).toBe(0);
+  });
+
+  it("a worker claims a run again when it gets a tool of the run, and leaves it when it loses the tool", async () => {
+    const stage = newFixture();
+    const sent: string[] = [];
+    const first = await stage.open({ tools: [send(sent)], ...gated });
+    const second = await stage.open({ tools: [], ...gated });
+    const runs = [
+      await first.submit(sendPlan, { principal: botAgent }),
+      await first.submit(sendPlan, { principal: botAgent }),
+    ];
+    const gates = await Promise.all(runs.map(async (run) => (await run.result()).gates[0]?.gate_id ?? ""));
+    const moved: string[] = [];
+    await second.tools.put([send(moved)]);
+    await first.tools.remove(["send"]);
+    await stage.advance(3000);
+    await first.approve(gates[0] as string, { principal: anaPerson });
+    await stage.advance(3000);
+    expect([sent, moved]).toEqual([[], ["ana"]]);
+    await first.tools.put([send(sent)]);
+    await second.tools.remove(["send"]);
+    await stage.advance(3000);
+    await second.approve(gates[1] as string, { principal: anaPerson });
+    await stage.advance(3000);
+    expect([sent, moved]).toEqual([["ana"], ["ana"]]);
+    for (const run of runs) expect(await toolWaits(first, run.run_id)).toBe(0);
   });
 
   it("a worker with the tool of a run and other rules waits while one with its rules lives, and then adopts it", async () => {

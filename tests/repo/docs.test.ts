@@ -222,6 +222,7 @@ function limitsPage(): string {
       pollMs: "between two looks for writes of other processes",
       waitingPollMs: "the same while a caller waits for a change",
       openingMs: "after which opening a file that another process creates or migrates fails with `STORE_BUSY`",
+      otherVersionMs: "after which opening a file that processes of another version use fails with `STORE_BUSY`",
       openingPauseMs: "longest pause between two attempts to open the file",
     },
     "| wait | milliseconds | use |",

@@ -6,7 +6,7 @@ import type { Request } from "../event/signal.ts";
 import { getStep, type Run, runStatus } from "../run/run.ts";
 import { runDueAt } from "../run/run-wakeups.ts";
 import { requesterOf } from "../run/step-principal.ts";
-import { workerRequirements } from "../run/worker-requirements.ts";
+import { runTools, workerRequirements } from "../run/worker-requirements.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { defaultQueue } from "../store/fair-queue.ts";
 import type { Put } from "../store/store.ts";
@@ -250,20 +250,27 @@ function sameStrings(some: readonly string[], others: readonly string[]): boolea
   return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
-/** Returns the put of the timer row: when the run is due, its queue and priority, and its worker requirements. */
+/** Returns the put of the timer row: when the run is due, its queue and priority, and which workers claim it. */
 export function timerPut(
   id: RunId,
   due_at: Instant | null,
-  { queue, priority, rules = null }: Pick<Run, "queue" | "priority"> & Partial<Pick<Run, "rules">>,
+  {
+    queue,
+    priority,
+    rules = null,
+    tools: pins = {},
+  }: Pick<Run, "queue" | "priority"> & Partial<Pick<Run, "rules" | "tools">>,
   needs: readonly string[] = [],
 ): Put {
   if (due_at === null && needs.length === 0) return { table: "timer", key: id, was: "any", row: null };
+  const tools = runTools({ tools: pins });
   const row: TimerRow = {
     due_at,
     ...(queue !== defaultQueue && { queue }),
     ...(priority !== 0 && { priority }),
     ...(needs.length > 0 && { needs }),
     ...(rules !== null && { rules: rules.digest }),
+    ...(tools.length > 0 && { tools }),
   };
   return put("timer", id, "any", row);
 }

@@ -10,6 +10,8 @@ import { runDueAt } from "./run-wakeups.ts";
 /** The requirement of a worker that delivers notices. The requirement of a tool contains "@". */
 export const noticeRequirement = "notice";
 
+const NONE: readonly string[] = [];
+
 /** Returns the requirement of a worker with these rules. */
 export function rulesRequirement(digest: Digest): string {
   return `rules@${digest}`;
@@ -27,10 +29,17 @@ export function requirementsMet(name: string, { act_hash, ...old }: ToolPin): re
   return act_hash === undefined ? [met] : [toolRequirement(name, { ...old, act_hash }), met];
 }
 
+/** The most tools of a run in its timer row. A run with more is claimed by any worker. */
+const TOOLS_MAX = 16;
+
+/** Returns the requirements of the tools that the run was accepted with; none if any worker claims it. */
+export function runTools({ tools }: Pick<Run, "tools">): readonly string[] {
+  const pins = Object.entries(tools);
+  return pins.length > TOOLS_MAX ? NONE : pins.map(([name, pin]) => toolRequirement(name, pin));
+}
+
 /** The maximum number of tool requirements in the row. The others are listed after one of these is met. */
 const REQUIREMENTS_MAX = 64;
-
-const NONE: readonly string[] = [];
 
 /**
  * Returns what the run needs that not every worker has. A worker that meets one requirement can continue the run. Empty

@@ -313,7 +313,7 @@ export interface ClaimTerms {
   readonly queues?: readonly string[];
   readonly perQueue?: Readonly<Record<string, number>>;
   readonly perTenant?: number;
-  /** The things that this worker has and others may lack: it can claim runs that need one of them. */
+  /** The things that this worker has and others may lack: it claims runs that need one of them (see `TimerRow`). */
   readonly offers?: readonly string[];
   /** The digest of the rules of this worker. It claims a run with other rules only if no live worker has those. */
   readonly rules?: Digest;

@@ -125,6 +125,11 @@ export interface TimerRow {
   readonly needs?: readonly string[];
   /** The rules of the run: while a live worker has them, only such workers claim the run. Absent: any worker does. */
   readonly rules?: Digest;
+  /**
+   * The tools of the run: while a worker that may claim the run offers one of them, a worker that offers none does not
+   * claim it. Absent: any worker does.
+   */
+  readonly tools?: readonly string[];
 }
 
 /** One row per effect key, which alone decides whether the act may execute. Key: the effect key. */

@@ -2,7 +2,7 @@ import type { Decision } from "../../core/decide/decide.ts";
 import type { Timers } from "../../core/ports/clock.ts";
 import type { Run } from "../../core/run/run.ts";
 import { nextWakeAt, runDueAt } from "../../core/run/run-wakeups.ts";
-import { workerRequirements } from "../../core/run/worker-requirements.ts";
+import { runTools, workerRequirements } from "../../core/run/worker-requirements.ts";
 import type { Claim } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
@@ -22,6 +22,9 @@ const REMEMBERED_RUNS_MAX = 10_000;
 
 /** The longest pause between two looks whether a run that this worker asked for was released. */
 const askAgainMs = 50;
+
+/** The facts that decide whether an engine may claim a run directly. */
+type ClaimableRun = Pick<Run, "queue" | "rules"> & Partial<Pick<Run, "tools">>;
 
 /** The runs that this engine leases. Sends commands to any run, leased here or not. */
 export class LeasedRuns {
@@ -94,8 +97,16 @@ export class LeasedRuns {
   }
 
   /** Returns whether a run may be claimed directly: not in the fair order, and under the rules of this engine. */
-  claimsImmediately(run: Pick<Run, "queue" | "rules">): boolean {
-    return this.works && this.#hasRulesOf(run) && this.#ports.leases.claimsImmediately(run.queue);
+  claimsImmediately(run: ClaimableRun): boolean {
+    return (
+      this.works && this.#hasRulesOf(run) && this.#hasToolOf(run) && this.#ports.leases.claimsImmediately(run.queue)
+    );
+  }
+
+  /** Returns false if this engine has no tool of the run. Another worker may have one. */
+  #hasToolOf({ tools = {} }: ClaimableRun): boolean {
+    const needs = runTools({ tools });
+    return needs.length === 0 || needs.some((need) => this.#ports.leases.offers(need));
   }
 
   #hasRulesOf({ rules }: Pick<Run, "rules">): boolean {
@@ -103,10 +114,10 @@ export class LeasedRuns {
   }
 
   /**
-   * Claims a run that is due. If its queue has limits, or it has other rules than this engine, starts a search instead,
-   * which claims in the fair order and only if no live worker has the rules of the run.
+   * Claims a run that is due. If its queue has limits, or it has other rules or tools than this engine, starts a search
+   * instead, which claims in the fair order and only if no live worker has the rules and a tool of the run.
    */
-  async takeDueRun(run: Pick<Run, "tenant" | "id" | "queue" | "rules">, loaded?: LoadedRun): Promise<LeasedRun | null> {
+  async takeDueRun(run: ClaimableRun & Pick<Run, "tenant" | "id">, loaded?: LoadedRun): Promise<LeasedRun | null> {
     if (this.claimsImmediately(run)) return this.take(run.tenant, run.id, loaded);
     if (this.works && this.#ports.leases.serves(run.queue)) this.#onWorkAvailable();
     return null;

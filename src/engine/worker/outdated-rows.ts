@@ -56,11 +56,11 @@ export class OutdatedRows {
   }
 }
 
-/** The last put of each row gives its current content. Timers are the work queue, which other workers change. */
+/** The last put of each row gives its current content. */
 function rewrittenRows(tenant: Tenant, run: RunId, events: readonly Event[]): readonly Put[] {
   const rows = new Map<string, Put>();
   for (const put of historyRows(emptyRun(run, tenant), events))
-    if (put.table === "run" || put.table === "outcome" || put.table === "doubt")
+    if (put.table === "run" || put.table === "timer" || put.table === "outcome" || put.table === "doubt")
       rows.set(`${put.table} ${put.key}`, put);
   return [...rows.values()];
 }

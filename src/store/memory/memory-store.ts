@@ -19,7 +19,7 @@ import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "..
 import { askMethods, type LeaseTime, releaseLease } from "./memory-asks.ts";
 import { memorySearches } from "./memory-searches.ts";
 import { type MemoryLease, MemoryTables, type TableDump } from "./memory-tables.ts";
-import { endWorker, rulesElsewhere, workerMethods } from "./memory-workers.ts";
+import { endWorker, notLeftToOthers, rulesElsewhere, workerMethods } from "./memory-workers.ts";
 import { compareKeyPaths } from "./sorted-table.ts";
 
 /** The reference implementation of the store port. Its data ends with the process. */
@@ -172,7 +172,7 @@ function leaseMethods(
         selectFairly(waiters, most, terms, countLeases(tables, clock.now())).map(({ tenant, run }) =>
           take(worker, tenant, run),
         );
-      const taken = takeOf(due, limit);
+      const taken = takeOf(due.filter(notLeftToOthers(tables, worker, terms, clock.now())), limit);
       return [...taken, ...takeOf(needing.toSorted(compareByRun), limit - taken.length)];
     },
     renew: async (_worker, claims) => {
@@ -201,6 +201,7 @@ interface Timer extends QueuedRun {
   readonly at: number | null;
   readonly needs: readonly string[];
   readonly rules: Digest | null;
+  readonly tools: readonly string[];
 }
 
 /** Returns the timers of all tenants, the earliest first. */
@@ -208,8 +209,9 @@ function timersByDueTime(tables: MemoryTables): readonly Timer[] {
   const all = tables.rows("timer").sorted();
   return all
     .map(([[tenant, run], { row }]) => {
-      const { due_at: at, queue = defaultQueue, priority = 0, needs = [], rules = null } = JSON.parse(row) as TimerRow;
-      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority, needs, rules };
+      const { due_at: at, queue = defaultQueue, priority = 0, ...terms } = JSON.parse(row) as TimerRow;
+      const { needs = [], rules = null, tools = [] } = terms;
+      return { at, tenant: tenant as Tenant, run: run as RunId, queue, priority, needs, rules, tools };
     })
     .sort((left, right) => (left.at ?? 0) - (right.at ?? 0));
 }

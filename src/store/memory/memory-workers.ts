@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { Store, WorkerProcess } from "../../core/store/store.ts";
+import type { ClaimTerms, Store, WorkerProcess } from "../../core/store/store.ts";
 import type { Digest, WorkerId } from "../../core/values/ids.ts";
 import { writVersion } from "../../core/values/writ-version.ts";
 import type { LeaseTime } from "./memory-asks.ts";
@@ -33,6 +33,23 @@ function isLive({ until }: MemoryWorker, now: number): boolean {
 export function rulesElsewhere({ workers }: MemoryTables, own: Digest | null, now: number): ReadonlySet<Digest | null> {
   const live = [...workers.values()].filter((known) => isLive(known, now) && known.rules !== null);
   return new Set(live.map(({ rules }) => rules).filter((rules) => rules !== own));
+}
+
+/** Returns which due runs a worker claims: it has one of their tools, or no other worker that may claim them has. */
+export function notLeftToOthers(
+  { workers }: MemoryTables,
+  own: WorkerId,
+  { rules: ownRules, offers = [] }: ClaimTerms,
+  now: number,
+): (run: { readonly rules: Digest | null; readonly tools: readonly string[] }) => boolean {
+  const others = [...workers].flatMap(([worker, known]) =>
+    worker !== own && isLive(known, now) && known.rules !== null ? [known] : [],
+  );
+  return ({ rules, tools }) => {
+    const mayClaim = rules === ownRules ? others.filter((other) => other.rules === rules) : others;
+    const isOffered = (offered: readonly string[]) => tools.some((tool) => offered.includes(tool));
+    return isOffered(offers) || !mayClaim.some((other) => isOffered(other.offers));
+  };
 }
 
 /** Ends the leases and requests of a worker, and removes it. */

@@ -11,6 +11,7 @@ import { workerRulesMigration } from "./migrations/0010-worker-rules.ts";
 import { sentMigration } from "./migrations/0011-sent.ts";
 import { asksMigration } from "./migrations/0012-asks.ts";
 import { rowTagsMigration } from "./migrations/0013-row-tags.ts";
+import { postgresRunToolsMigration } from "./migrations/0014-run-tools.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
 export interface PostgresMigration {
@@ -34,4 +35,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   sentMigration,
   asksMigration,
   rowTagsMigration,
+  postgresRunToolsMigration,
 ];

@@ -647,7 +647,7 @@ begin
   return given;
 end $function$;
 
-CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, elsewhere text[])
+CREATE OR REPLACE FUNCTION writ.claim_due(by_worker text, most bigint, lease_ms bigint, given_now bigint, of_queues text[], l_queue text[], l_most bigint[], per_tenant bigint, elsewhere text[], its_rules text, offered text[], lacks_same text[], lacks_any text[])
  RETURNS TABLE(tenant text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -697,6 +697,7 @@ begin
         and (d.tenant, d.queue, d.rank, d.at) <= (p.tenant, p.queue, p.rank, now_ms)
         and coalesce((select l.until from writ.lease l where l.tenant = d.tenant and l.run = d.run), 0) <= now_ms
         and (elsewhere is null or writ.rules_of(d.tenant, d.run) is null or writ.rules_of(d.tenant, d.run) <> all (elsewhere))
+        and (lacks_any is null or not writ.is_left(d.tenant, d.run, its_rules, offered, lacks_same, lacks_any))
       order by d.at, d.run limit coalesce(each, (select wide / greatest(count(*), 1) + 1 from place))) n
     where (of_queues is null or p.queue = any (of_queues))
       and coalesce(q_room[array_position(l_queue, p.queue)], 1) > 0
@@ -825,10 +826,14 @@ CREATE OR REPLACE FUNCTION writ.claim_some(by_worker text, most bigint, lease_ms
 AS $function$
 declare
   elsewhere text[] := writ.note_worker(by_worker, its_rules, offered, its_process, lease_ms, given_now);
+  lacks_any text[] := writ.offers_elsewhere(by_worker, null, offered, given_now);
+  lacks_same text[] := case when lacks_any is null or its_rules is null then null
+    else writ.offers_elsewhere(by_worker, its_rules, offered, given_now) end;
   taken bigint;
 begin
-  return query select c.tenant, c.run, c.epoch
-    from writ.claim_due(by_worker, most, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, elsewhere) c;
+  return query select c.tenant, c.run, c.epoch from writ.claim_due(
+    by_worker, most, lease_ms, given_now, of_queues, l_queue, l_most, per_tenant, elsewhere,
+    its_rules, offered, lacks_same, lacks_any) c;
   get diagnostics taken = row_count;
   if taken < most and offered is not null then
     return query select c.tenant, c.run, c.epoch from writ.claim_needed(
@@ -1003,6 +1008,18 @@ begin
     where l.tenant = for_tenant and l.run > after_run and l.until > coalesce(given_now, writ.now_ms())
     order by l.run limit most;
 end $function$;
+
+CREATE OR REPLACE FUNCTION writ.is_left(of_tenant text, of_run text, its_rules text, offered text[], lacks_same text[], lacks_any text[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(bool_or(t.tool = any (case when x.timer ->> 'rules' = its_rules then lacks_same else lacks_any end))
+    and not bool_or(t.tool = any (coalesce(offered, '{}'))), false)
+  from (select r.row::json as timer from writ.rows r
+        where r.tenant = of_tenant and r.kind = 'timer' and r.key = of_run) x
+  cross join lateral json_array_elements_text(x.timer -> 'tools') t (tool)
+$function$;
 
 CREATE OR REPLACE FUNCTION writ.journals(for_tenant text, after_run text, most bigint)
  RETURNS TABLE(run text, head_n bigint, head_hash bytea, n bigint, type text, v integer, at bigint, body text, hash bytea, body_hash bytea)
@@ -1191,6 +1208,19 @@ CREATE OR REPLACE FUNCTION writ.now_ms()
  LANGUAGE sql
 AS $function$
   select (extract(epoch from clock_timestamp()) * 1000)::bigint
+$function$;
+
+CREATE OR REPLACE FUNCTION writ.offers_elsewhere(by_worker text, of_rules text, offered text[], given_now bigint)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select array_agg(distinct o.need) from writ.worker w cross join unnest(w.offers) o (need)
+  where w.id <> by_worker and w.until > coalesce(given_now, writ.now_ms()) and w.rules is not null
+    and (of_rules is null or w.rules = of_rules)
+    -- Equal workers are compared as a whole.
+    and w.offers is distinct from offered and o.need <> all (coalesce(offered, '{}'))
 $function$;
 
 CREATE OR REPLACE FUNCTION writ.outdated_runs(most bigint)

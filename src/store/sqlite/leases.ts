@@ -1,7 +1,7 @@
 import { assertStorableNames } from "../../core/store/append-conditions.ts";
 import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
 import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
-import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import type { OwnWorkers, SqliteContext } from "./sqlite-context.ts";
 import type { ClaimColumns, HeldLease, SqliteStatements } from "./statements.ts";
 import type { UnrenewedLeases } from "./unrenewed-leases.ts";
@@ -87,13 +87,13 @@ function claimMethods({
       // A transaction that writes keeps other processes waiting, so first look whether there is anything to write.
       const found =
         !group.isIdle ||
-        read(() => workers.lacksTerms(worker, terms) || hasClaimableRun(statements, clock.now(), terms));
+        read(() => workers.lacksTerms(worker, terms) || hasClaimableRun(statements, worker, clock.now(), terms));
       if (!(typeof found === "boolean" ? found : await found)) return [];
       const beatFirst = beatIfDue(workers);
       return group.join("soft", () => {
         beatFirst();
         if (terms.rules !== undefined) workers.setTerms(worker, terms);
-        const due = claimSome(findDueRuns(statements, clock.now(), limit, terms), limit);
+        const due = claimSome(findDueRuns(statements, worker, clock.now(), { most: limit, terms }), limit);
         const rest = limit - due.length;
         return rest === 0 ? due : [...due, ...claimSome(findRunsNeeding(statements, clock.now(), terms), rest)];
       });
@@ -138,8 +138,8 @@ function countLeases(statements: SqliteStatements, { perQueue, perTenant }: Clai
 }
 
 /** Returns whether a claim on these terms would get a run. */
-function hasClaimableRun(statements: SqliteStatements, now: Instant, terms: ClaimTerms): boolean {
-  return [findDueRuns(statements, now, 1, terms), findRunsNeeding(statements, now, terms)].some(
+function hasClaimableRun(statements: SqliteStatements, worker: WorkerId, now: Instant, terms: ClaimTerms): boolean {
+  return [findDueRuns(statements, worker, now, { most: 1, terms }), findRunsNeeding(statements, now, terms)].some(
     (queued) => selectFairly(queued, 1, terms, countLeases(statements, terms)).length > 0,
   );
 }
@@ -170,15 +170,39 @@ function leaseName({ tenant, run, epoch }: HeldLease): string {
  */
 function findDueRuns(
   statements: SqliteStatements,
+  worker: WorkerId,
   now: Instant,
-  most: number,
-  { rules }: ClaimTerms,
+  { most, terms }: { readonly most: number; readonly terms: ClaimTerms },
 ): readonly QueuedRun[] {
   const due: (QueuedRun & { readonly at: number })[] = [];
+  const { rules = null, offers = [] } = terms;
+  const { own, same, any } = toolsElsewhere(statements, worker, rules, offers);
   for (const { tenant, queue, rank } of queuePositions(statements))
-    for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most, rules ?? null))
+    for (const { run, at } of statements.dueAt.all(tenant, queue, rank, now, most, rules, own, same, any))
       due.push({ tenant, run, queue, priority: -rank, at });
   return due.sort((left, right) => left.at - right.at || compareByRun(left, right));
+}
+
+/**
+ * Returns JSON lists: the offers of a worker, and what it lacks of the offers of the workers with the same rules and of
+ * all workers. Null if it lacks nothing that another one offers, which is the case among equal workers.
+ */
+function toolsElsewhere(
+  statements: SqliteStatements,
+  worker: WorkerId,
+  rules: Digest | null,
+  offers: readonly string[],
+): { readonly own: string | null; readonly same: string | null; readonly any: string | null } {
+  const others = statements.liveWorkers.all().filter((one) => one.id !== worker && one.rules !== null);
+  const own = JSON.stringify(offers);
+  const differing = others.filter((one) => one.offers !== null && one.offers !== own);
+  const lacking = (some: typeof differing): string | null => {
+    const found = some.flatMap((one) => JSON.parse(one.offers ?? "[]") as readonly string[]);
+    const lacked = found.filter((one) => !offers.includes(one));
+    return lacked.length === 0 ? null : JSON.stringify(lacked);
+  };
+  const any = differing.length === 0 ? null : lacking(differing);
+  return { own, any, same: any === null ? null : lacking(differing.filter((one) => one.rules === rules)) };
 }
 
 /** A tenant, queue and rank with due runs. The lowest rank is served first. */

@@ -8,6 +8,7 @@ import { wantedMigration } from "./migrations/0007-wanted.ts";
 import { eventLogMigration } from "./migrations/0008-event-log.ts";
 import { movedEventsMigration } from "./migrations/0009-moved-events.ts";
 import { tagsMigration } from "./migrations/0010-tags.ts";
+import { runToolsMigration } from "./migrations/0011-run-tools.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
@@ -39,4 +40,5 @@ export const sqliteMigrations: readonly SqliteMigration[] = [
   eventLogMigration,
   movedEventsMigration,
   tagsMigration,
+  runToolsMigration,
 ];

@@ -155,6 +155,10 @@ const nextAfter = (column: string, condition = "true") =>
 const hasFreeRules = (own: string) =>
   `not exists (select 1 from worker where worker.rules = timer.row ->> 'rules' and worker.rules is not ${own})`;
 
+/** A tool of a run is in a JSON list. */
+const hasToolIn = (list: string) =>
+  `exists (select 1 from json_each(timer.row, '$.tools') tool where tool.value in (select value from json_each(${list})))`;
+
 const timerNeeds = "timer.row ->> 'needs'";
 
 function dueRunStatements(prepare: Prepare) {
@@ -171,6 +175,7 @@ function dueRunStatements(prepare: Prepare) {
        left join lease on lease.tenant = timer.tenant and lease.run = timer.key
        where ${timerColumns.at} is not null and timer.tenant = ?1 and ${timerColumns.queue} = ?2 and ${timerColumns.rank} = ?3
          and ${timerColumns.at} <= ?4 and lease.worker is null and ${hasFreeRules("?6")}
+         and (?9 is null or ${hasToolIn("?7")} or not ${hasToolIn("iif(timer.row ->> 'rules' is ?6, ?8, ?9)")})
        order by ${timerColumns.at}, timer.key limit ?5`,
     ),
     nextNeeds: prepare<{ readonly found: string }>(

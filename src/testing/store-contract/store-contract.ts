@@ -11,6 +11,7 @@ import { dueRunRules } from "./due-run-rules.ts";
 import { eraseRules } from "./erase-rules.ts";
 import { evictionRules } from "./eviction-rules.ts";
 import { fenceRules } from "./fence-rules.ts";
+import { offerRules } from "./offer-rules.ts";
 import { rowRules } from "./row-rules.ts";
 import { searchRules } from "./search-rules.ts";
 
@@ -41,6 +42,7 @@ export function storeContract(open: OpenStore, evict?: EvictWorker): readonly St
     ...claimRules,
     ...askRules,
     ...dueRunRules,
+    ...offerRules,
     ...evictionRules,
     ...eraseRules,
   ];

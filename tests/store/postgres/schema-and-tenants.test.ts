@@ -171,6 +171,7 @@ describe("tenants of one Postgres", () => {
       ["forget_worker", "void"],
       ["next_due", "TABLE(now_ms bigint, due bigint)"],
       ["note_worker", "text[]"],
+      ["offers_elsewhere", "text[]"],
       ["outdated_runs", "TABLE(tenant text, run text)"],
       ["retire_worker", "void"],
       ["workers", "TABLE(id text, rules text, offers text, about text)"],
