@@ -32,7 +32,7 @@ import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 /** Makes the services of an engine from its options. */
-export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, verbs: VerbPort): WorkerPorts {
+export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, verbs: () => VerbPort): WorkerPorts {
   const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
   const { tools = [], slices = [] } = options;

@@ -22,7 +22,7 @@ import { HaltAdmin } from "./admin/halt-admin.ts";
 import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
-import { pinResolution } from "./admin/read-resolution.ts";
+import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
 import { resolveHeldStep } from "./admin/resolve-step.ts";
 import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
 import { DueRetentions } from "./admin/retention/due-retentions.ts";
@@ -93,7 +93,7 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   const options = { ...given, store: await given.store };
   assertEngineOptions(options);
   if (hasConditions(options)) await lazyCel.load();
-  const ports = makePorts(options, { execute: (run, verb, input) => held.execute(run, verb, input) });
+  const ports = makePorts(options, () => held);
   const works = options.work ?? options.tools !== undefined;
   if (works) await ports.leases.register();
   if (works) await ports.resources.settleAll();
@@ -270,6 +270,11 @@ class WritEngine implements VerbEngine {
   pinResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions> {
     const { tenant } = readPrincipal(options.principal);
     return pinResolution(this.#ports, tenant, runId as RunId, stepId as StepId, options);
+  }
+
+  redactResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions> {
+    const { tenant } = readPrincipal(options.principal);
+    return redactResolution(this.#ports, tenant, runId as RunId, stepId as StepId, options);
   }
 
   resume(runId: string, options: ReasonOptions): Promise<RunHandle> {

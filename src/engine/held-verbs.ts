@@ -11,7 +11,7 @@ import type { Digest, GateId, Instant, RunId, StepId, Tenant } from "../core/val
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 import type { VerbJudge } from "./admin/verb-judge.ts";
 import type { PrincipalOptions } from "./api/request-options.ts";
-import { type HoldableVerb, optionsInInput, verbInput } from "./api/verb-arguments.ts";
+import { type HoldableVerb, optionsInInput, positionalNames, verbInput } from "./api/verb-arguments.ts";
 import type { VerbPort } from "./call/verb-tools.ts";
 import { isRulesChange } from "./journal/judged-request.ts";
 import { newRun } from "./journal/load-run.ts";
@@ -63,7 +63,7 @@ export class HeldVerbs implements VerbPort {
     given: Given<Name>,
   ): Promise<Awaited<Answer<Name>>> {
     this.#leasedRuns.assertOpen();
-    const method: VerbMethod = verbMethods[verb];
+    const method = verbMethod(verb);
     for (;;) {
       const checks = await this.#judgeByPolicies(verb, options, given);
       try {
@@ -90,21 +90,36 @@ export class HeldVerbs implements VerbPort {
     if (policy === null) return checks;
     const verdict = judgeRequest(policy, request, clock.now());
     if (verdict.kind === "allow") return checks;
-    if (verdict.kind === "refuse") throw await this.#refuse(request, verdict.fault);
-    const method: VerbMethod = verbMethods[verb];
-    await method.check?.(this.#engine, given as never, options as never);
-    const pinned = await method.pin?.(this.#engine, given as never, options as never);
-    throw await this.#hold(
-      pinned === undefined ? request : { ...request, input: verbInput(verb, given, pinned) },
-      verdict,
-    );
+    if (verdict.kind === "refuse") {
+      const shown = await verbMethod(verb).redact?.(this.#engine, given as never, options as never);
+      const recorded = shown === undefined ? request : { ...request, input: verbInput(verb, given, shown) };
+      throw await this.#refuse(recorded, verdict.fault);
+    }
+    throw await this.#hold({ ...request, input: await this.#pinned(verb, given, options) }, verdict);
+  }
+
+  /** Returns the input of a request that waits for a person. Throws if the request is certain to fail. */
+  async #pinned(verb: HoldableVerb, given: object, options: PrincipalOptions): Promise<JsonObject> {
+    const { check, pin } = verbMethod(verb);
+    await check?.(this.#engine, given as never, options as never);
+    return verbInput(verb, given, (await pin?.(this.#engine, given as never, options as never)) ?? options);
+  }
+
+  async readEdit({ principal, steps }: Run, verb: HoldableVerb, input: JsonObject): Promise<JsonObject> {
+    const asked = steps.get(0)?.spec.payload;
+    if (verb === "resolve" && input.as === "undo" && asked?.as !== "undo")
+      throw new FaultError(fault("NOT_POSSIBLE", "other rules judge the undo of an act; reject this, and request it"));
+    const names = positionalNames(verb);
+    const given = Object.fromEntries(Object.entries(input).filter(([name]) => names.includes(name)));
+    // The tool of the verb refuses unknown arguments.
+    return { ...input, ...(await this.#pinned(verb, given, { ...optionsInInput(verb, input), principal })) };
   }
 
   /** Executes an approved request. The table judges it again, because roles can change while it waits. */
   async execute(run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {
     const { principal } = run;
     const options = { ...optionsInInput(verb, input), principal, held_in: run.id };
-    const method: VerbMethod = verbMethods[verb];
+    const method = verbMethod(verb);
     await this.#judge.judgeHeld(principal, verb, input);
     const { project, session } = await this.#place(principal.tenant, input);
     if (project !== run.project || session !== run.session) {
@@ -194,6 +209,10 @@ export class HeldVerbs implements VerbPort {
       trace_id: id,
     } as const;
   }
+}
+
+function verbMethod(verb: HoldableVerb): VerbMethod {
+  return verbMethods[verb];
 }
 
 /** The undo of one act is a use of `resolve`. Rules about `undo` judge it too, so that it is no way around them. */

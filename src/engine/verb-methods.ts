@@ -18,6 +18,8 @@ export interface VerbEngine extends Engine {
   releaseParked(runId: string, options: ReasonOptions): Promise<RunHandle>;
   /** Returns the options with the attempt that the asker sees. Throws if the resolution cannot be made. */
   pinResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions>;
+  /** Returns the options of a refused resolution as they are recorded, without secrets. */
+  redactResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions>;
   readonly policies: Engine["policies"] & {
     /** Throws if `set` would refuse the document. */
     read(document: unknown, principal: Principal): unknown;
@@ -35,6 +37,8 @@ export interface VerbMethod<Given = never, Options = never, Answer = never> {
   check?(engine: VerbEngine, given: Given, options: Options): unknown;
   /** Returns the options of a held request: they name what the asker sees now. Default: the given options. */
   pin?(engine: VerbEngine, given: Given, options: Options): Promise<PrincipalOptions>;
+  /** Returns the options of a refused request as they are recorded. Default: the given options. */
+  redact?(engine: VerbEngine, given: Given, options: Options): Promise<PrincipalOptions>;
   /** The answer as it is recorded. Default: the answer itself. */
   report?(answer: Answer): unknown;
 }
@@ -69,6 +73,8 @@ export const verbMethods = {
       engine.resolve(run_id, step_id, options),
     pin: (engine: VerbEngine, { run_id, step_id }: Named<"run_id" | "step_id">, options: ResolveOptions) =>
       engine.pinResolution(run_id, step_id, options),
+    redact: (engine: VerbEngine, { run_id, step_id }: Named<"run_id" | "step_id">, options: ResolveOptions) =>
+      engine.redactResolution(run_id, step_id, options),
   },
   undo: {
     use: (engine: VerbEngine, { run_id }: Named<"run_id">, options: ReasonOptions) => engine.undo(run_id, options),

@@ -3,13 +3,17 @@ import type { CallEdit } from "../../core/decide/command.ts";
 import type { ContestTerms } from "../../core/decide/contest-terms.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
-import { FaultError, fault } from "../../core/values/fault.ts";
-import type { GateId, StepId } from "../../core/values/ids.ts";
+import type { GateRow } from "../../core/store/tables.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import type { GateId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
+import { isJsonObject, type Json } from "../../core/values/json.ts";
 import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
+import { isHoldableVerb } from "../api/verb-arguments.ts";
 import { proposeEditedCall } from "../call/make-proposal.ts";
+import { loadRun } from "../journal/load-run.ts";
 import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/refusal-limit.ts";
 import { readTrustRecord } from "../rules/trust-record.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
@@ -29,7 +33,8 @@ export async function approveGate(
   const same = readSameAs(sameAs, options);
   // Copied before the first await: the caller may change its objects later.
   const input = options.input === undefined ? null : checkJson(options.input, valueLimits);
-  const { run_id, gate_id, step_id } = await loadGateRow(ports, principal.tenant, gateId as GateId);
+  const { run_id, gate_id, step_id, tool } = await loadGateRow(ports, principal.tenant, gateId as GateId);
+  const edited = input === null ? null : await readEdit(ports, principal.tenant, { run_id, tool }, input);
   const use_within_ms = ports.limits.useWithinMs;
   ports.failpoint("approve.before");
   await decideGate(ports, principal, (contest) =>
@@ -39,7 +44,7 @@ export async function approveGate(
       gate_id,
       ...decision,
       ...same,
-      ...(input !== null && { edit: editedCall(ports, run, step_id, input) }),
+      ...(edited !== null && { edit: editedCall(ports, run, step_id, edited) }),
       use_within_ms,
       contest,
       in_flight,
@@ -100,12 +105,33 @@ function readGateDecision({ principal, digest, ...options }: RejectOptions) {
   return { principal: readPrincipal(principal), reason: readReason(options), ...(digest !== undefined && { digest }) };
 }
 
+type EditedInput = { readonly input: Json } | { readonly flaw: Fault };
+
+/** Reads another input. That of a held verb passes the checks of a new request. The decision reports the flaw. */
+async function readEdit(
+  { store, verbs }: WorkerPorts,
+  tenant: Tenant,
+  { run_id, tool }: Pick<GateRow, "run_id" | "tool">,
+  checked: ReturnType<typeof checkJson>,
+): Promise<EditedInput> {
+  if (!checked.ok) {
+    const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+    return { flaw: fault("INVALID_INPUT", `the input cannot be used: ${reasons.join("; ")}`, { reasons }) };
+  }
+  const { value: input } = checked;
+  if (!isHoldableVerb(tool) || !isJsonObject(input)) return { input };
+  try {
+    return { input: await verbs().readEdit((await loadRun(store, tenant, run_id)).run, tool, input) };
+  } catch (error) {
+    if (error instanceof FaultError) return { flaw: error.fault };
+    throw error;
+  }
+}
+
 /**
  * Returns the call with another input. The tool parses the input, so the approved call is the one that runs. The run in
  * memory may not contain a new gate yet.
  */
-function editedCall(ports: WorkerPorts, run: Run, step_id: StepId, checked: ReturnType<typeof checkJson>): CallEdit {
-  if (checked.ok) return proposeEditedCall(ports, run, getStep(run, { step_id }), checked.value);
-  const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
-  return { flaw: fault("INVALID_INPUT", `the input cannot be used: ${reasons.join("; ")}`, { reasons }) };
+function editedCall(ports: WorkerPorts, run: Run, step_id: StepId, edited: EditedInput): CallEdit {
+  return "flaw" in edited ? edited : proposeEditedCall(ports, run, getStep(run, { step_id }), edited.input);
 }

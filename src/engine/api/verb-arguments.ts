@@ -30,6 +30,16 @@ export type HoldableVerb = keyof typeof positional;
 
 export const holdableVerbs = Object.keys(positional) as readonly HoldableVerb[];
 
+/** Returns whether a gate with this tool name holds a verb. No tool has the name of a verb. */
+export function isHoldableVerb(name: string): name is HoldableVerb {
+  return Object.hasOwn(positional, name);
+}
+
+/** Returns the names of the arguments before the options. */
+export function positionalNames(verb: HoldableVerb): readonly string[] {
+  return positional[verb];
+}
+
 /** Returns the names of all arguments of a verb, as rules and people see them. */
 export function verbArgumentNames(verb: HoldableVerb): readonly string[] {
   return [...positional[verb], ...optionNames(verb).map(snakeCase)];

@@ -21,7 +21,7 @@ export interface CallPorts extends ResourcePorts {
   readonly seed: string;
   readonly limits: EngineLimits;
   readonly toolbox: ToolRegistry;
-  readonly verbs: VerbPort;
+  readonly verbs: () => VerbPort;
   readonly tenants: TenantRules;
   readonly policies: PolicyRegistry;
   readonly halts: HaltCache;

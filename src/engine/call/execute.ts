@@ -170,7 +170,7 @@ function assertNotClosed({ ending }: AttemptReport): void {
 
 async function executeVerb(ports: CallPorts, run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {
   ports.failpoint("verb.before");
-  const output = await ports.verbs.execute(run, verb, input);
+  const output = await ports.verbs().execute(run, verb, input);
   ports.failpoint("verb.after");
   return output;
 }

@@ -22,8 +22,8 @@ export function readOutput(
   value: unknown,
 ): HandlerResult {
   const plain = plainOutput(value);
-  const refusal = isJsonObject(plain.value) ? reportedFailure(plain.value) : null;
-  if (refusal !== null) return { how: "error", fault: reportedFault(ports, tool, plain.value as JsonObject, refusal) };
+  if (isJsonObject(plain.value) && reportsFailure(plain.value))
+    return { how: "error", fault: reportedFault(ports, tool, plain.value) };
   const parsed: Parsed = checksOutput ? tool.output.parse(plain.value) : { ok: true, value: plain.value };
   const raw = parsed.ok ? parsed.value : toStorableJsonOrNull(plain.value);
   const tooLarge = sizeFlaw(ports, tool, raw, plain.contents);
@@ -68,20 +68,24 @@ function contentsOf(output: Json, contents: OutputContents): OutputContents {
   return Object.fromEntries(Object.entries(contents).filter(([sha256]) => text.includes(`"blob":"${sha256}"`)));
 }
 
+/** Returns whether an output reports a failure by `success: false`, or by `isError` as in MCP. */
+function reportsFailure({ success, isError }: JsonObject): boolean {
+  return success === false || isError === true;
+}
+
 /** Returns the fault of a reported failure. It keeps the `value` of the answer, redacted, unless it is too large. */
-function reportedFault({ limits }: Pick<CallPorts, "limits">, tool: Tool, answer: JsonObject, refusal: string): Fault {
-  const message = `${tool.name} answered ${refusal}`;
+function reportedFault({ limits }: Pick<CallPorts, "limits">, tool: Tool, answer: JsonObject): Fault {
   // The pointers of secrets may begin at the answer or at its value.
   const whole = redactOutput(toStorableJsonOrNull(answer), tool);
-  const value = isJsonObject(whole) ? whole.value : undefined;
-  const stored = value === undefined ? undefined : redactOutput(value, tool);
+  const read = isJsonObject(whole) ? whole : {};
+  const message = `${tool.name} answered ${failureText({ ...read, success: answer.success ?? null })}`;
+  const stored = read.value === undefined ? undefined : redactOutput(read.value, tool);
   const fits = stored !== undefined && jsonBytesAtMost(stored) <= limits.outputBytes;
   return fits ? fault("TOOL_FAILED", message, { value: stored }) : fault("TOOL_FAILED", message);
 }
 
-/** Returns the failure that an output reports by `success: false`, or by `isError` as in MCP; else null. */
-function reportedFailure({ success, isError, error, message, content }: JsonObject): string | null {
-  if (success !== false && isError !== true) return null;
+/** Returns the text of a reported failure. */
+function failureText({ success, error, message, content }: JsonObject): string {
   const [first] = Array.isArray(content) ? (content as readonly Json[]) : [];
   const text = error ?? message ?? (isJsonObject(first) ? first.text : undefined);
   const what = success === false ? "success: false" : "isError";

@@ -13,6 +13,8 @@ import { objectSchema } from "../ports/object-schema.ts";
 export interface VerbPort {
   /** Executes the request of a run. A second execution of the same request changes nothing. */
   execute(run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json>;
+  /** Returns the arguments of a request that is approved with others. Throws if a request with them cannot be made. */
+  readEdit(run: Run, verb: HoldableVerb, input: JsonObject): Promise<JsonObject>;
 }
 
 /** Returns the declarations of the verbs that a policy can hold, as tools. No plan can name them. */

@@ -28,8 +28,10 @@ export function redactOutput(output: Json, { redact }: Pick<Tool, "redact">): Js
   let redacted = output;
   for (const pointer of redact) {
     const secret = valueAt(redacted, pointer);
-    if (secret === undefined || !isJsonObject(redacted)) continue;
-    redacted = withValueAt(redacted, pointer, { redacted: digestOfJson(secret) }) ?? redacted;
+    // The output may be a list, and a value is set in an object only.
+    if (secret !== undefined)
+      redacted =
+        withValueAt({ output: redacted }, `/output${pointer}`, { redacted: digestOfJson(secret) })?.output ?? null;
   }
   return redacted;
 }
