@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { verbRules } from "../../src/core/approval/verb-rules.ts";
-import { sharedTenant } from "../../src/core/store/store.ts";
+import { type Store, sharedTenant } from "../../src/core/store/store.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { RunId, Tenant } from "../../src/core/values/ids.ts";
 import type { JsonObject } from "../../src/core/values/json.ts";
@@ -124,6 +124,35 @@ describe.each(storeKinds)("a verb that a policy holds, on $name", ({ name, newFi
     expect(steps.request, JSON.stringify(steps)).toMatchObject({ state: "succeeded" });
     expect(await executions(stage, run_id)).toEqual(changesNothing(verb) ? [] : [verbRules[verb].records]);
   });
+});
+
+describe.each(storeKinds)("a held verb whose store fails, on $name", ({ name, newFixture }) => {
+  const codes = ["STORE_FAILED", "STORE_UNKNOWN"] as const;
+
+  it.each(holdableVerbs.flatMap((verb) => codes.map((code) => [verb, code] as const)))(
+    "%s is executed once if its first append answers %s",
+    async (verb, code) => {
+      const stage = newFixture();
+      const real = stage.store();
+      let fails = false;
+      const append: Store["append"] = async (entries) => {
+        if (!fails) return real.append(entries);
+        fails = false;
+        if (code === "STORE_UNKNOWN") await real.append(entries);
+        throw new FaultError({ code, message: "the connection broke" });
+      };
+      const failpoint = (point: string) => {
+        if (point === "verb.before") fails = true;
+      };
+      const world = await newWorld(stage, { store: { ...real, append }, failpoint });
+      const { gate_id, run_id } = await hold(world, verb);
+      await world.engine.approve(gate_id, { principal: approver });
+      const { steps } = await finished(world, run_id);
+      if (!isPossible(verb, name)) return;
+      expect(steps.request, JSON.stringify(steps)).toMatchObject({ state: "succeeded" });
+      expect(await executions(stage, run_id)).toEqual(changesNothing(verb) ? [] : [verbRules[verb].records]);
+    },
+  );
 });
 
 describe.each(storeKinds)("policies about verbs, on $name", ({ newFixture }) => {

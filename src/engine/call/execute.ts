@@ -168,9 +168,31 @@ function assertNotClosed({ ending }: AttemptReport): void {
   if (ending.how === "error" && ending.fault.code === "ENGINE_CLOSED") throw new FaultError(ending.fault);
 }
 
+/** The waits after a failure of the store: each is twice as long as the one before. Their sum is 25 seconds. */
+const verbRetries = { firstMs: 100, count: 8 } as const;
+
+/** Executes an approved request. A second execution changes nothing, so a failure of the store is no reason to give up. */
 async function executeVerb(ports: CallPorts, run: Run, verb: HoldableVerb, input: JsonObject): Promise<Json> {
   ports.failpoint("verb.before");
-  const output = await ports.verbs().execute(run, verb, input);
+  const output = await retryStoreFailures(ports, () => ports.verbs().execute(run, verb, input));
   ports.failpoint("verb.after");
   return output;
+}
+
+async function retryStoreFailures(ports: CallPorts, execute: () => Promise<Json>): Promise<Json> {
+  for (let retry = 0; retry < verbRetries.count; retry += 1) {
+    try {
+      return await execute();
+    } catch (error) {
+      if (!isPassingFault(error)) throw error;
+    }
+    const waitMs = verbRetries.firstMs * 2 ** retry;
+    await new Promise<void>((resolve) => ports.timers.after(waitMs, resolve));
+  }
+  return execute();
+}
+
+/** The store failed, or its answer was lost. Other faults of a store stay. */
+function isPassingFault(error: unknown): boolean {
+  return error instanceof FaultError && ["STORE_FAILED", "STORE_UNKNOWN"].includes(error.fault.code);
 }
