@@ -34,6 +34,8 @@ export class PackedPackage {
     chmodSync(join(modules, program), 0o755);
     mkdirSync(join(modules, ".bin"));
     symlinkSync(join("..", program), join(modules, ".bin", "writ"));
+    for (const name of readdirSync(join(installed, ".bin")))
+      if (name !== "writ") symlinkSync(join(installed, ".bin", name), join(modules, ".bin", name));
   }
 
   node(...args: readonly string[]): ProcessOutput {

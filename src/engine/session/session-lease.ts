@@ -56,8 +56,15 @@ export class SessionLease {
     }
     await leased.begin();
     if (!leased.run.open) throw new FaultError(runClosedFault(leased.run));
+    if (leased.run.parked !== null) throw this.#parked();
     if (leased.isReleased) throw this.#busy();
     return leased;
+  }
+
+  #parked(): FaultError {
+    const { run } = this.#terms;
+    const message = `run ${run} of the session is parked; a person reads why, and releases it: writ resume ${run}`;
+    return new FaultError(fault("NOT_POSSIBLE", message, { run_id: run }));
   }
 
   #busy(): FaultError {

@@ -54,9 +54,9 @@ describe("Postgres with a killed backend", () => {
     assert.deepEqual(await store.renew(claim.worker, [claim, last]), []);
     await store.release(last);
     assert.equal((await claimRun(store, workerB, runB)).epoch, last.epoch + 1);
-    // Hard entries survive; soft entries were only in the memory of the server.
+    // Hard entries survive, with what was written before them. The server may have written the last soft entry, too.
     assert.equal((await store.head(tenantA, runA))?.position, 1);
-    assert.equal((await store.head(tenantA, runB))?.position, 2);
+    assert.ok([2, 3].includes((await store.head(tenantA, runB))?.position ?? 0));
   });
 });
 
