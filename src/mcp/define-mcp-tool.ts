@@ -4,7 +4,13 @@ import type { Json, JsonObject } from "../core/values/json.ts";
 import { digestOfJson } from "../engine/ports/digest.ts";
 import { defineTool } from "../schema/define-tool.ts";
 import { clientProgress } from "./client-progress.ts";
-import { type McpClient, type McpToolDefinition, type McpToolResult, mcpLimits } from "./mcp-protocol.ts";
+import {
+  type McpClient,
+  type McpProgress,
+  type McpToolDefinition,
+  type McpToolResult,
+  mcpLimits,
+} from "./mcp-protocol.ts";
 
 /** How the user of a server declares one of its tools. The server's own annotations decide nothing. */
 export interface McpToolSettings {
@@ -24,8 +30,8 @@ export interface McpToolSource {
   readonly server: string;
   /** Throws a fault that proves that nothing was sent if the server cannot be reached. */
   client(): Promise<McpClient>;
-  /** Removes secrets from a result before it is recorded. */
-  redact(result: Json): Json;
+  /** Removes secrets from what the server says before it is recorded or passed on. */
+  redact<Said>(said: Said): Said;
   /** The errors that prove that nothing happened; null: none is known. */
   readonly notDone: RegExp | null;
 }
@@ -85,21 +91,28 @@ export function definitionDigest({
 async function callServer(name: string, input: JsonObject, context: ToolContext, source: McpToolSource): Promise<Json> {
   const connected = await source.client();
   const forward = clientProgress();
-  const result = await connected.callTool(
-    { name, arguments: input },
-    {
-      signal: context.signal,
-      timeout: 2 ** 31 - 1, // The timeout of the step applies.
-      onprogress: (progress) => {
-        context.heartbeat();
-        forward?.(progress);
-      },
+  const options = {
+    signal: context.signal,
+    timeout: 2 ** 31 - 1, // The timeout of the step applies.
+    onprogress: (progress: McpProgress) => {
+      context.heartbeat();
+      forward?.(source.redact({ ...progress }));
     },
-  );
+  };
+  const result = await connected.callTool({ name, arguments: input }, options).catch((error: unknown) => {
+    throw withoutSecrets(error, source);
+  });
   const recorded = source.redact(toJson(result));
   if (result.isError !== true) return recorded;
   const text = errorText(recorded);
   throw source.notDone?.test(text) === true ? notDone(fault("TOOL_FAILED", text)) : new Error(text);
+}
+
+/** The error of a server is its own text. */
+function withoutSecrets(error: unknown, source: McpToolSource): unknown {
+  const text = error instanceof Error ? error.message : String(error);
+  const redacted = source.redact(text);
+  return redacted === text ? error : new Error(redacted);
 }
 
 function toJson({ content, structuredContent, isError }: McpToolResult): JsonObject {

@@ -4,7 +4,7 @@ import { listMcpTools } from "./list-mcp-tools.ts";
 import type { McpToolDefinition } from "./mcp-protocol.ts";
 import { mcpToolNames } from "./mcp-tool-names.ts";
 import type { ServedTool, ServedTools } from "./served-tools.ts";
-import type { ToolPins } from "./tool-pins.ts";
+import { pinningTools, type ToolPins } from "./tool-pins.ts";
 import type { UpstreamServer } from "./upstream-server.ts";
 
 /** A server behind the gateway, with the declarations of its tools. */
@@ -65,7 +65,8 @@ export class GatewayTools implements ServedTools {
 
   async #refresh(name: string): Promise<void> {
     const server = this.#servers.get(name) as GatewayServer;
-    const definitions = await listMcpTools(await server.upstream.client(), name);
+    const { upstream } = server;
+    const definitions = (await listMcpTools(await upstream.client(), name)).map((each) => upstream.redactor.json(each));
     const accepted = await this.#options.pins.accepted(name, definitions);
     const usable = definitions.filter((definition) => accepted.has(definition.name));
     const isFirst = !this.#served.has(name);
@@ -81,11 +82,12 @@ export class GatewayTools implements ServedTools {
     const names = mcpToolNames(
       upstream.name,
       usable.map((definition) => definition.name),
+      (name) => pinningTools.some((own) => own.name === name),
     );
     const source = {
       server: upstream.name,
       client: () => upstream.client(),
-      redact: upstream.redactor.json.bind(upstream.redactor),
+      redact: <Said>(said: Said) => upstream.redactor.json(said),
       notDone,
     };
     const tools = usable.map((definition) => {

@@ -11,6 +11,7 @@ export class SecretRedactor {
     // Longer values first: one secret may be a part of another.
     this.#secrets = [...secrets]
       .filter(([, value]) => value.length >= MIN_LENGTH)
+      .flatMap(([name, value]) => writtenForms(value).map((form) => [name, form] as const))
       .sort(([, a], [, b]) => b.length - a.length);
   }
 
@@ -18,11 +19,22 @@ export class SecretRedactor {
     return this.#secrets.reduce((redacted, [name, value]) => redacted.replaceAll(value, `[secret ${name}]`), text);
   }
 
-  json(value: Json): Json {
-    if (this.#secrets.length === 0) return value;
+  /** Returns a JSON value of the same form without the secrets. */
+  json<Said>(said: Said): Said {
+    return this.#secrets.length === 0 ? said : (this.#redact(said as Json) as Said);
+  }
+
+  #redact(value: Json): Json {
     if (typeof value === "string") return this.text(value);
     if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map((item) => this.json(item));
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.json(item as Json)]));
+    if (Array.isArray(value)) return value.map((item) => this.#redact(item));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.#redact(item as Json)]));
   }
+}
+
+/** Returns a secret as texts contain it: as it is, inside JSON, inside an address, and in the header of basic access. */
+function writtenForms(secret: string): readonly string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const base64 = Buffer.from(secret).toString("base64");
+  return [...new Set([secret, inJson, encodeURIComponent(secret), base64, base64.replaceAll("=", "")])];
 }

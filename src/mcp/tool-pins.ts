@@ -35,10 +35,13 @@ const pinTools = defineTool({
     additionalProperties: false,
   },
   output: { type: "object" },
+  stateReads: ["mcp_pins"],
   stateWrites: ["mcp_pins"],
   run: (input, { slice }) => {
     const { server, tools } = input as unknown as { server: string; tools: Record<string, ToolPinEntry> };
     const pins = slice(mcpPinSlice);
+    // Another gateway may have pinned them meanwhile. A person accepts what differs.
+    if (pins.where((_, key) => key.startsWith(`${server}/`)).length > 0) return { pinned: 0 };
     for (const [tool, pin] of Object.entries(tools)) pins.set(`${server}/${tool}`, pin as unknown as Json);
     return { pinned: Object.keys(tools).length };
   },
@@ -84,11 +87,8 @@ export class ToolPins {
 
   /** Returns the tools that may be used: those that are as they were pinned. Pins all tools of a new server. */
   async accepted(server: string, definitions: readonly McpToolDefinition[]): Promise<ReadonlySet<string>> {
+    if ((await this.#pinsOf(server)).size === 0) await this.#pinAll(server, definitions);
     const pins = await this.#pinsOf(server);
-    if (pins.size === 0) {
-      await this.#pinAll(server, definitions);
-      return new Set(definitions.map(({ name }) => name));
-    }
     const isPinned = (definition: McpToolDefinition) =>
       pins.get(definition.name)?.digest === definitionDigest(definition);
     return new Set(definitions.filter(isPinned).map(({ name }) => name));

@@ -1,3 +1,4 @@
+import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, type EngineFixture, type SqlRow } from "./engine-fixture.ts";
 import { neverAnswers, scriptedTool } from "./scripted-tool.ts";
@@ -35,6 +36,7 @@ export async function fillStore(stage: EngineFixture): Promise<void> {
   await engine.submit({ steps: [{ step_id: "w", kind: "wait", payload: { signal: "go" } }] }, submit);
   await engine.submit({ steps: [{ step_id: "stuck", name: "stuck" }] }, submit);
   await (await engine.submit({ steps: [{ step_id: "lost", name: "lost" }] }, submit)).result();
+  await talk(engine);
   await engine.signal("stored", 1, { principal: botAgent, id: "told" });
   await engine.schedules.set("hourly", { steps: held }, hourly);
   await engine.policies.set(
@@ -45,6 +47,19 @@ export async function fillStore(stage: EngineFixture): Promise<void> {
   await engine.halts.set({ principal: anaPerson, reason: "a drill" });
   await stage.advance(100);
   await stage.crash();
+}
+
+/** An open run with a model call, an act whose answer was delivered, a held call, and a call that a host began. */
+async function talk(engine: Engine): Promise<void> {
+  const given = { principal: botAgent, project: "garden", session: "chat", title: "Birds", labels: ["spring"] };
+  const run = await engine.openRun(given);
+  const messages = [{ role: "user", content: "Which birds are here?" }];
+  const answer = { choices: [{ message: { role: "assistant", content: "Robins." }, finish_reason: "stop" }] };
+  await run.recordModelCall({ model: "m", messages }, () => answer);
+  await run.callTool({ id: "1", tool: "pay", input: { invoice: 3 } });
+  await run.markDelivered("1", { to: "editor" });
+  await run.callTool({ id: "2", tool: "lost", input: {} });
+  await run.beginCall({ id: "3", tool: "look", input: {} });
 }
 
 /** The columns that name a row; all others, and `tenant`, are data. */

@@ -27,6 +27,11 @@ function tools() {
   ];
 }
 
+function writtenForms(secret) {
+  const forms = [JSON.stringify({ secret }), encodeURIComponent(secret), Buffer.from(secret).toString("base64")];
+  return forms.join("\n");
+}
+
 serveStdio(() => {
   const server = new Server({ name: "scripted", version: "1" }, { capabilities: { tools: { listChanged: true } } });
   server.setRequestHandler("tools/list", () => ({ tools: tools() }));
@@ -34,6 +39,9 @@ serveStdio(() => {
     if (name === "look") return { content: [{ type: "text", text: `${input.text} ${process.env.TOKEN ?? ""}` }] };
     if (name === "large") return { content: [{ type: "text", text: "x".repeat(5_000_000) }] };
     if (name === "fails") return { content: [{ type: "text", text: "no luck" }], isError: true };
+    if (name === "leaks") throw new Error(`the token ${process.env.TOKEN} is not valid`);
+    if (name === "pin_tools") return { content: [{ type: "text", text: "mine" }] };
+    if (name === "encodes") return { content: [{ type: "text", text: writtenForms(process.env.TOKEN ?? "") }] };
     if (name === "environment") return { content: [{ type: "text", text: JSON.stringify(process.env) }] };
     appendFileSync(file, `${input.text}\n`);
     if (name === "dies") process.exit(1);
@@ -42,7 +50,7 @@ serveStdio(() => {
       const { progressToken } = mcpReq._meta ?? {};
       await mcpReq.notify({
         method: "notifications/progress",
-        params: { progressToken, progress: 1, message: "half" },
+        params: { progressToken, progress: 1, message: `half ${process.env.TOKEN ?? ""}`.trim() },
       });
       // A client drops the progress of a call that has ended, so the call ends when the progress was seen.
       while (!existsSync(`${file}.seen`)) await new Promise((resolve) => setImmediate(resolve));
