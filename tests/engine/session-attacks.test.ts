@@ -127,7 +127,7 @@ const proposals: Readonly<Record<string, (run: OpenRun) => Promise<unknown>>> = 
   beginCall: (run) => run.beginCall(writing),
 };
 
-/** What stops a call, and how a call that is stopped is answered. */
+/** The obstacles of a call, and the answer of a call that meets one. */
 const stops: Readonly<Record<string, { stop(world: World, run: OpenRun): Promise<unknown>; readonly answer: object }>> =
   {
     "a halt of the tenant": {
@@ -196,7 +196,7 @@ describe.each(storeKinds)("a call of a session, on $name", ({ newFixture }) => {
     await world.engine.resume(run.run_id, { principal: chief });
     const again = await openChat(world.engine);
     expect(again.run_id).toBe(run.run_id);
-    // What the run did after the backup is not on record, so its acts stay held.
+    // The record does not contain the acts after the backup, so the acts of the run stay held.
     expect(await again.callTool(mailing)).toMatchObject({ status: "held" });
   });
 });

@@ -1,7 +1,7 @@
 import { normalizeJson, valueLimits } from "../../core/json/check-json.ts";
 import { valueAt, withValueAt } from "../../core/json/json-pointer.ts";
 import type { Tool } from "../../core/tool/tool.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
 import { digestOfJson } from "./digest.ts";
 
 /** Returns the storable part of a value, or null if it has none. */
