@@ -1,6 +1,9 @@
 /** By name of a planted bug: a seed that soon finds it. After a change of the engine the search continues from it. */
 export const knownSeeds: Readonly<Record<string, number>> = {
   "the start is recorded after the tool was called": 1,
+  "a worker that never held its new run goes on with it": 1289411737,
+  "a new run is reported before it is stored": 1,
+  "a tool that reads is called before its run is accepted": 1,
   "a started act is run again after a takeover": 13,
   "the key that a tool receives has the attempt in it": 3,
   "the key has no tenant in it": 11,

@@ -126,9 +126,27 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "commands are answered before they are written",
     file: "engine/journal/run-mailbox.js",
-    find: "const landing = await appendOnce(this.#ports, entry);",
+    find: "const appending = appendOnce(this.#ports, entry);",
     replace:
-      "for (const [index, queued] of batch?.commands.entries() ?? []) queued.answer(batch.decisions[index]);\n const landing = await appendOnce(this.#ports, entry);",
+      "for (const [index, queued] of batch?.commands.entries() ?? []) queued.answer(batch.decisions[index]);\n const appending = appendOnce(this.#ports, entry);",
+  },
+  {
+    name: "a worker that never held its new run goes on with it",
+    file: "engine/journal/run-mailbox.js",
+    find: "if (this.#neverHeld !== null)\n            for (const queued of this.#queue.splice(0))\n                queued.refuse(this.#neverHeld);",
+    replace: "",
+  },
+  {
+    name: "a new run is reported before it is stored",
+    file: "engine/journal/run-mailbox.js",
+    find: "this.#accepting = { resolve, reject };",
+    replace: "resolve();\n this.#accepting = { resolve() { }, reject() { } };",
+  },
+  {
+    name: "a tool that reads is called before its run is accepted",
+    file: "engine/call/last-check.js",
+    find: "if (observesOutside(context, step))",
+    replace: "if (step === null)",
   },
   {
     name: "results with which a run has moved on are stored after the next entry",

@@ -153,9 +153,9 @@ export const runBugs: readonly PlantedBug[] = [
   },
   {
     name: "an act that was superseded elsewhere cannot be settled",
-    file: "engine/journal/run-mailbox.js",
-    find: "if (this.#superseded(batch, landing))",
-    replace: "if (batch === null)",
+    file: "engine/journal/commands-after-refusal.js",
+    find: "const command = findSuperseded(run, batch, landing, clock.now());",
+    replace: "const command = null;",
   },
   {
     name: "a waiting run is not due",

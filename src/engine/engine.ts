@@ -394,7 +394,7 @@ class WritEngine implements VerbEngine {
     return this.#ports.clock.now();
   }
 
-  #handle(principal: Principal, run: { readonly id: RunId; readonly attached: boolean }): RunHandle {
+  #handle(principal: Principal, run: ConstructorParameters<typeof EngineRunHandle>[3]): RunHandle {
     return new EngineRunHandle(this.#ports, this.leasedRuns, principal, run);
   }
 }

@@ -1,7 +1,7 @@
 import type { Principal } from "../core/approval/principal.ts";
 import type { Event } from "../core/event/event.ts";
 import { missingWorker } from "../core/run/missing-worker.ts";
-import { isRunning } from "../core/run/run.ts";
+import { isRunning, type Run } from "../core/run/run.ts";
 import { type RunResult, runResult, withRulesElsewhere } from "../core/run/run-result.ts";
 import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
 import type { RunRow, TimerRow } from "../core/store/tables.ts";
@@ -24,18 +24,21 @@ export class EngineRunHandle implements RunHandle {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #principal: Principal;
+  /** The run, if it had ended when it was accepted. */
+  readonly #ended: Run | null;
 
   constructor(
     ports: WorkerPorts,
     leasedRuns: LeasedRuns,
     principal: Principal,
-    run: { readonly id: RunId; readonly attached: boolean },
+    run: { readonly id: RunId; readonly attached: boolean; readonly ended?: Run | null },
   ) {
     this.#ports = ports;
     this.#leasedRuns = leasedRuns;
     this.#principal = principal;
     this.run_id = run.id;
     this.attached = run.attached;
+    this.#ended = run.ended ?? null;
   }
 
   result(): Promise<RunResult> {
@@ -43,11 +46,17 @@ export class EngineRunHandle implements RunHandle {
   }
 
   finished(): Promise<RunResult> {
-    return this.#ports.keepAlive(this.#ended());
+    return this.#ports.keepAlive(this.#finished());
   }
 
   async #rested(): Promise<RunResult> {
-    return this.#explain(await waitForResult(this.#ports.store, this.#leasedRuns, this.#principal.tenant, this.run_id));
+    const { store } = this.#ports;
+    const { tenant } = this.#principal;
+    this.#leasedRuns.assertOpen();
+    const isUnchanged =
+      this.#ended !== null && (await store.head(tenant, this.run_id))?.position === this.#ended.position;
+    if (this.#ended !== null && isUnchanged) return runResult(this.#ended);
+    return this.#explain(await waitForResult(this.#ports, this.#leasedRuns, tenant, this.run_id));
   }
 
   /** Says so if a live worker has the tool of a waiting step and may not execute the run. */
@@ -59,7 +68,7 @@ export class EngineRunHandle implements RunHandle {
     return missing?.reason_code === "RULES_ELSEWHERE" ? withRulesElsewhere(result, missing) : result;
   }
 
-  async #ended(): Promise<RunResult> {
+  async #finished(): Promise<RunResult> {
     for (;;) {
       const changed = this.#leasedRuns.nextChange();
       const result = await this.#rested();

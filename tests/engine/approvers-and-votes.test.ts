@@ -165,7 +165,8 @@ describe.each(storeKinds)("approval with another input, on $name", ({ newFixture
     const pay = pays();
     const engine = await stage.open({ tools: [pay.tool], guards: [asking({ role: null })], store });
     const opening = pause("append", ([{ events } = {}]) => events?.some(({ type }) => type === "gate.opened") === true);
-    const run = await engine.submit(one, { principal: botAgent });
+    // With a key, the run is on record before its first decision.
+    const run = await engine.submit(one, { principal: botAgent, requestKey: "pay once" });
     await opening.reached;
     const [gate] = await engine.gates({ principal: anaPerson });
     const approved = engine.approve(gate?.gate_id as string, { principal: anaPerson, input: { cents: 20 } });

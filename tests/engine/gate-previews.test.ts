@@ -360,7 +360,8 @@ describe.each(storeKinds)("preview of a held call, on $name", ({ newFixture: new
         renew: async (_, claims) => claims,
       },
     });
-    const run = await engine.submit(gated("fickle"), { principal: botAgent, project });
+    // With a key, the run is claimed before its first decision.
+    const run = await engine.submit(gated("fickle"), { principal: botAgent, project, requestKey: "look once" });
     await stage.advance(100);
     expect(fickle.calls).toEqual([]);
     expect(await collectEvents(run, "gate.opened")).toEqual([]);

@@ -261,7 +261,8 @@ describe.each(storeKinds)("act whose worker died, on $name", ({ newFixture: newS
     const send = scriptedTool("send", () => ({ id: "m1" }));
     const tools = [send, follow()];
     const first = await dyingAt(stage, point, tools);
-    const { run_id } = await first.submit(plan, { principal: botAgent });
+    // With a key, the run is on record before its first decision.
+    const { run_id } = await first.submit(plan, { principal: botAgent, requestKey: "send once" });
     await stage.advance(0);
     const second = await stage.open({ tools: tools.map(({ tool }) => tool) });
     const run = await second.run(run_id, { principal: botAgent });

@@ -242,7 +242,7 @@ function addReadModelRows(before: Run, after: Run, puts: Put[]): void {
   const due = runDueAt(after);
   const needs = workerRequirements(after);
   const moved = due !== runDueAt(before) || after.rules?.digest !== before.rules?.digest;
-  if (isNew ? due !== null : moved || !sameStrings(needs, workerRequirements(before)))
+  if (isNew ? due !== null || needs.length > 0 : moved || !sameStrings(needs, workerRequirements(before)))
     puts.push(timerPut(after.id, due, after, needs));
 }
 

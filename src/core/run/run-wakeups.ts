@@ -16,6 +16,11 @@ export function runDueAt(run: Run): Instant | null {
   return isOver ? null : nextWakeAt(run);
 }
 
+/** Returns whether a worker may still have something to do for the run: a step, or a notice that is not delivered. */
+export function needsWorker({ ended, notices }: Run): boolean {
+  return ended === null || notices.size > 0;
+}
+
 /** Returns the earliest timer of the run. A parked run has none. */
 export function nextWakeAt(run: Run): Instant | null {
   return run.parked === null ? (run.wakeups.first?.at ?? null) : null;

@@ -46,7 +46,7 @@ export async function simulatePlan(
   const leasedRuns = new LeasedRuns(ports, true);
   const asked = mode === undefined || mode === "dry_run" ? given : { ...given, mode };
   const submitted = await submitRun(ports, leasedRuns, simulatedPlan(plan, reads), principal, asked);
-  const result = await waitForResult(ports.store, leasedRuns, principal.tenant, submitted.id);
+  const result = await waitForResult(ports, leasedRuns, principal.tenant, submitted.id);
   await leasedRuns.drain();
   const { run } = await loadRun(ports.store, principal.tenant, submitted.id);
   return reportSimulation(ports, run, result, notes);

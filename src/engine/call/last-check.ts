@@ -3,6 +3,7 @@ import { stepKinds } from "../../core/plan/step-kinds.ts";
 import { findStep, type Run, type Step, startsNoCalls } from "../../core/run/run.ts";
 import { CALL_WITHIN_MS, isUndoStep } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
+import { worseEffect } from "../../core/values/effect.ts";
 import { fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
@@ -20,10 +21,26 @@ export function lastCheck(context: CallContext, step: Step, grant: Grant): Promi
   if (isCancelled(mailbox.run, step)) return Promise.resolve(CANCELLED);
   if (ports.toolbox.pinned(step.spec.name, step.pin) === null) return Promise.resolve(TOOL_GONE);
   if (grant.generation > 0 && isTooLate(mailbox.run, grant, now)) return Promise.resolve(STORE_TOO_SLOW);
-  if (!ports.leases.isProven(claim)) return confirmLease(context, grant);
+  if (!mailbox.isAccepted) {
+    if (observesOutside(context, step)) return waitForAcceptance(context);
+  } else if (!ports.leases.isProven(claim)) {
+    return confirmLease(context, grant);
+  }
   if (isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return null;
   if (!haltsAreFresh(context, grant, now) || ports.halts.isOutdated(mailbox.run)) return refreshHalts(context, grant);
   return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
+}
+
+/** Returns whether the handler may look at or change anything but its input and the state of its project. */
+function observesOutside({ ports }: CallContext, { spec: { name, effect } }: Step): boolean {
+  const effects = worseEffect(effect, ports.toolbox.facts(name)?.effect ?? "acts");
+  return effects === "reads" || effects === "acts";
+}
+
+/** No other worker knows a run that is not accepted yet, but a call that can be observed is made only for a run on record. */
+async function waitForAcceptance({ mailbox }: CallContext): Promise<null> {
+  await mailbox.storeResults();
+  return null;
 }
 
 /**

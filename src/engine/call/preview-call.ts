@@ -88,6 +88,7 @@ async function runPreview(
   { tool, handler, state, at, proposal }: PreviewAttempt,
 ): Promise<AttemptReport | "halted" | null> {
   const { ports, mailbox, claim } = context;
+  await mailbox.storeResults(); // A preview is computed only for a run on record.
   if (!(await ports.leases.confirm(claim)))
     throw new FencedError("another worker claimed the run before the preview of a call");
   if (await isHaltedNow(ports.halts, mailbox.run)) return "halted";

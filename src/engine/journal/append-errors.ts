@@ -6,6 +6,9 @@ export class FencedError extends Error {
   override readonly name = "Fenced";
 }
 
+/** The store did not take the acceptance of a new run, so the run does not exist. */
+export class NotAcceptedError extends FencedError {}
+
 /** A row that the command relied on is another one now. */
 export class ConditionFailedError extends Error {
   override readonly name = "RowLost";

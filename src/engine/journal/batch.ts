@@ -16,6 +16,12 @@ export interface QueuedCommand {
   readonly refuse: (error: unknown) => void;
 }
 
+/** A caller that waits until the store has something. */
+export interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Commands that were decided one after the other, and their events, which are one entry. */
 export interface Batch {
   readonly commands: QueuedCommand[];

@@ -1,12 +1,17 @@
 import type { Event } from "../../core/event/event.ts";
 import { foldEvents } from "../../core/evolve/evolve.ts";
-import { emptyRun } from "../../core/run/run.ts";
+import { emptyRun, type Run } from "../../core/run/run.ts";
 import type { Store, StoredEvent } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { GENESIS_HASH, JournalCodec } from "./journal-codec.ts";
-import type { LoadedRun } from "./run-mailbox.ts";
+
+/** A run as it was loaded: its fold and the hash of its last event. */
+export interface LoadedRun {
+  readonly run: Run;
+  readonly head: Uint8Array;
+}
 
 /** Reads and folds a run, page by page, so that folded events can be freed. */
 export async function loadRun(store: Store, tenant: Tenant, id: RunId): Promise<LoadedRun> {

@@ -11,6 +11,8 @@ export interface MailboxListener {
   fail(error: unknown): void;
   /** The store failed while an outcome waits to be appended. The mailbox offers the outcome again. */
   onStalled(error: unknown): void;
+  /** Claims the new run, in the transaction that accepts it. Returns false if another worker holds it. */
+  claimAccepted(): Promise<boolean>;
   /** True if the owner would return a result of this run, or of a call of an open run, though it still has work. */
   showsResult(after: Run, events: readonly Event[]): boolean;
 }

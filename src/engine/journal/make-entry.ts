@@ -39,7 +39,8 @@ export function makeEntry(journal: JournalCodec, previous: Uint8Array, batch: Ba
   const entry: Entry = {
     tenant: after.tenant,
     run: after.id,
-    expect: { position: before.position, epoch: terms.epoch },
+    // A new run has no lease: no other worker knows it.
+    expect: { position: before.position, epoch: before.position === 0 ? null : terms.epoch },
     events: sealed,
     puts: eventRows(before, events, after),
     charges: eventCharges(events),

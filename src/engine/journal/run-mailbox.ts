@@ -1,11 +1,12 @@
 import { type Decision, decide } from "../../core/decide/decide.ts";
-import { foldEvents } from "../../core/evolve/evolve.ts";
 import type { Run } from "../../core/run/run.ts";
+import { needsWorker } from "../../core/run/run-wakeups.ts";
 import type { AppendResult, Entry } from "../../core/store/store.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Epoch } from "../../core/values/ids.ts";
-import { ConditionFailedError, FencedError, isStoreFault } from "./append-errors.ts";
+import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
+import { ConditionFailedError, FencedError, isStoreFault, NotAcceptedError } from "./append-errors.ts";
 import { appendOnce } from "./append-once.ts";
 import {
   answeredCommands,
@@ -14,14 +15,18 @@ import {
   type MakeCommand,
   type QueuedCommand,
   readyIndices,
+  type Waiter,
 } from "./batch.ts";
+import { commandsAfterRefusal } from "./commands-after-refusal.ts";
 import { decideBatch } from "./decide-batch.ts";
 import { JournalCodec } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
+import type { LoadedRun } from "./load-run.ts";
 import type { MailboxListener } from "./mailbox-listener.ts";
 import { type EntryTerms, makeEntry } from "./make-entry.ts";
 import { isPlainBatch, RESULTS_AHEAD_MAX } from "./plain-results.ts";
-import { findSuperseded } from "./superseded-act.ts";
+import { publishState } from "./publish-state.ts";
+import { readNewEvents } from "./read-new-events.ts";
 
 /**
  * The only way to change a run. Commands queue here and are decided in order on the latest run; one append is in flight
@@ -36,7 +41,9 @@ export class RunMailbox {
   /** The results with which the run has moved on, and which the store does not have yet. */
   #ahead: Batch | null = null;
   /** Callers that wait until the store has all results. */
-  readonly #storing: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+  readonly #storing: Waiter[] = [];
+  /** The caller that waits for the acceptance of a new run. Null: the store has the run. */
+  #accepting: Waiter | null = null;
   readonly #epoch: Epoch | null;
   readonly #ports: JournalPorts;
   readonly #journal: JournalCodec;
@@ -58,6 +65,8 @@ export class RunMailbox {
   /** A timer is set that offers outcomes and results to a store that failed. */
   #isOffering = false;
   #stopped = false;
+  /** Set if this worker never held its new run: another worker may hold the same epoch, so nothing more is sent. */
+  #neverHeld: FencedError | null = null;
 
   constructor(ports: JournalPorts, state: LoadedRun, epoch: Epoch | null, listener: MailboxListener | null = null) {
     this.#ports = ports;
@@ -99,9 +108,30 @@ export class RunMailbox {
   /** Resolves when the store has all results. Null: it has them. */
   storeResults(): Promise<void> | null {
     if (!this.isAhead) return null;
+    if (this.#neverHeld !== null) return Promise.reject(this.#neverHeld);
     return new Promise((resolve, reject) => {
       this.#storing.push({ resolve, reject });
       this.#storeAhead();
+    });
+  }
+
+  /** False if the store does not have the acceptance of the run yet, or this worker never got its lease. */
+  get isAccepted(): boolean {
+    return this.#accepting === null && this.#neverHeld === null;
+  }
+
+  /**
+   * Decides the acceptance of a new run and moves the run on with it. It is stored with the first entry of the run, at
+   * the latest at the end of this turn. Resolves then; rejects if the run was not accepted.
+   */
+  accept(make: MakeCommand): Promise<void> {
+    const before = this.#run;
+    const decision = decide(before, make(before), this.#ports.rules);
+    this.#ahead = { commands: [], decisions: [decision], events: [...decision.events], before, after: decision.after };
+    this.#run = decision.after;
+    this.#ports.endOfTurn(this.#storeAhead);
+    return new Promise((resolve, reject) => {
+      this.#accepting = { resolve, reject };
     });
   }
 
@@ -150,6 +180,7 @@ export class RunMailbox {
   /** Offers no more outcomes to a store that failed. */
   stop(): void {
     this.#stopped = true;
+    if (this.#accepting !== null) return; // A new run is accepted all the same, and another worker continues it.
     this.#settleAhead(new FencedError("the run was released before its results were stored"));
   }
 
@@ -168,6 +199,7 @@ export class RunMailbox {
 
   /** Decides and appends the waiting commands, unless an append is in flight. */
   #work(): void {
+    if (this.#neverHeld !== null) for (const queued of this.#queue.splice(0)) queued.refuse(this.#neverHeld);
     if (this.#busy || this.#queue.length === 0) return;
     const batch = decideBatch(this.#queue, this.#run, this.#ports.rules);
     if (batch === null) return;
@@ -211,26 +243,42 @@ export class RunMailbox {
     try {
       const { entry, head, blobs } = makeEntry(this.#journal, this.#head, sent, this.#terms);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
-      const landing = await appendOnce(this.#ports, entry);
-      if (landing.landed) this.#landed(sent, batch, head, entry.flush);
+      if (this.#accepting !== null) this.#ports.failpoint("accept.before");
+      const appending = appendOnce(this.#ports, entry);
+      const claimed = this.#accepting === null || !needsWorker(sent.after) || (await this.#claimWith(appending));
+      const landing = await appending;
+      if (landing.landed) this.#landed(sent, batch, head, entry.flush, claimed);
       else await this.#rejected(ahead, batch, landing);
     } catch (error) {
-      this.#failed(ahead, batch, error);
+      const isBatchRefused = batch !== null && error instanceof ConditionFailedError;
+      if (this.#accepting === null || isBatchRefused) this.#failed(ahead, batch, error);
+      else this.#notAccepted(this.#accepting, batch, error);
     }
     this.#busy = false;
     this.#work();
   }
 
-  #landed(sent: Batch, batch: Batch | null, head: Uint8Array, flush: Entry["flush"]): void {
+  /** Claims the new run. The claim joins the transaction of the append, which is not sent yet. */
+  async #claimWith(appending: Promise<AppendResult>): Promise<boolean> {
+    const claiming = this.#listener?.claimAccepted() ?? false;
+    await appending.catch(() => {}); // Its error is handled with its result.
+    return claiming;
+  }
+
+  #landed(sent: Batch, batch: Batch | null, head: Uint8Array, flush: Entry["flush"], claimed: boolean): void {
     this.#run = sent.after;
     this.#stored = sent.after;
-    this.#publishState(sent);
+    publishState(this.#ports.projects, sent);
     if (flush === "hard") {
       this.#onDisk = sent.after.position;
       this.#synced = this.#onDisk;
     }
     this.#head = head;
     this.#ports.observers.onAppended(sent.after, sent.events, flush === "hard");
+    this.#accepting?.resolve();
+    this.#accepting = null;
+    if (!claimed) this.#neverHeld = new FencedError("another worker claimed the new run");
+    if (this.#neverHeld !== null) throw this.#neverHeld;
     this.#answering = true;
     this.#settleAhead(null);
     // The listener knows the results with which the run has moved on.
@@ -247,18 +295,6 @@ export class RunMailbox {
     for (const { resolve, reject } of this.#storing.splice(0)) error === null ? resolve() : reject(error);
   }
 
-  /** Publishes the state changes of the events to the other runs of the project in this process. */
-  #publishState({ before, events, after: { tenant, id: run_id } }: Batch): void {
-    for (const [index, event] of events.entries())
-      if ("state" in event && event.state)
-        this.#ports.projects.applyChange(
-          tenant,
-          event.state,
-          { run_id, position: before.position + index + 1 },
-          event.at,
-        );
-  }
-
   /** Reacts to an entry whose condition failed. */
   async #rejected(ahead: Batch | null, batch: Batch | null, landing: AppendResult & { landed: false }): Promise<void> {
     switch (landing.why) {
@@ -270,16 +306,16 @@ export class RunMailbox {
           this.#ports.projects.markAllStale();
           throw new FencedError("the store has lost events that it had not synced");
         }
-        if (!(await this.#catchUp())) throw this.#journal.chainBrokenError(landing.position);
+        if (this.#accepting !== null || !(await this.#catchUp()))
+          throw this.#journal.chainBrokenError(landing.position);
         if (batch !== null) this.#queue.unshift(...batch.commands);
         if (ahead !== null) this.#queue.unshift(...answeredCommands(ahead)); // Decided again on the new events.
         return;
       case "row":
         assert(batch !== null, "plain results have no conditions");
         this.#keepAhead(ahead);
-        if (await this.#overtaken(batch, landing)) return;
-        if (this.#superseded(batch, landing)) return;
-        throw new ConditionFailedError(landing);
+        this.#queue.unshift(...(await commandsAfterRefusal(this.#ports, this.#run, batch, landing)));
+        return;
       default:
         this.#keepAhead(ahead);
         throw new ConditionFailedError(landing);
@@ -293,47 +329,15 @@ export class RunMailbox {
     this.#ports.endOfTurn(this.#storeAhead);
   }
 
-  /** Another call has published a version of the project's state: decides the same commands again on top of it. */
-  async #overtaken(
-    { commands }: Batch,
-    { table, key }: Extract<AppendResult, { why: "row" | "check" }>,
-  ): Promise<boolean> {
-    if (table !== "project") return false;
-    await this.#ports.projects.refresh(this.#run.tenant, key);
-    this.#queue.splice(0, 0, ...commands);
-    return true;
-  }
-
-  /** A later act owns the ledger row: records that first, then decides the same commands again. */
-  #superseded(batch: Batch, landing: Extract<AppendResult, { why: "row" | "check" }>): boolean {
-    const command = findSuperseded(this.#run, batch, landing, this.#ports.clock.now());
-    if (command === null) return false;
-    this.#queue.unshift(
-      { make: () => command, mustLand: false, answer: () => {}, refuse: () => {} },
-      ...batch.commands,
-    );
-    return true;
-  }
-
   /** Reads the events that other processes have appended. Returns false if there are none. */
   async #catchUp(): Promise<boolean> {
-    const before = this.#stored;
-    const { tenant, id, position } = before;
-    const stored = await this.#ports.store.events(tenant, id, position);
-    this.#journal.assertIntact(stored, this.#head, position);
-    const events = await Promise.all(stored.map((event) => this.#journal.open(event, this.#ports.store)));
-    const last = stored.at(-1);
-    if (last === undefined) return false;
-    const fresh: number[] = [];
-    for (const event of events) {
-      this.#stored = foldEvents(this.#stored, [event]);
-      fresh.push(...this.#stored.fresh);
-    }
-    this.#run = this.#stored; // Results with which it had moved on are decided again.
-    assert(this.#run.position === before.position + events.length, "every event was folded");
-    this.#head = last.hash;
-    this.#synced = this.#run.position; // Appends without a lease are hard, and sync everything before them.
-    this.#listener?.onAppended(events, fresh);
+    const found = await readNewEvents(this.#journal, this.#ports.store, this.loaded);
+    if (found === null) return false;
+    this.#stored = found.run;
+    this.#run = found.run; // Results with which it had moved on are decided again.
+    this.#head = found.head;
+    this.#synced = found.run.position; // Appends without a lease are hard, and sync everything before them.
+    this.#listener?.onAppended(found.events, found.fresh);
     return true;
   }
 
@@ -349,6 +353,16 @@ export class RunMailbox {
     this.#queue.push(...waiting.filter(({ mustLand }) => !mustLand));
     this.#unwritten.push(...unwritten, ...waiting.filter(({ mustLand }) => mustLand));
     this.#offerLater(error);
+  }
+
+  /** Nothing of the new run is on record, and its submitter is told so. */
+  #notAccepted(accepting: Waiter, batch: Batch | null, error: unknown): void {
+    this.#accepting = null;
+    accepting.reject(error);
+    this.#neverHeld = new NotAcceptedError("the store did not take the new run");
+    for (const queued of batch?.commands ?? NONE) queued.refuse(this.#neverHeld);
+    this.#settleAhead(this.#neverHeld);
+    this.#listener?.fail(this.#neverHeld);
   }
 
   /** The store may take the results later. After any other error they are lost, as in a crash. */
@@ -384,12 +398,3 @@ export class RunMailbox {
 }
 
 const NONE: readonly never[] = [];
-
-/** A reaction to this promise runs after the microtasks that are queued now. */
-const NEXT_MICROTASK = Promise.resolve();
-
-/** A run as it was loaded: its fold and the hash of its last event. */
-export interface LoadedRun {
-  readonly run: Run;
-  readonly head: Uint8Array;
-}

@@ -1,4 +1,5 @@
 import type { Principal } from "../../core/approval/principal.ts";
+import type { CommandOf } from "../../core/decide/command.ts";
 import type { Decision } from "../../core/decide/decide.ts";
 import type { Confirmation, ToolPin } from "../../core/event/event.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
@@ -35,6 +36,8 @@ import {
 export interface SubmittedRun {
   readonly id: RunId;
   readonly attached: boolean;
+  /** The run, if it has ended in the entry that accepted it. */
+  readonly ended?: Run | null;
 }
 
 /** Accepts a plan as a run, once per request key, and starts it if this engine works. */
@@ -48,55 +51,57 @@ export async function submitRun(
   leasedRuns.assertOpen();
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
-  const { context = {}, queue = defaultQueue } = options;
+  const { queue = defaultQueue } = options;
   const submission = readRequest(plan, options, submissionMode(ports, principal, options));
   const { mode, request } = submission;
   if (options.retryFailed && request === null)
     throw new FaultError(fault("INVALID_INPUT", "retryFailed needs a requestKey, which names the run to retry"));
   if (mode === "dry_run") throw await dryRunError(ports, principal, submission);
+  const accept = acceptCommand(ports, principal, submission, { now, id, options });
+  const rules = ownRules(ports, principal.tenant);
+  if (request === null && leasedRuns.claimsImmediately({ queue, rules }))
+    return { id, attached: false, ended: await leasedRuns.accept(principal.tenant, id, () => accept(null)) };
   const mailbox = new RunMailbox(ports, newRun(principal.tenant, id), null);
   ports.failpoint("accept.before");
-  const rules = ownRules(ports, principal.tenant);
-  const accept = (oldRow: number | null) =>
-    mailbox.ask(() => ({
-      type: "accept",
-      now,
-      run_id: id,
-      origin: id,
-      principal,
-      mode,
-      plan,
-      context,
-      request,
-      checks: oldRequestChecks(principal, request, oldRow),
-      tools: toolPins(ports, plan),
-      deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
-      ...(queue !== defaultQueue && { queue }),
-      ...(options.priority && { priority: options.priority }),
-      ...placeFields(options),
-      ...labelFields(options),
-      ...(options.confirmed !== undefined && { confirmed: options.confirmed as Confirmation }),
-      rules,
-      correlation_id: options.correlationId ?? id,
-      trace_id: options.traceId ?? id,
-    }));
-  const accepting = acceptOrAttach(ports, principal, submission, accept);
-  // No other worker knows the id yet, so the claim can share the transaction that accepts the run.
-  const claiming =
-    leasedRuns.claimsImmediately({ queue, rules }) && request === null
-      ? ports.leases.claim(principal.tenant, id).catch(() => null)
-      : null;
-  const attached = await accepting.catch(async (error) => {
-    const unused = await claiming;
-    if (unused !== null) leasedRuns.release(unused);
-    throw error;
-  });
+  const attached = await acceptOrAttach(ports, principal, submission, (oldRow) => mailbox.ask(() => accept(oldRow)));
   if (attached !== null) return { id: attached, attached: true };
   ports.failpoint("accept.after");
-  const claim = await claiming;
-  if (claim?.epoch === 1) leasedRuns.begin(claim, mailbox.loaded);
-  else await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
+  await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
   return { id, attached: false };
+}
+
+/** Returns a function that makes the command. It takes the version of the request row in the older format, if there is one. */
+function acceptCommand(
+  ports: WorkerPorts,
+  principal: Principal,
+  { mode, request, plan, context }: SubmittedRequest,
+  { now, id, options }: { readonly now: Instant; readonly id: RunId; readonly options: SubmitOptions },
+): (oldRow: number | null) => CommandOf<"accept"> {
+  const { queue = defaultQueue } = options;
+  const tools = toolPins(ports, plan);
+  const rules = ownRules(ports, principal.tenant);
+  return (oldRow) => ({
+    type: "accept",
+    now,
+    run_id: id,
+    origin: id,
+    principal,
+    mode,
+    plan,
+    context,
+    request,
+    checks: oldRequestChecks(principal, request, oldRow),
+    tools,
+    deadline_at: options.deadlineMs === undefined ? null : ((now + options.deadlineMs) as Instant),
+    ...(queue !== defaultQueue && { queue }),
+    ...(options.priority && { priority: options.priority }),
+    ...placeFields(options),
+    ...labelFields(options),
+    ...(options.confirmed !== undefined && { confirmed: options.confirmed as Confirmation }),
+    rules,
+    correlation_id: options.correlationId ?? id,
+    trace_id: options.traceId ?? id,
+  });
 }
 
 function placeFields({ project, session }: SubmitOptions): Pick<SubmitOptions, "project" | "session"> {

@@ -4,6 +4,7 @@ import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { loadRun } from "../journal/load-run.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
+import { obtainRun } from "../worker/obtain-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 interface LeaseTerms {
@@ -45,7 +46,7 @@ export class SessionLease {
     if (waitMs === 0) return null;
     const { tenant, run: id } = this.#terms;
     const { run } = await loadRun(this.#ports.store, tenant, id);
-    return this.#leasedRuns.obtain(run, waitMs);
+    return obtainRun(this.#ports, this.#leasedRuns, run, waitMs);
   }
 
   async #keep(leased: LeasedRun): Promise<LeasedRun> {

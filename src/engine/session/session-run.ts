@@ -328,7 +328,7 @@ export class SessionRun implements OpenRun {
     const principal = this.#principal;
     const close = () => ({ type: "close", now: this.#ports.clock.now(), principal, as, reason }) as const;
     await this.#leasedRuns.command(principal.tenant, this.run_id, close);
-    const ended = waitForResult(this.#ports.store, this.#leasedRuns, principal.tenant, this.run_id);
+    const ended = waitForResult(this.#ports, this.#leasedRuns, principal.tenant, this.run_id);
     const result = await this.#ports.keepAlive(ended);
     this.#lease.end();
     return result;

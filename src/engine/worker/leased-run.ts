@@ -9,28 +9,23 @@ import type { StepId } from "../../core/values/ids.ts";
 import { actAttempt } from "../call/acts-in-flight.ts";
 import type { CallContext } from "../call/call-context.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
-import { FencedError, isEngineClosed, isStoreFault } from "../journal/append-errors.ts";
+import { FencedError, isEngineClosed, isStoreFault, NotAcceptedError } from "../journal/append-errors.ts";
+import type { LoadedRun } from "../journal/load-run.ts";
 import type { MailboxListener } from "../journal/mailbox-listener.ts";
-import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
+import { RunMailbox } from "../journal/run-mailbox.ts";
+import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
 import { AgentCalls } from "./agent-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
 import type { LeasedRunOwner } from "./leased-run-owner.ts";
 import { settleLostResources } from "./lost-resources.ts";
+import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
 import { continueStepsOfTools, findOtherRules, findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
-
-/** A reaction to this promise runs after the microtasks that are queued now. */
-const NEXT_MICROTASK = Promise.resolve();
-
-interface ResultWaiter {
-  readonly resolve: (result: RunResult | null) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 /**
  * A run that this worker has leased. Routes each committed event to the scheduler, the alarms, the doubt settler and
@@ -48,7 +43,7 @@ export class LeasedRun implements MailboxListener {
   readonly #alarms: StepAlarms;
   readonly #deliveries: NoticeDelivery;
   readonly #owner: LeasedRunOwner;
-  readonly #waiters: ResultWaiter[] = [];
+  readonly #waiters = new ResultWaiters();
   readonly #idle: (() => void)[] = [];
   #begun = false;
   #beginning: Promise<unknown> | null = null;
@@ -171,9 +166,7 @@ export class LeasedRun implements MailboxListener {
   rest(): Promise<RunResult | null> {
     if (this.#released) return Promise.resolve(null);
     if (this.#stalled !== null) return Promise.reject(this.#stalled.error);
-    return this.#isAtRest()
-      ? Promise.resolve(runResult(this.run))
-      : new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    return this.#isAtRest() ? Promise.resolve(runResult(this.run)) : this.#waiters.wait();
   }
 
   /** The run cannot be read any more, or its results cannot be stored. */
@@ -196,7 +189,7 @@ export class LeasedRun implements MailboxListener {
     if (this.isKept && hasUnfinishedTurn(this.run)) return false; // Its loop is between two calls.
     this.#leave();
     this.#ports.failpoint("handover.before");
-    for (const { resolve } of this.#waiters.splice(0)) resolve(null);
+    this.#waiters.resolveWithNone();
     this.#owner.onEnd("rested");
     return true;
   }
@@ -214,13 +207,13 @@ export class LeasedRun implements MailboxListener {
     if (this.#stalled === null && !this.#released) await this.#recordRelease().catch(() => {});
     if (this.#released) return;
     this.#leave();
-    for (const { resolve } of this.#waiters.splice(0)) resolve(null);
+    this.#waiters.resolveWithNone();
     this.#owner.onEnd("rested");
   }
 
   onStalled(error: unknown): void {
     this.#stalled = { error };
-    for (const { reject } of this.#waiters.splice(0)) reject(error);
+    this.#waiters.reject(error);
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
@@ -232,6 +225,10 @@ export class LeasedRun implements MailboxListener {
     this.#owner.onProgress();
     this.#scheduler.advance();
     void NEXT_MICROTASK.then(this.#checkRest);
+  }
+
+  claimAccepted(): Promise<boolean> {
+    return this.#released ? Promise.resolve(false) : this.#ports.leases.claimNew(this.claim);
   }
 
   onMovedOn(fresh: readonly number[]): void {
@@ -333,11 +330,7 @@ export class LeasedRun implements MailboxListener {
   #releaseIfAtRest(): void {
     if (this.#idle.length > 0) for (const resolve of this.#idle.splice(0)) resolve();
     if (this.#released || !this.#isAtRest()) return;
-    const waiters = this.#waiters.splice(0);
-    if (waiters.length > 0) {
-      const result = runResult(this.run);
-      for (const { resolve } of waiters) resolve(result);
-    }
+    this.#waiters.resolve(() => runResult(this.run));
     // A late output may come, a notice is not delivered, or a host that began here works.
     if (this.#handlers.size > 0 || this.#deliveries.busy || this.isKept || this.calls.hasHostAtWork) return;
     if (this.run.open && this.run.driven) {
@@ -378,7 +371,8 @@ export class LeasedRun implements MailboxListener {
     if (this.#released || isEngineClosed(error)) return; // A closing engine drains and releases the run.
     const fenced = error instanceof FencedError;
     this.calls.fail(error);
-    for (const { resolve, reject } of this.#waiters.splice(0)) fenced ? resolve(null) : reject(error);
+    if (fenced) this.#waiters.resolveWithNone();
+    else this.#waiters.reject(error);
     if (isStoreFault(error)) {
       // The store may recover, and calls in flight have outcomes to record. Recovery before that would doubt them.
       void this.#finish(() => this.#underWay() + this.#handlers.size);
@@ -386,7 +380,7 @@ export class LeasedRun implements MailboxListener {
     }
     this.#leave();
     if (fenced) this.#handlers.abortAll(() => fault("CANCELLED", "another worker holds the run"));
-    this.#owner.onEnd(fenced ? "fenced" : "failed");
+    this.#owner.onEnd(error instanceof NotAcceptedError ? "rested" : fenced ? "fenced" : "failed");
   }
 
   #leave(): void {

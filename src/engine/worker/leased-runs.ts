@@ -1,5 +1,4 @@
 import type { Decision } from "../../core/decide/decide.ts";
-import type { Timers } from "../../core/ports/clock.ts";
 import type { Run } from "../../core/run/run.ts";
 import { nextWakeAt, runDueAt } from "../../core/run/run-wakeups.ts";
 import { runTools, workerRequirements } from "../../core/run/worker-requirements.ts";
@@ -8,8 +7,9 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { type ChildRunPort, noChildRuns } from "../call/child-run-port.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
-import { loadRun } from "../journal/load-run.ts";
-import { type LoadedRun, RunMailbox } from "../journal/run-mailbox.ts";
+import type { MakeCommand } from "../journal/batch.ts";
+import { type LoadedRun, loadRun, newRun } from "../journal/load-run.ts";
+import { RunMailbox } from "../journal/run-mailbox.ts";
 import { askLeasedRun, type MakeOutsideCommand } from "./ask-leased-run.ts";
 import { DoubtTimers } from "./doubt-timers.ts";
 import { HandlerSlots } from "./handler-slots.ts";
@@ -19,9 +19,6 @@ import { ReturnReports } from "./return-reports.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
-
-/** The longest pause between two looks whether a run that this worker asked for was released. */
-const askAgainMs = 50;
 
 /** The facts that decide whether an engine may claim a run directly. */
 type ClaimableRun = Pick<Run, "queue" | "rules"> & Partial<Pick<Run, "tools">>;
@@ -93,7 +90,12 @@ export class LeasedRuns {
 
   /** Returns the claims whose leases are to be renewed. */
   claims(): readonly Claim[] {
-    return this.all().map(({ claim }) => claim);
+    return this.#held().map(({ claim }) => claim);
+  }
+
+  /** Returns the runs whose lease the store has: not those that are being accepted. */
+  #held(): readonly LeasedRun[] {
+    return this.all().filter(({ claim }) => this.#ports.leases.holds(claim));
   }
 
   /** Returns whether a run may be claimed directly: not in the fair order, and under the rules of this engine. */
@@ -150,35 +152,6 @@ export class LeasedRuns {
     }
   }
 
-  /**
-   * Claims a run with the rules of this engine and continues it. If another worker holds it, asks for it, and waits for
-   * it up to `waitMs`. Null: the other worker is busy with it, or this engine may not claim it directly.
-   */
-  async obtain(run: Pick<Run, "tenant" | "id" | "queue" | "rules">, waitMs: number): Promise<LeasedRun | null> {
-    const { tenant, id } = run;
-    if (!this.claimsImmediately(run)) return null;
-    const { leases, clock, loopTimers, failpoint } = this.#ports;
-    const giveUpAt = clock.now() + waitMs;
-    for (;;) {
-      const leased = await this.take(tenant, id);
-      if (leased !== null || !this.works) return leased;
-      if (clock.now() >= giveUpAt) break;
-      if (await leases.ask(tenant, id)) failpoint("handover.asked");
-      await this.#changeWithin(Math.min(askAgainMs, giveUpAt - clock.now()), loopTimers);
-    }
-    await leases.withdrawAsk(tenant, id);
-    // It may have been released for this worker meanwhile.
-    return this.take(tenant, id);
-  }
-
-  /** Resolves when a run may have changed, or after a time. */
-  async #changeWithin(ms: number, timers: Timers): Promise<void> {
-    const ended = new AbortController();
-    const cancel = timers.after(ms, () => ended.abort());
-    await this.nextChange(ended.signal);
-    cancel();
-  }
-
   /** Ends the lease of a claim that the store reports as lost. */
   onLeaseLost(claim: Claim): void {
     const leased = this.get(claim.tenant, claim.run);
@@ -190,6 +163,23 @@ export class LeasedRuns {
     void this.#release(claim);
   }
 
+  /**
+   * Accepts a new run and continues it at once: its acceptance, its claim and its first entry share a transaction.
+   * Resolves when the store has the run. Returns the run if it has ended; then no lease was needed.
+   */
+  async accept(tenant: Tenant, id: RunId, make: MakeCommand): Promise<Run | null> {
+    const leased = this.#add(this.#ports.leases.presume(tenant, id), newRun(tenant, id));
+    const accepting = leased.mailbox.accept(make);
+    void leased.begin();
+    await accepting;
+    this.#ports.failpoint("accept.after");
+    this.#ports.failpoint("claim.after");
+    const { storedRun } = leased.mailbox;
+    if (storedRun.ended !== null) return storedRun;
+    if (!this.#ports.leases.holds(leased.claim)) this.#onWorkAvailable(); // Another worker may hold it, or none.
+    return null;
+  }
+
   /** Continues a claimed run. */
   begin(claim: Claim, loaded: LoadedRun): LeasedRun | null {
     this.#ports.failpoint("claim.after");
@@ -197,10 +187,16 @@ export class LeasedRuns {
       void this.#release(claim);
       return null;
     }
-    const name = leasedRunName(claim.tenant, claim.run);
-    const other = this.#leased.get(name);
+    const other = this.get(claim.tenant, claim.run);
     if (other !== undefined && other.claim.epoch >= claim.epoch) return other;
     other?.fence();
+    const leased = this.#add(claim, loaded);
+    void leased.begin();
+    return leased;
+  }
+
+  #add(claim: Claim, loaded: LoadedRun): LeasedRun {
+    const name = leasedRunName(claim.tenant, claim.run);
     const leased: LeasedRun = new LeasedRun(this.#ports, this.#slots, loaded, claim, {
       childRuns: this.#childRuns,
       hasFailed: this.#failed.delete(name),
@@ -210,7 +206,6 @@ export class LeasedRuns {
       onEnd: (end) => this.#onEnd(name, leased, end),
     });
     this.#leased.set(name, leased);
-    void leased.begin();
     return leased;
   }
 
@@ -306,7 +301,7 @@ export class LeasedRuns {
    */
   async refresh(): Promise<void> {
     this.#ports.projects.markAllStale();
-    const leased = this.all();
+    const leased = this.#held();
     const held = leased.length === 0 ? [] : await this.#ports.store.heldRuns(this.claims());
     for (const [index, one] of leased.entries())
       if (Number(held[index]?.position) > one.mailbox.storedRun.position)
@@ -359,6 +354,7 @@ export class LeasedRuns {
   }
 
   #release(claim: Claim): Promise<void> {
+    if (!this.#ports.leases.holds(claim)) return Promise.resolve(); // The run ended in the entry that accepted it.
     const releasing = this.#ports.store
       .release(claim)
       .catch(() => void this.#unreleased.push(claim))

@@ -1,6 +1,6 @@
 import type { Stopwatch } from "../../core/ports/clock.ts";
 import type { Claim, ClaimTerms, Store } from "../../core/store/store.ts";
-import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { Epoch, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 
 /**
  * The claims of this worker, and when the store last confirmed each. Times come from a monotonic clock and count from
@@ -67,6 +67,26 @@ export class WorkerLeases {
     const claim = await this.#store.claim(this.worker, tenant, run);
     if (claim !== null) this.#provenAt.set(claim, askedAt);
     return claim;
+  }
+
+  /** Returns the claim that this worker will have on a new run, which no other worker knows. It is not held yet. */
+  presume(tenant: Tenant, run: RunId): Claim {
+    return { tenant, run, worker: this.worker, epoch: 1 as Epoch };
+  }
+
+  /** Claims a new run with its presumed claim. Returns false if the store failed, or another worker was first. */
+  async claimNew(presumed: Claim): Promise<boolean> {
+    if (this.holds(presumed)) return true;
+    const askedAt = this.#stopwatch();
+    const claim = await this.#store.claim(this.worker, presumed.tenant, presumed.run).catch(() => null);
+    if (claim?.epoch === presumed.epoch) this.#provenAt.set(presumed, askedAt);
+    else if (claim !== null) await this.#store.release(claim).catch(() => {}); // Another worker held it and left.
+    return this.holds(presumed);
+  }
+
+  /** Returns whether the store has confirmed the claim, and has not reported it as lost. */
+  holds(claim: Claim): boolean {
+    return this.#provenAt.has(claim);
   }
 
   async claimDue(most: number): Promise<readonly Claim[]> {
