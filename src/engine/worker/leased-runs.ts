@@ -158,11 +158,6 @@ export class LeasedRuns {
     if (leased?.claim === claim) leased.fence();
   }
 
-  /** Releases a claim that is not used. */
-  release(claim: Claim): void {
-    void this.#release(claim);
-  }
-
   /**
    * Accepts a new run and continues it at once: its acceptance, its claim and its first entry share a transaction.
    * Resolves when the store has the run. Returns the run if it has ended; then no lease was needed.
