@@ -7,7 +7,7 @@ export type {
   Governed,
 } from "./agents/governed.ts";
 export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
-export type { ToolFunctions } from "./agents/tool-functions.ts";
+export type { CheckedFunction, ToolFunction, ToolFunctions } from "./agents/tool-functions.ts";
 export {
   type AnthropicAdapter,
   type AnthropicResult,

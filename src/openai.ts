@@ -7,6 +7,6 @@ export type {
   Governed,
 } from "./agents/governed.ts";
 export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
-export type { ToolFunctions } from "./agents/tool-functions.ts";
+export type { CheckedFunction, ToolFunction, ToolFunctions } from "./agents/tool-functions.ts";
 export { forOpenAI, type OpenAiAdapter } from "./openai/for-openai.ts";
 export type { OpenAiResult } from "./openai/openai-calls.ts";

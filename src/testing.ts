@@ -22,6 +22,17 @@ export type { JudgedFacts } from "./core/decide/judged-facts.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
 export type { EventType } from "./core/event/event.ts";
 export type { HaltFact } from "./core/settings/halt.ts";
+export { type AdapterCheck, adapterContract } from "./testing/adapter-contract/adapter-contract.ts";
+export type {
+  AdapterProgram,
+  AdapterSetting,
+  AdapterTrait,
+  AdapterUnderTest,
+  ApprovalResponse,
+  ContractTool,
+  ProgramAnswer,
+} from "./testing/adapter-contract/adapter-under-test.ts";
+export { type PlayedCall, playScript } from "./testing/adapter-contract/play-script.ts";
 export type { CrashTestCall } from "./testing/crashtest/call-process.ts";
 export type { CrashVerdict, CrashWindow, RecordedOutcome } from "./testing/crashtest/crash-window.ts";
 export { type CrashTestOptions, runCrashTest } from "./testing/crashtest/run-crash-test.ts";

@@ -5,6 +5,7 @@ import { fault, notDone } from "../core/values/fault.ts";
 import type { Digest } from "../core/values/ids.ts";
 import { isJsonObject, type Json } from "../core/values/json.ts";
 import { defineTool } from "../schema/define-tool.ts";
+import type { SchemaDefinition } from "../schema/schema-from.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 
 /** A tool of a framework, as its adapter describes it. */
@@ -13,6 +14,8 @@ export interface FrameworkTool {
   readonly description?: string;
   /** The JSON Schema that the model is shown. It is only displayed: the framework has parsed the input. */
   readonly input?: Json;
+  /** The schema that every input is checked against, where no framework has parsed it. */
+  readonly checks?: SchemaDefinition;
   /** True: the provider or the client executes it, so Writ cannot govern it. */
   readonly outside?: boolean;
 }
@@ -31,20 +34,20 @@ export function toolNameFor(name: string): string {
  * Makes the declaration of a framework's tool. Each call is run by the function that its adapter passes with it, so the
  * tool itself runs nothing. Its pin covers the terms and not the schema: a held call outlives a new description.
  */
-export function declareTool({ name, description, input }: FrameworkTool, effects: DeclaredEffects): Tool {
+export function declareTool({ name, description, input, checks }: FrameworkTool, effects: DeclaredEffects): Tool {
   const terms = termsOf(effects, name) ?? {};
   const tool = defineTool({
     description: description ?? "",
     ...terms,
     effect: terms.effect ?? "acts",
     name: toolNameFor(name),
-    input: {},
+    input: checks ?? {},
     output: {},
     run: () => {
       throw notDone("TOOL_AWAY", `${name} is run by the program that proposes its calls`);
     },
   });
-  return { ...tool, input: shownSchema(input ?? {}) };
+  return checks === undefined ? { ...tool, input: shownSchema(input ?? {}) } : tool;
 }
 
 /** A schema that is shown and accepts every object: the framework has parsed the input before. */
@@ -55,6 +58,6 @@ function shownSchema(json: Json): Schema {
     parse: (value) =>
       isJsonObject(value as Json)
         ? { ok: true, value: value as Json }
-        : { ok: false, fault: fault("INVALID_INPUT", "the input of a tool must be an object") },
+        : { ok: false, fault: fault("INVALID_INPUT", "the arguments are no object that the tool accepts") },
   };
 }

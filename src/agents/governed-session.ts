@@ -3,16 +3,18 @@ import type { RunResult } from "../core/run/run-result.ts";
 import type { OpenGate } from "../core/run/to-open-gate.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
-import { sameJson } from "../core/values/json.ts";
+import { type JsonObject, sameJson } from "../core/values/json.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
+import { answeredCalls } from "./answered-calls.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
 import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
-import { type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
+import { providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
+import { parseArguments } from "./tool-functions.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -31,6 +33,10 @@ export class GovernedSession implements Governed {
   readonly #effects: DeclaredEffects;
   readonly #print: (text: string) => void;
   readonly #names = new Map<string, string>();
+  /** The tools that the provider or the client executes. */
+  readonly #outside = new Set<string>();
+  /** The calls in the last answers of the model that no adapter has proposed. */
+  readonly #unproposed = new Map<string, string>();
   #registered: Promise<void> = Promise.resolve();
 
   constructor({ engine, run, effects, hold, print }: GovernedTerms) {
@@ -42,7 +48,10 @@ export class GovernedSession implements Governed {
   }
 
   declare(tools: readonly FrameworkTool[]): void {
-    for (const { name } of tools) this.#nameOf(name);
+    for (const { name, outside } of tools) {
+      this.#nameOf(name);
+      if (outside === true) this.#outside.add(name);
+    }
     const registered = ToolDeclarations.of(this.#engine).add(tools, this.#effects, this.#print);
     this.#registered = Promise.all([this.#registered, registered]).then(() => {});
     this.#registered.catch(() => {}); // The calls of the tools report it.
@@ -83,13 +92,38 @@ export class GovernedSession implements Governed {
   }
 
   async #propose({ id, tool, input, turn }: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
+    this.#unproposed.delete(id);
     await this.#registered;
     const call = { id, tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
     return this.run.callTool(call, turn === undefined ? options : { ...options, turn });
   }
 
   fetch(options: RecordedFetchOptions = {}): typeof globalThis.fetch {
-    return recordedFetch(this.run, options, (tools) => this.declare(tools.map((name) => ({ name, outside: true }))));
+    return recordedFetch(this.run, options, {
+      onRequest: (request) => {
+        this.declare(providerTools(request).map((name) => ({ name, outside: true })));
+        return this.#recordRefusals(request);
+      },
+      onAnswer: ({ calls }) => {
+        for (const { id, tool } of calls) if (tool !== null) this.#unproposed.set(id, tool);
+      },
+    });
+  }
+
+  /**
+   * A framework answers a call of an unknown tool, or with arguments that the tool does not accept, by itself. The next
+   * request shows it. The call is proposed as the model wrote it, so that its refusal is on record.
+   */
+  async #recordRefusals(request: JsonObject): Promise<void> {
+    for (const { id, input } of answeredCalls(request)) {
+      const tool = this.#unproposed.get(id);
+      if (tool === undefined || this.#outside.has(tool)) continue;
+      // The text of arguments is no object, so a tool that is known refuses it.
+      const isDeclared = this.#names.has(toolNameFor(tool));
+      const given = isDeclared ? JSON.stringify(input) : parseArguments(input);
+      await this.#propose({ id, tool, input: given }, { run: null });
+    }
+    this.#unproposed.clear();
   }
 
   async confirm({ id, turn }: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void> {

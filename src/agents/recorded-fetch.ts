@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
+import type { ModelAnswer } from "../engine/api/model-api.ts";
 import type { OpenRun } from "../engine/api/session-api.ts";
 import { LiveAnswer } from "./live-answer.ts";
 
@@ -13,6 +14,13 @@ export interface RecordedFetchOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
+/** Learns of the requests to the model and of its answers. */
+export interface ModelListener {
+  /** Called before the model is asked. */
+  onRequest(request: JsonObject): Promise<void>;
+  onAnswer(answer: ModelAnswer): void;
+}
+
 /**
  * Returns a `fetch` for the client of a model provider. The answer of the model is recorded before a tool call of it can
  * be made. A loop that starts again is given the recorded answers of its unfinished turn, and the model is not asked for
@@ -21,13 +29,14 @@ export interface RecordedFetchOptions {
 export function recordedFetch(
   run: OpenRun,
   options: RecordedFetchOptions,
-  onOutside: (tools: readonly string[]) => void,
+  listener: ModelListener,
 ): typeof globalThis.fetch {
   const { fetch: inner = globalThis.fetch, ...terms } = options;
   return async (target, init) => {
     const request = modelRequest(target, init);
-    if (request !== null) onOutside(providerTools(request));
-    return request === null ? inner(target, init) : askRecorded(run, request, { inner, target, init, terms });
+    if (request === null) return inner(target, init);
+    await listener.onRequest(request);
+    return askRecorded(run, request, { inner, target, init, terms, listener });
   };
 }
 
@@ -36,6 +45,7 @@ interface Asked {
   readonly target: Parameters<typeof globalThis.fetch>[0];
   readonly init: RequestInit | undefined;
   readonly terms: Omit<RecordedFetchOptions, "fetch">;
+  readonly listener: ModelListener;
 }
 
 /** An answer with an error status. The client of the provider reads it and decides whether to ask again. */
@@ -51,7 +61,7 @@ class ErrorResponse extends Error {
 async function askRecorded(
   run: OpenRun,
   request: JsonObject,
-  { inner, target, init, terms }: Asked,
+  { inner, target, init, terms, listener }: Asked,
 ): Promise<Response> {
   const live = new LiveAnswer();
   const signal = init?.signal ?? undefined;
@@ -65,9 +75,13 @@ async function askRecorded(
     },
     { ...terms, onChunk: (chunk) => live.push(String(chunk)), ...(signal && { signal }) },
   );
-  live.endWith(recorded);
+  const known = recorded.then((answer) => {
+    listener.onAnswer(answer);
+    return answer;
+  });
+  live.endWith(known);
   try {
-    const answer = await Promise.race([live.opened, recorded]);
+    const answer = await Promise.race([live.opened, known]);
     if (answer === null || answer.content.form !== "json") return live.response();
     return Response.json(answer.content.json, { headers: live.responseHeaders("application/json") });
   } catch (error) {
@@ -93,7 +107,7 @@ function modelRequest(target: Asked["target"], init: RequestInit | undefined): J
 }
 
 /** Returns the tools of a request that the provider executes: those with a type that names no function of the client. */
-function providerTools({ tools }: JsonObject): readonly string[] {
+export function providerTools({ tools }: JsonObject): readonly string[] {
   const list = Array.isArray(tools) ? (tools as readonly JsonObject[]) : [];
   return list.flatMap(({ type, name }) => {
     const isOwn = type === undefined || type === "function" || type === "custom";

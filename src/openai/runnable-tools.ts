@@ -95,8 +95,10 @@ class CallIds {
     const text = typeof args === "object" && args !== null ? this.#texts.get(args) : args;
     const taken = this.#taken.get(message) ?? new Set();
     this.#taken.set(message, taken);
-    const calls = (message.tool_calls ?? []).filter(({ id, function: own }) => own?.name === tool && !taken.has(id));
-    const found = calls.find((call) => call.function?.arguments === text) ?? calls[0];
+    const calls = (message.tool_calls ?? []).filter(({ function: own }) => own?.name === tool);
+    const same = calls.filter((call) => call.function?.arguments === text);
+    // A model that repeats an id gets the answer of the call that it names.
+    const found = [...same, ...calls].find(({ id }) => !taken.has(id)) ?? same[0];
     if (found === undefined) throw new Error(`the last answer of the model has no call of ${tool}`);
     taken.add(found.id);
     return { id: found.id, turn: messages.slice(0, at).filter(({ role }) => role === "assistant").length };

@@ -157,6 +157,23 @@ describe.each(storeKinds)("an open run on $name", ({ newFixture }) => {
     expect(await patient).toMatchObject({ status: "succeeded" });
   });
 
+  it("ends the wait when the signal aborts at the moment at which the handler starts", async () => {
+    const stop = new AbortController();
+    const slow = scriptedTool(
+      "slow",
+      async () => {
+        await null;
+        stop.abort(new Error("stopped"));
+        return new Promise(() => {});
+      },
+      reads,
+    );
+    const { run } = await openedChat(newFixture(), [slow]);
+    const asked = run.callTool({ id: "a", tool: "slow", input: {} }, { signal: stop.signal });
+    await expect(asked).rejects.toThrow("stopped");
+    expect(slow.calls[0]?.context.signal.aborted).toBe(true);
+  });
+
   it("ends the wait when the signal aborts: a read is stopped, an act ends by itself", async () => {
     const stage = newFixture();
     const reading = deferred<number>();

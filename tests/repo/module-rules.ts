@@ -97,8 +97,8 @@ export const moduleRules: readonly ModuleRule[] = [
   },
   {
     name: "testing",
-    about: "tools for tests of stores and decisions",
-    modules: ["core", "engine", "policy", "expression", "schema", "store/memory"],
+    about: "tools for tests of stores, decisions and adapters",
+    modules: ["core", "engine", "policy", "expression", "schema", "store/memory", "agents"],
     packages: [],
     node: "any",
   },

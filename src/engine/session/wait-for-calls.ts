@@ -25,6 +25,7 @@ export async function waitForCalls(
     const why = fault("CANCELLED", "the caller stopped waiting for the call");
     for (const id of ids) leased.abortCall(id, why);
   };
+  if (signal?.aborted) abort(); // A handler may have run before the wait began.
   signal?.addEventListener("abort", abort, { once: true });
   const woken = new Set<StepId>();
   try {
@@ -74,6 +75,7 @@ function passed(ports: WorkerPorts, ms: number): Promise<void> {
 /** Rejects with the reason of the signal when it aborts. */
 function abortion(signal: AbortSignal): Promise<never> {
   const aborted = new Promise<never>((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   aborted.catch(() => {});

@@ -15,7 +15,7 @@ export interface ScriptedAnswer {
   readonly calls?: readonly ScriptedCall[];
   /** Answers with this HTTP status and an error instead. */
   readonly status?: number;
-  /** Cuts the stream of the answer after this number of events. */
+  /** Cuts the connection after this number of events of a stream, or of bytes of a whole answer. */
   readonly cutAfter?: number;
 }
 
@@ -28,6 +28,11 @@ export interface WholeAnswer {
   readonly model: string;
   readonly text: string | null;
   readonly calls: readonly { readonly id: string; readonly tool: string; readonly arguments: string }[];
+}
+
+/** Returns the id of a call that has none in the script. */
+export function callId(answered: number, index: number): string {
+  return `call_${answered + 1}_${index + 1}`;
 }
 
 /** One event of a stream: its name, if the protocol has names, and its data. */

@@ -2,7 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "../../core/values/json.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
-import type { ModelProtocol, ModelScript, ScriptedAnswer, StreamEvent, WholeAnswer } from "./model-script.ts";
+import {
+  callId,
+  type ModelProtocol,
+  type ModelScript,
+  type ScriptedAnswer,
+  type StreamEvent,
+  type WholeAnswer,
+} from "./model-script.ts";
 import { openAiChat } from "./openai-chat.ts";
 import { openAiResponses } from "./openai-responses.ts";
 
@@ -60,8 +67,13 @@ async function serve(
   if (answer.status !== undefined) return sendError(response, answer.status, answer.text ?? "scripted");
   const whole = wholeAnswer(answer, answered, body);
   if (body.stream === true) return sendStream(response, spoken, spoken.stream(whole, body), answer.cutAfter);
-  response.writeHead(200, { "content-type": "application/json" });
-  response.end(JSON.stringify(spoken.whole(whole)));
+  sendWhole(response, Buffer.from(JSON.stringify(spoken.whole(whole))), answer.cutAfter);
+}
+
+function sendWhole(response: ServerResponse, body: Buffer, cutAfter = body.length): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+  if (cutAfter < body.length) return void response.write(body.subarray(0, cutAfter), () => response.destroy());
+  response.end(body);
 }
 
 async function readBody(request: IncomingMessage): Promise<JsonObject> {
@@ -76,7 +88,7 @@ function wholeAnswer({ text, calls = [] }: ScriptedAnswer, answered: number, { m
     model: typeof model === "string" ? model : "scripted",
     text: text ?? null,
     calls: calls.map(({ id, tool, input }, index) => ({
-      id: id ?? `call_${answered + 1}_${index + 1}`,
+      id: id ?? callId(answered, index),
       tool,
       arguments: typeof input === "string" ? input : JSON.stringify(input),
     })),
@@ -84,7 +96,8 @@ function wholeAnswer({ text, calls = [] }: ScriptedAnswer, answered: number, { m
 }
 
 function sendError(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { "content-type": "application/json" });
+  // A client that asks again waits for the time that the provider names.
+  response.writeHead(status, { "content-type": "application/json", "retry-after-ms": "1" });
   response.end(JSON.stringify({ type: "error", error: { type: "scripted_error", message } }));
 }
 

@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { scriptedModel } from "../../src/testing/scripted-model/scripted-model.ts";
+import { repositoryPath } from "../repo/repository-path.ts";
+
+const script = [
+  { calls: [{ tool: "search", input: { q: "ana" } }] },
+  {
+    calls: [
+      { tool: "send", input: { to: "ana" } },
+      { tool: "send", input: { to: "bo" } },
+    ],
+  },
+  { text: "done" },
+];
+
+interface Ended {
+  readonly signal: NodeJS.Signals | null;
+  readonly output: string;
+}
+
+interface Killed {
+  readonly appends: number;
+  readonly isKilled: boolean;
+}
+
+function started(args: readonly string[]): Promise<Ended> {
+  const program = repositoryPath("tests", "adapters", "killed-loop-program.mjs");
+  const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString("utf8");
+  });
+  return new Promise((resolve) => child.once("close", (_, signal) => resolve({ signal, output })));
+}
+
+/** Kills the program at one append, starts it again, and checks the effects and the requests of both. */
+async function killAndResume(sdk: string, nth: number, moment: "before" | "after"): Promise<Killed> {
+  const folder = mkdtempSync(join(tmpdir(), "writ-killed-loop-"));
+  const model = await scriptedModel(script);
+  const run = (at: number) => started([sdk, folder, model.origin, String(at), moment]);
+  const world = () => readFileSync(join(folder, "world"), { encoding: "utf8", flag: "a+" }).split("\n");
+  const count = (line: string) => world().filter((each) => each === line).length;
+  try {
+    const first = await run(nth);
+    const unanswered = count("ask") - count("told");
+    const last = first.signal === null ? first : await run(0);
+    const where = `${sdk}, killed ${moment} append ${nth}`;
+    expect(last.output, where).toContain('"text":"done"');
+    // An act whose result was not on record is in doubt: it is not repeated.
+    for (const to of ["ana", "bo"]) expect(count(`send ${to}`), where).toBe(1);
+    // Only the answer that was not on record yet is asked for again.
+    expect(model.requests.length, where).toBeLessThanOrEqual(script.length + unanswered);
+    return { appends: (JSON.parse(last.output) as { appends: number }).appends, isKilled: first.signal === "SIGKILL" };
+  } finally {
+    await model.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe.each(["ai-sdk", "openai", "anthropic"])("a loop over %s that is killed by SIGKILL", (sdk) => {
+  it.each(["before", "after"] as const)("%s each append: nothing is asked or done twice", async (moment) => {
+    const { appends } = await killAndResume(sdk, 0, moment);
+    expect(appends).toBeGreaterThan(8);
+    const waiting = Array.from({ length: appends }, (_, index) => index + 1);
+    let kills = 0;
+    const worker = async () => {
+      for (let nth = waiting.shift(); nth !== undefined; nth = waiting.shift())
+        kills += (await killAndResume(sdk, nth, moment)).isKilled ? 1 : 0;
+    };
+    await Promise.all([worker(), worker(), worker()]);
+    // Appends that come together in one turn are one in some runs and two in others.
+    expect(kills).toBeGreaterThanOrEqual(appends - 3);
+  });
+});
