@@ -26,7 +26,7 @@ export interface AdapterUnderTest {
  */
 export type AdapterTrait = "model" | "writes" | "abort" | "argument texts" | "repeated ids";
 
-/** What the program of an adapter is made of. */
+/** The parts of the program of an adapter. */
 export interface AdapterSetting {
   readonly engine: Engine;
   readonly session: string;

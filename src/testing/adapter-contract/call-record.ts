@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { AdapterUnderTest } from "./adapter-under-test.ts";
 
-/** What the journal says about one call: its events in order, without the fields that differ between adapters. */
+/** The record of one call in the journal: its events in order, without the fields that differ between adapters. */
 export interface CallRecord {
   /** The id that the model gave the call. */
   readonly id: string;

@@ -18,7 +18,7 @@ import { toldIn } from "./told-in.ts";
 export const botAgent: PrincipalInput = { id: "bot", kind: "agent", tenant: "acme" };
 export const anaPerson: PrincipalInput = { id: "ana", kind: "person", tenant: "acme" };
 
-/** What a tool of the contract does. The default returns its input. */
+/** The work of a tool of the contract. The default returns its input. */
 export type ToolWork = (input: Json, signal: AbortSignal | undefined, stage: ContractStage) => unknown;
 
 export interface StageTerms {
