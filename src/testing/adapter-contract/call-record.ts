@@ -38,6 +38,7 @@ const adapterFields = new Set([
   "message",
   "detail",
   "notices",
+  "contents",
   "base",
   "exits",
   "cost",

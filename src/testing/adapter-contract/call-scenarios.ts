@@ -4,6 +4,8 @@ import type { AdapterScenario } from "./adapter-scenario.ts";
 const search = (q: string) => ({ tool: "search", input: { q } });
 const send = (to: string) => ({ tool: "send", input: { to } });
 const LARGE = 5_000_000;
+/** The SHA-256 of the bytes 1, 2 and 3. */
+const bytesDigest = "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81";
 
 /** Calls that are made, and what tools may return. */
 export const callScenarios: readonly AdapterScenario[] = [
@@ -88,7 +90,7 @@ export const callScenarios: readonly AdapterScenario[] = [
     [
       ["nothing", () => undefined, null],
       ["a Date", () => new Date(0), "1970-01-01T00:00:00.000Z"],
-      ["bytes", () => new Uint8Array([1, 2, 3]), "data:application/octet-stream;base64,AQID"],
+      ["bytes", () => new Uint8Array([1, 2, 3]), { blob: bytesDigest, bytes: 3 }],
       ["an object with nothing in a field", () => ({ id: 1, gone: undefined }), { id: 1 }],
     ] as const
   ).map(

@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { govern } from "../../../src/agents/govern.ts";
-import { plainJson } from "../../../src/agents/plain-json.ts";
 import { forAnthropic } from "../../../src/anthropic/for-anthropic.ts";
+import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
 import type { AdapterUnderTest } from "../../../src/testing.ts";
 
 const question = { role: "user", content: "write to ana" } as const;
@@ -60,7 +60,7 @@ export function anthropicRunner(stream: boolean): AdapterUnderTest {
         parse,
         run: async (own: never, context?: { signal?: AbortSignal | null }) => {
           const output = await run(own, context?.signal ?? undefined);
-          return JSON.stringify(plainJson(output));
+          return JSON.stringify(plainValue(output).value);
         },
       }));
       return {

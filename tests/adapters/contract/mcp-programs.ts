@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createMcpHandler, InMemoryTransport, Server } from "@modelcontextprotocol/server";
-import { plainJson } from "../../../src/agents/plain-json.ts";
 import { modelText } from "../../../src/core/run/call-answer.ts";
 import type { Json } from "../../../src/core/values/json.ts";
+import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
 import { mcpGateway } from "../../../src/mcp/mcp-gateway.ts";
 import { mcpTools } from "../../../src/mcp/mcp-tools.ts";
 import { mcpPinSlice } from "../../../src/mcp/tool-pins.ts";
@@ -20,7 +20,7 @@ async function toolServer(tools: readonly ContractTool[]) {
     server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
       const own = tools.find(({ name }) => name === params.name);
       try {
-        const output = plainJson(await own?.run((params.arguments ?? {}) as Json, mcpReq.signal));
+        const output = plainValue(await own?.run((params.arguments ?? {}) as Json, mcpReq.signal)).value;
         return { content: [{ type: "text", text: JSON.stringify(output) }] };
       } catch (error) {
         return { content: [{ type: "text", text: (error as Error).message }], isError: true };
