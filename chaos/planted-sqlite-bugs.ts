@@ -78,13 +78,27 @@ export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
     shows: ["evicted"],
   },
   {
+    bug: "the lock of a file that was deleted means that its worker is dead",
+    patches: [
+      { file: "store/sqlite/lock-file.js", from: "if (lock.hasItsName)", to: "if (true)" },
+      // Some looks take so long that the worker creates its file again meanwhile.
+      {
+        file: "store/sqlite/lock-file.js",
+        from: "            onOpened();\n",
+        to: `            onOpened();
+            if (Math.random() < 0.05) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);\n`,
+      },
+    ],
+    shows: ["evicted"],
+  },
+  {
     bug: "a worker opens its own lock file with the functions of Node",
     patches: [
       {
         file: registry,
         from: "    #keepFiles() {\n",
         to: `    #keepFiles() {
-        const { closeSync, openSync } = process.getBuiltinModule("node:fs");
+        const { closeSync, existsSync, openSync } = process.getBuiltinModule("node:fs");
         for (const { path } of this.#own.values()) if (existsSync(path)) closeSync(openSync(path, "r"));
 `,
       },

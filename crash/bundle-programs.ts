@@ -23,6 +23,7 @@ const programNames = [
   "pair-member",
   "preload",
   "replayer",
+  "stopped-process",
 ] as const;
 
 export type ProgramName = (typeof programNames)[number];

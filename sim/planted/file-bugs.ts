@@ -67,9 +67,9 @@ export const fileBugs: readonly PlantedBug[] = [
     name: "a worker is registered before its file is locked",
     simulation: "file",
     file: registry,
-    find: 'const lock = LockFile.create(this.#pathOf(worker));\n        this.#options.failpoint("register.before");\n        try {\n            await this.#context.group.join("soft", () => this.#insert(worker));',
+    find: 'const lock = this.#createLock(worker);\n        this.#options.failpoint("register.before");\n        try {\n            await this.#context.group.join("soft", () => this.#insert(worker));',
     replace:
-      'await this.#context.group.join("soft", () => this.#insert(worker)); await this.pause(); const lock = LockFile.create(this.#pathOf(worker));\n        try {',
+      'await this.#context.group.join("soft", () => this.#insert(worker)); await this.pause(); const lock = this.#createLock(worker);\n        try {',
     // A missing file alone would only start the count.
     also: [pause, missingIsDead],
   },

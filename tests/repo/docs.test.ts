@@ -219,6 +219,8 @@ function limitsPage(): string {
       stallMs: "after which a worker that is alive but stands still loses its runs",
       busyMs: "after which a write that waits for other processes fails with `STORE_FAILED`",
       busyPauseMs: "longest pause between two attempts to write while another process writes",
+      hurryAfterMs: "after which a write that waits for other processes tries more often",
+      hurryPauseMs: "longest pause between two attempts of such a write",
       pollMs: "between two looks for writes of other processes",
       waitingPollMs: "the same while a caller waits for a change",
       openingMs: "after which opening a file that another process creates or migrates fails with `STORE_BUSY`",

@@ -6,10 +6,14 @@ export const sqliteTimes = {
   stallMs: 60_000,
   /** How long a write waits for the transactions of other processes before it fails. */
   busyMs: 5000,
-  /** The longest pause between two attempts to begin a transaction. */
+  /** The longest pause between two attempts to begin a transaction. The first pauses are shorter. */
   busyPauseMs: 16,
+  /** The time after which a write tries more often. */
+  hurryAfterMs: 250,
+  /** The longest pause between two attempts of such a write. */
+  hurryPauseMs: 4,
   /** The time between two looks for writes of other processes. */
-  pollMs: 50,
+  pollMs: 40,
   /** The same, while a caller of this process waits for a change. */
   waitingPollMs: 25,
   /** How long opening waits for a process that creates, migrates or recovers the file. A busy machine needs seconds. */
