@@ -24,6 +24,9 @@ const noLeaseProof: SourcePatch = {
 /** Guard: an observer that stood still, or whose clock jumped, counts from zero. */
 const noRestart: SourcePatch = { file: "store/sqlite/stall-watch.js", from: "this.#seen.clear();", to: ";" };
 
+/** Guard: a worker that claims a run after a pause shows with it that it runs. */
+const noBeatWithClaim: SourcePatch = { file: leases, from: "workers.isBeatDue ?", to: "false ?" };
+
 export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
   {
     bug: "a worker that registers ends the leases of all others",
@@ -64,12 +67,13 @@ export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
         to: "boot, timers, stopwatch: () => clock.now(), stallMs,",
       },
       noRestart,
+      noBeatWithClaim,
     ],
     shows: ["evicted"],
   },
   {
     bug: "an observer that stood still counts the time of its own stop",
-    patches: [noRestart],
+    patches: [noRestart, noBeatWithClaim],
     shows: ["evicted"],
   },
   {

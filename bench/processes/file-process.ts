@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Store } from "../../src/core/store/store.ts";
 import { connectSqlite } from "../../src/store/sqlite/sqlite-driver.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
+import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { openBenchEngine, openWorkloadEngine, runWorkload, type Workload } from "../workload.ts";
 import { benchCall } from "./bench-call.ts";
 import { machineTime, type ProcessReport, type ProcessRole } from "./process-role.ts";
@@ -32,13 +32,13 @@ function reportClaims(store: Store): Store {
 
 /** Executes runs of a tool that returns at once, or, if its input says so, never. */
 async function work(file: string): Promise<void> {
-  await openBenchEngine(reportClaims(openSqlite(file)), "power", [benchCall]);
+  await openBenchEngine(reportClaims(await sqlite(file)), "power", [benchCall]);
   report({ type: "ready" });
 }
 
 /** Runs a workload without end. Reports how many runs ended between `warmMs` and `warmMs + measuredMs`. */
 async function load({ file, warmMs, measuredMs, workload }: Extract<ProcessRole, { do: "load" }>): Promise<void> {
-  const engine = await openWorkloadEngine(workload, openSqlite(file));
+  const engine = await openWorkloadEngine(workload, await sqlite(file));
   report({ type: "ready" });
   await new Promise((resolve) => input.once("line", resolve));
   const started = performance.now();
@@ -58,7 +58,7 @@ async function load({ file, warmMs, measuredMs, workload }: Extract<ProcessRole,
 
 /** Runs a workload, and reports the longest time for which the event loop did not turn. */
 async function watchLoop({ file, measuredMs, workload }: Extract<ProcessRole, { do: "watch loop" }>): Promise<void> {
-  const engine = await openWorkloadEngine(workload, openSqlite(file));
+  const engine = await openWorkloadEngine(workload, await sqlite(file));
   // Compiles the code, so that this does not count.
   await runWorkload(engine, { ...workload, runs: 2_000, atOnce: 20 });
   report({ type: "ready" });

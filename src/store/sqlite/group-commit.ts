@@ -47,8 +47,6 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
   let waiting: Operation[] = [];
   let closed = false;
   let onIdle = () => {};
-  /** How often in a row the waiting work met a transaction of another process. */
-  let meetings = 0;
 
   const flush = (): void => {
     const batch = waiting;
@@ -60,7 +58,6 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
   const commitBatch = (batch: readonly Operation[]): void => {
     try {
       commit(batch);
-      meetings = 0;
     } catch (error) {
       if (error instanceof BeginFailedError && sqliteCode(error.cause) === SQLITE_BUSY) keepBack(batch, error.cause);
       else retryAlone(batch, error);
@@ -70,15 +67,13 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
   /** Keeps the operations for the next attempt, except those that have waited too long. */
   const keepBack = (batch: readonly Operation[], busy: unknown): void => {
     const now = stopwatch();
-    let waitedMs = 0;
+    const waitedMs = now - (batch[0]?.blockedAt ?? now);
     for (const op of batch) {
       op.blockedAt ??= now;
       if (now - op.blockedAt < sqliteTimes.busyMs) waiting.push(op);
       else op.reject(toSqliteFault(busy, file));
-      waitedMs = Math.max(waitedMs, now - op.blockedAt);
     }
-    meetings += 1;
-    if (waiting.length > 0) timers.after(1 + dice() * (longestPause(meetings, waitedMs) - 1), flush);
+    if (waiting.length > 0) timers.after(1 + dice() * (longestPause(waitedMs) - 1), flush);
   };
 
   /** Commits each operation by itself, because one of them may have caused the error. */
@@ -112,9 +107,9 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
  * transactions are: a pause that is longer than the transaction leaves the file idle. Work that has waited long tries
  * often, so that the other processes do not keep it waiting.
  */
-function longestPause(meetings: number, waitedMs: number): number {
+function longestPause(waitedMs: number): number {
   const { busyPauseMs, hurryAfterMs, hurryPauseMs } = sqliteTimes;
-  return waitedMs > hurryAfterMs ? hurryPauseMs : Math.min(busyPauseMs, 2 ** meetings);
+  return waitedMs > hurryAfterMs ? hurryPauseMs : Math.min(busyPauseMs, 2 + waitedMs);
 }
 
 function rejectAll(batch: readonly Operation[], error: unknown, file: string): void {

@@ -402,20 +402,20 @@ describe("two openers of a SQLite file", () => {
 });
 
 describe("a process that waits for another to write", () => {
-  it("looks every 25 ms while a caller waits, and else every 50 ms", async () => {
+  it("looks every 25 ms while a caller waits, and else every 40 ms", async () => {
     const file = newFile();
     const clock = fakeClock();
     const [store, other] = [openSqlite(file, { timers: clock }), openSqlite(file)];
     for (const [isAwaited, within] of [
       [true, 25],
-      [false, 50],
+      [false, 40],
     ] as const) {
       let hints = 0;
       const stop = store.watch(
         () => hints++,
         () => isAwaited,
       );
-      await assertLands(other, { at: within / 25 - 1 });
+      await assertLands(other, { at: isAwaited ? 0 : 1 });
       clock.advance(within - 1);
       assert.equal(hints, 0);
       clock.advance(1);
