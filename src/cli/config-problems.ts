@@ -3,6 +3,7 @@ import { isPlainObject } from "../core/json/plain-object.ts";
 import { effects, modes } from "../core/values/effect.ts";
 import { defaultLimits } from "../engine/api/engine-limits.ts";
 import { allowanceProblems } from "../engine/rules/allowance-problems.ts";
+import { scopes } from "../http-api/api-route.ts";
 
 /** For each field of a config, a function that returns what the value must be, or null if it is valid. */
 const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
@@ -30,6 +31,7 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   limits: limitsProblem,
   onNotice: (value) => unless(typeof value === "function", "a function"),
   observers: (value) => unless(Array.isArray(value), "a list of observers"),
+  server: serverProblem,
 };
 
 /** Returns all problems of the default export of a config. */
@@ -42,6 +44,28 @@ export function configProblems(exported: unknown): readonly string[] {
     const wanted = value === undefined ? null : check(value);
     return wanted === null ? [] : [`${name} must be ${wanted}`];
   });
+}
+
+function serverProblem(value: unknown): string | null {
+  if (!isPlainObject(value)) return "an object like { oidc: { issuer, audience } }";
+  const [other] = Object.keys(value).filter((name) => name !== "oidc");
+  if (other !== undefined) return `valid: ${unknownField("server.", other, ["oidc"])}`;
+  return value.oidc === undefined ? null : oidcProblem(value.oidc);
+}
+
+const oidcFields = ["issuer", "audience", "tenantClaim", "rolesClaim", "roleScopes"];
+
+function oidcProblem(value: unknown): string | null {
+  if (!isPlainObject(value) || !isText(value.issuer) || !isText(value.audience))
+    return "valid: server.oidc needs issuer and audience";
+  const [other] = Object.keys(value).filter((name) => !oidcFields.includes(name));
+  if (other !== undefined) return `valid: ${unknownField("server.oidc.", other, oidcFields)}`;
+  const { roleScopes = {} } = value;
+  const areScopes = (list: unknown) => Array.isArray(list) && list.every((scope) => isOneOf(scope, scopes));
+  return unless(
+    isPlainObject(roleScopes) && Object.values(roleScopes).every(areScopes),
+    `valid: server.oidc.roleScopes lists scopes (${scopes.join(", ")}) for each role`,
+  );
 }
 
 function toolsProblem(value: unknown): string | null {

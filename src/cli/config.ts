@@ -7,6 +7,7 @@ import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
 import type { EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
+import type { OidcOptions } from "../server/oidc.ts";
 import { configProblems } from "./config-problems.ts";
 import { faultFromError } from "./fault-from-error.ts";
 import { storeAddress } from "./store-address.ts";
@@ -37,6 +38,13 @@ interface Config
   readonly tools?: readonly Tool[];
   /** The principal that `writ run` submits plans as. */
   readonly principal?: PrincipalInput;
+  /** The settings of `writ serve`. */
+  readonly server?: ServerSettings;
+}
+
+export interface ServerSettings {
+  /** The issuer of the tokens of people. */
+  readonly oidc?: OidcOptions;
 }
 
 export interface LoadedConfig extends Config {

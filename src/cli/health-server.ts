@@ -63,7 +63,7 @@ const metricHelp = {
 } as const;
 
 /** Returns the metrics in the text format of Prometheus. */
-function metricsText(meters: StoreCounters): string {
+export function metricsText(meters: StoreCounters): string {
   const lines = Object.entries(metricHelp).flatMap(([name, [label, help]]) => [
     `# HELP writ_${name}_total ${help}`,
     `# TYPE writ_${name}_total counter`,

@@ -68,6 +68,8 @@ const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   backup: async () => (await import("./commands/backup.ts")).backupCommand,
   restore: async () => (await import("./commands/restore.ts")).restoreCommand,
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand,
+  serve: async () => (await import("./commands/serve.ts")).serveCommand,
+  keys: async () => (await import("./commands/keys.ts")).keysCommand,
   mcp: async () => (await import("./commands/mcp.ts")).mcpCommand,
   init: async () => (await import("./commands/init.ts")).initCommand,
   demo: async () => (await import("./commands/demo.ts")).demoCommand,

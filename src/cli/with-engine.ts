@@ -6,7 +6,7 @@ import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import { commandLineOf } from "./command-line.ts";
-import { configInvalid, configNames, type LoadedConfig, loadConfig } from "./config.ts";
+import { configInvalid, configNames, type LoadedConfig, loadConfig, type ServerSettings } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { faultFromError, hasFaultCode } from "./fault-from-error.ts";
 import type { GlobalOptions, Invocation } from "./invocation.ts";
@@ -42,6 +42,7 @@ export interface OpenedEngine extends AdviceContext {
   readonly person: PrincipalInput;
   /** The principal that submits plans. */
   readonly proposer: PrincipalInput;
+  readonly server: ServerSettings;
   /** Returns the names of the tenants of a local store, or none if they cannot be known. */
   tenants(): readonly string[];
 }
@@ -77,6 +78,7 @@ async function openEngine({ host }: Invocation, options: GlobalOptions, opening:
     store,
     person: { id: options.as ?? host.user, kind: "person", tenant, ...(options.role && { roles: options.role }) },
     proposer,
+    server: config?.server ?? {},
     commandLine: commandLineOf(host, options),
     canExecute: findConfig(options, host.cwd) !== null,
     adminRole: config?.tenants?.[tenant]?.admin ?? null,
@@ -193,7 +195,14 @@ async function createEngineOn(
   { work, workerSettings, slices = [] }: OpenOptions,
   isExecuted: OpenedEngine["isExecuted"],
 ): Promise<Pick<OpenedEngine, "engine" | "works">> {
-  const { path: _path, principal: _principal, store: _store, tools = [], ...settings } = config ?? { path: "" };
+  const {
+    path: _path,
+    principal: _principal,
+    server: _server,
+    store: _store,
+    tools = [],
+    ...settings
+  } = config ?? { path: "" };
   const { limits, ...rest } = settings;
   const engineLimits = {
     ...limits,

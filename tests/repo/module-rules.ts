@@ -145,6 +145,27 @@ export const moduleRules: readonly ModuleRule[] = [
     node: [],
   },
   {
+    name: "http-api",
+    about: "the routes of the HTTP API, as its server and its clients see them",
+    modules: [],
+    packages: [],
+    node: [],
+  },
+  {
+    name: "server",
+    about: "the HTTP API: its route table, authentication, streams and problem documents",
+    modules: ["core", "engine", "schema", "otel", "http-api"],
+    packages: ["hono", "@hono/node-server", "jose"],
+    node: "any",
+  },
+  {
+    name: "client",
+    about: "a client of the HTTP API with the verbs of the engine",
+    modules: ["core", "engine", "http-api"],
+    packages: [],
+    node: [],
+  },
+  {
     name: "cli",
     about: "the command line",
     modules: [
@@ -160,6 +181,9 @@ export const moduleRules: readonly ModuleRule[] = [
       "verifiers",
       "otel",
       "mcp",
+      "http-api",
+      "server",
+      "client",
       "testing/crashtest",
     ],
     packages: ["commander", "picocolors"],

@@ -56,6 +56,7 @@ async function openTemporaryStore({ host }: Invocation, folder: string): Promise
     tenants: () => [],
     commandLine: commandLineOf(host, { store: path }),
     canExecute: false,
+    server: {},
     adminRole: null,
     tool: (name) => known.find((tool) => tool.name === name),
   };

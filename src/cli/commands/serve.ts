@@ -1,0 +1,99 @@
+import { Command } from "commander";
+import { scopes } from "../../http-api/api-route.ts";
+import type { Authenticator } from "../../server/credential.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { metricsText } from "../health-server.ts";
+import { helpExample, type Invocation, parsePort } from "../invocation.ts";
+import { keysFilePath } from "../keys-file-path.ts";
+import { countingStore, StoreCounters } from "../store-counters.ts";
+import { line } from "../text-line.ts";
+import { findConfig, type OpenedEngine, withEngine } from "../with-engine.ts";
+
+interface ServeOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly publicUrl?: string;
+  readonly keys?: string;
+}
+
+export function serveCommand(invocation: Invocation): Command {
+  const command = new Command("serve")
+    .description("serve the HTTP API, and execute due runs with the config's tools")
+    .option("--port <port>", "port; 0 takes a free one", parsePort, 4111)
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--public-url <url>", "address that people use, if a proxy with TLS is in front")
+    .option("--keys <file>", "file of API keys (default: beside the store; see: writ keys)")
+    .addHelpText(
+      "after",
+      helpExample(
+        "writ serve",
+        "writ serve --store postgres://writ@db/writ --host 0.0.0.0 --public-url https://writ.example.org",
+      ),
+    );
+  return invocation.withAction<ServeOptions>(command, async (_, options) => {
+    const keys = await keysFilePath(options.keys, options, invocation.host.cwd);
+    const meters = new StoreCounters();
+    const workerSettings = { store: (store: OpenedEngine["store"]) => countingStore(store, meters), worker: {} };
+    // Without tools there is nothing to execute: the server is a window on what other processes do.
+    const hasConfig = findConfig(options, invocation.host.cwd) !== null;
+    const opening = {
+      work: hasConfig ? "yes" : "no",
+      needs: hasConfig ? "tools" : "store",
+      createsStore: true,
+    } as const;
+    return withEngine(invocation, options, { ...opening, workerSettings }, (opened) =>
+      serve(invocation, opened, { ...options, keys, meters }),
+    );
+  });
+}
+
+async function serve(
+  { host, terminal }: Invocation,
+  { engine, store, person, server: settings, works }: OpenedEngine,
+  {
+    port,
+    host: address,
+    publicUrl,
+    keys,
+    meters,
+  }: ServeOptions & { readonly keys: string; readonly meters: StoreCounters },
+): Promise<ExitCode> {
+  const { apiKeys, keysFileReader, readKeysFile, writeKeysFile } = await import("../../server/api-keys.ts");
+  const { BrowserSessions } = await import("../../server/browser-sessions.ts");
+  const { oidc } = await import("../../server/oidc.ts");
+  const { serveApi } = await import("../../server/serve-api.ts");
+  const now = () => Date.now();
+  const file = readKeysFile(keys);
+  writeKeysFile(keys, file);
+  const browsers = new BrowserSessions(Buffer.from(file.cookie_secret, "base64url"), now);
+  const authenticators: Authenticator[] = [apiKeys(keysFileReader(keys), now), browsers.authenticate];
+  if (settings.oidc !== undefined) authenticators.push(await oidc(settings.oidc, now));
+  const interrupted = new Promise<void>((resolve) => void host.onInterrupt(resolve));
+  const api = await serveApi({
+    engine,
+    port,
+    host: address,
+    ...(publicUrl !== undefined && { publicUrl }),
+    authenticators,
+    browsers,
+    isReady: () => store.nextDue().then(() => true),
+    metrics: () => metricsText(meters),
+    now,
+    onBug: (error, requestId) =>
+      terminal.note(
+        line`request ${requestId} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      ),
+  });
+  const link = browsers.makeLink({ principal: person, scopes });
+  const role = works ? "executes runs with the tools of its config" : "executes nothing: it has no config with tools";
+  terminal.note(
+    line`serving ${api.url}; it ${role}`,
+    line`open ${`${api.url}/#link=${link}`}`,
+    line`keys in ${keys}; stop with Ctrl-C or SIGTERM`,
+  );
+  await interrupted;
+  terminal.note(line`stopping once the requests and calls in flight have ended; interrupt again to stop at once`);
+  await api.close();
+  terminal.printResult({ url: api.url }, () => []);
+  return 0;
+}

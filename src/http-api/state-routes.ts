@@ -1,0 +1,95 @@
+import type { ApiRoute } from "./api-route.ts";
+
+const keyed = { hasRequestKey: true, omit: ["request_key"] } as const;
+
+/** The routes of state, checkpoints and projects. */
+export const stateRoutes: readonly ApiRoute[] = [
+  {
+    verb: "state",
+    method: "GET",
+    path: "/v1/state",
+    scope: "read",
+    about: "Shows the state of a project or a run, at a version or a time",
+  },
+  {
+    verb: "checkpoints.list",
+    method: "GET",
+    path: "/v1/checkpoints",
+    scope: "read",
+    about: "Lists the calls that changed state or files",
+  },
+  {
+    verb: "checkpoints.diff",
+    method: "POST",
+    path: "/v1/checkpoints/diff",
+    scope: "read",
+    given: ["from", "to"],
+    about: "Compares state and files of two checkpoints",
+  },
+  {
+    verb: "checkpoints.restore",
+    method: "POST",
+    path: "/v1/checkpoints/restore",
+    scope: "decide",
+    given: ["at"],
+    about: "Restores state and files of a checkpoint",
+  },
+  {
+    verb: "checkpoints.fork",
+    method: "POST",
+    path: "/v1/checkpoints/fork",
+    scope: "submit",
+    given: ["at"],
+    about: "Starts a new run from a checkpoint",
+  },
+  {
+    verb: "checkpoints.load",
+    method: "POST",
+    path: "/v1/checkpoints/load",
+    scope: "submit",
+    given: ["snapshot"],
+    ...keyed,
+    about: "Loads a snapshot into the state by a run of its own",
+  },
+  {
+    verb: "projects.history",
+    method: "GET",
+    path: "/v1/projects/{project}/versions",
+    scope: "read",
+    given: ["project"],
+    about: "Lists the versions of a project, newest first",
+  },
+  {
+    verb: "projects.revert",
+    method: "POST",
+    path: "/v1/projects/{project}/revert",
+    scope: "decide",
+    given: ["project", "version"],
+    ...keyed,
+    about: "Restores the state of a version as a new version",
+  },
+  {
+    verb: "projects.closure",
+    method: "GET",
+    path: "/v1/projects/{project}/closure",
+    scope: "read",
+    given: ["project"],
+    about: "Shows how and why a project is closed",
+  },
+  {
+    verb: "projects.close",
+    method: "POST",
+    path: "/v1/projects/{project}/close",
+    scope: "admin",
+    given: ["project"],
+    about: "Locks or archives a project",
+  },
+  {
+    verb: "projects.open",
+    method: "POST",
+    path: "/v1/projects/{project}/open",
+    scope: "admin",
+    given: ["project"],
+    about: "Opens a closed project",
+  },
+];

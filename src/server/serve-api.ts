@@ -1,0 +1,83 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { FaultError, fault } from "../core/values/fault.ts";
+import { type ApiAppOptions, apiApp } from "./api-app.ts";
+import { httpLimits } from "./http-limits.ts";
+import type { ServerAddresses } from "./request-guard.ts";
+
+export interface ServeApiOptions extends Omit<ApiAppOptions, "addresses" | "stopping"> {
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly host: string;
+  /** The address that people use, if a proxy is in front of the server. */
+  readonly publicUrl?: string;
+}
+
+/** A listening server. */
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more requests, ends streams, and resolves when running requests have been answered. */
+  close(): Promise<void>;
+}
+
+const loopback = ["127.0.0.1", "localhost", "[::1]", "::1"];
+
+/** Serves the HTTP API. Any address but loopback needs a public URL with https: a proxy in front encrypts. */
+export async function serveApi({ port, host, publicUrl, ...options }: ServeApiOptions): Promise<ApiServer> {
+  if (!loopback.includes(host) && !publicUrl?.startsWith("https://"))
+    throw new FaultError(
+      fault(
+        "INVALID_INPUT",
+        `${host} is reachable from other machines; give --public-url with https, and put a proxy with TLS in front`,
+      ),
+    );
+  let addresses: ServerAddresses = { hosts: [], origins: [] };
+  const stopping = new AbortController();
+  const app = apiApp({
+    ...options,
+    addresses: () => addresses,
+    stopping: stopping.signal,
+    isReady: async () => !stopping.signal.aborted && (await options.isReady()),
+  });
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: {
+      maxHeaderSize: httpLimits.headerBytes,
+      headersTimeout: httpLimits.headersMs,
+      requestTimeout: httpLimits.requestMs,
+      keepAliveTimeout: httpLimits.idleMs,
+      connectionsCheckingInterval: 1000,
+    },
+  }) as Server;
+  server.maxConnections = httpLimits.connections;
+  await new Promise<void>((resolve, reject) => {
+    const refused = ({ message }: Error) =>
+      reject(new FaultError(fault("INVALID_INPUT", `cannot listen on ${host}:${port}: ${message}`)));
+    server.once("error", refused).listen(port, host.replace(/^\[|\]$/g, ""), resolve);
+  });
+  const bound = (server.address() as AddressInfo).port;
+  addresses = serverAddresses(bound, publicUrl);
+  const url =
+    publicUrl?.replace(/\/$/, "") ??
+    `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${bound}`;
+  return {
+    url,
+    port: bound,
+    close: () =>
+      new Promise((resolve) => {
+        stopping.abort();
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+function serverAddresses(port: number, publicUrl: string | undefined): ServerAddresses {
+  const local = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port}`);
+  if (publicUrl === undefined) return { hosts: local, origins: local.map((host) => `http://${host}`) };
+  const { host, origin } = new URL(publicUrl);
+  return { hosts: [...local, host], origins: [origin] };
+}
