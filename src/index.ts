@@ -251,7 +251,7 @@ export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
 export type { ProjectApi, ProjectVersion } from "./engine/api/project-api.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
-export type { RetentionReport } from "./engine/api/retention-api.ts";
+export type { ForgetOptions, RetentionReport } from "./engine/api/retention-api.ts";
 export type { RecordedEvent, RunHandle, RunProgress } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {

@@ -65,6 +65,7 @@ const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   cost: async () => (await import("./commands/cost.ts")).costCommand,
   budget: async () => (await import("./commands/budget.ts")).budgetCommand,
   retain: async () => (await import("./commands/retain.ts")).retainCommand,
+  forget: async () => (await import("./commands/forget.ts")).forgetCommand,
   backup: async () => (await import("./commands/backup.ts")).backupCommand,
   restore: async () => (await import("./commands/restore.ts")).restoreCommand,
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand,

@@ -27,7 +27,8 @@ import { resolveHeldStep } from "./admin/resolve-step.ts";
 import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
 import { DueRetentions } from "./admin/retention/due-retentions.ts";
 import { LogTruncation } from "./admin/retention/log-truncation.ts";
-import { listRetentions, runRetention } from "./admin/retention/run-retention.ts";
+import { forgetRuns, retainRuns } from "./admin/retention/retain-runs.ts";
+import { listRetentions } from "./admin/retention/run-retention.ts";
 import { RowLists } from "./admin/row-lists.ts";
 import { watchRunChanges } from "./admin/run-changes.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
@@ -56,7 +57,6 @@ import type {
   SubmitOptions,
 } from "./api/engine-api.ts";
 import { readPrincipal } from "./api/read-principal.ts";
-import { readReason } from "./api/read-reason.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
 import { readToolName } from "./api/read-tool-name.ts";
 import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
@@ -65,7 +65,6 @@ import { assertEngineOptions, hasConditions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
 import { HeldVerbs } from "./held-verbs.ts";
 import type { JudgedRequest } from "./journal/judged-request.ts";
-import { requestField } from "./journal/requested-event.ts";
 import { judgedEngine } from "./judged-engine.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
 import { readSignal } from "./messages/read-signal.ts";
@@ -340,10 +339,11 @@ class WritEngine implements VerbEngine {
   }
 
   async retain(options: Parameters<Engine["retain"]>[0] & JudgedRequest): ReturnType<Engine["retain"]> {
-    const principal = readPrincipal(options.principal);
-    const terms = { endedBefore: options.endedBefore as Instant, reason: readReason(options) };
-    const { checks = [] } = options;
-    return runRetention(this.#ports, this.#logTruncation, principal, { ...terms, ...requestField(options), checks });
+    return retainRuns(this.#ports, this.#logTruncation, options);
+  }
+
+  async forget(options: Parameters<Engine["forget"]>[0] & JudgedRequest): ReturnType<Engine["forget"]> {
+    return forgetRuns(this.#ports, this.#logTruncation, options);
   }
 
   async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {

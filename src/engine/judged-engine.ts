@@ -29,6 +29,7 @@ export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVer
     ...judgedReports(engine, judge),
     signal: async (key, payload, given) => engine.signal(key, payload, judge.judge("signal", given)),
     retain: async (given) => held.use("retain", judge.judge("retain", given), {}),
+    forget: async (given) => held.use("forget", judge.judge("forget", given), {}),
     backup: async (file, given) =>
       held.use("backup", await judge.judgeStoreUse("backup", "backup:everything", given), { file }),
     backups: async (given) => engine.backups(judge.judge("backups", given)),

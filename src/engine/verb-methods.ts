@@ -5,7 +5,9 @@ import type { Engine, ResolveOptions, RunHandle } from "./api/engine-api.ts";
 import type { HaltOptions } from "./api/halt-api.ts";
 import type { PolicyPlaceOptions } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
+import { readForgetOptions } from "./api/read-forget-options.ts";
 import type { PrincipalOptions, ReasonOptions } from "./api/request-options.ts";
+import type { ForgetOptions } from "./api/retention-api.ts";
 import type { ScheduleOptions } from "./api/schedule-api.ts";
 import type { CheckpointRef } from "./api/state-api.ts";
 import type { HoldableVerb } from "./api/verb-arguments.ts";
@@ -134,6 +136,11 @@ export const verbMethods = {
   },
   retain: {
     use: (engine: VerbEngine, _given: object, options: Parameters<Engine["retain"]>[0]) => engine.retain(options),
+  },
+  forget: {
+    use: (engine: VerbEngine, _given: object, options: ForgetOptions) => engine.forget(options),
+    check: (_engine: VerbEngine, _given: object, options: ForgetOptions & { readonly principal: Principal }) =>
+      readForgetOptions(options.principal, options),
   },
   backup: {
     use: (engine: VerbEngine, { file }: Named<"file">, options: ReasonOptions) => engine.backup(file, options),

@@ -61,7 +61,7 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
         project,
         session: sessionName(session, client, sessions.size),
         agent: { name: client },
-        idleMs: SESSION_IDLE_MS,
+        releaseMs: SESSION_IDLE_MS,
         isRead: (tool) => tools.isRead(tool),
       });
     sessions.set(client, opened);

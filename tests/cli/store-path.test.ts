@@ -43,6 +43,7 @@ const args: Readonly<Record<string, readonly string[]>> = {
   project: ["history", "p"],
   resolve: ["run_1", "send", "--absent"],
   resume: ["run_1"],
+  forget: ["chat"],
   retain: ["--older-than", "1d"],
   show: ["run_1"],
   signal: ["key"],

@@ -153,6 +153,21 @@ describe("read commands", () => {
     expect((await runCli(cwd, "cost")).out).toMatch(/nothing spent/);
   });
 
+  it("forget erases nothing of a session that does not exist, and says so", async () => {
+    await runCli(cwd, "run", "plan.json");
+    const { exit, out } = await runCli(cwd, "forget", "chat", "--owner", "agent", "--reason", "asked for", "--json");
+    expect({ exit, ...JSON.parse(out) }).toMatchObject({ exit: 0, session: "chat", runs: 0, waiting: 0 });
+  });
+
+  it("approve says by --same-as which act of an old branch the call is, and refuses one that the gate does not show", async () => {
+    await runCli(cwd, "run", "plan.json");
+    const [gate] = JSON.parse((await runCli(cwd, "gates", "--json")).out).gates;
+    const { exit, err } = await runCli(cwd, "approve", gate.gate_id, "--same-as", "other");
+    expect(exit).not.toBe(0);
+    expect(err).toContain("other");
+    expect(JSON.parse((await runCli(cwd, "gates", "--json")).out).gates).toHaveLength(1);
+  });
+
   it("retain keeps runs younger than the given age", async () => {
     await runCli(cwd, "run", "plan.json");
     const { exit, out } = await runCli(cwd, "retain", "--older-than", "30d", "--json");

@@ -215,7 +215,14 @@ describe.each(storeKinds)("an open run on $name", ({ newFixture }) => {
       expect((await rejectedFault(run.callTool(bad as never))).code).toBe("INVALID_INPUT");
     expect((await rejectedFault(run.callTool(call, { wait: 1 } as never))).code).toBe("INVALID_INPUT");
     expect((await rejectedFault(run.callTool(call, { turn: "" }))).code).toBe("INVALID_INPUT");
-    for (const bad of [{ session: "" }, { idleMs: 0 }, { agent: { name: "" } }, { waitMs: -1 }, { mode: "fast" }])
+    for (const bad of [
+      { session: "" },
+      { idleMs: 0 },
+      { releaseMs: 0 },
+      { agent: { name: "" } },
+      { waitMs: -1 },
+      { mode: "fast" },
+    ])
       expect((await rejectedFault(openChat(engine, bad as never))).code).toBe("INVALID_INPUT");
   });
 });

@@ -99,7 +99,7 @@ describe.each(storeKinds)("a session on $name", ({ newFixture }) => {
   it("is released when it is idle, and taken again by the next call", async () => {
     const stage = newFixture();
     const engine = await stage.open({ tools: [searchTool().tool] });
-    const run = await openChat(engine, { idleMs: 1000 });
+    const run = await openChat(engine, { releaseMs: 1000 });
     await run.callTool({ id: "a", ...search });
     const leased = async () =>
       (await engine.workers({ principal: anaPerson })).workers.flatMap(({ runs }) => runs.length);

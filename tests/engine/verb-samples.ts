@@ -298,6 +298,7 @@ export const samples: Readonly<
     on: { by: "bot", project: null },
   },
   audit: onRun("write", (engine, runId, options) => engine.audit({ ...options, runId })),
+  forget: plain((engine, options) => engine.forget({ ...options, session: "chat" })),
   retain: plain((engine, options) => engine.retain({ ...options, endedBefore: 0 })),
   retentions: plain((engine, options) => engine.retentions(options)),
   // Only a store in a file can be copied.

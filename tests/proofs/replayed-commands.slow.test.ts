@@ -24,6 +24,7 @@ vi.mock("../../src/core/decide/decide.ts", async (importOriginal) => {
 type Rare =
   | "propose"
   | "close"
+  | "abandon"
   | "release"
   | "deliver_answer"
   | "delegate"

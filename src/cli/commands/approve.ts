@@ -6,6 +6,7 @@ import { readInline } from "../json-file.ts";
 export function approveCommand(invocation: Invocation): Command {
   const command = makeDecisionCommand("approve", "approve a held call; it runs once, exactly as shown")
     .option("--input <json>", "approve the call with this input instead; the guards judge it again")
+    .option("--same-as <step>", "the call is this act of the old branch: its receipt answers, and nothing is done")
     .addHelpText(
       "after",
       helpExample(
@@ -14,10 +15,11 @@ export function approveCommand(invocation: Invocation): Command {
         `writ approve gate_01k2… --input '{"to":"ana@example.org"}'`,
       ),
     );
-  return invocation.withAction<DecisionOptions & { readonly input?: string }>(
+  return invocation.withAction<DecisionOptions & { readonly input?: string; readonly sameAs?: string }>(
     command,
-    ([gate = ""], { input, ...options }) => {
-      const edit = input === undefined ? {} : { input: readInline(input, "--input") };
+    ([gate = ""], { input, sameAs, ...options }) => {
+      const same = sameAs === undefined ? {} : { sameAs };
+      const edit = input === undefined ? same : { ...same, input: readInline(input, "--input") };
       const needs = input === undefined ? "store" : "tools";
       return decideGate(invocation, options, needs, gate, ({ engine }, decision) =>
         engine.approve(gate, { ...decision, ...edit }),

@@ -215,6 +215,14 @@ export const verbRules = {
     final: true,
     about: "erase the bodies of ended runs",
   },
+  forget: {
+    ...changes(services, "retention.started"),
+    role: "admin",
+    capability: true,
+    policy: "any",
+    final: true,
+    about: "erase a session",
+  },
   retentions: { ...services, ...reveals, about: "list retentions" },
   backup: {
     ...changes(services, "backup.started"),

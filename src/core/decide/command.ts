@@ -110,9 +110,11 @@ export type Command = { readonly now: Instant } & (
       /** Present: the run is full. It is closed only if no call of it is unfinished. */
       readonly continues?: true;
     }
-  /** The worker that drives an open run releases it. */
+  /** Closes an open run that has been idle for too long. */
+  | { readonly type: "abandon" }
   /** A sub-agent does the call: its session is the run `child`. */
   | { readonly type: "delegate"; readonly step_id: StepId; readonly child: RunId }
+  /** The worker that drives an open run releases it. */
   | { readonly type: "release"; readonly by: WorkerId; readonly answers: readonly HandedOverAnswer[] }
   /** The answer of a call was handed to a client. */
   | { readonly type: "deliver_answer"; readonly step_id: StepId; readonly to: string }

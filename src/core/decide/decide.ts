@@ -48,6 +48,7 @@ export interface Decision {
  * it is an assertion.
  */
 export function decide(run: Run, command: Command, rules: Rules): Decision {
+  assertCommandFits(run, command);
   const decision = decideCommand(run, command, rules);
   const { events, after, fresh } =
     decision.events.length === 0
@@ -117,7 +118,6 @@ function assertCommandFits(run: Run, command: Command): void {
 }
 
 function decideCommand(run: Run, command: Command, rules: Rules): PartialDecision {
-  assertCommandFits(run, command);
   switch (command.type) {
     case "accept":
       return acceptRun(run, command);
@@ -125,6 +125,7 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "ask_model":
     case "finish_turns":
     case "close":
+    case "abandon":
     case "release":
     case "deliver_answer":
     case "delegate":

@@ -1,6 +1,8 @@
 import type { Event } from "../event/event.ts";
+import type { RunClosed } from "../event/session.ts";
 import { callKey } from "../run/call-name.ts";
 import { subAgentCancelNotices } from "../run/child-run.ts";
+import { idleEndAt, idleMsOf } from "../run/idle-run.ts";
 import { hasUnfinishedTurn } from "../run/model-steps.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";
 import { stepPace } from "../run/step.ts";
@@ -15,7 +17,9 @@ import { proposedEvents, runClosedFault } from "./proposed-events.ts";
 /** Decides a command that only the run of a session takes. */
 export function decideOpenRun(
   run: Run,
-  command: CommandOf<"propose" | "ask_model" | "finish_turns" | "close" | "release" | "deliver_answer" | "delegate">,
+  command: CommandOf<
+    "propose" | "ask_model" | "finish_turns" | "close" | "abandon" | "release" | "deliver_answer" | "delegate"
+  >,
 ): PartialDecision {
   switch (command.type) {
     case "propose":
@@ -26,6 +30,8 @@ export function decideOpenRun(
       return finishTurns(run, command);
     case "close":
       return closeRun(run, command);
+    case "abandon":
+      return abandonRun(run, command);
     case "release":
       return releaseRun(run, command);
     case "deliver_answer":
@@ -56,16 +62,27 @@ function proposeCalls(run: Run, { calls, now }: CommandOf<"propose">): PartialDe
 
 function closeRun(run: Run, { as, principal, reason, now, continues }: CommandOf<"close">): PartialDecision {
   if (!run.open || (continues && hasUnfinishedCalls(run))) return NO_CHANGE;
-  const notices = subAgentCancelNotices(run);
-  const closed = {
+  return closedEvents(run, {
     type: "run.closed",
     at: now,
     as,
     by: principal.id,
     reason,
     ...(continues && { continues }),
-  } as const;
-  return { events: [notices.length === 0 ? closed : { ...closed, notices }, ...cancelHostWork(run, now)] };
+  });
+}
+
+/** The engine closes a run whose session is idle. Acts in flight or in doubt go on, as after every close. */
+function abandonRun(run: Run, { now }: CommandOf<"abandon">): PartialDecision {
+  const end = idleEndAt(run);
+  if (end === null || now < end) return NO_CHANGE;
+  const reason = `the session was idle for ${idleMsOf(run)} ms`;
+  return closedEvents(run, { type: "run.closed", at: now, as: "abandoned", by: "writ", reason });
+}
+
+function closedEvents(run: Run, closed: RunClosed & Pick<Event, "at">): PartialDecision {
+  const notices = subAgentCancelNotices(run);
+  return { events: [notices.length === 0 ? closed : { ...closed, notices }, ...cancelHostWork(run, closed.at)] };
 }
 
 /** True if a call of the run runs or waits, or a turn is not finished: the run is not closed because it is full. */

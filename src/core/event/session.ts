@@ -13,6 +13,8 @@ export interface SessionSegment {
   /** The user or object that the session is about. Absent if the caller named none. */
   readonly subject?: string;
   readonly agent?: AgentVersion;
+  /** How long the session may be idle before it is closed as abandoned. Absent for the default. */
+  readonly idle_ms?: number;
   /** For a sub-agent: the session of the topmost agent, which pays for it. */
   readonly root?: string;
 }

@@ -1,19 +1,25 @@
 import { nextEscalationAt } from "../approval/approval-demand.ts";
 import type { Instant } from "../values/ids.ts";
 import { gatePoll } from "./gate-poll.ts";
+import { idleEndAt } from "./idle-run.ts";
 import type { Gate, Run } from "./run.ts";
 import type { Step } from "./step.ts";
 
 /**
  * Returns when any worker can continue the run. That is its acceptance time while a step moves, a worker drives it or a
- * notice to another run is undelivered, and its earliest timer otherwise. Returns null if the run needs a person, or a worker that meets
- * its requirements (worker-requirements.ts).
+ * notice to another run is undelivered, and otherwise its earliest timer or the end of its idle time. Returns null if
+ * the run needs a person, or a worker that meets its requirements (worker-requirements.ts).
  */
 export function runDueAt(run: Run): Instant | null {
   const isOver = run.ended !== null || run.parked !== null;
   const isDriven = run.open && run.driven;
   if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0))) return run.accepted_at;
-  return isOver ? null : nextWakeAt(run);
+  return isOver ? null : earlier(nextWakeAt(run), idleEndAt(run));
+}
+
+function earlier(some: Instant | null, other: Instant | null): Instant | null {
+  if (some === null || other === null) return some ?? other;
+  return some < other ? some : other;
 }
 
 /** Returns whether a worker may still have something to do for the run: a step, or a notice that is not delivered. */

@@ -3,6 +3,7 @@ import { defaultQueue } from "../store/fair-queue.ts";
 import type { Put } from "../store/store.ts";
 import type { Instant, RunId } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
+import type { ForgottenSession } from "./forgotten-session.ts";
 
 /**
  * An event in the retention journal of a tenant. `started` is on disk before anything is erased, so that a retention that
@@ -14,6 +15,8 @@ export type RetentionEvent = { readonly at: Instant; readonly by: string } & Req
         readonly type: "retention.started";
         readonly reason: string;
         readonly ended_before: Instant;
+        /** Present: the runs of this session are closed and erased, and no others. */
+        readonly session?: ForgottenSession;
         /** When a worker continues it if it has not ended. Absent in journals of older versions. */
         readonly continue_at?: Instant;
       }
@@ -27,7 +30,7 @@ export type RetentionEvent = { readonly at: Instant; readonly by: string } & Req
 export interface RetentionCounts {
   readonly runs: number;
   readonly events: number;
-  /** Runs that were skipped because they have undelivered notices of their tools. */
+  /** Runs that were skipped: notices of their tools are undelivered or, in a forgotten session, acts have not ended. */
   readonly waiting: number;
   /** Snapshots of state that newer snapshots have replaced. */
   readonly snapshots: number;
@@ -39,6 +42,7 @@ export interface RetentionRecord {
   readonly by: string;
   readonly reason: string;
   readonly ended_before: Instant;
+  readonly session?: ForgottenSession;
   /** Null: it is under way, a crash cut it off, or a process still reads the log, which holds what was erased. */
   readonly erased: RetentionCounts | null;
 }
@@ -49,7 +53,7 @@ export function foldRetentions(journal: readonly RetentionEvent[]): readonly Ret
   for (const [index, event] of journal.entries()) {
     if (event.type === "retention.started") {
       const { at, by, reason, ended_before } = event;
-      records.set(index + 1, { at, by, reason, ended_before, erased: null });
+      records.set(index + 1, { at, by, reason, ended_before, ...sessionField(event), erased: null });
       continue;
     }
     const record = records.get(event.started);
@@ -57,6 +61,10 @@ export function foldRetentions(journal: readonly RetentionEvent[]): readonly Ret
       records.set(event.started, { ...record, erased: retentionCounts(event) });
   }
   return [...records.values()];
+}
+
+function sessionField({ session }: { readonly session?: ForgottenSession }) {
+  return session === undefined ? {} : { session };
 }
 
 export function retentionCounts({ runs, events, waiting, snapshots }: RetentionCounts): RetentionCounts {
@@ -68,6 +76,7 @@ export interface PendingRetention {
   readonly started: number;
   readonly by: string;
   readonly ended_before: Instant;
+  readonly session?: ForgottenSession;
   readonly continue_at: Instant;
   /** The numbers of the erasure. Null: not everything is erased yet. */
   readonly counts: RetentionCounts | null;
@@ -80,7 +89,8 @@ export function pendingRetentions(journal: readonly RetentionEvent[]): readonly 
     if (event.type === "retention.started") {
       const { by, ended_before, continue_at } = event;
       if (continue_at === undefined) continue;
-      pending.set(index + 1, { started: index + 1, by, ended_before, continue_at, counts: null });
+      const terms = { by, ended_before, ...sessionField(event), continue_at };
+      pending.set(index + 1, { started: index + 1, ...terms, counts: null });
       continue;
     }
     const { started } = event;

@@ -26,7 +26,7 @@ import type { Observer, ObserverReport } from "./observer.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { ProjectApi } from "./project-api.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
-import type { RetentionReport } from "./retention-api.ts";
+import type { ForgetOptions, RetentionReport } from "./retention-api.ts";
 import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
 import type { HostReport, OpenRun, OpenRunOptions } from "./session-api.ts";
@@ -247,6 +247,11 @@ export interface Engine extends EngineLists {
   ): Promise<readonly BudgetView[]>;
   audit(options: PrincipalOptions & { readonly runId?: string }): Promise<AuditReport>;
   /** Erases the event bodies of runs that ended before a time. Keeps hashes, ledger and receipts. Agents cannot. */
+  /**
+   * Closes a session and erases its runs, with the rules of `retain`. A run with an act in flight or in doubt is erased
+   * when the act is settled.
+   */
+  forget(options: ForgetOptions): Promise<RetentionReport>;
   retain(options: ReasonOptions & { readonly endedBefore: Instant | number }): Promise<RetentionReport>;
   /** Lists the retentions of the tenant, newest first: who erased, when, why and how much. */
   retentions(options: PrincipalOptions): Promise<readonly RetentionRecord[]>;

@@ -12,12 +12,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Checks the options of a session and fills in the defaults. Throws INVALID_INPUT with all reasons. */
 export function readOpenRunOptions<Options extends OpenRunOptions>(
   given: Options,
-): Options & { readonly idleMs: number; readonly waitMs: number } {
+): Options & { readonly releaseMs: number; readonly waitMs: number } {
   const reasons = [...nameProblems(given), ...numberProblems(given), ...labelProblems(given)];
   if (given.mode !== undefined && !modes.includes(given.mode)) reasons.push(`mode must be one of ${modes.join(", ")}`);
   if (reasons.length > 0)
     throw new FaultError(fault("INVALID_INPUT", `the session was refused: ${reasons.join("; ")}`, { reasons }));
-  return { ...given, idleMs: given.idleMs ?? TEN_MINUTES_MS, waitMs: given.waitMs ?? ASK_MS };
+  return { ...given, releaseMs: given.releaseMs ?? TEN_MINUTES_MS, waitMs: given.waitMs ?? ASK_MS };
 }
 
 function nameProblems({ session, project, subject, agent, parent }: OpenRunOptions): readonly string[] {
@@ -42,10 +42,11 @@ function isParent(parent: unknown): boolean {
   return isName(runId) && isName(stepId) && Object.keys(more).length === 0;
 }
 
-function numberProblems({ deadlineMs, idleMs, waitMs }: OpenRunOptions): readonly string[] {
+function numberProblems({ deadlineMs, releaseMs, idleMs, waitMs }: OpenRunOptions): readonly string[] {
   return [
     ...numberProblem("deadlineMs", deadlineMs, 1, 366 * DAY_MS),
-    ...numberProblem("idleMs", idleMs, 1, DAY_MS),
+    ...numberProblem("releaseMs", releaseMs, 1, DAY_MS),
+    ...numberProblem("idleMs", idleMs, 60_000, 10 * 366 * DAY_MS),
     ...numberProblem("waitMs", waitMs, 0, DAY_MS),
   ];
 }

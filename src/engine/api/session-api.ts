@@ -30,6 +30,11 @@ export interface OpenRunOptions extends PrincipalOptions {
   readonly title?: string;
   readonly labels?: readonly string[];
   /** The run is released after this time without a call. The next call takes it again. Default: 10 minutes. */
+  readonly releaseMs?: number;
+  /**
+   * The engine closes the run as abandoned when nothing has happened in it for this time. It is that of the opening that
+   * accepts the run. Default: 30 days.
+   */
   readonly idleMs?: number;
   /**
    * How long to ask another process that holds the run for it, before `SESSION_BUSY`. A process whose calls all rest

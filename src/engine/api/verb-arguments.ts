@@ -22,6 +22,7 @@ const positional = {
   "policies.remove": ["name"],
   "halts.lift": [],
   retain: [],
+  forget: [],
   backup: ["file"],
 } as const satisfies Partial<Record<Verb, readonly string[]>>;
 

@@ -146,7 +146,7 @@ function acceptCommand(
   const mode = submissionMode(ports, principal, options);
   if (mode === "dry_run")
     throw new FaultError(fault("MODE_FORBIDS", `tenant ${principal.tenant} or this request is dry_run`));
-  const { session, project, subject, agent, deadlineMs } = options;
+  const { session, project, subject, agent, deadlineMs, idleMs } = options;
   const deadline_at = deadlineMs === undefined ? null : ((now + deadlineMs) as Instant);
   const opened: SessionSegment = {
     segment: (last?.segment ?? 0) + 1,
@@ -154,6 +154,7 @@ function acceptCommand(
     ...(last !== null && { previous: last.run_id }),
     ...(subject !== undefined && { subject }),
     ...(agent !== undefined && { agent }),
+    ...(idleMs !== undefined && { idle_ms: idleMs }),
     ...(call !== null && rootSession(call)),
   };
   return {

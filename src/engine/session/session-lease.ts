@@ -10,7 +10,7 @@ import type { WorkerPorts } from "../worker/worker-ports.ts";
 interface LeaseTerms {
   readonly tenant: Tenant;
   readonly run: RunId;
-  readonly idleMs: number;
+  readonly releaseMs: number;
 }
 
 /** The lease of an open run, kept from call to call until the run is closed, released or idle. */
@@ -89,7 +89,7 @@ export class SessionLease {
   rest(): void {
     if (this.#users > 0 || this.#kept === null) return;
     this.#disarm();
-    this.#disarm = this.#ports.loopTimers.after(this.#terms.idleMs, () => this.#onIdle());
+    this.#disarm = this.#ports.loopTimers.after(this.#terms.releaseMs, () => this.#onIdle());
   }
 
   /** The run is not idle while its host does a call itself. */

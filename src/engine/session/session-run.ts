@@ -53,12 +53,26 @@ export async function openSegment(
   leasedRuns.assertOpen();
   if (!leasedRuns.works)
     throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"));
-  const { idleMs, waitMs, ...options } = readOpenRunOptions(given);
-  const opened = await openSession(ports, leasedRuns, principal, options);
-  const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, idleMs });
-  const { run } = await lease.take(waitMs);
-  lease.rest();
-  return new SessionRun(ports, leasedRuns, principal, lease, { ...opened, run });
+  const { releaseMs, waitMs, ...options } = readOpenRunOptions(given);
+  for (;;) {
+    const opened = await openSession(ports, leasedRuns, principal, options);
+    const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, releaseMs });
+    const run = await takeUnlessClosed(lease, waitMs);
+    if (run === null) continue; // The next opening accepts the next run of the session.
+    lease.rest();
+    return new SessionRun(ports, leasedRuns, principal, lease, { ...opened, run });
+  }
+}
+
+/** Takes the lease of a run. Null: the run was closed meanwhile, such as by a worker that found its session idle. */
+async function takeUnlessClosed(lease: SessionLease, waitMs: number): Promise<Run | null> {
+  try {
+    return (await lease.take(waitMs)).run;
+  } catch (error) {
+    if (!(error instanceof FaultError) || error.fault.code !== "RUN_CLOSED") throw error;
+    lease.end();
+    return null;
+  }
 }
 
 /** Calls that are proposed together, and how their caller runs them. */

@@ -24,7 +24,7 @@ import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
-import { continueStepsOfTools, findOtherRules, findUnfinishedSteps, readTakeover } from "./unfinished-steps.ts";
+import { abandonIfIdle, continueStepsOfTools, findRecovery } from "./unfinished-steps.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /**
@@ -141,15 +141,15 @@ export class LeasedRun implements MailboxListener {
   async #recover(): Promise<void> {
     this.#ports.projects.markStale(this.run.tenant, runStateKey(this.run));
     await settleLostResources(this.#ports, this.mailbox);
-    const found = await findUnfinishedSteps(this.#ports, this.run);
-    const taken = await readTakeover(this.#ports, this.run, this.claim, this.#owner.hasFailed);
-    const rules = findOtherRules(this.#ports, this.run, this.claim);
-    if (found.length > 0 || taken !== null || rules !== null) {
+    const recovery = await findRecovery(this.#ports, this.run, this.claim, this.#owner.hasFailed);
+    if (recovery !== null) {
       this.#ports.failpoint("recover.before");
-      await this.mailbox.ask(() => ({ type: "recover", now: this.#ports.clock.now(), found, taken, rules }));
+      await this.mailbox.ask(() => ({ type: "recover", now: this.#ports.clock.now(), ...recovery }));
       this.#ports.failpoint("recover.after");
     }
-    if (this.run.driven) await this.#recordRelease(); // The worker that drove the run is gone.
+    if (this.run.driven)
+      await this.#recordRelease(); // The worker that drove the run is gone.
+    else if (!this.isKept) await abandonIfIdle(this.#ports, this.mailbox);
     this.#begun = true;
     this.#scheduleAll();
     this.#deliveries.deliver();

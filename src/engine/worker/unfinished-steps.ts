@@ -1,4 +1,5 @@
-import type { RecoveryFinding, TakeoverClaim, WorkerRules } from "../../core/decide/command.ts";
+import type { CommandOf, RecoveryFinding, TakeoverClaim, WorkerRules } from "../../core/decide/command.ts";
+import { idleEndAt } from "../../core/run/idle-run.ts";
 import { isRunning, type Run, type Step } from "../../core/run/run.ts";
 import type { SentCall } from "../../core/run/step.ts";
 import { isCallerAway } from "../../core/run/worker-requirements.ts";
@@ -8,8 +9,30 @@ import type { RunMailbox } from "../journal/run-mailbox.ts";
 import { findLiveSender } from "./find-live-sender.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
+/** The facts that a worker needs to continue a run. */
+type Recovery = Pick<CommandOf<"recover">, "found" | "taken" | "rules">;
+
+/** Returns what the last worker left unfinished and how this one took the run over, or null if there is nothing. */
+export async function findRecovery(
+  ports: WorkerPorts,
+  run: Run,
+  claim: Claim,
+  hasFailed: boolean,
+): Promise<Recovery | null> {
+  const found = await findUnfinishedSteps(ports, run);
+  const taken = await readTakeover(ports, run, claim, hasFailed);
+  const rules = findOtherRules(ports, run, claim);
+  return found.length > 0 || taken !== null || rules !== null ? { found, taken, rules } : null;
+}
+
+/** Closes an open run whose session has been idle for too long. */
+export async function abandonIfIdle({ clock }: WorkerPorts, mailbox: RunMailbox): Promise<void> {
+  const end = idleEndAt(mailbox.run);
+  if (end !== null && end <= clock.now()) await mailbox.ask(() => ({ type: "abandon", now: clock.now() }));
+}
+
 /** Returns the steps that the last worker left running or in doubt, and those that wait for a tool. */
-export async function findUnfinishedSteps(ports: WorkerPorts, run: Run): Promise<readonly RecoveryFinding[]> {
+async function findUnfinishedSteps(ports: WorkerPorts, run: Run): Promise<readonly RecoveryFinding[]> {
   const { store, toolbox } = ports;
   const found: RecoveryFinding[] = [];
   for (const step of run.steps) {
@@ -48,7 +71,7 @@ function findStepsOfTools({ toolbox }: WorkerPorts, run: Run): readonly Recovery
 }
 
 /** Returns the rules of this worker if the run goes on under other rules; else null. */
-export function findOtherRules(
+function findOtherRules(
   { rulesDigest: digest }: WorkerPorts,
   { rules, ended, parked }: Run,
   { worker }: Claim,
@@ -71,7 +94,7 @@ export async function liveSender(
  * Returns the takeover of the run from its last worker. Null: that worker released the run, or it was this worker and
  * it had not failed to continue the run.
  */
-export async function readTakeover(
+async function readTakeover(
   { store, limits }: WorkerPorts,
   run: Run,
   claim: Claim,

@@ -12,7 +12,7 @@ import { retainJournals, unsharedBlobs } from "./retain-journals.ts";
 import { retainSnapshots } from "./retain-snapshots.ts";
 
 /** An ended run, and its position when it was read. */
-interface ErasableRun {
+export interface ErasableRun {
   readonly run: RunId;
   readonly position: number;
 }
@@ -34,24 +34,32 @@ export async function applyRetention(
   // Read after the positions: a later receipt moves its run on, and then nothing of that run is erased.
   const receipts = await listReceiptPositions(ports, tenant);
   for (const candidate of candidates) {
-    const { run } = candidate;
-    const position = await withdrawNotices(ports, tenant, candidate);
-    if (position === null) {
-      erased.waiting += 1;
-      continue;
-    }
-    const stored = await ports.store.events(tenant, run, 0);
-    const keep = [...(receipts.get(run) ?? []), ...(await stateEventPositions(ports, tenant, run, stored))];
-    const isKept = ({ position }: StoredEvent) => keep.includes(position);
-    const blobs = unsharedBlobs(
-      stored.filter((event) => !isKept(event)),
-      stored.filter(isKept),
-    );
-    const events = (await ports.store.erase({ tenant, run, position, keep, blobs }, hashBody)) ?? 0;
-    if (events > 0) erased.runs += 1;
-    erased.events += events;
+    const events = await eraseRun(ports, tenant, candidate, receipts);
+    if (events === null) erased.waiting += 1;
+    else if (events > 0) erased.runs += 1;
+    erased.events += events ?? 0;
   }
   return erased;
+}
+
+/** Erases the bodies of an ended run. Returns how many, or null if notices of its tools are undelivered. */
+export async function eraseRun(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  candidate: ErasableRun,
+  receipts: ReadonlyMap<RunId, readonly number[]>,
+): Promise<number | null> {
+  const { run } = candidate;
+  const position = await withdrawNotices(ports, tenant, candidate);
+  if (position === null) return null;
+  const stored = await ports.store.events(tenant, run, 0);
+  const keep = [...(receipts.get(run) ?? []), ...(await stateEventPositions(ports, tenant, run, stored))];
+  const isKept = ({ position }: StoredEvent) => keep.includes(position);
+  const blobs = unsharedBlobs(
+    stored.filter((event) => !isKept(event)),
+    stored.filter(isKept),
+  );
+  return (await ports.store.erase({ tenant, run, position, keep, blobs }, hashBody)) ?? 0;
 }
 
 /** Throws unless the time is in the past. A future time would erase runs that end meanwhile. */
@@ -112,7 +120,8 @@ async function stateEventPositions(
   return keep;
 }
 
-async function listReceiptPositions(
+/** Returns the positions of the receipts in the journals of runs. They stay, so that no act is repeated. */
+export async function listReceiptPositions(
   ports: WorkerPorts,
   tenant: Tenant,
 ): Promise<ReadonlyMap<RunId, readonly number[]>> {

@@ -1,4 +1,5 @@
 import type { Principal } from "../../../core/approval/principal.ts";
+import type { ForgottenSession } from "../../../core/settings/forgotten-session.ts";
 import {
   foldRetentions,
   type PendingRetention,
@@ -16,37 +17,50 @@ import { requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { maintainAlone } from "../maintain-alone.ts";
 import { applyRetention, assertPast } from "./apply-retention.ts";
+import { forgetSession } from "./forget-session.ts";
 import type { LogTruncation } from "./log-truncation.ts";
 import { appendRetentionEvent, readRetentionEvents } from "./retention-journal.ts";
 
 /**
- * Erases the bodies of ended runs. Records who erases and why before, and what was erased after, when nothing of it is
+ * Erases the bodies of ended runs, or of the runs of one session. Records who erases and why before, and what was erased after, when nothing of it is
  * left in the log: a retention has ended only then. If its process ends before, a worker continues it.
  */
 export function runRetention(
   ports: WorkerPorts,
   logTruncation: LogTruncation,
   { id: by, tenant }: Principal,
-  { endedBefore, reason, ...requested }: RetentionTerms,
+  { endedBefore, reason, session, ...requested }: RetentionTerms,
 ): Promise<RetentionReport> {
   return maintainAlone(ports, async () => {
     assertPast(ports, endedBefore);
     const at = ports.clock.now();
     const continue_at = (at + waitTimes.retentionContinueMs) as Instant;
-    const terms = { by, reason, ended_before: endedBefore, continue_at, ...requestField(requested) };
+    const scope = session === undefined ? {} : { session };
+    const terms = { by, reason, ended_before: endedBefore, ...scope, continue_at, ...requestField(requested) };
     const start: RetentionEvent = { type: "retention.started", at, ...terms };
     const started = await appendRetentionEvent(ports, tenant, start, requested.checks);
     const ended = await findEnd(ports, tenant, started);
     if (ended !== null) return { ...ended, log: await logTruncation.truncate() };
     const pending = pendingRetentions(await readRetentionEvents(ports, tenant)).find((one) => one.started === started);
-    const counts = pending?.counts ?? (await applyRetention(ports, tenant, endedBefore));
-    return { ...counts, log: await endRetention(ports, logTruncation, tenant, { started, by, counts }) };
+    const counts = pending?.counts ?? (await erase(ports, tenant, { by, ended_before: endedBefore, ...scope }));
+    return { ...counts, log: await endRetention(ports, logTruncation, tenant, { started, by, counts, ...scope }) };
   });
+}
+
+function erase(
+  ports: WorkerPorts,
+  tenant: Tenant,
+  { by, ended_before, session }: Pick<PendingRetention, "by" | "ended_before" | "session">,
+): Promise<RetentionCounts> {
+  if (session === undefined) return applyRetention(ports, tenant, ended_before);
+  return forgetSession(ports, tenant, session, by);
 }
 
 interface RetentionTerms extends JudgedRequest {
   readonly endedBefore: Instant;
   readonly reason: string;
+  /** Present: only the runs of this session. */
+  readonly session?: ForgottenSession;
 }
 
 /** Continues a retention that has not ended: its process died, or closed while another one read the log. */
@@ -54,26 +68,27 @@ export function continueRetention(
   ports: WorkerPorts,
   logTruncation: LogTruncation,
   tenant: Tenant,
-  { started, by, ended_before, counts: known }: PendingRetention,
+  pending: PendingRetention,
 ): Promise<RetentionReport["log"]> {
   return maintainAlone(ports, async () => {
-    const counts = known ?? (await applyRetention(ports, tenant, ended_before));
-    return endRetention(ports, logTruncation, tenant, { started, by, counts });
+    const counts = pending.counts ?? (await erase(ports, tenant, pending));
+    return endRetention(ports, logTruncation, tenant, { ...pending, counts });
   });
 }
 
-interface ErasedRetention extends Pick<PendingRetention, "started" | "by"> {
+interface ErasedRetention extends Pick<PendingRetention, "started" | "by" | "session"> {
   readonly counts: RetentionCounts;
 }
 
-/** Empties the log and records the end, later if a process still reads the log. */
+/** Empties the log and records the end; later if a process still reads the log, or acts of a session have not ended. */
 async function endRetention(
   ports: WorkerPorts,
   logTruncation: LogTruncation,
   tenant: Tenant,
-  { started, by, counts }: ErasedRetention,
+  { started, by, counts, session }: ErasedRetention,
 ): Promise<RetentionReport["log"]> {
   const log = await logTruncation.truncate();
+  if (session !== undefined && counts.waiting > 0) return "pending"; // A worker erases the rest when it has ended.
   const record = async (type: "retention.erased" | "retention.ended") => {
     await appendRetentionEvent(ports, tenant, { type, at: ports.clock.now(), by, started, ...counts });
   };
