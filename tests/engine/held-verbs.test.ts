@@ -73,7 +73,7 @@ describe.each(storeKinds)("a verb that a policy holds, on $name", ({ name, newFi
     const { gate_id, run_id } = await hold(world, verb);
     const gate = await world.engine.gate(gate_id, { principal: chief });
     expect(gate).toMatchObject({ tool: verb, requester: "amy", run_id, status: "open", reason: expect.anything() });
-    expect(gate.reversible ?? null).toBe(verb === "retain" ? false : null);
+    expect(gate.reversible ?? null).toBe(["retain", "forget"].includes(verb) ? false : null);
     expect(await executions(world.stage, run_id)).toEqual([]);
     const own = await rejectedFault(world.engine.approve(gate_id, { principal: asker }));
     expect(own.code).toBe("AUTH_FORBIDDEN");
