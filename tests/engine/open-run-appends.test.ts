@@ -39,7 +39,7 @@ describe("the appends of an open run", () => {
     const { engine, run, entries } = await openedOn([searchTool(), mailTool()]);
     await run.callTool({ id: "1", tool: "search", input: {} });
     expect(entries.map(summary)).toEqual([
-      [["run.accepted"], ["request", "run"], "hard"],
+      [["run.accepted"], ["request", "run", "timer"], "hard"],
       [["step.proposed"], ["timer"], "soft"],
       [["step.succeeded"], [], "hard"],
     ]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/store/store.ts";
+import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { gated, gateOf, mailTool, openChat, openedChat, searchTool } from "./open-run-fixture.ts";
 import { collectEvents, neverAnswers, rejectedFault, scriptedTool, throwsFault } from "./scripted-tool.ts";
@@ -12,6 +13,13 @@ const mail = { id: "2", tool: "mail", input: { to: "ana" } };
 async function skip(stage: EngineFixture, ms: number): Promise<void> {
   stage.clock.advance(ms);
   await stage.advance(70_000);
+}
+
+/** A worker tries again while the process that died still holds the lock of the file. */
+async function untilErased(stage: EngineFixture, engine: Engine): Promise<void> {
+  const isErased = async () =>
+    (await engine.retentions({ principal: anaPerson })).every(({ erased }) => erased !== null);
+  for (let tries = 0; tries < 30 && !(await isErased()); tries += 1) await stage.advance(70_000);
 }
 
 /** A store whose erasure does not return, as if the process died in it. */
@@ -124,7 +132,8 @@ describe.each(storeKinds)("R15: forget on $name", ({ newFixture }) => {
     const later = await stage.open({ tools: tools().map(({ tool }) => tool) });
     const acts = await later.inDoubt({ principal: anaPerson });
     await later.resolve(run.run_id, acts[0]?.step_id as string, { principal: anaPerson, as: "happened", output: {} });
-    await skip(stage, DAY_MS);
+    stage.clock.advance(DAY_MS);
+    await untilErased(stage, later);
     expect(await later.retentions({ principal: anaPerson })).toMatchObject([{ erased: { runs: 1, waiting: 0 } }]);
   });
 
@@ -139,7 +148,8 @@ describe.each(storeKinds)("R15: forget on $name", ({ newFixture }) => {
     expect(await engine.retentions({ principal: anaPerson })).toMatchObject([{ erased: null }]);
     await stage.crash();
     const later = await stage.open({ tools });
-    await skip(stage, DAY_MS);
+    stage.clock.advance(DAY_MS);
+    await untilErased(stage, later);
     expect(await later.retentions({ principal: anaPerson })).toMatchObject([{ erased: { runs: 1, waiting: 0 } }]);
     expect(await later.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
   });
