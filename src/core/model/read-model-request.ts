@@ -41,12 +41,21 @@ export function callsInMessage(message: Json): readonly string[] {
   return ids.filter((id): id is string => typeof id === "string");
 }
 
-/** Returns a message without the marks that only say what a provider caches: they move from request to request. */
+/**
+ * Returns a message without the marks that only say what a provider caches: they move from request to request. Returns
+ * the message itself if it has none.
+ */
 export function withoutCacheMarks(message: Json): Json {
-  if (Array.isArray(message)) return (message as readonly Json[]).map(withoutCacheMarks);
+  if (Array.isArray(message)) {
+    const parts = (message as readonly Json[]).map(withoutCacheMarks);
+    return parts.some((part, at) => part !== message[at]) ? parts : message;
+  }
   if (!isJsonObject(message)) return message;
+  const { content } = message;
+  const inner = Array.isArray(content) ? withoutCacheMarks(content) : content;
+  if (inner === content && message.cache_control === undefined) return message;
   const { cache_control: _mark, ...rest } = message;
-  return Array.isArray(rest.content) ? { ...rest, content: withoutCacheMarks(rest.content) } : rest;
+  return inner === undefined ? rest : { ...rest, content: inner };
 }
 
 function members(list: Json | undefined): readonly JsonObject[] {

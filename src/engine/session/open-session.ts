@@ -4,7 +4,7 @@ import type { SessionSegment } from "../../core/event/session.ts";
 import { sessionKey } from "../../core/evolve/event-rows.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { StoredRow } from "../../core/store/store.ts";
-import type { RequestRow } from "../../core/store/tables.ts";
+import type { RequestRow, RunRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, Instant, RunId } from "../../core/values/ids.ts";
 import { labelFields } from "../api/label-problems.ts";
@@ -47,6 +47,8 @@ export async function openSession(
   const key = sessionKey(principal.id, { ...(project !== undefined && { project }), session, ...opened });
   for (;;) {
     const row = await ports.store.row(principal.tenant, "request", key);
+    const found = row === null ? null : await findOpenRun(ports, principal, row, options);
+    if (found !== null) return { id: found, attached: true };
     const last = row === null ? null : await readSegment(ports, principal, row);
     if (last?.run?.open) {
       assertSame(last.run, last.digest, options);
@@ -56,6 +58,19 @@ export async function openSession(
     if (call !== null) await recordDelegation(ports, leasedRuns, call, id);
     if (await acceptSegment(ports, principal, options, { id, last, call })) return { id, attached: false };
   }
+}
+
+/** Returns the run of a session if its row shows that it is open on these terms: the lease of the run reads it. */
+async function findOpenRun(
+  { store }: WorkerPorts,
+  { tenant }: Principal,
+  { row }: StoredRow,
+  options: OpenRunOptions,
+): Promise<RunId | null> {
+  const { run_id, digest } = JSON.parse(row) as RequestRow;
+  if (digestOfJson(fixedTerms(options)) !== digest) return null;
+  const stored = await store.row(tenant, "run", run_id);
+  return stored !== null && (JSON.parse(stored.row) as RunRow).status === "open" ? run_id : null;
 }
 
 function segmentId(ports: WorkerPorts, call: DelegatedCall | null, segment: number): RunId {

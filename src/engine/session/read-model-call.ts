@@ -15,7 +15,7 @@ import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/v
 import type { ModelCallOptions } from "../api/model-api.ts";
 import { modelLimits } from "../api/model-limits.ts";
 import { MODEL_TOOL } from "../call/model-tool.ts";
-import { digestOfJson } from "../ports/digest.ts";
+import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 import { callStepId } from "./proposed-calls.ts";
 
 const requestLimits: JsonLimits = { bytes: modelLimits.requestBytes, depth: 64, nodes: modelLimits.requestNodes };
@@ -57,20 +57,20 @@ export function readModelCall(given: unknown, options: ModelCallOptions): ReadMo
   if (timeoutMs !== null && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= planLimits.timeoutMs))
     throw invalid(`timeoutMs must be a whole number of milliseconds, 1 to ${planLimits.timeoutMs}`);
   const compared = normalize === undefined ? request : readJsonObject(normalize(request), "the normalized request");
-  const { messages, follows } = readModelRequest(compared);
+  const { messages, follows, head, field } = readModelRequest(compared);
+  const form = field === null ? "none" : `${typeof compared[field]} ${field}`;
   if (messages.length > modelLimits.messages)
     throw new FaultError(
       fault("LIMIT_EXCEEDED", `the request has ${messages.length} messages, the limit is ${modelLimits.messages}`),
     );
-  const recorded = readModelRequest(redacted(request, redact));
+  const contents = messages.map(toContent); // Each message is digested once, because a long session has thousands.
+  const shown = redacted(request, redact);
+  const recorded = readModelRequest(shown);
   return {
     lane,
-    digest: digestOfJson(compared),
-    messages: messages.map((message) => ({
-      digest: digestOfJson(withoutCacheMarks(message)),
-      calls: callsInMessage(message),
-    })),
-    recorded: recorded.messages.map(toContent),
+    digest: digestOfParts(digestOfJson(head), form, ...contents.map(({ digest }) => digest)),
+    messages: contents.map(toMessageFact),
+    recorded: shown === compared ? contents : recorded.messages.map(toContent),
     follows,
     field: recorded.field,
     ...splitFields(recorded.head),
@@ -105,6 +105,11 @@ function redacted(request: JsonObject, pointers: readonly string[]): JsonObject 
       shown = withValueAt(shown as JsonObject, pointer, { redacted: digestOfJson(secret) }) ?? shown;
   }
   return shown as JsonObject;
+}
+
+function toMessageFact({ digest, value }: RecordedContent): MessageFact {
+  const plain = withoutCacheMarks(value);
+  return { digest: plain === value ? digest : digestOfJson(plain), calls: callsInMessage(value) };
 }
 
 function toContent(value: Json): RecordedContent {
