@@ -257,6 +257,42 @@ describe.each(storeKinds)("the changes of runs on $name", ({ newFixture }) => {
   });
 });
 
+describe.each(storeKinds)("a reader of changes that is killed, on $name", ({ newFixture }) => {
+  it("is hinted at least once at each run that changed while it was away", async () => {
+    const stage = newFixture();
+    const engine = await stage.open({ tools: [searchTool().tool] });
+    const first = await engine.submit(plan("search"), { principal: botAgent });
+    await first.result();
+    const since = stage.clock.now();
+    await stage.advance(600_000);
+    const missed = await engine.submit(plan("search"), { principal: botAgent });
+    await missed.result();
+    const end = new AbortController();
+    const seen: RunChange[] = [];
+    const read = async (from: number) => {
+      for await (const change of engine.changes({ principal, since: from, signal: end.signal })) seen.push(change);
+    };
+    const reading = read(since + 300_000);
+    await stage.advance(2000);
+    expect(seen).toMatchObject([{ run_id: missed.run_id, status: "completed" }]);
+    end.abort();
+    await stage.advance(1000);
+    await reading;
+    const all: string[] = [];
+    for await (const { run_id } of engine.changes({ principal, since })) {
+      all.push(run_id);
+      if (all.length === 2) break;
+    }
+    expect(new Set(all)).toEqual(new Set([first.run_id, missed.run_id]));
+  });
+
+  it("is refused a time that is none", async () => {
+    const engine = await newFixture().open({ tools: [] });
+    const [first] = [engine.changes({ principal, since: Number.NaN })[Symbol.asyncIterator]()];
+    await expect(first?.next()).rejects.toThrow(/since/);
+  });
+});
+
 describe("rows that an older version wrote", () => {
   it("are folded again by a worker: lists find them, and the audit agrees", async () => {
     const stage = sqliteFileFixture();

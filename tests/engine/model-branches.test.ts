@@ -27,7 +27,7 @@ const branchesOf = async (engine: Awaited<ReturnType<typeof branched>>["engine"]
     ({ type }) => type === "run.branched",
   );
 
-describe.each(storeKinds)("a branch of a conversation on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R5: a branch of a conversation on $name", ({ newFixture }) => {
   it("is on record if a request of an unfinished turn matches none, and acts of its tools are held", async () => {
     const sent = mailTool();
     const { engine, run, held } = await branched(newFixture(), sent);

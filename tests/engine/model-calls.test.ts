@@ -8,7 +8,7 @@ const find = { id: "call_1", tool: "search", input: { q: 1 } };
 const hello = chat(user("hello"));
 const afterFind = chat(user("hello"), assistant(null, find), toolResult("call_1", { found: 1 }));
 
-describe.each(storeKinds)("a model call on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R4: a model call on $name", ({ newFixture }) => {
   it("records its answer, and a loop that starts again in an unfinished turn gets it without asking", async () => {
     const stage = newFixture();
     const model = scriptedModel(chatAnswer(null, find), chatAnswer("done"));

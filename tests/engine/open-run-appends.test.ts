@@ -34,7 +34,7 @@ async function openedOn(tools: readonly ReturnType<typeof searchTool>[]) {
   return { engine, run, entries };
 }
 
-describe("the appends of an open run", () => {
+describe("R11: the appends of an open run", () => {
   it("sync an answer before it is told, and write no row of the run or its timer after the first call", async () => {
     const { engine, run, entries } = await openedOn([searchTool(), mailTool()]);
     await run.callTool({ id: "1", tool: "search", input: {} });

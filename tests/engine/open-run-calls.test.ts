@@ -4,7 +4,7 @@ import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { gated, gateOf, mailTool, openChat, openedChat, reads, searchTool } from "./open-run-fixture.ts";
 import { collectJournal, deferred, rejectedFault, scriptedTool, throwsFault } from "./scripted-tool.ts";
 
-describe.each(storeKinds)("an open run on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R3, R6, R10: an open run on $name", ({ newFixture }) => {
   it("answers a call when it rests, and a repeated call from the record", async () => {
     const found = searchTool();
     const { engine, run } = await openedChat(newFixture(), [found]);

@@ -27,7 +27,7 @@ function begun(answer: BegunCall | CallAnswer): BegunCall {
   return answer;
 }
 
-describe.each(storeKinds)("a call that a host does itself, on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R9: a call that a host does itself, on $name", ({ newFixture }) => {
   it("begins when its start is on record, and ends with the report of the host", async () => {
     const { engine, run } = await openedChat(newFixture(), tools);
     const { token, until, input, key } = begun(await run.beginCall(call));

@@ -6,7 +6,7 @@ import { collectEvents } from "./scripted-tool.ts";
 
 const call = { id: "1", tool: "mail", input: { to: "ana" } };
 
-describe.each(storeKinds)("a function that runs one call on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R8: a function that runs one call on $name", ({ newFixture }) => {
   it("runs instead of the handler of the tool, with the same context", async () => {
     const sent = mailTool();
     const { run } = await openedChat(newFixture(), [sent]);

@@ -6,7 +6,7 @@ import { collectEvents, rejectedFault } from "./scripted-tool.ts";
 const search = (n: number) => ({ id: `call.${n}`, tool: "search", input: { q: n } });
 const tenSteps = { limits: { segmentSteps: 10 } };
 
-describe.each(storeKinds)("a long session on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R14: a long session on $name", ({ newFixture }) => {
   it("goes on in the next run when its run is full, and every call keeps its answer", async () => {
     const stage = newFixture();
     const found = searchTool();
@@ -27,6 +27,16 @@ describe.each(storeKinds)("a long session on $name", ({ newFixture }) => {
     expect(await run.findCall("never")).toBeNull();
     expect(found.calls.length).toBe(200);
     expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [] });
+  });
+
+  it("lists the turns of all its runs, and marks the answers of earlier ones as delivered", async () => {
+    const { run } = await openedChat(newFixture(), [searchTool()], tenSteps);
+    for (let n = 0; n < 25; n += 1) await run.callTool(search(n));
+    await run.markDelivered("call.3", { to: "editor" });
+    await run.markDelivered("call.24", { to: "editor" });
+    const calls = (await run.turns()).flatMap((turn) => turn.calls);
+    expect(calls.map(({ id }) => id)).toEqual(Array.from({ length: 25 }, (_, n) => `call.${n}`));
+    expect(calls.filter(({ delivered }) => delivered).map(({ id }) => id)).toEqual(["call.3", "call.24"]);
   });
 
   it("is found by another process, which reads the last run only", async () => {

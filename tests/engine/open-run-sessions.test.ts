@@ -6,7 +6,7 @@ import { collectJournal, deferred, rejectedFault, scriptedTool } from "./scripte
 
 const search = { tool: "search", input: {} };
 
-describe.each(storeKinds)("a session on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R1, R7: a session on $name", ({ newFixture }) => {
   it("is named by tenant, principal, project, session and subject", async () => {
     const { engine, run } = await openedChat(newFixture(), [searchTool()]);
     const others = [
@@ -160,7 +160,7 @@ describe.each(storeKinds)("a session on $name", ({ newFixture }) => {
   });
 });
 
-describe.each(storeKinds)("closing an open run on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R12: closing an open run on $name", ({ newFixture }) => {
   it("cancels held calls, stops reads, lets acts end, and is closing until then", async () => {
     const stage = newFixture();
     const acting = deferred<number>();
@@ -205,7 +205,7 @@ describe.each(storeKinds)("closing an open run on $name", ({ newFixture }) => {
   });
 });
 
-describe.each(storeKinds)("the rights in an open run on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R2: the rights in an open run on $name", ({ newFixture }) => {
   const as = (more: Partial<PrincipalInput>): PrincipalInput => ({ ...botAgent, ...more }) as PrincipalInput;
   const reopened = async (stage: EngineFixture, principal: PrincipalInput, tool: ReturnType<typeof mailTool>) => {
     const engine = await stage.open({ tools: [tool.tool] });

@@ -15,7 +15,7 @@ function openSubAgent(engine: Engine, { run_id, step_id }: ToolContext, more: Pa
   return engine.openRun({ session: "helper", principal: botAgent, parent, ...more });
 }
 
-describe.each(storeKinds)("a sub-agent on $name", ({ newFixture }) => {
+describe.each(storeKinds)("R13: a sub-agent on $name", ({ newFixture }) => {
   it("is a child run of the call that it does, and its answer is that of the call", async () => {
     const found = searchTool();
     const { engine, run } = await openedChat(newFixture(), [task(), found]);

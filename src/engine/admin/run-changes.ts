@@ -1,7 +1,8 @@
 import type { RunRow } from "../../core/store/tables.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
-import type { RunId, Tenant } from "../../core/values/ids.ts";
-import type { ListPage, RunChange, RunListOptions } from "../api/list-api.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
+import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
+import type { ChangesOptions, ListPage, RunChange, RunListOptions } from "../api/list-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import type { PrincipalOptions } from "../api/request-options.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
@@ -24,10 +25,11 @@ export async function* watchRunChanges(
   { store, loopTimers }: WorkerPorts,
   leasedRuns: LeasedRuns,
   listRuns: ListRuns,
-  { principal }: PrincipalOptions,
+  { principal, since }: Omit<ChangesOptions, "signal">,
   stop: AbortSignal,
 ): AsyncGenerator<RunChange> {
   const { tenant } = readPrincipal(principal);
+  if (since !== undefined) yield* changesSince(listRuns, principal, readSince(since));
   let known: ReadonlyMap<RunId, string> | null = null;
   while (!stop.aborted) {
     const changed = leasedRuns.nextProgress(stop);
@@ -39,6 +41,41 @@ export async function* watchRunChanges(
     await changed;
     if (!stop.aborted) await new Promise<void>((resolve) => void loopTimers.after(waitTimes.changesMs, resolve));
   }
+}
+
+/** Times of other processes differ, and a row lands a little after its time. */
+const CLOCK_DIFFERENCE_MS = 60_000;
+
+function readSince(since: unknown): number {
+  if (Number.isSafeInteger(since)) return Number(since) - CLOCK_DIFFERENCE_MS;
+  throw new FaultError(fault("INVALID_INPUT", "since must be a time in milliseconds since 1970"));
+}
+
+/** Yields every run whose row has changed since a time, also those that have ended. Reads the whole list. */
+async function* changesSince(
+  listRuns: ListRuns,
+  principal: PrincipalOptions["principal"],
+  since: number,
+): AsyncGenerator<RunChange> {
+  let after: string | null | undefined;
+  while (after !== null) {
+    const page: ListPage<RunRow> = await listRuns({
+      principal,
+      limit: WATCHED_MAX,
+      ...(after !== undefined && { after }),
+    });
+    for (const row of page) if (changedAt(row) >= since) yield toChange(row);
+    after = page.next;
+  }
+}
+
+function toChange(row: RunRow): RunChange {
+  return { run_id: row.run_id, status: row.ended_as ?? row.status, at: changedAt(row) };
+}
+
+/** Rows of an older version have no time of their last change. */
+function changedAt({ updated_at, ended_at, accepted_at }: RunRow): Instant {
+  return updated_at ?? ended_at ?? accepted_at;
 }
 
 /** Returns the rows of the live runs and of the newest runs. Null: the store does not answer now. */
@@ -67,15 +104,14 @@ async function changesBetween(
 ): Promise<readonly RunChange[]> {
   const changes: RunChange[] = [];
   for (const [run_id, row] of rows)
-    if (known.get(run_id) !== JSON.stringify(row)) changes.push({ run_id, status: row.status });
+    if (known.get(run_id) !== JSON.stringify(row)) changes.push({ ...toChange(row), status: row.status });
   for (const [run_id, text] of known) {
     if (rows.has(run_id)) continue;
     // It has ended, or newer runs took its place.
     const stored = await store.row(tenant, "run", run_id);
     const now = stored === null ? null : (JSON.parse(stored.row) as RunRow);
     const before = JSON.parse(text) as RunRow;
-    if (now !== null && now.updated_at !== before.updated_at)
-      changes.push({ run_id, status: now.ended_as ?? now.status });
+    if (now !== null && now.updated_at !== before.updated_at) changes.push(toChange(now));
   }
   return changes;
 }

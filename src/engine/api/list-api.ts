@@ -112,9 +112,13 @@ export type OutcomeView = Omit<OutcomeRow, "reuse_key" | "position">;
 export interface RunChange {
   readonly run_id: RunId;
   readonly status: string;
+  /** When the row changed. A reader that starts again passes the latest one that it has handled as `since`. */
+  readonly at: Instant;
 }
 
 export interface ChangesOptions extends PrincipalOptions {
+  /** First yields every run that has changed since this time, so that a reader that was away misses none. */
+  readonly since?: Instant | number;
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
 }

@@ -156,7 +156,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   gates: { ...list, ...times, ...place, status: true, runId: true, tool: true, decidable: true },
   inDoubt: { ...list, ...place, runId: true, tool: true, waitingFor: true },
   outcomes: { ...list, runId: true, type: true, status: true, tool: true, project: true },
-  changes: { ...principal, signal: true },
+  changes: { ...principal, since: true, signal: true },
   gate: principal,
   workers: principal,
   cost: principal,

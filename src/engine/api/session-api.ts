@@ -194,7 +194,10 @@ export interface OpenRun {
    * A call that needs an approval stays held: a person approves it by `engine.approve`.
    */
   confirmCall(id: string, options?: ConfirmCallOptions): Promise<void>;
-  /** Returns the messages, the model's answers and the calls of this run in the order in which they were proposed. */
+  /**
+   * Returns the messages, the model's answers and the calls of the session in the order in which they were proposed, also
+   * of its earlier runs, as far as they are not erased.
+   */
   turns(): Promise<readonly SessionTurn[]>;
   /** Ends the run. Calls that have not started are cancelled, and acts in flight end. The next opening is a new run. */
   close(options?: CloseOptions): Promise<RunResult>;

@@ -17,16 +17,19 @@ import type {
   CallsOptions,
   CallToolOptions,
   CallTurnOptions,
+  DeliveryOptions,
   OpenRun,
   OpenRunOptions,
+  SessionTurn,
 } from "../api/session-api.ts";
-import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import { judgeRecordedCall, loadRunUnlessErased } from "../messages/earlier-run.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { EarlierCalls } from "./earlier-calls.ts";
-import { type ReadCall, readCallName, readCalls } from "./proposed-calls.ts";
+import { type ReadCall, readCallName, readCalls, readClient } from "./proposed-calls.ts";
 import { openSegment, type SessionRun } from "./session-run.ts";
+import { readTurns } from "./session-turns.ts";
 
 /** Opens a session and takes the lease of its run. */
 export async function openSessionRun(
@@ -36,7 +39,7 @@ export async function openSessionRun(
   options: OpenRunOptions,
 ): Promise<OpenRun> {
   const open = () => openSegment(ports, leasedRuns, principal, options);
-  return new SegmentedSession(ports, principal, open, await open());
+  return new SegmentedSession(ports, leasedRuns, principal, open, await open());
 }
 
 const MINUTE_MS = 60_000;
@@ -48,6 +51,7 @@ const MINUTE_MS = 60_000;
 class SegmentedSession implements OpenRun {
   readonly attached: boolean;
   readonly #ports: WorkerPorts;
+  readonly #leasedRuns: LeasedRuns;
   readonly #principal: Principal;
   readonly #open: () => Promise<SessionRun>;
   readonly #earlier: EarlierCalls;
@@ -58,8 +62,15 @@ class SegmentedSession implements OpenRun {
   #bytes: number | null = null;
   #minute: { readonly since: Instant; count: number };
 
-  constructor(ports: WorkerPorts, principal: Principal, open: () => Promise<SessionRun>, current: SessionRun) {
+  constructor(
+    ports: WorkerPorts,
+    leasedRuns: LeasedRuns,
+    principal: Principal,
+    open: () => Promise<SessionRun>,
+    current: SessionRun,
+  ) {
     this.#ports = ports;
+    this.#leasedRuns = leasedRuns;
     this.#principal = principal;
     this.#open = open;
     this.#current = current;
@@ -190,17 +201,46 @@ class SegmentedSession implements OpenRun {
 
   async findCall(id: string, options: CallTurnOptions = {}): Promise<CallAnswer | null> {
     const here = await this.#current.findCall(id, options);
-    if (here !== null || this.#current.run.opened?.previous === undefined) return here;
+    const found = here === null ? await this.#findEarlier(id, options) : null;
+    return found === null ? here : this.#tellEarlier(found.run, found.step);
+  }
+
+  /** Returns the call of an earlier run of the session, or null if none has it. */
+  async #findEarlier(id: string, options: CallTurnOptions): Promise<{ readonly run: Run; readonly step: Step } | null> {
+    if (this.#current.run.opened?.previous === undefined) return null;
     const [call] = readCalls([{ id, tool: "any", input: {} }], options);
-    const found = call === undefined ? null : await this.#earlier.find(this.#current.run, call.key);
-    if (found === null || found === "erased") return null;
-    return this.#tellEarlier(found, findCallStep(found, readCallName(id, options)) as Step);
+    const run = call === undefined ? null : await this.#earlier.find(this.#current.run, call.key);
+    if (run === null || run === "erased") return null;
+    return { run, step: findCallStep(run, readCallName(id, options)) as Step };
+  }
+
+  async markDelivered(id: string, options: DeliveryOptions): Promise<void> {
+    const { turn, lane } = options;
+    const name = { ...(turn !== undefined && { turn }), ...(lane !== undefined && { lane }) };
+    const isHere = (await this.#current.findCall(id, name)) !== null;
+    const found = isHere ? null : await this.#findEarlier(id, name);
+    if (found === null) return this.#current.markDelivered(id, options);
+    const { run, step } = found;
+    const to = readClient(options.to);
+    const deliver = () =>
+      ({ type: "deliver_answer", now: this.#ports.clock.now(), step_id: step.spec.step_id, to }) as const;
+    await this.#leasedRuns.command(run.tenant, run.id, deliver);
+  }
+
+  /** Lists the turns of all runs of the session that are not erased, oldest first. */
+  async turns(): Promise<readonly SessionTurn[]> {
+    const turns = [await this.#current.turns()];
+    for (let { opened } = this.#current.run; opened?.previous !== undefined; ) {
+      const run = await loadRunUnlessErased(this.#ports, this.#principal, opened.previous);
+      if (run === null) break;
+      turns.unshift(await readTurns(this.#ports, this.#principal, run));
+      opened = run.opened;
+    }
+    return turns.flat();
   }
 
   readonly endCall: OpenRun["endCall"] = (token, report) => this.#current.endCall(token, report);
-  readonly markDelivered: OpenRun["markDelivered"] = (id, options) => this.#current.markDelivered(id, options);
   readonly confirmCall: OpenRun["confirmCall"] = (id, options) => this.#current.confirmCall(id, options);
-  readonly turns: OpenRun["turns"] = () => this.#current.turns();
   readonly close: OpenRun["close"] = (options) => this.#current.close(options);
   readonly release: OpenRun["release"] = () => this.#current.release();
 }

@@ -38,9 +38,8 @@ import { endCall } from "./end-call.ts";
 import { ModelCalls } from "./model-calls.ts";
 import { type OpenedSession, openSession } from "./open-session.ts";
 import { proposedCalls, type ReadCall, readCallName, readCalls, readClient, readForMs } from "./proposed-calls.ts";
-import { readRecordedModelCalls } from "./recorded-model-calls.ts";
 import { SessionLease } from "./session-lease.ts";
-import { sessionTurns } from "./session-turns.ts";
+import { readTurns } from "./session-turns.ts";
 import { waitForCalls } from "./wait-for-calls.ts";
 
 /** Opens the current run of a session and takes its lease. */
@@ -329,9 +328,7 @@ export class SessionRun implements OpenRun {
   }
 
   async turns(): Promise<readonly SessionTurn[]> {
-    const run = await this.#now(null);
-    const models = run.conversation === null ? new Map() : await readRecordedModelCalls(this.#ports.store, run);
-    return sessionTurns(run, models, (step) => judgeRecordedCall(this.#ports, run, step, this.#principal));
+    return readTurns(this.#ports, this.#principal, await this.#now(null));
   }
 
   async close(options: CloseOptions = {}): Promise<RunResult> {

@@ -1,9 +1,19 @@
+import type { Principal } from "../../core/approval/principal.ts";
 import { callAnswer } from "../../core/run/call-answer.ts";
 import { answerStep, modelRequestOf } from "../../core/run/model-steps.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { SessionCall, SessionModelCall, SessionTurn } from "../api/session-api.ts";
+import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { readRecordedModelCalls } from "./recorded-model-calls.ts";
+
+/** Reads the turns of a run, as far as the principal may have them now. */
+export async function readTurns(ports: WorkerPorts, principal: Principal, run: Run): Promise<readonly SessionTurn[]> {
+  const models = run.conversation === null ? new Map() : await readRecordedModelCalls(ports.store, run);
+  return sessionTurns(run, models, (step) => judgeRecordedCall(ports, run, step, principal));
+}
 
 interface MutableTurn {
   readonly turn: string | null;
@@ -15,7 +25,7 @@ interface MutableTurn {
  * Lists the model calls of a run and the calls of their answers, in the order in which they were proposed. `judge` says
  * who may have a record.
  */
-export async function sessionTurns(
+async function sessionTurns(
   run: Run,
   models: ReadonlyMap<StepId, SessionModelCall>,
   judge: (step: Step) => Promise<Fault | null>,
