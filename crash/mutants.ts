@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: "engine/worker/leased-run.js",
-        from: "if (found.length > 0 || taken !== null || rules !== null)",
+        from: "if (recovery !== null)",
         to: "if (false)",
       },
     ],

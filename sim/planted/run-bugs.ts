@@ -160,8 +160,8 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "a waiting run is not due",
     file: "core/run/run-wakeups.js",
-    find: "return isOver ? null : nextWakeAt(run);",
-    replace: "return isOver || run.paces.retrying > 0 ? null : nextWakeAt(run);",
+    find: "return isOver ? null : earlier(nextWakeAt(run), idleEndAt(run));",
+    replace: "return isOver || run.paces.retrying > 0 ? null : earlier(nextWakeAt(run), idleEndAt(run));",
   },
   {
     name: "a hash does not cover its predecessor",
