@@ -118,8 +118,8 @@ function passedPoints({ code, stdout }: ProcessExit): readonly KillPoint[] {
   return code === 0 ? (JSON.parse(stdout.replaceAll(FIRST_HOLDS, "")) as readonly KillPoint[]) : [];
 }
 
-/** Selects all points; how often a worker looks for runs depends on its speed. */
+/** Selects all points; how often a worker looks for runs and at others depends on its speed. */
 export const allPairPoints: PairSelection = {
-  first: ({ point, nth }) => !point.startsWith("due.") || nth === 1,
+  first: ({ point, nth }) => !/^(due|look)\./.test(point) || nth === 1,
   second: ({ point, nth }) => (isFailpoint(point) || /^(ask|claim|handover)\./.test(point)) && nth === 1,
 };

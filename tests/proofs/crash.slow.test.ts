@@ -148,7 +148,7 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
   it("of one or both of two processes on a store", async () => {
     const some: PairSelection = {
       first: ({ point }) => /^(tool\.sent|end\.after|unregister\.after)$/.test(point),
-      second: ({ point }) => /^(register|evict|recover)\.(before|after)$/.test(point),
+      second: ({ point, nth }) => /^(lock|register|look|evict|recover)\.(before|after)$/.test(point) && nth === 1,
     };
     expect(await findingsOf(() => runPairMatrix(runner, "opaque", some, totals))).toEqual([]);
   }, 180_000);
