@@ -8,10 +8,10 @@ export type CommandLine = (...words: readonly string[]) => string;
 /** Returns a function that makes command lines for the same config, store, tenant and roles. */
 export function commandLineOf(
   { self }: Pick<ProgramHost, "self">,
-  { config, store, tenant, role = [] }: GlobalOptions,
+  { config, store, server, tenant, role = [] }: GlobalOptions,
 ): CommandLine {
   const shown = store === undefined ? undefined : shownAddress(store);
-  const repeated = Object.entries({ config, store: shown, tenant }).flatMap(([name, value]) =>
+  const repeated = Object.entries({ config, store: shown, server, tenant }).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
   return (...words) => {

@@ -8,6 +8,8 @@ import type { Terminal } from "./terminal.ts";
 export interface GlobalOptions {
   readonly config?: string;
   readonly store?: string;
+  /** The address of a server that has the store. */
+  readonly server?: string;
   readonly as?: string;
   readonly tenant?: string;
   readonly role?: readonly string[];

@@ -79,7 +79,7 @@ const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
 const aliases: Readonly<Record<string, string>> = { deny: "reject", go: "lift" };
 
 /** The global options that are followed by a value. */
-const optionsWithValue: readonly string[] = ["--config", "--store", "--as", "--role", "--tenant"];
+const optionsWithValue: readonly string[] = ["--config", "--store", "--server", "--as", "--role", "--tenant"];
 
 /** Returns the name of the command that the arguments call, or null if they call none that is known. */
 function calledCommand({ args }: ProgramHost): string | null {
@@ -101,6 +101,7 @@ export async function createProgram(invocation: Invocation, called: string | nul
     .option("--json", "print one JSON document on stdout")
     .option("--config <path>", "config file (default: writ.config.mjs or writ.config.ts in this directory)")
     .option("--store <path>", "path of the store, or a Postgres URL (default: the config's store, else writ.db)")
+    .option("--server <url>", "use the store of this server; needs a token in WRIT_TOKEN (default: WRIT_SERVER)")
     .option("--as <id>", "your id (default: your user name); run submits as the config's principal")
     .option("--role <name>", "a role of yours; may be repeated", addValue)
     .option("--tenant <tenant>", "tenant (default: the tenant of the config's principal, else default)")

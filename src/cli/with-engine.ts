@@ -9,7 +9,8 @@ import { commandLineOf } from "./command-line.ts";
 import { configInvalid, configNames, type LoadedConfig, loadConfig, type ServerSettings } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { faultFromError, hasFaultCode } from "./fault-from-error.ts";
-import type { GlobalOptions, Invocation } from "./invocation.ts";
+import { type GlobalOptions, type Invocation, invalidInput } from "./invocation.ts";
+import { openRemoteEngine, serverAddress } from "./remote-engine.ts";
 import type { AdviceContext } from "./run-advice.ts";
 import { isPostgres, storeAddress } from "./store-address.ts";
 import { line, type TextLine } from "./text-line.ts";
@@ -24,6 +25,8 @@ export interface OpenOptions {
   readonly needs: "tools" | "store";
   /** The command begins runs, so a missing store is created and an older one is migrated. No other command does. */
   readonly createsStore?: true;
+  /** The command works on the store itself, and not through a server. */
+  readonly isLocal?: true;
   /** Slices that the command uses, besides those of the config. */
   readonly slices?: readonly Slice[];
   /** The settings of a worker: a wrapper of its store, the number of tools that run at once, and the runs it takes. */
@@ -36,6 +39,8 @@ export interface OpenedEngine extends AdviceContext {
   /** True if this process executes runs. */
   readonly works: boolean;
   readonly store: Store;
+  /** Returns the time of the store. */
+  now(): number;
   /** Returns whether a process executes the store now, or null if that is unknown. */
   isExecuted(): boolean | null;
   /** The person at the terminal. */
@@ -68,6 +73,10 @@ export async function withEngine(
 }
 
 async function openEngine({ host }: Invocation, options: GlobalOptions, opening: OpenOptions): Promise<OpenedEngine> {
+  const address = serverAddress(options, host);
+  if (address !== null && !opening.isLocal) return openRemoteEngine(address, options, host);
+  if (options.server !== undefined)
+    throw invalidInput("this command works on the store itself; run it on the machine of the server, without --server");
   const config = await loadConfigFor(options, host.cwd, opening.needs);
   const { store, ...local } = await openStore(options, host.cwd, config, opening);
   const proposer = proposerOf(options, config);
@@ -76,6 +85,7 @@ async function openEngine({ host }: Invocation, options: GlobalOptions, opening:
     ...(await createEngineOn(store, config, opening, local.isExecuted)),
     ...local,
     store,
+    now: () => store.clock.now(),
     person: { id: options.as ?? host.user, kind: "person", tenant, ...(options.role && { roles: options.role }) },
     proposer,
     server: config?.server ?? {},

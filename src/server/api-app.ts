@@ -46,7 +46,7 @@ const commonHeaders = {
 /** Makes the web application of a server from its route table. */
 export function apiApp(options: ApiAppOptions): Hono {
   const app = new Hono();
-  const sessions = new ServerSessions(options.engine);
+  const sessions = new ServerSessions(options.engine, options.stopping);
   const failed = new FailedLogins(options.now);
   for (const route of makeRouteTable()) {
     const reader = new RequestReader(route);
@@ -184,7 +184,7 @@ async function answered(options: ApiAppOptions, context: Context, work: () => Pr
   const requestId = randomUUID();
   let response: Response;
   try {
-    assertRequestAllowed(context.req.raw, options.addresses(), context.req.path);
+    assertRequestAllowed(context.req.raw, options.addresses(), sentPath(context));
     response = await work();
   } catch (error) {
     const problem = problemOf(error, requestId);
@@ -223,6 +223,12 @@ function bearerOf(request: Request): string | null {
 function cookieOf(request: Request): string | null {
   const parts = (request.headers.get("cookie") ?? "").split(";").map((part) => part.trim().split("="));
   return parts.find(([name]) => name === cookieName)?.[1] ?? null;
+}
+
+/** The path as the client sent it: a URL is parsed into another form. */
+function sentPath(context: Context): string {
+  const { incoming } = context.env as { readonly incoming?: { readonly url?: string } };
+  return (incoming?.url ?? context.req.path).split("?")[0] ?? "";
 }
 
 /** The address of the client. Behind a proxy, all clients have that of the proxy. */

@@ -20,6 +20,5 @@ export const httpLimits = {
   failedLoginsMs: 60_000,
   linkMs: 10 * 60_000,
   browserSessionMs: 12 * 60 * 60_000,
-  modelAnswerMs: 10 * 60_000,
   eventsPage: 1000,
 } as const;

@@ -32,8 +32,11 @@ export class ServerSessions {
   readonly #open = new Map<string, Promise<OpenRun>>();
   readonly #modelCalls = new Map<string, PendingModelCall>();
 
-  constructor(engine: Engine) {
+  /** When the server stops, model calls without an answer fail, so that their runs can be released. */
+  constructor(engine: Engine, stopping: AbortSignal) {
     this.#engine = engine;
+    const failed = new FaultError(fault("ENGINE_CLOSED", "the server stops; send the request again"));
+    stopping.addEventListener("abort", () => this.#modelCalls.forEach(({ fail }) => fail(failed)), { once: true });
   }
 
   /** Opens a session, also if this process has it open: the agent may have been started again. */

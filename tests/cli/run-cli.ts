@@ -30,6 +30,21 @@ export async function runCliWithInput(cwd: string, input: string, ...args: reado
   return { exit, out: out.text(), err: err.text() };
 }
 
+/** Runs the program like `runCli`, with an environment and a text on stdin. */
+export async function runCliIn(
+  cwd: string,
+  { env = {}, input = "" }: { readonly env?: ProgramHost["env"]; readonly input?: string },
+  ...args: readonly string[]
+): Promise<CliOutput> {
+  const out = capturingStream(false);
+  const err = capturingStream(false);
+  const stdin = new PassThrough();
+  stdin.end(input);
+  const host = testHost(cwd, args, { stdin, stdout: out.stream, stderr: err.stream });
+  const exit = await runCommandLine({ ...host, env });
+  return { exit, out: out.text(), err: err.text() };
+}
+
 /** The program at a terminal, with input that was typed before. */
 export interface TerminalSession {
   /** Waits until the text on the screen matches. */

@@ -12,7 +12,7 @@ export function backupCommand(invocation: Invocation): Command {
     .option("--reason <text>", "the reason, for the record")
     .addHelpText("after", helpExample("writ backup backups/monday.db"));
   return invocation.withAction<{ readonly reason?: string }>(command, ([file = ""], { reason, ...options }) =>
-    withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person }) => {
+    withEngine(invocation, options, { work: "no", needs: "store", isLocal: true }, async ({ engine, person }) => {
       // A person who can open the store may act as its operator.
       const principal = { ...person, roles: [...(person.roles ?? []), "operator"] };
       const path = resolve(invocation.host.cwd, file);

@@ -17,7 +17,7 @@ export function checkCommand(invocation: Invocation): Command {
     const plan = await readPlanFile(path, host);
     const given = options.context === undefined ? {} : { context: await readContext(options.context, host.cwd) };
     return withEngine(invocation, options, { work: "no", needs: "tools" }, async ({ engine }) => {
-      const report = engine.check(plan, given);
+      const report = await engine.check(plan, given);
       if (!report.ok) throw planFault(path, report);
       terminal.printResult(report, () => [
         line`${path === "-" ? "the plan" : path} can be run`,

@@ -25,14 +25,14 @@ export function costCommand(invocation: Invocation): Command {
     if (run !== undefined && options.period !== undefined)
       throw invalidInput("the cost of a run has no --period; leave out the run or --period");
     return withEngine(invocation, options, { work: "no", needs: "store" }, async (opened) => {
-      const { engine, store, person, proposer } = opened;
+      const { engine, person, proposer } = opened;
       const { terminal } = invocation;
       if (run !== undefined) {
         const report = await engine.cost(run, { principal: person });
         terminal.printResult(report, () => costLines(report, terminal.style));
         return 0;
       }
-      const period = options.period ?? new Date(store.clock.now()).toISOString().slice(0, "2025-11".length);
+      const period = options.period ?? new Date(opened.now()).toISOString().slice(0, "2025-11".length);
       const { project } = options;
       const by = spender(period, options.by, proposer.id);
       if (by !== null && project !== undefined)

@@ -50,6 +50,7 @@ async function openTemporaryStore({ host }: Invocation, folder: string): Promise
     engine: await createEngine({ store, tools: known }),
     works: true,
     store,
+    now: () => store.clock.now(),
     isExecuted: () => true,
     person: { id: host.user, kind: "person", tenant: "default" },
     proposer: { id: "agent", kind: "agent", tenant: "default" },

@@ -47,7 +47,7 @@ export function mcpCommand(invocation: Invocation): Command {
   return invocation.withAction<McpOptions>(command, async (_, options) => {
     const words = command.args;
     const { servers, engineOptions } = await readServers(invocation, words, options);
-    const opening = { work: "yes", needs: "store", createsStore: true, slices: [mcpPinSlice] } as const;
+    const opening = { work: "yes", needs: "store", createsStore: true, isLocal: true, slices: [mcpPinSlice] } as const;
     return withEngine(invocation, engineOptions, opening, (opened) => serve(invocation, opened, servers, options));
   });
 }

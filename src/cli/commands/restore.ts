@@ -54,14 +54,19 @@ export function restoreCommand(invocation: Invocation): Command {
 
 async function adoptInPlace(invocation: Invocation, options: GlobalOptions, reason: string): Promise<RestoreReport> {
   let report: RestoreReport | null = null;
-  await withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, person, isExecuted }) => {
-    if (isExecuted() === true)
-      throw new FaultError(fault("STORE_BUSY", "a worker executes the store; stop it before you restore"));
-    const adopted = await engine.adoptBackup({ principal: person, reason });
-    const tenants = [{ tenant: person.tenant, ...adopted }];
-    report = { store: options.store ?? "the store of the config", backup_at: adopted.backup_at, tenants };
-    return 0;
-  });
+  await withEngine(
+    invocation,
+    options,
+    { work: "no", needs: "store", isLocal: true },
+    async ({ engine, person, isExecuted }) => {
+      if (isExecuted() === true)
+        throw new FaultError(fault("STORE_BUSY", "a worker executes the store; stop it before you restore"));
+      const adopted = await engine.adoptBackup({ principal: person, reason });
+      const tenants = [{ tenant: person.tenant, ...adopted }];
+      report = { store: options.store ?? "the store of the config", backup_at: adopted.backup_at, tenants };
+      return 0;
+    },
+  );
   return report as unknown as RestoreReport;
 }
 

@@ -11,8 +11,8 @@ export function retainCommand(invocation: Invocation): Command {
     .requiredOption("--older-than <age>", "runs that ended longer ago than this: 30d, 12h, 90m or 45s", parseAge)
     .addHelpText("after", helpExample("writ retain --older-than 30d"));
   return invocation.withAction<{ readonly olderThan: number }>(command, (_, options) =>
-    withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, store, person }) => {
-      const endedBefore = (store.clock.now() - options.olderThan) as Instant;
+    withEngine(invocation, options, { work: "no", needs: "store" }, async ({ engine, now, person }) => {
+      const endedBefore = (now() - options.olderThan) as Instant;
       const erased = await engine.retain({ principal: person, endedBefore });
       const report = { ...erased, ended_before: endedBefore };
       invocation.terminal.printResult(report, () => [

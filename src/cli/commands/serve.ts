@@ -40,6 +40,7 @@ export function serveCommand(invocation: Invocation): Command {
       work: hasConfig ? "yes" : "no",
       needs: hasConfig ? "tools" : "store",
       createsStore: true,
+      isLocal: true,
     } as const;
     return withEngine(invocation, options, { ...opening, workerSettings }, (opened) =>
       serve(invocation, opened, { ...options, keys, meters }),

@@ -62,7 +62,7 @@ export function workerCommand(invocation: Invocation): Command {
     return withEngine(
       invocation,
       options,
-      { work: "yes", needs: "tools", createsStore: true, workerSettings },
+      { work: "yes", needs: "tools", createsStore: true, isLocal: true, workerSettings },
       (opened) => runWorker(invocation, opened, meters, options),
     );
   });

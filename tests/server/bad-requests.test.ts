@@ -1,0 +1,187 @@
+import { request } from "node:http";
+import { connect } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { httpLimits } from "../../src/server/http-limits.ts";
+import { type ServedEngine, serveEngine } from "./server-fixture.ts";
+
+let served: ServedEngine;
+let token: string;
+beforeAll(async () => {
+  served = await serveEngine();
+  token = served.key({});
+});
+afterAll(() => served.close());
+
+/** Nothing was executed, nothing failed inside, and others are still served. */
+afterEach(async () => {
+  expect(served.sent).toEqual([]);
+  expect(served.bugs).toEqual([]);
+  expect(await served.client().runs()).toHaveLength(0);
+});
+
+interface Raw {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+/** Sends a request that `fetch` would refuse to send. */
+function sendRaw({
+  method = "POST",
+  path = "/v1/runs",
+  headers = {},
+  body,
+}: Raw): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        host: "127.0.0.1",
+        port: served.server.port,
+        method,
+        path,
+        agent: false,
+        headers: { authorization: `Bearer ${token}`, ...headers },
+      },
+      (response) => {
+        let text = "";
+        response.on("data", (part) => {
+          text += part;
+        });
+        response.once("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      },
+    );
+    sent.once("error", reject).end(body);
+  });
+}
+
+const json = { "content-type": "application/json" };
+const plan = `{"plan":{"steps":[]}}`;
+
+const requests: Readonly<Record<string, readonly [Raw, number]>> = {
+  "a body that is too large": [{ headers: json, body: `"${"x".repeat(httpLimits.bodyBytes)}"` }, 413],
+  "a body that says it is too large": [{ headers: { ...json, "content-length": "999999999999" }, body: "" }, 413],
+  "a body that is too deep": [{ headers: json, body: `{"plan":${"[".repeat(100)}${"]".repeat(100)}}` }, 413],
+  "a repeated key": [{ headers: json, body: `{"plan":{"steps":[]},"plan":{"steps":[]}}` }, 400],
+  "a number that no double holds": [{ headers: json, body: `{"plan":{},"priority":9007199254740993}` }, 400],
+  "an infinite number": [{ headers: json, body: `{"plan":{},"priority":1e999}` }, 400],
+  "half a character": [{ headers: json, body: `{"plan":"\\ud800"}` }, 400],
+  "bytes that are not UTF-8": [{ headers: json, body: new Uint8Array([0x7b, 0xff, 0x7d]) }, 400],
+  "a body that is not JSON": [{ headers: json, body: "{" }, 400],
+  "a wrong type": [{ headers: json, body: `{"plan":{"steps":[]},"priority":"high"}` }, 400],
+  "an unknown field": [{ headers: json, body: `{"plan":{"steps":[]},"tenant":"other"}` }, 400],
+  "a principal in the body": [{ headers: json, body: `{"plan":{"steps":[]},"principal":{"id":"eve"}}` }, 400],
+  "a missing field": [{ headers: json, body: "{}" }, 400],
+  "a form": [{ headers: { "content-type": "text/plain" }, body: plan }, 415],
+  "a compressed body": [{ headers: { ...json, "content-encoding": "gzip" }, body: plan }, 415],
+  "a foreign host": [{ headers: { ...json, host: "evil.example" }, body: plan }, 421],
+  "a host with another port": [{ headers: { ...json, host: "127.0.0.1:1" }, body: plan }, 421],
+  "a short form of the address": [{ headers: { ...json, host: "127.1" }, body: plan }, 421],
+  "a foreign origin": [{ headers: { ...json, origin: "https://evil.example" }, body: plan }, 403],
+  "the origin null": [{ headers: { ...json, origin: "null" }, body: plan }, 403],
+  "a foreign origin on a stream": [
+    { method: "GET", path: "/v1/stream", headers: { origin: "https://evil.example" } },
+    403,
+  ],
+  "a token in the query": [{ method: "GET", path: "/v1/runs?access_token=x" }, 400],
+  "an unknown query": [{ method: "GET", path: "/v1/runs?tenant=other" }, 400],
+  "a repeated query": [{ method: "GET", path: "/v1/runs?limit=1&limit=2" }, 400],
+  "a query of a wrong type": [{ method: "GET", path: "/v1/runs?limit=many" }, 400],
+  "a path with two slashes": [{ method: "GET", path: "/v1//runs" }, 400],
+  "a path that climbs": [{ method: "GET", path: "/v1/gates/%2e%2e/runs" }, 400],
+  "a path with a NUL": [{ method: "GET", path: "/v1/runs/%00" }, 400],
+  "an unknown route": [{ method: "GET", path: "/v1/secrets" }, 404],
+  "another method": [{ method: "PATCH", path: "/v1/runs" }, 404],
+  "an overridden method": [{ method: "GET", path: "/v1/check", headers: { "x-http-method-override": "POST" } }, 404],
+  "a long address": [{ method: "GET", path: `/v1/runs?status=${"x".repeat(httpLimits.urlBytes)}` }, 414],
+  "a long header": [{ method: "GET", headers: { "x-long": "x".repeat(httpLimits.headerBytes) } }, 431],
+};
+
+describe("a server refuses", () => {
+  it.each(Object.keys(requests))("%s", async (name) => {
+    const [raw, expected] = requests[name] ?? [{}, 0];
+    const { status, text } = await sendRaw(raw);
+    expect(status).toBe(expected);
+    expect(text).not.toMatch(/ at .*\.[jt]s|node_modules|\/src\/|SELECT|stack/);
+    if (expected === 431) return;
+    expect(JSON.parse(text)).toMatchObject({ status: expected, code: expect.any(String), next: expect.any(String) });
+  });
+
+  it.each([
+    ["two lengths", "Content-Length: 5\r\nContent-Length: 6\r\n"],
+    ["a length and chunks", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n"],
+    ["a folded header", "X-A: b\r\n c\r\n"],
+    ["a NUL in a header", "X-A: \0\r\n"],
+  ])("%s", async (_, header) => {
+    const { port } = served.server;
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (part) => {
+        text += String(part);
+      });
+      socket.once("close", () => resolve(text)).once("error", reject);
+      socket.write(
+        `POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n${header}\r\n{}`,
+      );
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  it("a client that guesses keys, and serves it again after a minute", async () => {
+    const other = await serveEngine();
+    const guess = (key: string) =>
+      fetch(`${other.server.url}/v1/runs`, { headers: { authorization: `Bearer ${key}` } });
+    const statuses = new Set<number>();
+    for (let count = 0; count < httpLimits.failedLogins + 5; count += 1) statuses.add((await guess("wrong")).status);
+    expect([...statuses]).toEqual([401, 429]);
+    other.time += httpLimits.failedLoginsMs;
+    expect((await guess(other.key({}))).status).toBe(200);
+    await other.close();
+  });
+
+  it("to listen on other addresses than loopback without a public URL with TLS", async () => {
+    const { serveApi } = await import("../../src/server/serve-api.ts");
+    const options = {
+      engine: served.engine,
+      authenticators: [],
+      browsers: null,
+      isReady: async () => true,
+      metrics: () => "",
+      now: () => 0,
+      onBug: () => {},
+    };
+    await expect(serveApi({ ...options, host: "0.0.0.0", port: 0 })).rejects.toThrow("--public-url");
+    await expect(
+      serveApi({ ...options, host: "0.0.0.0", port: 0, publicUrl: "http://writ.example.org" }),
+    ).rejects.toThrow("--public-url");
+  });
+});
+
+describe("a server serves others", () => {
+  it("while 1,000 connections send nothing", async () => {
+    const { port } = served.server;
+    const sockets = await Promise.all(
+      Array.from(
+        { length: 1000 },
+        () =>
+          new Promise<ReturnType<typeof connect>>((resolve, reject) => {
+            const socket = connect(port, "127.0.0.1", () => resolve(socket));
+            socket.once("error", reject);
+          }),
+      ),
+    );
+    expect((await fetch(`${served.server.url}/healthz`)).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+  });
+});
+
+describe("every answer", () => {
+  it("has the headers that keep pages safe, also of a refusal", async () => {
+    const response = await fetch(`${served.server.url}/v1/runs`);
+    expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

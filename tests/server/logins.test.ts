@@ -1,0 +1,168 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { scopes } from "../../src/http-api/api-route.ts";
+import { httpLimits } from "../../src/server/http-limits.ts";
+import { oidc } from "../../src/server/oidc.ts";
+import { type ServedEngine, serveEngine } from "./server-fixture.ts";
+
+type Pair = Awaited<ReturnType<typeof generateKeyPair>>;
+
+let issuer: Server;
+let address: string;
+let keys: readonly (readonly [string, Pair])[];
+let served: ServedEngine;
+
+beforeAll(async () => {
+  keys = [["first", await generateKeyPair("ES256")]];
+  issuer = createServer(async (request, response) => {
+    response.setHeader("content-type", "application/json");
+    if (request.url === "/.well-known/openid-configuration")
+      return void response.end(JSON.stringify({ issuer: address, jwks_uri: `${address}/keys` }));
+    const all = await Promise.all(
+      keys.map(async ([kid, pair]) => ({ ...(await exportJWK(pair.publicKey)), kid, alg: "ES256" })),
+    );
+    response.end(JSON.stringify({ keys: all }));
+  });
+  await new Promise<void>((resolve) => issuer.listen(0, "127.0.0.1", resolve));
+  address = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+  const people = await oidc({ issuer: address, audience: "writ", roleScopes: { approver: ["decide"] } }, () =>
+    Date.now(),
+  );
+  served = await serveEngine({ authenticators: [people] });
+});
+afterAll(async () => {
+  await served.close();
+  issuer.closeAllConnections();
+  issuer.close();
+});
+
+interface TokenTerms {
+  readonly claims?: object;
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly expires?: string;
+  readonly pair?: readonly [string, Pair];
+}
+
+function tokenOf({
+  claims = {},
+  issuer: by = address,
+  audience = "writ",
+  expires = "5m",
+  pair = keys.at(-1),
+}: TokenTerms = {}) {
+  const [kid, { privateKey }] = pair as readonly [string, Pair];
+  return new SignJWT({ tenant: "acme", roles: ["approver"], ...claims })
+    .setProtectedHeader({ alg: "ES256", kid })
+    .setSubject("bea")
+    .setIssuer(by)
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime(expires)
+    .sign(privateKey);
+}
+
+const whoami = async (token: string) => {
+  served.time += 60_000;
+  return fetch(`${served.server.url}/v1/whoami`, { headers: { authorization: `Bearer ${token}` } });
+};
+
+describe("a token of the issuer", () => {
+  it("names a person, the tenant and the roles; the roles give the scopes", async () => {
+    expect(await (await whoami(await tokenOf())).json()).toEqual({
+      principal: { id: "bea", kind: "person", tenant: "acme", roles: ["approver"] },
+      scopes: ["read", "decide"],
+    });
+  });
+
+  it("gives the right to read if no role has a scope", async () => {
+    const { scopes: given } = (await (await whoami(await tokenOf({ claims: { roles: ["guest"] } }))).json()) as {
+      scopes: string[];
+    };
+    expect(given).toEqual(["read"]);
+  });
+
+  it.each([
+    ["of another issuer", { issuer: "https://other.example" }],
+    ["for another audience", { audience: "shop" }],
+    ["that has expired", { expires: "-1m" }],
+    ["without a tenant", { claims: { tenant: undefined } }],
+    ["with a tenant that is no name", { claims: { tenant: "a\nb" } }],
+  ] as const)("is refused %s", async (_, terms) => {
+    expect((await whoami(await tokenOf(terms))).status).toBe(401);
+  });
+
+  it("is refused if it is unsigned, or signed by an unknown key", async () => {
+    const [header, payload] = (await tokenOf()).split(".");
+    const none = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url");
+    expect((await whoami(`${none}.${payload}.`)).status).toBe(401);
+    expect((await whoami(`${header}.${payload}.AAAA`)).status).toBe(401);
+    expect((await whoami(await tokenOf({ pair: ["stranger", await generateKeyPair("ES256")] }))).status).toBe(401);
+  });
+
+  it("is accepted after the issuer has rotated its keys, and refused with a key that was withdrawn", async () => {
+    const old = keys[0] as readonly [string, Pair];
+    keys = [["second", await generateKeyPair("ES256")]];
+    await expect.poll(async () => (await whoami(await tokenOf())).status, { timeout: 20_000 }).toBe(200);
+    expect((await whoami(await tokenOf({ pair: old }))).status).toBe(401);
+  });
+});
+
+const ana = { id: "ana", kind: "person", tenant: "acme" } as const;
+
+async function logIn(link: string): Promise<{ status: number; cookie: string; csrf: string }> {
+  const response = await fetch(`${served.server.url}/v1/login`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ link }),
+  });
+  const { csrf = "" } = (await response.json()) as { csrf?: string };
+  return { status: response.status, cookie: response.headers.get("set-cookie") ?? "", csrf };
+}
+
+describe("the link of the first start", () => {
+  it("logs one browser in, once", async () => {
+    const link = served.browsers.makeLink({ principal: ana, scopes });
+    const { status, cookie } = await logIn(link);
+    expect(status).toBe(200);
+    expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+    expect((await logIn(link)).status).toBe(401);
+  });
+
+  it("expires", async () => {
+    const link = served.browsers.makeLink({ principal: ana, scopes });
+    served.time += httpLimits.linkMs;
+    expect((await logIn(link)).status).toBe(401);
+  });
+});
+
+describe("the cookie of a browser", () => {
+  const send = (cookie: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${served.server.url}/v1/signals/go`, {
+      method: "POST",
+      headers: { "content-type": "application/json", cookie: cookie.split(";")[0] ?? "", ...headers },
+      body: JSON.stringify({ payload: 1 }),
+    });
+
+  it("changes nothing without the CSRF header of its own session", async () => {
+    const first = await logIn(served.browsers.makeLink({ principal: ana, scopes }));
+    const second = await logIn(served.browsers.makeLink({ principal: ana, scopes }));
+    expect((await send(first.cookie)).status).toBe(403);
+    expect((await send(first.cookie, { "x-writ-csrf": second.csrf })).status).toBe(403);
+    expect((await send(first.cookie, { "x-writ-csrf": first.csrf })).status).toBe(200);
+  });
+
+  it("is refused when it is changed or has expired", async () => {
+    const { cookie, csrf } = await logIn(served.browsers.makeLink({ principal: ana, scopes }));
+    const [body = "", signature] = cookie.slice("writ_session=".length).split(/[.;]/);
+    const session = JSON.parse(Buffer.from(body, "base64url").toString());
+    const forged = Buffer.from(JSON.stringify({ ...session, principal: { ...ana, tenant: "other" } })).toString(
+      "base64url",
+    );
+    expect((await send(`writ_session=${forged}.${signature}`, { "x-writ-csrf": csrf })).status).toBe(401);
+    served.time += httpLimits.browserSessionMs;
+    expect((await send(cookie, { "x-writ-csrf": csrf })).status).toBe(401);
+  });
+});
