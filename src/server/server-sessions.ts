@@ -36,7 +36,10 @@ export class ServerSessions {
   constructor(engine: Engine, stopping: AbortSignal) {
     this.#engine = engine;
     const failed = new FaultError(fault("ENGINE_CLOSED", "the server stops; send the request again"));
-    stopping.addEventListener("abort", () => this.#modelCalls.forEach(({ fail }) => fail(failed)), { once: true });
+    const failAll = () => {
+      for (const { fail } of this.#modelCalls.values()) fail(failed);
+    };
+    stopping.addEventListener("abort", failAll, { once: true });
   }
 
   /** Opens a session, also if this process has it open: the agent may have been started again. */
