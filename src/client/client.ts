@@ -10,18 +10,24 @@ import { type ClientOptions, HttpCaller } from "./http-caller.ts";
 import { remoteRun } from "./remote-run.ts";
 import { type RemoteSession, remoteSession } from "./remote-session.ts";
 
-type WithoutPrincipal<Options> = Options extends { readonly principal: unknown } ? Omit<Options, "principal"> : Options;
+/** Options without the principal, which the server knows by the credential. */
+export type WithoutPrincipal<Options> = Options extends { readonly principal: unknown }
+  ? Omit<Options, "principal">
+  : Options;
 /** The last argument of a verb without its principal; optional if nothing else is required. */
-type LastArgument<Options> =
+export type LastArgument<Options> =
   object extends WithoutPrincipal<Options>
     ? [options?: WithoutPrincipal<Options>]
     : [options: WithoutPrincipal<Options>];
-type ClientMethod<Method> = Method extends (...given: [...infer Given, infer Options]) => infer Result
+/** A method of the engine as a client has it. */
+export type ClientMethod<Method> = Method extends (...given: [...infer Given, infer Options]) => infer Result
   ? (...given: [...Given, ...LastArgument<Options>]) => Result
   : never;
-type ClientPart<Part, Names extends keyof Part> = { readonly [Name in Names]: ClientMethod<Part[Name]> };
+/** Methods of a part of the engine as a client has them. */
+export type ClientPart<Part, Names extends keyof Part> = { readonly [Name in Names]: ClientMethod<Part[Name]> };
 
-type PlainVerbs =
+/** Verbs that a client has with the arguments and answers of the engine. */
+export type PlainVerbs =
   | "submit"
   | "simulate"
   | "signal"
@@ -38,6 +44,7 @@ type PlainVerbs =
   | "budgets"
   | "audit"
   | "retain"
+  | "forget"
   | "retentions"
   | "backups"
   | "runs"

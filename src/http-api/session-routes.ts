@@ -93,4 +93,11 @@ export const sessionRoutes: readonly ApiRoute[] = [
     scope: "submit",
     about: "Gives the run to other processes",
   },
+  {
+    verb: "forget",
+    method: "POST",
+    path: "/v1/sessions/forget",
+    scope: "admin",
+    about: "Closes a session and erases its runs",
+  },
 ];

@@ -11,6 +11,7 @@ import { RequestReader } from "./request-input.ts";
 import { makeRouteTable } from "./route-table.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
 import { ServerSessions } from "./server-sessions.ts";
+import { startPage, startScript } from "./start-page.ts";
 
 export interface ApiAppOptions {
   readonly engine: Engine;
@@ -81,10 +82,14 @@ export function apiApp(options: ApiAppOptions): Hono {
   return app;
 }
 
-/** Routes that need no credential: health, metrics, and the exchange of a link for a cookie. */
+/** Routes that need no credential: health, metrics, and the page that exchanges a link for a cookie. */
 function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins): void {
   const text = (body: string, status = 200, type = "text/plain; charset=utf-8") =>
     new Response(body, { status, headers: { "content-type": type } });
+  app.get("/", (context) => answered(options, context, async () => text(startPage, 200, "text/html; charset=utf-8")));
+  app.get("/start.js", (context) =>
+    answered(options, context, async () => text(startScript, 200, "text/javascript; charset=utf-8")),
+  );
   app.get("/healthz", (context) => answered(options, context, async () => text("ok\n")));
   app.get("/readyz", (context) =>
     answered(options, context, async () => {

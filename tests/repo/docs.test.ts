@@ -19,6 +19,7 @@ import { fileLimits } from "../../src/resources/file-limits.ts";
 import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
 import { schemaLimits } from "../../src/schema/validator/schema-limits.ts";
 import { schemaRefusals } from "../../src/schema/validator/schema-refusals.ts";
+import { httpLimits } from "../../src/server/http-limits.ts";
 import { sqliteTimes } from "../../src/store/sqlite/sqlite-times.ts";
 import { documentedCommands, outputPattern } from "./documented-commands.ts";
 import { layerRules, moduleRules } from "./module-rules.ts";
@@ -212,6 +213,29 @@ function limitsPage(): string {
     },
     "| default | value | of |",
   );
+  const http = section(httpLimits, {
+    bodyBytes: "bytes of a body",
+    modelBodyBytes: "bytes of a request to a model",
+    bodyDepth: "nesting levels of a body",
+    bodyValues: "values in a body",
+    headerBytes: "bytes of all headers; more is answered with 431",
+    urlBytes: "bytes of the address; more is answered with 414",
+    headersMs: "milliseconds until the headers have arrived",
+    requestMs: "milliseconds until the whole request has arrived",
+    idleMs: "milliseconds that a connection may be idle between two requests",
+    connections: "open connections",
+    waitMs: "milliseconds that a request waits for a run; then it is answered with 202",
+    sessions: "open sessions that a server keeps; the oldest is opened again when it is used",
+    streamRuns: "runs of one stream",
+    streamPingMs: "milliseconds between two comments on an idle stream",
+    streamCheckMs: "milliseconds between two checks of the credential of a stream",
+    streamStallMs: "milliseconds after which a client that reads nothing loses its stream",
+    failedLogins: "wrong credentials of one address",
+    failedLoginsMs: "milliseconds in which they are counted; more are answered with 429",
+    linkMs: "milliseconds that a login link is valid",
+    browserSessionMs: "milliseconds that a browser stays logged in",
+    eventsPage: "events of one page",
+  });
   const processes = section(
     sqliteTimes,
     {
@@ -249,6 +273,8 @@ function limitsPage(): string {
     engine,
     "## Request limits\n\nUnless the table says otherwise, a request that exceeds one is refused with `INVALID_INPUT`. They are not configurable.\n",
     asked,
+    "## HTTP limits\n\nA body that exceeds one is refused with `LIMIT_EXCEEDED` (413). They are not configurable.\n",
+    http,
     "## File limits\n\nSet with `new MemoryFilesystem({ limits })` and `new HostFilesystem({ limits })`. Unless the table says otherwise, a\ncall that exceeds one is refused with `LIMIT_EXCEEDED`, and the message names the limit.\n",
     files,
     "## Wait times\n\nHow long the engine waits before it tries or looks again. They are not configurable.\n",

@@ -59,6 +59,7 @@ const refused = new Set([
   "projects.open",
   "run.blob",
   "halts.lift",
+  "forget",
 ]);
 
 describe.each(table.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {

@@ -31,6 +31,15 @@ agent calls tools of the server (\`/calls\`), or runs its own: \`/calls/{id}/beg
 idempotency key, and \`POST /v1/calls/end\` reports the output. \`/model\` returns a recorded answer or a token; the agent
 asks its model and posts the answer to \`/model/{token}\` of the same server process.
 
+## How it is built
+
+One table of routes (\`src/http-api\`) is the source of validation, the OpenAPI document, this page, the client and the
+tests of authorisation. A route calls the verb of the engine with its name, so it adds no rule of its own. The schemas
+are generated from the types of the engine (\`scripts/engine-schemas.js\`). The server uses \`hono\`,
+\`@hono/node-server\` and \`jose\`: dependencies without scripts and without dependencies of their own, loaded only by
+\`writ serve\`, so that it works after one installation. Verbs that name files of the machine (\`backup\`,
+\`adoptBackup\`) have no route.
+
 ## Routes
 `;
 

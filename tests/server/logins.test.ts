@@ -131,6 +131,15 @@ describe("the link of the first start", () => {
     expect((await logIn(link)).status).toBe(401);
   });
 
+  it("leads to a page without a script of its own, which the policy of the page allows", async () => {
+    const page = await fetch(`${served.server.url}/`);
+    const html = await page.text();
+    expect(html).not.toMatch(/<script[^>]*>[^<]|onload|style=/);
+    const script = await fetch(`${served.server.url}${/src="([^"]+)"/.exec(html)?.[1]}`);
+    expect(script.headers.get("content-type")).toMatch(/^text\/javascript/);
+    expect(await script.text()).toContain('fetch("/v1/login"');
+  });
+
   it("expires", async () => {
     const link = served.browsers.makeLink({ principal: ana, scopes });
     served.time += httpLimits.linkMs;
