@@ -1,7 +1,8 @@
 import type { Measurement } from "../measurement.ts";
+import { aiSdkTime } from "./adapter-time.ts";
 import { gatewayTime } from "./gateway-time.ts";
 
 /** Measurements of the surfaces of Writ: the time that each adds to a call. */
 export function surfaceMeasurements(): readonly Measurement[] {
-  return [gatewayTime("gateway.read", "reads"), gatewayTime("gateway.act", "acts")];
+  return [aiSdkTime("adapter.ai-sdk"), gatewayTime("gateway.read", "reads"), gatewayTime("gateway.act", "acts")];
 }

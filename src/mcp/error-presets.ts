@@ -6,6 +6,11 @@ const presets: readonly { readonly command: RegExp; readonly notDone: RegExp }[]
     notDone:
       /^(Error: )?(Access denied|Parent directory does not exist|Could not find exact match for edit|Destination already exists|ENOENT|ENOTDIR|EISDIR|Input validation error|MCP error -32602)/i,
   },
+  {
+    // The memory server looks for the entity before it saves the graph.
+    command: /(^|[/\\])(server-memory|mcp-server-memory)(@|$)/,
+    notDone: /^(Error: )?(Entity with name .* not found|Input validation error|MCP error -32602)/i,
+  },
 ];
 
 /** Returns the errors of a server that prove that nothing happened, or null if Writ knows none. */

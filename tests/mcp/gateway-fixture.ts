@@ -79,11 +79,11 @@ function readLines(file: string): readonly string[] {
 }
 
 /** Connects an MCP client to the gateway, in this process. */
-export async function connect(gateway: McpGateway, options: ClientOptions = {}): Promise<Client> {
+export async function connect(gateway: McpGateway, options: ClientOptions = {}, name = "editor"): Promise<Client> {
   const [near, far] = InMemoryTransport.createLinkedPair();
   const server = gateway.server();
   await server.connect(far);
-  const client = new Client({ name: "editor", version: "1" }, options);
+  const client = new Client({ name, version: "1" }, options);
   await client.connect(near);
   onTestFinished(() => client.close());
   return client;

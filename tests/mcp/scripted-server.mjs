@@ -34,7 +34,10 @@ function writtenForms(secret) {
 
 serveStdio(() => {
   const server = new Server({ name: "scripted", version: "1" }, { capabilities: { tools: { listChanged: true } } });
-  server.setRequestHandler("tools/list", () => ({ tools: tools() }));
+  server.setRequestHandler("tools/list", () => {
+    appendFileSync(`${file}.lists`, "x");
+    return { tools: tools() };
+  });
   server.setRequestHandler("tools/call", async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     if (name === "look") return { content: [{ type: "text", text: `${input.text} ${process.env.TOKEN ?? ""}` }] };
     if (name === "large") return { content: [{ type: "text", text: "x".repeat(5_000_000) }] };
@@ -46,6 +49,20 @@ serveStdio(() => {
     appendFileSync(file, `${input.text}\n`);
     if (name === "dies") process.exit(1);
     if (name === "changes") await server.sendToolListChanged();
+    if (name === "twice") {
+      const result = { content: [{ type: "text", text: "another answer" }] };
+      process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: mcpReq.id, result })}\n`);
+    }
+    if (name === "late") {
+      const params = { progressToken: mcpReq._meta?.progressToken ?? 1, progress: 1 };
+      const notification = `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n`;
+      setImmediate(() => setImmediate(() => process.stdout.write(notification.repeat(3))));
+    }
+    if (name === "floods") {
+      const changed = `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" })}\n`;
+      const unknown = `${JSON.stringify({ jsonrpc: "2.0", method: "notifications/unknown" })}\n`;
+      process.stdout.write(`${changed}${unknown}no JSON at all\n`.repeat(2000));
+    }
     if (name === "reports") {
       const { progressToken } = mcpReq._meta ?? {};
       await mcpReq.notify({
