@@ -12,7 +12,7 @@ import { answeredCalls } from "./answered-calls.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
 import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
-import { providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
+import { offeredTools, providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
 import { parseArguments } from "./tool-functions.ts";
 
@@ -35,6 +35,8 @@ export class GovernedSession implements Governed {
   readonly #names = new Map<string, string>();
   /** The tools that the provider or the client executes. */
   readonly #outside = new Set<string>();
+  /** The tools that the requests to the model name. */
+  readonly #offered = new Set<string>();
   /** The calls in the last answers of the model that no adapter has proposed. */
   readonly #unproposed = new Map<string, string>();
   #registered: Promise<void> = Promise.resolve();
@@ -71,6 +73,10 @@ export class GovernedSession implements Governed {
     return termsOf(this.#effects, tool)?.effect ?? "acts";
   }
 
+  acceptArguments(id: string): void {
+    this.#unproposed.delete(id);
+  }
+
   async judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null> {
     const answer = await this.#propose(call, { run: null });
     if (answer.status === "waiting" && answer.blocked.reason_code === "TOOL_AWAY") return null;
@@ -101,6 +107,7 @@ export class GovernedSession implements Governed {
   fetch(options: RecordedFetchOptions = {}): typeof globalThis.fetch {
     return recordedFetch(this.run, options, {
       onRequest: (request) => {
+        for (const name of offeredTools(request)) this.#offered.add(name);
         this.declare(providerTools(request).map((name) => ({ name, outside: true })));
         return this.#recordRefusals(request);
       },
@@ -118,8 +125,9 @@ export class GovernedSession implements Governed {
     for (const { id, input } of answeredCalls(request)) {
       const tool = this.#unproposed.get(id);
       if (tool === undefined || this.#outside.has(tool)) continue;
-      // The text of arguments is no object, so a tool that is known refuses it.
       const isDeclared = this.#names.has(toolNameFor(tool));
+      if (!isDeclared && this.#offered.has(tool)) continue; // The program has made the call without Writ.
+      // The text of arguments is no object, so a tool that is known refuses it.
       const given = isDeclared ? JSON.stringify(input) : parseArguments(input);
       await this.#propose({ id, tool, input: given }, { run: null });
     }

@@ -46,6 +46,8 @@ export interface Governed {
   declare(tools: readonly FrameworkTool[]): void;
   /** Returns the declared effect of a tool; `acts` if none is declared. */
   effectOf(tool: string): Effect;
+  /** The framework has accepted the arguments of the call. If it does not make the call, that is not their fault. */
+  acceptArguments(id: string): void;
   /** Judges a call without making it: returns its answer, or null if it may be made now. */
   judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null>;
   /** Makes a call by the function, or returns what became of it. */

@@ -106,6 +106,15 @@ function modelRequest(target: Asked["target"], init: RequestInit | undefined): J
   return asks ? body : null;
 }
 
+/** Returns the names of the functions of the client that a request offers the model. */
+export function offeredTools({ tools }: JsonObject): readonly string[] {
+  const list = Array.isArray(tools) ? (tools as readonly JsonObject[]) : [];
+  return list.flatMap(({ name, function: named }) => {
+    const own = isJsonObject(named) ? named.name : name;
+    return typeof own === "string" ? [own] : [];
+  });
+}
+
 /** Returns the tools of a request that the provider executes: those with a type that names no function of the client. */
 export function providerTools({ tools }: JsonObject): readonly string[] {
   const list = Array.isArray(tools) ? (tools as readonly JsonObject[]) : [];

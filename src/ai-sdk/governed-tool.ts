@@ -56,8 +56,10 @@ export class GovernedTool {
         ? (input: unknown, options: ExecuteOptions) => this.#stream(input, options)
         : async (input: unknown, options: ExecuteOptions) => callValue(await this.#call(input, options)),
       ...(this.#governed.hold === "return" && {
-        needsApproval: async (input: unknown, options: ExecuteOptions) =>
-          (await this.#ask(needsApproval, input, options)) || (await this.isHeld(input, options)),
+        needsApproval: async (input: unknown, options: ExecuteOptions) => {
+          this.#governed.acceptArguments(options.toolCallId);
+          return (await this.#ask(needsApproval, input, options)) || this.isHeld(input, options);
+        },
       }),
       ...(typeof toModelOutput === "function" && {
         toModelOutput: (given: { readonly output?: unknown }) =>

@@ -66,6 +66,7 @@ async function startedWith(
 }
 
 describe.each(aiSdks)("approvals in a chat of AI SDK $major", (sdk) => {
+  const { ai } = sdk;
   const started = (tool?: object, mode?: "human_gated" | "auto_exec") => startedWith(sdk, tool, mode);
   const lastRequest = (model: { readonly requests: readonly object[] }) => JSON.stringify(model.requests.at(-1));
 
@@ -113,6 +114,17 @@ describe.each(aiSdks)("approvals in a chat of AI SDK $major", (sdk) => {
     expect(sent).toEqual([]);
     expect((await say(responded(held, true))).text).toBe("told");
     expect(sent).toEqual([{ to: "ana" }]);
+  });
+
+  it("a call that the user denies, and a tool that Writ does not govern, are not on record as refused", async () => {
+    const { writ, sent, say, responded } = await started({ needsApproval: true }, "auto_exec");
+    expect((await say(responded(await say(), false))).text).toBe("told");
+    expect(sent).toEqual([]);
+    expect((await writ.run.turns()).flatMap((turn) => turn.calls)).toEqual([]);
+    const other = await started({}, "auto_exec");
+    const run = { inputSchema: ai.jsonSchema({ type: "object" }), execute: () => "made" };
+    await other.say([], { tools: { send: ai.tool(run as never) } }, {});
+    expect((await other.writ.run.turns()).flatMap((turn) => turn.calls)).toEqual([]);
   });
 
   it("tools that the provider executes are named as outside Writ, once", async () => {
