@@ -21,6 +21,7 @@ export type { HandlerResult } from "./core/decide/handler-result.ts";
 export type { JudgedFacts } from "./core/decide/judged-facts.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
 export type { EventType } from "./core/event/event.ts";
+export type { OutputContents } from "./core/event/output-contents.ts";
 export type { HaltFact } from "./core/settings/halt.ts";
 export { type AdapterCheck, adapterContract } from "./testing/adapter-contract/adapter-contract.ts";
 export type {
