@@ -5,6 +5,8 @@ export interface BenchArguments {
   readonly only: string | null;
   readonly store: "sqlite" | "postgres";
   readonly rounds: number;
+  /** Measure one round without a warm-up. */
+  readonly cold: boolean;
   /** Measure several processes on one SQLite file. */
   readonly processes: boolean;
   /** Measure what adapters and the gateway add to a call. */
@@ -16,7 +18,7 @@ export interface BenchArguments {
 }
 
 export const benchUsage =
-  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--write] [--processes] [--surfaces] [--peers [--from FOLDER]]";
+  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--cold] [--write] [--processes] [--surfaces] [--peers [--from FOLDER]]";
 
 /** With fewer rounds one disturbed round could be the median. */
 const DEFAULT_ROUNDS = 7;
@@ -26,6 +28,7 @@ const options = {
   only: { type: "string" },
   store: { type: "string" },
   rounds: { type: "string" },
+  cold: { type: "boolean" },
   processes: { type: "boolean" },
   surfaces: { type: "boolean" },
   peers: { type: "boolean" },
@@ -40,7 +43,15 @@ export function parseBenchArguments(
 ): BenchArguments | { readonly wrong: string } {
   try {
     const { values } = parseArgs({ args: [...args], options });
-    const { json = false, write = false, processes = false, surfaces = false, only = null, store = "sqlite" } = values;
+    const {
+      json = false,
+      write = false,
+      cold = false,
+      processes = false,
+      surfaces = false,
+      only = null,
+      store = "sqlite",
+    } = values;
     if (store !== "sqlite" && store !== "postgres") return { wrong: `--store ${store} is neither sqlite nor postgres` };
     if (store === "postgres" && values.peers === true)
       return { wrong: "--peers is for the figures of SQLite; it does not go with --store postgres" };
@@ -53,9 +64,10 @@ export function parseBenchArguments(
     if (only !== null && !ids.includes(only))
       return { wrong: `there is no result ${only}; the results are ${ids.join(", ")}` };
     if (only !== null && write) return { wrong: "the page shows every result; --write does not go with --only" };
+    if (cold && (only === null || write)) return { wrong: "--cold measures one result: it goes with --only" };
     if (values.from !== undefined && values.peers !== true) return { wrong: "--from goes with --peers" };
     const peers = values.peers === true ? { from: values.from ?? process.cwd() } : null;
-    return { json, only, store, rounds, processes, surfaces, peers, write };
+    return { json, only, store, rounds, cold, processes, surfaces, peers, write };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

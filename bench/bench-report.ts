@@ -3,10 +3,17 @@ import { markdownTable } from "./markdown-table.ts";
 import type { Measurement, MeasurementGoal, MeasurementRound, WriteTraffic } from "./measurement.ts";
 import { median } from "./samples.ts";
 import { activities, type TimeSplit } from "./time-split.ts";
+import type { WorkCost } from "./work-cost.ts";
 
-export interface Measured {
+export interface Measured extends MeasuredDetails {
   readonly measurement: Measurement;
   readonly rounds: readonly MeasurementRound[];
+}
+
+export interface MeasuredDetails {
+  /** The first round of a new process. */
+  readonly cold?: Pick<MeasurementRound, "value" | "limit" | "ratio">;
+  readonly work?: WorkCost;
   readonly traffic?: { readonly engine: WriteTraffic; readonly limit: WriteTraffic };
   readonly split?: TimeSplit;
 }
@@ -79,6 +86,31 @@ function figureTable(measured: readonly Measured[]): string {
         `${rounds.length}`,
         goal === null ? "–" : formatGoal(goal, unit),
         goalStatus({ measurement: { goal }, rounds }),
+      ];
+    }),
+  );
+}
+
+/**
+ * Returns the first round of a new process beside the warm rounds, and the work of the runtime, for a terminal. Empty
+ * without such details.
+ */
+export function workReportText({ measured }: BenchReport): string {
+  if (measured.every(({ cold, work }) => cold === undefined && work === undefined)) return "";
+  return markdownTable(
+    ["cold and warm", "cold", "warm", "cold ÷ warm", "KB allocated per step", "promises per step"],
+    measured.flatMap(({ measurement: { id, unit }, rounds, cold, work }) => {
+      if (cold === undefined && work === undefined) return [];
+      const warm = median(rounds.map(({ value }) => value));
+      return [
+        [
+          `\`${id}\``,
+          cold === undefined ? "–" : `${roundForPrint(cold.value)} ${unit}`,
+          `${roundForPrint(warm)}`,
+          cold === undefined ? "–" : (cold.value / warm).toFixed(2),
+          work === undefined ? "–" : work.kilobytes.toFixed(1),
+          work === undefined ? "–" : work.promises.toFixed(1),
+        ],
       ];
     }),
   );

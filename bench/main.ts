@@ -1,5 +1,13 @@
 import { type BenchArguments, benchUsage, parseBenchArguments } from "./bench-arguments.ts";
-import { type BenchReport, benchReportJson, benchReportText, type Measured } from "./bench-report.ts";
+import {
+  type BenchReport,
+  benchReportJson,
+  benchReportText,
+  type Measured,
+  type MeasuredDetails,
+  workReportText,
+} from "./bench-report.ts";
+import { coldRound } from "./cold-round.ts";
 import { describeMachine } from "./machine.ts";
 import type { Measurement, MeasurementRound } from "./measurement.ts";
 import { openPeerMeasurements } from "./peers/peer-measurements.ts";
@@ -10,12 +18,15 @@ import { processMeasurements } from "./processes/process-measurements.ts";
 import { type PagePart, writeResultsPart } from "./results-page.ts";
 import { sqliteMeasurements } from "./sqlite-measurements.ts";
 import { surfaceMeasurements } from "./surfaces/surface-measurements.ts";
+import { warmUp } from "./warm-up.ts";
 
 /** Each round measures every measurement once, so that a slow minute of the machine affects all of them. */
-async function measure(selected: readonly Measurement[], rounds: number, details: boolean): Promise<BenchReport> {
+async function measure(
+  selected: readonly Measurement[],
+  { rounds, cold, details }: { readonly rounds: number; readonly cold: boolean; readonly details: boolean },
+): Promise<BenchReport> {
   const found: MeasurementRound[][] = selected.map(() => []);
-  // Warms up the compiler.
-  for (const { maxRounds, round } of selected) if (maxRounds !== 1) await round("limit first");
+  if (!cold) for (const measurement of selected) await warmUp(measurement);
   for (let count = 0; count < rounds; count += 1) {
     for (const [at, { maxRounds = rounds, round }] of selected.entries()) {
       if (count < maxRounds) found[at]?.push(await round(count % 2 === 0 ? "limit first" : "engine first"));
@@ -30,20 +41,25 @@ async function measure(selected: readonly Measurement[], rounds: number, details
 }
 
 /** Measures the details of a result. */
-async function measureDetails({ traffic, split }: Measurement): Promise<Pick<Measured, "traffic" | "split">> {
-  return { ...(traffic && { traffic: await traffic() }), ...(split && { split: await split() }) };
+async function measureDetails({ id, traffic, split, work, hasCold }: Measurement): Promise<MeasuredDetails> {
+  return {
+    ...(hasCold && { cold: await coldRound(id) }),
+    ...(work && { work: await work() }),
+    ...(traffic && { traffic: await traffic() }),
+    ...(split && { split: await split() }),
+  };
 }
 
 async function measureStore(
   part: PagePart,
   all: readonly Measurement[],
-  { json, only, rounds, write }: BenchArguments,
+  { json, only, rounds, cold, write }: BenchArguments,
 ): Promise<void> {
   const selected = all.filter(({ id }) => only === null || only === id);
   if (selected.length === 0) throw new Error(`${only} is not measured with these options`);
-  const report = await measure(selected, rounds, write || !json);
+  const report = await measure(selected, { rounds: cold ? 1 : rounds, cold, details: write || !json });
   if (write) writeResultsPart(part, benchReportText(report));
-  console.log(json ? benchReportJson(report) : benchReportText(report));
+  console.log(json ? benchReportJson(report) : `${benchReportText(report)}\n\n${workReportText(report)}`.trimEnd());
 }
 
 /** Measures on a temporary server. */
@@ -58,7 +74,7 @@ async function measureOnPostgres(options: BenchArguments): Promise<void> {
 
 async function measurePeers(folder: string, { json, rounds, write }: BenchArguments): Promise<void> {
   const { measurements, absent, close } = await openPeerMeasurements(folder);
-  const report = await measure(measurements, rounds, false);
+  const report = await measure(measurements, { rounds, cold: false, details: false });
   await close();
   if (write) writeResultsPart("peers", peersReportText(report, absent));
   console.log(json ? peersReportJson(report, absent) : peersReportText(report, absent));

@@ -1,4 +1,5 @@
 import type { TimeSplit } from "./time-split.ts";
+import type { WorkCost } from "./work-cost.ts";
 
 /** A measured value and its limit. */
 export interface Measurement {
@@ -20,6 +21,10 @@ export interface Measurement {
   readonly traffic?: () => Promise<{ readonly engine: WriteTraffic; readonly limit: WriteTraffic }>;
   /** Measures how the engine spends its time. */
   readonly split?: () => Promise<TimeSplit>;
+  /** Measures the work of the JavaScript runtime per step, or per call. */
+  readonly work?: () => Promise<WorkCost>;
+  /** True: the report also has the value of a new process. */
+  readonly hasCold?: true;
 }
 
 export type MeasurementGoal = { readonly of: "ratio" | "value" } & (

@@ -8,6 +8,7 @@ import { collectYoungGarbage, measureTime } from "./measure-time.ts";
 import { type Measurement, type MeasurementGoal, measureRates, type WriteTraffic } from "./measurement.ts";
 import { storeBytes, withScratchFile } from "./scratch-file.ts";
 import { measureSplit, type TimeSplit } from "./time-split.ts";
+import { measureWork, type WorkCost } from "./work-cost.ts";
 import { openWorkloadEngine, runWorkload, type Workload } from "./workload.ts";
 import { prepareWriteLimit } from "./write-limit.ts";
 
@@ -31,9 +32,11 @@ export function sqliteThroughput(
     unit: "steps/s",
     goal,
     hasLogLimit: true,
+    hasCold: true,
     round: (order) => measureRates(order, workload.runs * workload.steps, pair),
     traffic: () => measureTraffic(workload),
     split: () => splitWorkload(workload),
+    work: () => workOf(workload),
   };
 }
 
@@ -102,6 +105,18 @@ async function countTraffic(
       syncs: each(syncs),
       bytes: each(storeBytes(file)),
     };
+  });
+}
+
+/** Counts the work of a tenth of the runs, after as many that warm up. */
+function workOf(workload: Workload): Promise<WorkCost> {
+  const part = { ...workload, runs: Math.max(1, Math.ceil(workload.runs / 10)) };
+  return withScratchFile(async (file) => {
+    const engine = await openWorkloadEngine(part, openSqlite(file));
+    await runWorkload(engine, part);
+    const cost = await measureWork(part.runs * part.steps, () => runWorkload(engine, part));
+    await engine.close();
+    return cost;
   });
 }
 

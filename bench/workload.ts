@@ -22,6 +22,8 @@ export interface Workload {
   /** In a chain each step waits for the previous one, so that steps cannot share an append. */
   readonly order: "chain" | "parallel";
   readonly durability: Durability;
+  /** True: each run is one `engine.call`. */
+  readonly calls?: true;
 }
 
 export const benchPrincipal: PrincipalInput = { id: "agent", kind: "agent", tenant: "bench" };
@@ -99,13 +101,18 @@ export async function runWorkload(engine: Engine, workload: Workload): Promise<v
   const plan = benchPlan(workload);
   const options = { principal: benchPrincipal, ...(workload.effects.includes("writes") && { project: "shop" }) };
   let remaining = workload.runs;
+  const runPlan = async () => (await (await engine.submit(plan, options)).result()).status;
   const submitRuns = async () => {
     while (remaining > 0) {
       remaining -= 1;
-      const run = await engine.submit(plan, options);
-      const { status } = await run.result();
+      const status = workload.calls ? await callOnce(engine, workload) : await runPlan();
       if (status !== "completed") throw new Error(`a run of ${workload.steps} steps is ${status}`);
     }
   };
   await Promise.all(Array.from({ length: workload.atOnce }, submitRuns));
+}
+
+async function callOnce(engine: Engine, { effects: [effect] }: Workload): Promise<string> {
+  const { result } = await engine.call(`bench.${effect}`, { n: 0 }, { principal: benchPrincipal });
+  return result.status;
 }

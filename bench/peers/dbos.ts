@@ -1,9 +1,8 @@
 import { stepAnswer } from "../workload.ts";
-import { type Peer, type PeerAbsence, type PeerEngine, stepsPerRun } from "./peer.ts";
+import { type Peer, type PeerAbsence, type PeerEngine, type PeerPlace, stepsPerRun } from "./peer.ts";
 import { findPeerPackages } from "./peer-packages.ts";
 
 const library = "@dbos-inc/dbos-sdk";
-const urlVariable = "DBOS_SYSTEM_DATABASE_URL";
 
 /** The used part of the library. */
 interface DbosLibrary {
@@ -16,19 +15,21 @@ interface DbosLibrary {
   };
 }
 
-/** A workflow of ten steps, its system database in Postgres with its own settings. */
+/** A workflow of ten steps, its system database on the server that Writ uses, too. */
 export const dbos: Peer = {
-  id: "peer.dbos.postgres",
-  about: "DBOS Transact, a workflow of ten steps, system database in Postgres",
+  name: "dbos",
+  about: "DBOS Transact, a workflow of ten steps",
+  store: "postgres",
   durability: "every",
   open: openDbos,
 };
 
-async function openDbos(folder: string): Promise<PeerEngine | PeerAbsence> {
+async function openDbos(
+  folder: string,
+  { databaseUrl: systemDatabaseUrl }: PeerPlace,
+): Promise<PeerEngine | PeerAbsence> {
   const packages = findPeerPackages(folder, [library]);
   if (packages === null) return { absent: `not installed: ${library}` };
-  const systemDatabaseUrl = process.env[urlVariable];
-  if (systemDatabaseUrl === undefined) return { absent: `no Postgres: set ${urlVariable}` };
   const { DBOS } = (await packages.load(library)) as DbosLibrary;
   DBOS.setConfig({ name: "bench", systemDatabaseUrl, logLevel: "error", runAdminServer: false });
   const workflow = DBOS.registerWorkflow(
@@ -38,10 +39,6 @@ async function openDbos(folder: string): Promise<PeerEngine | PeerAbsence> {
     },
     { name: "bench" },
   );
-  try {
-    await DBOS.launch();
-  } catch (error) {
-    return { absent: `no Postgres at ${urlVariable}: ${error instanceof Error ? error.message : String(error)}` };
-  }
+  await DBOS.launch();
   return { versions: [packages.version(library)], run: () => workflow(), close: () => DBOS.shutdown() };
 }

@@ -9,6 +9,8 @@ import { startPostgres } from "../../tests/store/postgres/postgres-server.ts";
 export interface BenchServer {
   /** The URL of a role that owns nothing and is bound by row-level security. */
   readonly url: string;
+  /** The URL of a role that may create databases. */
+  readonly superuserUrl: string;
   /** Empties all tables. */
   empty(): Promise<void>;
   query(text: string): Promise<void>;
@@ -41,6 +43,7 @@ export async function startBenchServer(): Promise<BenchServer> {
   const server = Number(readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
   return {
     url: urlForRole(url, role),
+    superuserUrl: url,
     connect,
     query,
     empty: () =>

@@ -222,6 +222,7 @@ describe("the table of verbs", () => {
     const approving = engine.approve("gate_1", { principal: chief, diggest: "x" } as never);
     expect((await rejectedFault(approving)).message).toContain("did you mean digest?");
     expect((await rejectedFault(engine.runs({ principal: chief, projekt: "p" } as never))).code).toBe("INVALID_INPUT");
+    expect((await rejectedFault(engine.serve({ sigal: null } as never))).message).toContain("did you mean signal?");
     const at = { runId: "run_1", stepId: "a", sides: "after" } as never;
     expect((await rejectedFault(engine.checkpoints.restore(at, { principal: chief }))).message).toContain("side?");
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseBenchArguments } from "../../bench/bench-arguments.ts";
-import { type BenchReport, benchReportText } from "../../bench/bench-report.ts";
+import { type BenchReport, benchReportText, workReportText } from "../../bench/bench-report.ts";
 import type { Measurement } from "../../bench/measurement.ts";
 import type { BenchServer } from "../../bench/postgres/bench-server.ts";
 import { postgresMeasurements } from "../../bench/postgres/postgres-measurements.ts";
@@ -10,6 +10,8 @@ import { readPagePart, replacePagePart } from "../../bench/results-page.ts";
 import { sqliteMeasurements } from "../../bench/sqlite-measurements.ts";
 import { surfaceMeasurements } from "../../bench/surfaces/surface-measurements.ts";
 import { activities, type TimeSplit } from "../../bench/time-split.ts";
+import { warmUp } from "../../bench/warm-up.ts";
+import { measureWork } from "../../bench/work-cost.ts";
 import { repositoryPath } from "./repository-path.ts";
 
 const page = readFileSync(repositoryPath("docs", "benchmarks.md"), "utf8");
@@ -83,6 +85,65 @@ describe.each(["figures", "processes", "surfaces", "postgres"] as const)("docs/b
   });
 });
 
+/** A measurement with these values, round by round; the last one is repeated. */
+function scripted(values: readonly number[]) {
+  let rounds = 0;
+  const round = async () => {
+    const value = values[Math.min(rounds, values.length - 1)] as number;
+    rounds += 1;
+    return { value, limit: 1, ratio: value };
+  };
+  return { measurement: { round }, rounds: () => rounds };
+}
+
+describe("the warm-up of a measurement", () => {
+  it.each([
+    [[100, 101], 2],
+    [[100, 150, 190, 192], 4],
+    [[100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600], 8],
+  ])("of %j takes %i rounds: until two rounds in a row are alike, or a limit", async (values, expected) => {
+    const { measurement, rounds } = scripted(values);
+    expect(await warmUp(measurement)).toBe(expected);
+    expect(rounds()).toBe(expected);
+  });
+
+  it("is left out for a measurement of one round", async () => {
+    const { measurement, rounds } = scripted([1]);
+    expect(await warmUp({ ...measurement, maxRounds: 1 })).toBe(0);
+    expect(rounds()).toBe(0);
+  });
+});
+
+describe("the report of cold and warm rounds", () => {
+  it("has a line for each measurement with details", () => {
+    const [first, second] = ours.figures as [Measurement, Measurement];
+    const rounds = [{ value: 200, limit: 400, ratio: 0.5 }];
+    const cold = { value: 100, limit: 300, ratio: 1 / 3 };
+    const measured = [
+      { measurement: first, rounds, cold, work: { kilobytes: 22.34, promises: 7 } },
+      { measurement: second, rounds },
+    ];
+    const [table] = tablesIn(workReportText({ ...madeUp([]), measured }));
+    expect(table?.slice(2)).toEqual([[`\`${first.id}\``, "100 steps/s", "200", "0.50", "22.3", "7.0"]]);
+    expect(workReportText(madeUp([first]))).toBe("");
+  });
+
+  it("counts the promises and estimates the allocated bytes of a work", async () => {
+    const kept: unknown[] = [];
+    const { kilobytes, promises } = await measureWork(100, async () => {
+      for (let step = 0; step < 100; step += 1) {
+        kept.push(Array.from({ length: 1280 }, (_, at) => at + 0.5));
+        await null;
+      }
+    });
+    // 1280 numbers of 8 bytes are 10 KB; a list that grows allocates more.
+    expect(kilobytes).toBeGreaterThan(9);
+    expect(kilobytes).toBeLessThan(60);
+    expect(promises).toBeGreaterThan(0.9);
+    expect(promises).toBeLessThan(4);
+  });
+});
+
 describe("docs/benchmarks.md", () => {
   it.each(["figures", "processes", "surfaces", "postgres", "peers"] as const)(
     "keeps its prose when the %s are written again",
@@ -108,12 +169,14 @@ describe("bench command line", () => {
       only: null,
       store: "sqlite",
       rounds: 7,
+      cold: false,
       processes: false,
       surfaces: false,
       peers: null,
       write: false,
     });
     expect(read("--json", "--only", "W2", "--rounds", "2")).toMatchObject({ json: true, only: "W2", rounds: 2 });
+    expect(read("--only", "W1", "--cold")).toMatchObject({ only: "W1", cold: true });
     expect(read("--processes")).toMatchObject({ processes: true });
     expect(read("--peers", "--from", "elsewhere")).toMatchObject({ peers: { from: "elsewhere" } });
   });
@@ -123,6 +186,7 @@ describe("bench command line", () => {
     [["--rounds", "half"], "not a whole number"],
     [["--rounds", "0"], "not a whole number"],
     [["--write", "--only", "W1"], "every result"],
+    [["--cold"], "--only"],
     [["--from", "elsewhere"], "--peers"],
     [["--store", "elsewhere"], "neither sqlite nor postgres"],
     [["--store", "postgres", "--peers"], "--peers"],
