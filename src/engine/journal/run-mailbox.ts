@@ -180,7 +180,7 @@ export class RunMailbox {
   /** Offers no more outcomes to a store that failed. */
   stop(): void {
     this.#stopped = true;
-    if (this.#accepting !== null) return; // A new run is accepted all the same, and another worker continues it.
+    if (this.#accepting !== null || !this.isAhead) return; // A new run is accepted, and another worker continues it.
     this.#settleAhead(new FencedError("the run was released before its results were stored"));
   }
 

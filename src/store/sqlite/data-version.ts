@@ -19,13 +19,14 @@ export class DataVersion {
 
   /** Reads the data version for the rest of this turn. Inside a transaction, this takes no locks. */
   observe(): number {
-    if (this.#latest === null)
-      setImmediate(() => {
-        this.#latest = null;
-      });
+    if (this.#latest === null) setImmediate(this.#forget);
     this.#latest = this.#readOrNull() ?? this.#nextUnread--;
     return this.#latest;
   }
+
+  readonly #forget = () => {
+    this.#latest = null;
+  };
 
   #readOrNull(): number | null {
     try {
