@@ -157,8 +157,8 @@ async function runAgent(engine: Engine, store: Store, part: ScenarioPart): Promi
   return { result, ledger: await readLedger(store, run.run_id), ...(await readEventsAndNotices(run)) };
 }
 
-/** Submits the plan of a scenario under its request key. */
-function submitScenario(
+/** Submits the plan of a scenario under its request key, or if no run has its label. */
+async function submitScenario(
   engine: Engine,
   { name, scenario, world }: ScenarioPart,
   more: { readonly retryFailed?: true },
@@ -167,8 +167,12 @@ function submitScenario(
     typeof step.name === "string" ? { ...step, name: world.named(step.name) } : step,
   );
   const { mode = "auto_exec", project } = scenario;
-  const as = { principal: agentPrincipal, requestKey: name, mode, ...(project !== undefined && { project }) };
-  return engine.submit({ steps }, { ...as, ...more });
+  const as = { principal: agentPrincipal, mode, ...(project !== undefined && { project }) };
+  if (!scenario.keyless) return engine.submit({ steps }, { ...as, requestKey: name, ...more });
+  const [found] = await engine.runs({ principal: agentPrincipal, label: name });
+  return found === undefined
+    ? engine.submit({ steps }, { ...as, labels: [name] })
+    : engine.run(found.run_id, { principal: agentPrincipal });
 }
 
 /** Repeats the work after a store fault, as a server would. */

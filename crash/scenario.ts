@@ -29,6 +29,8 @@ export interface Scenario {
   resources?(world: string): Readonly<Record<string, Resource>>;
   /** The project of its run; none by default. */
   readonly project?: string;
+  /** True: it is submitted without a request key. A later process finds its run by a label. */
+  readonly keyless?: true;
   /** The budgets of its tools. */
   budgets?(world: ScenarioWorld): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];

@@ -88,6 +88,8 @@ export const scenarios = {
     settlesAllDoubts: true,
   },
   gated: { ...opaque, about: "an act that a person approves", mode: "human_gated" },
+  keyless: { ...opaque, about: "an act without a request key", keyless: true },
+  keylessWrites: { ...nonActScenario("writes", "steps that write, without a request key"), keyless: true },
   edited: {
     ...opaque,
     about: "an act that a person approves with another input",
