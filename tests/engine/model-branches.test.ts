@@ -55,6 +55,31 @@ describe.each(storeKinds)("R5: a branch of a conversation on $name", ({ newFixtu
     expect(sent.calls.length).toBe(2);
   });
 
+  it("holds the call again in the next branch, if a person has said which act it is", async () => {
+    const sent = mailTool();
+    const { engine, run, held } = await branched(newFixture(), sent);
+    await engine.approve(gateOf(held), { principal: anaPerson, sameAs: "c2" });
+    await run.recordModelCall(chat(user("tell ana again")), () => chatAnswer(null, { ...send, id: "call_20" }));
+    const again = await run.callTool({ ...send, id: "call_20" });
+    expect(again).toMatchObject({ status: "held", gate: { earlier: [{ step_id: "c2", state: "committed" }] } });
+    expect((await branchesOf(engine, run)).at(-1)).toMatchObject({ dropped: ["c3"], acts: ["c2"] });
+    await engine.approve(gateOf(again), { principal: anaPerson, sameAs: "c2" });
+    expect(await run.findCall("call_20")).toMatchObject({ status: "succeeded", reused: { step: "c2" } });
+    expect(sent.calls.length).toBe(1);
+  });
+
+  it("is on record if a request that failed is made again after another one was answered", async () => {
+    const sent = mailTool();
+    const { engine, run } = await openedChat(newFixture(), [sent]);
+    await expect(run.recordModelCall(ask, () => Promise.reject(new Error("down")))).rejects.toThrow("down");
+    await run.recordModelCall(edited, () => chatAnswer(null, send));
+    expect(await run.callTool(send)).toMatchObject({ status: "succeeded" });
+    await run.recordModelCall(ask, () => chatAnswer(null, inOtherWords));
+    expect(await branchesOf(engine, run)).toMatchObject([{ dropped: ["c2"], acts: ["c3"] }]);
+    expect(await run.callTool(inOtherWords)).toMatchObject({ status: "held" });
+    expect(sent.calls.length).toBe(1);
+  });
+
   it("makes the call if a person says that it is another", async () => {
     const sent = mailTool();
     const { engine, run, held } = await branched(newFixture(), sent);

@@ -98,6 +98,21 @@ describe.each(storeKinds)("R14: a long session on $name", ({ newFixture }) => {
     expect((await rejectedFault(other.callTool(search(51)))).code).toBe("RUN_CLOSED");
   });
 
+  it("is closed by a handle whose run another process has continued", async () => {
+    const stage = newFixture();
+    const { engine, run } = await openedChat(stage, [searchTool()], tenSteps);
+    await run.callTool(search(0));
+    await run.release();
+    const other = await openChat(await stage.open({ tools: [searchTool().tool], ...tenSteps }));
+    for (let n = 1; n < 12; n += 1) await other.callTool(search(n));
+    await other.release();
+    await run.close({ as: "failed", reason: "enough" });
+    expect(await engine.runs({ principal: anaPerson, status: "open" })).toEqual([]);
+    expect((await rejectedFault(other.callTool(search(50)))).code).toBe("RUN_CLOSED");
+    const closed = await collectEvents(await engine.run(other.run_id, { principal: botAgent }), "run.closed");
+    expect(closed).toMatchObject([{ as: "failed", reason: "enough" }]);
+  });
+
   it("finds the calls of a run that its agent closed", async () => {
     const found = searchTool();
     const { engine, run } = await openedChat(newFixture(), [found]);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { PrincipalInput } from "../../src/engine/api/engine-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { gated, gateOf, mailTool, openChat, openedChat, reads, searchTool } from "./open-run-fixture.ts";
+import { pausableStore } from "./pausable-store.ts";
 import { collectJournal, deferred, rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 const search = { tool: "search", input: {} };
@@ -110,6 +111,23 @@ describe.each(storeKinds)("R1, R7: a session on $name", ({ newFixture }) => {
     expect(await leased()).toEqual([0]);
     expect(await run.callTool({ id: "b", ...search })).toMatchObject({ status: "succeeded" });
     expect(await leased()).toEqual([1]);
+  });
+
+  it("is released once if a handle becomes idle while the release is being recorded", async () => {
+    const stage = newFixture();
+    const { store, pause } = pausableStore(stage.store());
+    const engine = await stage.open({ tools: [searchTool().tool], store });
+    const run = await openChat(engine, { idleMs: 1000 });
+    await run.callTool({ id: "a", ...search });
+    const released = pause("append");
+    await stage.advance(1001);
+    await released.reached;
+    await openChat(engine, { idleMs: 1 });
+    await stage.advance(10);
+    released.resume();
+    await stage.advance(10);
+    const events = await collectJournal(await engine.run(run.run_id, { principal: botAgent }));
+    expect(events.filter(({ type }) => type === "run.released").length).toBe(1);
   });
 
   it("is released when its engine closes, and no worker claims it while nothing happens", async () => {

@@ -4,6 +4,7 @@ import type { Engine } from "../../src/engine/api/engine-api.ts";
 import type { OpenRun, OpenRunOptions } from "../../src/engine/api/session-api.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { mailTool, openChat, openedChat, reads, searchTool } from "./open-run-fixture.ts";
+import { chat, chatAnswer, user } from "./scripted-model.ts";
 import { collectEvents, deferred, rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 const task = () => scriptedTool("task", () => null, reads);
@@ -100,6 +101,27 @@ describe.each(storeKinds)("R13: a sub-agent on $name", ({ newFixture }) => {
       expect(late.code).toBe("RUN_CLOSED");
     },
   );
+
+  it("is cancelled when a branch above leaves its call", async () => {
+    const stage = newFixture();
+    const { engine, run } = await openedChat(stage, [task(), searchTool()]);
+    const opened = deferred<OpenRun>();
+    await run.recordModelCall(chat(user("find")), () => chatAnswer(null, { ...call, id: "1" }));
+    const calling = run.callTool(call, {
+      run: async (_, context) => {
+        opened.keep(await openSubAgent(engine, context));
+        return new Promise(() => {});
+      },
+    });
+    calling.catch(() => {});
+    const helper = await opened.promise;
+    await run.recordModelCall(chat(user("never mind")), () => chatAnswer("all right"));
+    await stage.advance(1000);
+    const child = await (await engine.run(helper.run_id, { principal: botAgent })).result();
+    expect(child).toMatchObject({ status: "cancelled", final: true });
+    await run.close();
+    expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [], rows: [] });
+  });
 
   it("inherits the deadline, and pays from the budget of the root session", async () => {
     const stage = newFixture();

@@ -1,5 +1,6 @@
 import type { Event } from "../event/event.ts";
-import { mayHaveActed } from "../run/branch-acts.ts";
+import { actsOf } from "../run/branch-acts.ts";
+import { subAgentCancelNotices } from "../run/child-run.ts";
 import type { ModelLane } from "../run/conversation.ts";
 import {
   commonMessages,
@@ -86,15 +87,15 @@ function branchEvents(run: Run, lane: ModelLane, { call, messages, now: at }: As
   if (continuesAnswer(last, messages, keep)) return [];
   const dropped = Array.from(lane.answers).filter((answer) => !continuesAnswer(answer, messages, keep));
   const from = Math.min(...dropped.map(({ index }) => index));
-  const acts = Array.from(run.steps).filter(
-    (step) => isAfterAnswer(run, step, request.lane, from) && mayHaveActed(step),
-  );
+  const left = Array.from(run.steps).filter((step) => isAfterAnswer(run, step, request.lane, from));
+  const acts = actsOf(run, left);
   // The same question once more in its turn is another sample, as long as nothing was done after the last answer.
   const isSample = lane.asked.includes(last.index) && isEqualRequest(run.steps.get(last.index), request.digest);
   if (isSample && acts.length === 0) return [];
   const steps = dropped.map(({ index }) => run.steps.get(index).spec.step_id);
-  const ids = acts.map(({ spec }) => spec.step_id);
-  return [{ type: "run.branched", at, lane: request.lane, keep, dropped: steps, acts: ids }];
+  const branched = { type: "run.branched", at, lane: request.lane, keep, dropped: steps, acts } as const;
+  const notices = subAgentCancelNotices(run, left);
+  return [notices.length === 0 ? branched : { ...branched, notices }];
 }
 
 function isEqualRequest(step: Step, digest: string): boolean {

@@ -43,7 +43,7 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   // If the event is lost, the last answer is handed over again.
   "run.turn_finished": { hard: "never", progress: "never", alone: "never", visible: false },
   // The call that it precedes is proposed with it, and acts that it holds are recorded after it.
-  "run.branched": { hard: "never", progress: "always", alone: "never", visible: true },
+  "run.branched": { hard: "by_content", progress: "always", alone: "never", visible: true },
   "cancel.requested": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.restored": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.resumed": { hard: "always", progress: "always", alone: "never", visible: true },

@@ -84,7 +84,8 @@ export type RunEvent =
   | (RunClosed & { readonly notices?: readonly Notice[] })
   | RunReleased
   | TurnFinished
-  | RunBranched
+  /** The notices cancel the sub-agents of calls that the conversation leaves. */
+  | (RunBranched & { readonly notices?: readonly Notice[] })
   | RunRestored
   | {
       readonly type: "cancel.requested";

@@ -5,7 +5,7 @@ import { type Vector, Vector as Vectors } from "../persistent/vector.ts";
 import { type Conversation, EMPTY_CONVERSATION, type ModelLane } from "../run/conversation.ts";
 import { isAfterAnswer, laneOf, modelOutputOf, modelRequestOf } from "../run/model-steps.ts";
 import { getStep, type MutableRun } from "../run/run.ts";
-import type { Step } from "../run/step.ts";
+import { type Step, stepPace } from "../run/step.ts";
 import { isIdleStep, replaceStep, withdrawStep } from "../run/step-transition.ts";
 import type { Digest } from "../values/ids.ts";
 import { isJsonObject, type Json } from "../values/json.ts";
@@ -96,12 +96,19 @@ function withdraw(run: MutableRun, step: Step): void {
   if (isIdleStep(step)) withdrawStep(run, step, { state: "cancelled" });
 }
 
+/** The sub-agent of a call that is left has been told: no later event tells it again. */
+function leave(run: MutableRun, step: Step): void {
+  withdraw(run, step);
+  const left = getStep(run, step.spec);
+  if (left.delegated !== null && stepPace(left.standing) !== "done") replaceStep(run, { ...left, delegated: null });
+}
+
 /** Leaves the answers after the branch point behind, and withdraws the calls that they proposed and that have not started. */
 export function applyBranched(run: MutableRun, event: EventOf<"run.branched">): MutableRun {
   const { turn, answers, history } = laneOf(run, event.lane);
   const dropped = new Set(event.dropped.map((step_id) => getStep(run, { step_id }).index));
   const from = Math.min(...dropped);
-  for (const step of run.steps) if (isAfterAnswer(run, step, event.lane, from)) withdraw(run, step);
+  for (const step of run.steps) if (isAfterAnswer(run, step, event.lane, from)) leave(run, step);
   const conversation = run.conversation as Conversation;
   let { answered, branchActs } = conversation;
   for (const [id, index] of answered) if (dropped.has(index)) answered = answered.delete(id);

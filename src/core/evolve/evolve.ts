@@ -138,7 +138,10 @@ function applySessionEvent(
   event: Extract<Event, { type: "run.closed" | "run.released" | "run.turn_finished" | "run.branched" }>,
 ): MutableRun {
   if (event.type === "run.turn_finished") return applyTurnFinished(run, event);
-  if (event.type === "run.branched") return applyBranched(run, event);
+  if (event.type === "run.branched") {
+    addNotices(run, event.notices);
+    return applyBranched(run, event);
+  }
   if (event.type === "run.released") return Object.assign(run, { driven: false });
   addNotices(run, event.notices);
   const { as, reason, continues } = event;

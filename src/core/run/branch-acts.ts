@@ -10,6 +10,21 @@ export function mayHaveActed({ act }: Step): boolean {
   return act !== null && !didNothing.includes(act.state);
 }
 
+/**
+ * Returns the ids of the steps that acted or may have acted for these steps: the steps themselves, or the earlier acts
+ * whose receipts answered them.
+ */
+export function actsOf(run: Run, steps: readonly Step[]): readonly StepId[] {
+  const acts = new Set<StepId>();
+  for (const step of steps) {
+    const { standing } = step;
+    const reused = standing.state === "succeeded" && standing.reused?.run === run.id ? standing.reused.step : null;
+    const act = reused === null ? step : findStep(run, reused);
+    if (act !== undefined && mayHaveActed(act)) acts.add(act.spec.step_id);
+  }
+  return Array.from(acts);
+}
+
 /** Returns the acts of a tool in old branches that the act of a new branch may repeat. */
 export function branchActsOf(run: Run, tool: string): readonly Step[] {
   if (run.conversation === null || run.conversation.branchActs.size === 0) return NONE;

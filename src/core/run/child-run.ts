@@ -66,10 +66,10 @@ export function childCancelNotices(run: Run): readonly Notice[] {
   return [...notices, ...subAgentCancelNotices(run)];
 }
 
-/** A cancelled or closed run cancels the sub-agents of its calls that have not ended. */
-export function subAgentCancelNotices(run: Run): readonly Notice[] {
+/** A cancelled or closed run cancels the sub-agents of its calls that have not ended, and a branch those that it leaves. */
+export function subAgentCancelNotices(run: Run, steps: Iterable<Step> = run.steps): readonly Notice[] {
   const notices: Notice[] = [];
-  for (const step of run.steps)
+  for (const step of steps)
     if (step.delegated !== null && stepPace(step.standing) !== "done")
       notices.push(childCancelNotice(run, step, step.delegated));
   return notices;

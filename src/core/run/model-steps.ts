@@ -2,7 +2,9 @@ import type { ModelRequest } from "../event/model-call.ts";
 import type { CallName } from "../event/session.ts";
 import type { ModelOutput } from "../model/model-content.ts";
 import { emptyVector } from "../persistent/vector.ts";
+import type { PlanStep } from "../plan/plan.ts";
 import type { Digest, StepId } from "../values/ids.ts";
+import { isJsonObject } from "../values/json.ts";
 import type { ModelLane, RecordedAnswer } from "./conversation.ts";
 import { findStep, type Run } from "./run.ts";
 import type { Step } from "./step.ts";
@@ -16,6 +18,13 @@ export function laneOf({ conversation }: Pick<Run, "conversation">, lane: string
 /** Returns the request of a step that calls a model, or null for any other step. */
 export function modelRequestOf({ cause }: Step): ModelRequest | null {
   return (cause?.by === "agent" ? cause.model : undefined) ?? null;
+}
+
+/** Returns the name of the model that a step asks; empty if its request names none. Null: the step asks no model. */
+export function askedModel({ spec }: { readonly spec: Pick<PlanStep, "kind" | "payload"> }): string | null {
+  if (spec.kind !== "model") return null;
+  const { fields } = spec.payload;
+  return isJsonObject(fields) && typeof fields.model === "string" ? fields.model : "";
 }
 
 /** The key of what a caller gives with a model call. A lane asks one question at a time. */
@@ -33,11 +42,21 @@ export function modelOutputOf({ standing }: Step): ModelOutput | null {
   return standing.state === "succeeded" ? (standing.output as unknown as ModelOutput) : null;
 }
 
-/** Returns the step of the nth equal request of the unfinished turn whose answer can be handed over, or undefined. */
+/**
+ * Returns the step of the nth equal request of the unfinished turn whose answer can be handed over, or undefined. A
+ * request that got no answer before another one was answered is not asked again under its old step: it does not continue
+ * that answer.
+ */
 export function findEqualRequest(run: Run, lane: string, digest: Digest, nth: number): Step | undefined {
-  const equal = laneOf(run, lane)
-    .asked.map((index) => run.steps.get(index))
-    .filter((step) => modelRequestOf(step)?.digest === digest && modelOutputOf(step)?.form !== "omitted");
+  const { asked, answers } = laneOf(run, lane);
+  const last = answers.length === 0 ? -1 : answers.get(answers.length - 1).index;
+  const equal = asked
+    .map((index) => run.steps.get(index))
+    .filter((step) => modelRequestOf(step)?.digest === digest)
+    .filter((step) => {
+      const output = modelOutputOf(step);
+      return output === null ? step.index > last : output.form !== "omitted";
+    });
   return equal[nth - 1];
 }
 

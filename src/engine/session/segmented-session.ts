@@ -6,6 +6,7 @@ import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
 import { findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
 import { modelOutputOf, modelRequestOf } from "../../core/run/model-steps.ts";
 import type { Run, Step } from "../../core/run/run.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
@@ -17,6 +18,7 @@ import type {
   CallsOptions,
   CallToolOptions,
   CallTurnOptions,
+  CloseOptions,
   DeliveryOptions,
   OpenRun,
   OpenRunOptions,
@@ -239,9 +241,17 @@ class SegmentedSession implements OpenRun {
     return turns.flat();
   }
 
+  /** Closes the run that takes the calls now. Another process may have closed a full run that this handle still has. */
+  async close(options: CloseOptions = {}): Promise<RunResult> {
+    for (;;) {
+      const result = await this.#current.close(options);
+      if (!(await this.#current.wasContinued())) return result;
+      await this.#next(true);
+    }
+  }
+
   readonly endCall: OpenRun["endCall"] = (token, report) => this.#current.endCall(token, report);
   readonly confirmCall: OpenRun["confirmCall"] = (id, options) => this.#current.confirmCall(id, options);
-  readonly close: OpenRun["close"] = (options) => this.#current.close(options);
   readonly release: OpenRun["release"] = () => this.#current.release();
 }
 

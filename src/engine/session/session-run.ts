@@ -121,10 +121,15 @@ export class SessionRun implements OpenRun {
       return false;
     } catch (error) {
       if (!(error instanceof FaultError) || error.fault.code !== "RUN_CLOSED") throw error;
-      this.#run = await this.#now(null);
-      if (this.#run.closed?.continues) return true;
+      if (await this.wasContinued()) return true;
       throw error;
     }
+  }
+
+  /** True if the run was closed because it was full. */
+  async wasContinued(): Promise<boolean> {
+    this.#run = await this.#now(null);
+    return this.#run.closed?.continues === true;
   }
 
   /** Closes the run, which is full. Returns false if a call of it is unfinished. */

@@ -334,7 +334,7 @@ export class LeasedRun implements MailboxListener {
     // A late output may come, a notice is not delivered, or a host that began here works.
     if (this.#handlers.size > 0 || this.#deliveries.busy || this.isKept || this.calls.hasHostAtWork) return;
     if (this.run.open && this.run.driven) {
-      void this.#require(this.#recordRelease().then(this.#checkRest));
+      if (!this.#isRecordingRelease) void this.#require(this.#recordRelease().then(this.#checkRest));
       return;
     }
     this.#leave();
