@@ -3,6 +3,7 @@ import { fileBugs } from "./file-bugs.ts";
 import { haltBugs } from "./halt-bugs.ts";
 import { leaseBugs } from "./lease-bugs.ts";
 import { limitBugs } from "./limit-bugs.ts";
+import { modelBugs } from "./model-bugs.ts";
 import type { PlantedBug } from "./plant-bug.ts";
 import { runBugs } from "./run-bugs.ts";
 import { sessionBugs } from "./session-bugs.ts";
@@ -21,4 +22,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...voteBugs,
   ...fileBugs,
   ...sessionBugs,
+  ...modelBugs,
 ];

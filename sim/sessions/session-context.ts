@@ -1,6 +1,7 @@
 import type { MemoryStore } from "../../src/store/memory/memory-store.ts";
 import type { Rng } from "../rng.ts";
 import type { VirtualScheduler } from "../virtual-scheduler.ts";
+import type { ConversationObserver } from "./conversation-observer.ts";
 import type { SessionCounters } from "./session-counters.ts";
 import type { SessionObserver } from "./session-observer.ts";
 
@@ -26,6 +27,16 @@ export interface SessionConfig {
   /** The probability that a host dies with its work. */
   readonly hostDies: number;
   readonly faultSteps: number;
+  /** The probability that the model does not answer, or that its stream is cut. */
+  readonly modelFails: number;
+  /** True: users edit their messages, prompts have a clock, and programs leave a turn. */
+  readonly branches: boolean;
+  /** The time without a call after which a session is released. */
+  readonly idleMs: number;
+  /** The time until the deadline of a loop, which its sub-agents inherit. */
+  readonly deadlineMs: number;
+  /** The sends that a root session pays for; null: no budget. */
+  readonly sends: number | null;
 }
 
 /** The shared objects of one simulation. */
@@ -35,9 +46,12 @@ export interface SessionContext {
   readonly scheduler: VirtualScheduler;
   readonly store: MemoryStore;
   readonly observer: SessionObserver;
+  readonly conversations: ConversationObserver;
   readonly counts: SessionCounters;
   /** By the id of a call: how often its effect happened in the world. */
   readonly effects: Map<string, number>;
+  /** By the root session: how often it has sent. */
+  readonly sends: Map<string, number>;
   /** True once the faults have ended. */
   isSettling: boolean;
   newId(prefix: string): string;

@@ -16,6 +16,21 @@ export interface SessionCounters extends Record<string, number> {
   segments: number;
   closed: number;
   restarts: number;
+  modelAsked: number;
+  modelFailed: number;
+  modelStreams: number;
+  modelCut: number;
+  modelReplayed: number;
+  joined: number;
+  askedAtOnce: number;
+  samples: number;
+  branches: number;
+  leftActs: number;
+  sameActs: number;
+  edited: number;
+  regenerated: number;
+  released: number;
+  subAgents: number;
 }
 
 export function newSessionCounters(): SessionCounters {
@@ -36,5 +51,20 @@ export function newSessionCounters(): SessionCounters {
     segments: 0,
     closed: 0,
     restarts: 0,
+    modelAsked: 0,
+    modelFailed: 0,
+    modelStreams: 0,
+    modelCut: 0,
+    modelReplayed: 0,
+    joined: 0,
+    askedAtOnce: 0,
+    samples: 0,
+    branches: 0,
+    leftActs: 0,
+    sameActs: 0,
+    edited: 0,
+    regenerated: 0,
+    released: 0,
+    subAgents: 0,
   };
 }

@@ -1,9 +1,9 @@
 import type { Event } from "../../src/core/event/event.ts";
 import { foldEvents } from "../../src/core/evolve/evolve.ts";
 import { emptyRun, findStep, type Run } from "../../src/core/run/run.ts";
-import { isHostAtWork, isUndoStep, stepPace } from "../../src/core/run/step.ts";
+import { isHostAtWork, isUndoStep, type Step, stepPace } from "../../src/core/run/step.ts";
 import type { AppendResult, Entry } from "../../src/core/store/store.ts";
-import type { RunId } from "../../src/core/values/ids.ts";
+import type { RunId, StepId } from "../../src/core/values/ids.ts";
 import type { SessionContext } from "./session-context.ts";
 
 /** Folds the journals and checks the laws of sessions after every append. */
@@ -18,6 +18,11 @@ export class SessionObserver {
 
   get runs(): readonly Run[] {
     return [...this.#runs.values()];
+  }
+
+  find(run: RunId, step: StepId): Step | undefined {
+    const folded = this.#runs.get(run);
+    return folded === undefined ? undefined : findStep(folded, step);
   }
 
   /** No event contains the secret of a token, whenever the host was told it. */
@@ -36,6 +41,7 @@ export class SessionObserver {
         this.#runs.set(id, after);
         this.#bodies.push(body);
         this.#check(event, before, after);
+        this.#sim().conversations.onEvent(event, before, after);
       }
     }
   }
@@ -46,9 +52,26 @@ export class SessionObserver {
       const open = this.runs.filter((run) => run.open && run.session === after.session);
       if (open.length > 1) violate(`S2: session ${after.session} has ${open.length} open runs`);
       if (after.opened !== null && after.opened.segment > 1) counts.segments += 1;
+      this.#checkSubAgent(after);
     }
     if ("step_id" in event) this.#checkStep(event, before, after);
     if (event.type === "run.closed") this.#checkClosed(event, before, after);
+  }
+
+  /** A call has one sub-agent, whose deadline is no later than that of its parent. */
+  #checkSubAgent({ id, parent, opened, deadline_at }: Run): void {
+    const { violate } = this.#sim();
+    if (parent === null) return;
+    const above = this.#runs.get(parent.run_id);
+    if (above === undefined) return violate(`S28: ${id} has no parent on record`);
+    const late = above.deadline_at !== null && (deadline_at === null || deadline_at > above.deadline_at);
+    if (late) violate(`S28: the deadline of sub-agent ${id} is later than that of its parent`);
+    const same = this.runs.filter(
+      (run) => run.parent?.run_id === parent.run_id && run.parent.step_id === parent.step_id,
+    );
+    if (same.length > 1 && opened?.segment === 1) violate(`S28: call ${parent.step_id} has ${same.length} sub-agents`);
+    if (findStep(above, parent.step_id)?.delegated == null)
+      violate(`S28: sub-agent ${id} is not on record in its parent`);
   }
 
   #checkStep(event: Extract<Event, { step_id: string }>, before: Run, after: Run): void {

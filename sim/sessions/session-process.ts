@@ -25,6 +25,9 @@ export class SessionProcess {
       store: scheduledStore(this.#sim, this),
       tools: this.#tools(),
       tenants: { acme: { mode: config.isGated ? "human_gated" : "auto_exec", trust: ["act"] } },
+      ...(config.sends !== null && {
+        budgets: [{ unit: "calls", limit: config.sends, per: "session", tool: "send" } as const],
+      }),
       limits: { segmentSteps: config.segmentSteps, takeovers: 1_000_000 },
       stopwatch: () => scheduler.now(),
       timers: { after: (ms, work) => (this.isAlive ? scheduler.after(ms, work, this.number) : () => {}) },
@@ -39,6 +42,7 @@ export class SessionProcess {
     return [
       defineTool({ ...acts, name: "send", run: (input) => this.#act((input as { of: string }).of) }),
       defineTool({ ...reads, name: "look", run: async (input) => ({ of: (input as { of: string }).of }) }),
+      defineTool({ ...reads, name: "task", run: async () => null }),
       defineTool({ ...acts, name: "act", run: "external" }),
       defineTool({ ...reads, name: "read", run: "external" }),
     ];
@@ -47,7 +51,10 @@ export class SessionProcess {
   /** The effect happens at a later step, if the process or its request still lives then. */
   #act(of: string): Promise<{ readonly of: string }> {
     const { scheduler, effects } = this.#sim;
-    const happen = () => effects.set(of, (effects.get(of) ?? 0) + 1);
+    const happen = () => {
+      effects.set(of, (effects.get(of) ?? 0) + 1);
+      this.#countSend(of.split(".")[0] ?? "");
+    };
     return new Promise((resolve) => {
       scheduler.add({
         name: "effect",
@@ -69,6 +76,14 @@ export class SessionProcess {
         executeAfterDeath: happen,
       });
     });
+  }
+
+  /** The calls of sub-agents are paid from the budget of the root session. */
+  #countSend(session: string): void {
+    const { sends, config, violate } = this.#sim;
+    const count = 1 + (sends.get(session) ?? 0);
+    sends.set(session, count);
+    if (config.sends !== null && count > config.sends) violate(`S29: ${session} has sent ${count} of ${config.sends}`);
   }
 
   /** Kills the process. Half of its requests on the way still arrive. */

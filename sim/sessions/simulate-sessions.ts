@@ -1,5 +1,3 @@
-import { isHostAtWork } from "../../src/core/run/step.ts";
-import { FaultError } from "../../src/core/values/fault.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
@@ -8,18 +6,21 @@ import type { SeedOutcome } from "../search-with.ts";
 import { Trace } from "../trace.ts";
 import { VirtualScheduler } from "../virtual-scheduler.ts";
 import { watchAssertions } from "../watch-assertions.ts";
+import { ConversationObserver } from "./conversation-observer.ts";
+import { ModelLoop } from "./model-loop.ts";
 import { SessionAgent } from "./session-agent.ts";
-import { later, type SessionConfig, type SessionContext, simPerson } from "./session-context.ts";
+import { type SessionConfig, type SessionContext, simPerson } from "./session-context.ts";
 import { newSessionCounters } from "./session-counters.ts";
 import { SessionHosts } from "./session-host.ts";
 import { SessionObserver } from "./session-observer.ts";
+import { SessionPeople } from "./session-people.ts";
 import { SessionProcess } from "./session-process.ts";
+import { SimModel } from "./sim-model.ts";
 
 /** A simulation that has not settled this many steps after the faults ended is stuck. */
 const MAX_SETTLING_STEPS = 20_000;
 
 const LEASE_MS = 5000;
-const PERSON_MS = 4000;
 
 /** Simulates sessions of agents, their hosts and the people who decide, while processes are killed. */
 export async function simulateSessions(seed: number, about: string | null = null): Promise<SeedOutcome> {
@@ -42,7 +43,7 @@ class SessionSimulation {
   readonly #sim: SessionContext;
   readonly #trace: Trace;
   readonly #processes: SessionProcess[] = [];
-  readonly #agents: readonly SessionAgent[];
+  readonly #agents: readonly (SessionAgent | ModelLoop)[];
   readonly #hosts: SessionHosts;
   #violation: SeedOutcome["violation"] = null;
   #steps = 0;
@@ -54,11 +55,15 @@ class SessionSimulation {
     const { config } = this.#sim;
     for (let count = 0; count < config.processes; count += 1) this.#startProcess();
     this.#hosts = new SessionHosts(this.#sim, () => this.#anyEngine());
-    this.#agents = Array.from(
-      { length: config.sessions },
-      (_, index) => new SessionAgent(this.#sim, `chat ${index}`, this.#hosts, () => this.#anyProcess()),
-    );
-    this.#decideRegularly();
+    const model = new SimModel(this.#sim);
+    this.#agents = Array.from({ length: config.sessions }, (_, index) => {
+      const session = `chat ${index}`;
+      const pick = () => this.#anyProcess();
+      return this.#sim.rng.chance(0.6)
+        ? new ModelLoop(this.#sim, session, this.#hosts, model, pick)
+        : new SessionAgent(this.#sim, session, this.#hosts, pick);
+    });
+    new SessionPeople(this.#sim, () => this.#anyEngine());
   }
 
   violate(law: string): void {
@@ -137,38 +142,6 @@ class SessionSimulation {
     return this.#anyProcess()?.engine ?? null;
   }
 
-  /** A person approves what is held, and settles doubts by looking at the world once no host can change it any more. */
-  #decideRegularly(): void {
-    later(this.#sim, PERSON_MS, "person", () => {
-      void this.#decide().finally(() => this.#decideRegularly());
-    });
-  }
-
-  async #decide(): Promise<void> {
-    const { observer, scheduler, effects, rng } = this.#sim;
-    for (const run of observer.runs) {
-      const engine = this.#anyEngine();
-      if (engine === null) return;
-      for (const step of run.steps) {
-        const { standing, spec, external } = step;
-        const of = String((spec.payload as { readonly of?: string }).of);
-        const isSettled = scheduler.now() > (external?.until ?? 0) + 1000 && !isHostAtWork(step);
-        try {
-          if (standing.state === "waiting_approval") {
-            await soon(this.#sim, engine.approve(standing.gate_id, { principal: simPerson }));
-          } else if (standing.state === "in_doubt" && isSettled && rng.chance(0.5)) {
-            const happened = { as: "happened", output: { of } } as const;
-            const as = (effects.get(of) ?? 0) > 0 ? happened : ({ as: "absent" } as const);
-            const attempt = step.act?.attempt ?? 1;
-            await soon(this.#sim, engine.resolve(run.id, spec.step_id, { principal: simPerson, attempt, ...as }));
-          }
-        } catch (error) {
-          if (!(error instanceof FaultError)) throw error; // Another decision, or the end of the process, came first.
-        }
-      }
-    }
-  }
-
   /** Reads every journal and every row at the end. */
   async #close(): Promise<void> {
     if (this.#violation !== null) return;
@@ -179,25 +152,23 @@ class SessionSimulation {
   }
 }
 
-/** The process that was asked may die, and then never answers. */
-function soon(sim: SessionContext, work: Promise<unknown>): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    work.then(resolve, reject);
-    later(sim, 10_000, "no answer", () => resolve(null));
-  });
-}
-
 function newContext(seed: number, violate: (law: string) => void): SessionContext {
   const rng = new Rng(seed);
+  const segmentSteps = rng.pick([3, 5, 5000]);
   const config: SessionConfig = {
     processes: rng.between(2, 3),
     sessions: rng.between(1, 2),
     calls: rng.between(2, 8),
     isGated: rng.chance(0.5),
-    segmentSteps: rng.pick([3, 5, 5000]),
+    segmentSteps,
     killed: rng.pick([0, 0.001, 0.004]),
     hostDies: rng.pick([0, 0.2]),
     faultSteps: 3000,
+    modelFails: rng.pick([0, 0.1]),
+    branches: segmentSteps === 5000 && rng.chance(0.7), // A history is compared within one run.
+    deadlineMs: 100_000_000,
+    idleMs: rng.pick([500, 600_000]),
+    sends: rng.chance(0.2) ? rng.between(1, 3) : null,
   };
   const timing = { timerFirst: 0.05, skip: 0.1, skipMs: 2000, latencyMs: 20 };
   const scheduler = new VirtualScheduler(rng, timing);
@@ -208,8 +179,10 @@ function newContext(seed: number, violate: (law: string) => void): SessionContex
     scheduler,
     store: memoryStore({ clock: scheduler, leaseMs: LEASE_MS }),
     observer: new SessionObserver(() => sim),
+    conversations: new ConversationObserver(() => sim),
     counts: newSessionCounters(),
     effects: new Map(),
+    sends: new Map(),
     isSettling: false,
     newId: (prefix) => {
       ids += 1;

@@ -1,0 +1,78 @@
+import { findStep, type Run } from "../../src/core/run/run.ts";
+import { isHostAtWork, type Step } from "../../src/core/run/step.ts";
+import { FaultError } from "../../src/core/values/fault.ts";
+import type { StepId } from "../../src/core/values/ids.ts";
+import type { Engine } from "../../src/engine/api/engine-api.ts";
+import { later, type SessionContext, simPerson } from "./session-context.ts";
+
+const PERSON_MS = 4000;
+
+/** A person who approves what is held, and settles doubts by looking at the world once no host can change it any more. */
+export class SessionPeople {
+  readonly #sim: SessionContext;
+  readonly #engine: () => Engine | null;
+
+  constructor(sim: SessionContext, engine: () => Engine | null) {
+    this.#sim = sim;
+    this.#engine = engine;
+    this.#decideRegularly();
+  }
+
+  #decideRegularly(): void {
+    later(this.#sim, PERSON_MS, "person", () => {
+      void this.#decide().finally(() => this.#decideRegularly());
+    });
+  }
+
+  async #decide(): Promise<void> {
+    for (const run of this.#sim.observer.runs) {
+      for (const step of run.steps) {
+        const engine = this.#engine();
+        if (engine === null) return;
+        try {
+          if (step.standing.state === "waiting_approval") await this.#approve(engine, run, step, step.standing.gate_id);
+          else if (step.standing.state === "in_doubt") await this.#resolve(engine, run, step);
+        } catch (error) {
+          if (!(error instanceof FaultError)) throw error; // Another decision, or the end of the process, came first.
+        }
+      }
+    }
+  }
+
+  /** Says of a call after a branch which earlier act it is: the one for the same goal, once that is settled. */
+  async #approve(engine: Engine, run: Run, step: Step, gate_id: string): Promise<void> {
+    const { earlier = [] } = run.gates.get(gate_id) ?? {};
+    const same = earlier
+      .map(({ step_id }) => findStep(run, step_id as StepId))
+      .filter((act) => act !== undefined && goalOf(act) === goalOf(step) && act.index !== step.index);
+    if (same.some((act) => act?.act?.state === "started" || act?.act?.state === "in_doubt")) return;
+    const done = same.find((act) => act?.act?.state === "committed");
+    const how = done === undefined ? {} : { sameAs: done.spec.step_id };
+    await soon(this.#sim, engine.approve(gate_id, { principal: simPerson, ...how }));
+  }
+
+  async #resolve(engine: Engine, run: Run, step: Step): Promise<void> {
+    const { scheduler, effects, rng } = this.#sim;
+    const { spec, external } = step;
+    const isSettled = scheduler.now() > (external?.until ?? 0) + 1000 && !isHostAtWork(step);
+    if (!isSettled || !rng.chance(0.5)) return;
+    const of = goalOf(step);
+    const happened = { as: "happened", output: { of } } as const;
+    const as = (effects.get(of) ?? 0) > 0 ? happened : ({ as: "absent" } as const);
+    const attempt = step.act?.attempt ?? 1;
+    await soon(this.#sim, engine.resolve(run.id, spec.step_id, { principal: simPerson, attempt, ...as }));
+  }
+}
+
+/** The effect that a call is about. */
+function goalOf({ spec }: Step): string {
+  return String((spec.payload as { readonly of?: string }).of);
+}
+
+/** The process that was asked may die, and then never answers. */
+function soon(sim: SessionContext, work: Promise<unknown>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    work.then(resolve, reject);
+    later(sim, 10_000, "no answer", () => resolve(null));
+  });
+}
