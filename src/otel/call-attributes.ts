@@ -8,7 +8,9 @@ interface SpanFacts {
   readonly run_id: string;
   readonly step_id: string;
   readonly attempt: number;
+  readonly call_id: string | null;
   readonly tool: string;
+  readonly model: string | null;
   readonly effect: string;
   readonly gate_id: string | null;
   readonly principal: string;
@@ -18,12 +20,9 @@ interface SpanFacts {
 
 /** Returns the attributes of the span of an attempt, by the conventions of OpenTelemetry for generative AI. */
 export function callAttributes(call: SpanFacts): Attributes {
-  const { run_id, step_id, attempt, tool, effect, gate_id, principal, project, session } = call;
+  const { run_id, step_id, attempt, effect, gate_id, principal, project, session } = call;
   return {
-    "gen_ai.operation.name": "execute_tool",
-    "gen_ai.tool.name": tool,
-    "gen_ai.tool.type": "function",
-    "gen_ai.tool.call.id": step_id,
+    ...operationAttributes(call),
     "gen_ai.agent.name": principal,
     ...(session !== null && { "gen_ai.conversation.id": session }),
     "writ.run_id": run_id,
@@ -33,6 +32,33 @@ export function callAttributes(call: SpanFacts): Attributes {
     ...(gate_id !== null && { "writ.gate_id": gate_id }),
     ...(project !== null && { "writ.project": project }),
   };
+}
+
+function operationAttributes({ tool, model, call_id, step_id }: SpanFacts): Attributes {
+  if (model !== null)
+    return { "gen_ai.operation.name": "chat", ...(model !== "" && { "gen_ai.request.model": model }) };
+  return {
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": tool,
+    "gen_ai.tool.type": "function",
+    "gen_ai.tool.call.id": call_id ?? step_id,
+  };
+}
+
+/** Returns the name of the span of an attempt. */
+export function spanName({ tool, model }: Pick<SpanFacts, "tool" | "model">): string {
+  return model === null ? `execute_tool ${tool}` : `chat ${model}`.trimEnd();
+}
+
+/** Returns the tokens that a model call has used. */
+export function usageAttributes(cost: TokenUsage | null | undefined): Attributes {
+  if (cost == null || cost.tokens_in + cost.tokens_out === 0) return {};
+  return { "gen_ai.usage.input_tokens": cost.tokens_in, "gen_ai.usage.output_tokens": cost.tokens_out };
+}
+
+interface TokenUsage {
+  readonly tokens_in: number;
+  readonly tokens_out: number;
 }
 
 /** Events that decide a gate, and the decision that a span shows. */

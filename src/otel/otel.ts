@@ -12,7 +12,7 @@ import {
 } from "@opentelemetry/api";
 import { writVersion } from "../core/values/writ-version.ts";
 import type { AppendedEvent, ObservedCall, Observer } from "../engine/api/observer.ts";
-import { callAttributes, gateDecisions, isGateDecision } from "./call-attributes.ts";
+import { callAttributes, gateDecisions, isGateDecision, spanName, usageAttributes } from "./call-attributes.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { traceParentOf } from "./trace-parent.ts";
 
@@ -55,6 +55,7 @@ export function otel({
         const end = await start();
         engineMetrics.measureCall(call, end, performance.now() - startedAt);
         span.setAttribute("writ.status", end.status);
+        if (call.model !== null) span.setAttributes(usageAttributes(end.cost));
         if (content && end.status === "succeeded")
           span.setAttribute("gen_ai.tool.call.result", JSON.stringify(end.output));
         if (end.fault !== null) {
@@ -67,6 +68,10 @@ export function otel({
   };
 }
 
+/** The spans of frameworks for a tool call, and for a request to a model. */
+const toolSpan = /^(?:ai\.toolCall|execute_tool)\b/;
+const modelSpan = /^(?:ai\.(?:generateText|streamText)\.do|chat\b)/;
+
 /** A framework that has its own span for a tool call makes ours a part of it, so that no call is counted twice. */
 function describeSpan(call: ObservedCall): {
   readonly parent: Context;
@@ -75,9 +80,9 @@ function describeSpan(call: ObservedCall): {
 } {
   const attributes = { ...callAttributes(call) };
   const active = trace.getActiveSpan() as { readonly name?: unknown } | undefined;
-  if (active === undefined) return { parent: runContext(call), name: `execute_tool ${call.tool}`, attributes };
-  if (!/^(?:ai\.toolCall|execute_tool)\b/.test(String(active.name)))
-    return { parent: context.active(), name: `execute_tool ${call.tool}`, attributes };
+  if (active === undefined) return { parent: runContext(call), name: spanName(call), attributes };
+  const isWithinOwn = (call.model === null ? toolSpan : modelSpan).test(String(active.name));
+  if (!isWithinOwn) return { parent: context.active(), name: spanName(call), attributes };
   delete attributes["gen_ai.operation.name"];
   return { parent: context.active(), name: `writ.step ${call.tool}`, attributes };
 }

@@ -1,4 +1,6 @@
 import type { Event } from "../core/event/event.ts";
+import { askedModel } from "../core/run/model-steps.ts";
+import type { Cost } from "../core/tool/tool.ts";
 import { writVersion } from "../core/values/writ-version.ts";
 import {
   type Attributes,
@@ -6,6 +8,8 @@ import {
   callAttributes,
   gateDecisions,
   isGateDecision,
+  spanName,
+  usageAttributes,
 } from "./call-attributes.ts";
 import { spanIdOf, traceParentOf } from "./trace-parent.ts";
 
@@ -43,10 +47,20 @@ export function otlpSpans(run_id: string, events: readonly Event[]): OtlpTraces 
   return { resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] };
 }
 
+/** The tool of a step, as its proposal or the plan names it. */
+interface ProposedTool {
+  readonly name: string;
+  readonly effect: string;
+  readonly call_id: string | null;
+  readonly model: string | null;
+}
+
+const UNKNOWN_TOOL: ProposedTool = { name: "unknown", effect: "unknown", call_id: null, model: null };
+
 class RunSpans {
   readonly #runId: string;
   readonly #accepted: AcceptedEvent;
-  readonly #tools = new Map<string, { readonly name: string; readonly effect: string }>();
+  readonly #tools = new Map<string, ProposedTool>();
   readonly #startedAt = new Map<string, number>();
   readonly #gates = new Map<string, { readonly step_id: string; readonly at: number }>();
   readonly #used = new Map<string, string>();
@@ -55,7 +69,8 @@ class RunSpans {
   constructor(runId: string, accepted: AcceptedEvent) {
     this.#runId = runId;
     this.#accepted = accepted;
-    for (const { step_id, name, effect } of accepted.plan?.steps ?? []) this.#tools.set(step_id, { name, effect });
+    for (const { step_id, name, effect } of accepted.plan?.steps ?? [])
+      this.#tools.set(step_id, { name, effect, call_id: null, model: null });
   }
 
   read(events: readonly Event[]): readonly OtlpSpan[] {
@@ -67,7 +82,7 @@ class RunSpans {
   #add(event: Event): void {
     switch (event.type) {
       case "step.proposed":
-        this.#tools.set(event.step_id, event.step);
+        this.#tools.set(event.step_id, proposedTool(event));
         return;
       case "step.started":
         this.#startedAt.set(`${event.step_id}/${event.attempt}`, event.at);
@@ -78,7 +93,7 @@ class RunSpans {
         return;
       case "step.succeeded":
         // A reused result is no call.
-        if (event.reused === undefined) this.#addCall(event, event.started_at, "succeeded", null);
+        if (event.reused === undefined) this.#addCall(event, event.started_at, "succeeded", null, event.cost);
         return;
       case "step.failed":
         this.#addCall(event, event.started_at, "failed", event.fault);
@@ -117,15 +132,18 @@ class RunSpans {
     start: number,
     status: string,
     fault: { readonly code: string; readonly message: string } | null,
+    cost?: Cost,
   ): void {
-    const tool = this.#tools.get(step_id) ?? { name: "unknown", effect: "unknown" };
+    const tool = this.#tools.get(step_id) ?? UNKNOWN_TOOL;
     const { principal, session = null, project = null } = this.#accepted;
     const attributes = {
       ...callAttributes({
         run_id: this.#runId,
         step_id,
         attempt,
+        call_id: tool.call_id,
         tool: tool.name,
+        model: tool.model,
         effect: tool.effect,
         gate_id: this.#used.get(step_id) ?? null,
         principal: principal.id,
@@ -133,9 +151,11 @@ class RunSpans {
         session,
       }),
       "writ.status": status,
+      ...(tool.model !== null && usageAttributes(cost)),
       ...(fault !== null && { "error.type": fault.code }),
     };
-    this.#push(`${step_id}/${attempt}`, spanBody(`execute_tool ${tool.name}`, start, at, attributes, fault));
+    const name = spanName({ tool: tool.name, model: tool.model });
+    this.#push(`${step_id}/${attempt}`, spanBody(name, start, at, attributes, fault));
   }
 
   #addGate(gateId: string, type: keyof typeof gateDecisions, at: number): void {
@@ -159,6 +179,12 @@ class RunSpans {
   get #parent() {
     return traceParentOf({ run_id: this.#runId, trace_id: this.#accepted.trace_id });
   }
+}
+
+function proposedTool({ step, cause }: Extract<Event, { type: "step.proposed" }>): ProposedTool {
+  const call_id = cause.by === "agent" ? (cause.call?.id ?? null) : null;
+  const model = step.kind === "model" ? askedModel({ spec: { kind: "model", payload: step.payload ?? {} } }) : null;
+  return { name: step.name, effect: step.effect ?? "reads", call_id, model };
 }
 
 function spanBody(

@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it } from "vitest";
 import type { AppendedEvent, CallEnd, ObservedCall, Observer } from "../../src/engine/api/observer.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
+import { reads } from "./open-run-fixture.ts";
+import { chat, chatAnswer, user } from "./scripted-model.ts";
 import { collectJournal, neverAnswers, scriptedTool, throwsFault } from "./scripted-tool.ts";
 
 const plan = (...names: readonly string[]) => ({
@@ -25,6 +27,43 @@ describe.each(storeKinds)("observer, on $name", ({ newFixture }) => {
     expect(seen.map(({ position }) => position)).toEqual(journal.map((_, at) => at + 1));
     expect(new Set(seen.map(({ run_id, tenant }) => `${tenant} ${run_id}`))).toEqual(new Set([`acme ${run.run_id}`]));
     expect(seen.at(-1)).toMatchObject({ event: { type: "run.ended" }, durable: true });
+  });
+
+  it.each(["plan", "session"] as const)("is told no fact of a %s that is not on record", async (what) => {
+    const fixture = newFixture();
+    const real = fixture.store();
+    const landed = new Map<string, number>();
+    const append: typeof real.append = async (entries, ...more) => {
+      const results = await real.append(entries, ...more);
+      for (const [index, { run, events }] of entries.entries())
+        if (results[index]?.landed) landed.set(run, (landed.get(run) ?? 0) + events.length);
+      return results;
+    };
+    const told: number[] = [];
+    const early: number[] = [];
+    const observer: Observer = {
+      name: "early",
+      onEvent: ({ run_id, position }) => {
+        told.push(position);
+        if (position > (landed.get(run_id) ?? 0)) early.push(position);
+      },
+    };
+    const tools = ["read", "send"].map((name) => scriptedTool(name, () => ({}), name === "read" ? reads : {}).tool);
+    const engine = await fixture.open({ store: { ...real, append }, tools, observers: [observer] });
+    if (what === "plan") {
+      const run = await engine.submit(plan("read", "read", "read", "send", "read"), { principal: botAgent });
+      await run.result();
+    } else {
+      const run = await engine.openRun({ session: "chat", principal: botAgent });
+      const use = { id: "1", tool: "send", input: {} };
+      await run.recordModelCall(chat(user("go")), () => chatAnswer(null, use));
+      await run.callTool(use);
+      await run.recordModelCall(chat(user("stop")), () => chatAnswer("stopped"));
+      await run.close();
+    }
+    expect(early).toEqual([]);
+    expect(told).toEqual(Array.from(told, (_, index) => index + 1));
+    expect(told.length).toBe([...landed.values()][0]);
   });
 
   it("sees an approval that this process appends to a run", async () => {

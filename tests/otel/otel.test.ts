@@ -24,6 +24,8 @@ import { type OtelOptions, otel } from "../../src/otel/otel.ts";
 import { otlpSpans } from "../../src/otel/otlp-spans.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { anaPerson, botAgent } from "../engine/engine-fixture.ts";
+import { gateOf } from "../engine/open-run-fixture.ts";
+import { chat, chatAnswer, user } from "../engine/scripted-model.ts";
 import { collectJournal, scriptedTool, type ToolBehaviour, throwsFault } from "../engine/scripted-tool.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -162,6 +164,70 @@ describe("otel", () => {
     ]);
     expect(values["gen_ai.execute_tool.duration"]).toMatchObject([{ value: { count: 1 } }]);
     await provider.shutdown();
+  });
+
+  it("names the spans of a session by its model, its calls and their ids, live and in the export", async () => {
+    const { engine, spans } = await openTraced(() => ({ sent: true }));
+    const run = await engine.openRun({ session: "chat 7", principal: botAgent });
+    const use = { id: "toolu.1:a", tool: "send", input: { to: "ana" } };
+    const usage = { prompt_tokens: 7, completion_tokens: 3 };
+    await run.recordModelCall(chat(user("tell ana")), () => ({ ...chatAnswer(null, use), usage }));
+    await run.callTool(use);
+    await run.close();
+    const live = spans().map(({ name, attributes }) => ({ name, attributes }));
+    expect(live).toMatchObject([
+      {
+        name: "chat m-1",
+        attributes: {
+          "gen_ai.operation.name": "chat",
+          "gen_ai.request.model": "m-1",
+          "gen_ai.usage.input_tokens": 7,
+          "gen_ai.usage.output_tokens": 3,
+          "gen_ai.conversation.id": "chat 7",
+          "writ.status": "succeeded",
+        },
+      },
+      {
+        name: "execute_tool send",
+        attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "toolu.1:a" },
+      },
+    ]);
+    const [, ...exported] = exportedSpans(run.run_id, await journalOf(engine, run.run_id));
+    expect(exported.map(({ name }) => name)).toEqual(live.map(({ name }) => name));
+    for (const [index, span] of exported.entries())
+      expect(attributeNames(span)).toEqual(Object.keys(live[index]?.attributes ?? {}).sort());
+  });
+
+  it("makes no second span below the span of a framework for a request to a model", async () => {
+    const { engine, provider, spans } = await openTraced(() => ({}));
+    const run = await engine.openRun({ session: "chat", principal: botAgent });
+    const outer = provider.getTracer("framework").startSpan("chat gpt");
+    await context.with(trace.setSpan(context.active(), outer), () =>
+      run.recordModelCall(chat(user("hi")), () => chatAnswer("hello")),
+    );
+    expect(spans()).toMatchObject([
+      { name: "writ.step writ.model", parentSpanContext: { spanId: outer.spanContext().spanId } },
+    ]);
+  });
+
+  it("has no span open while the call of a session is held, and one span when it runs", async () => {
+    const { engine, spans } = await openTraced(() => ({}), { tenants: {} });
+    const run = await engine.openRun({ session: "chat", principal: botAgent });
+    const held = await run.callTool({ id: "1", tool: "send", input: {} });
+    expect([held.status, spans()]).toEqual(["held", []]);
+    await engine.approve(gateOf(held), { principal: anaPerson });
+    expect(await run.findCall("1")).toMatchObject({ status: "succeeded" });
+    expect(spans().map(({ name }) => name)).toEqual(["writ.gate", "execute_tool send"]);
+  });
+
+  it("exports the work that a host did itself", async () => {
+    const { engine } = await openTraced(() => ({}));
+    const run = await engine.openRun({ session: "chat", principal: botAgent });
+    const begun = await run.beginCall({ id: "1", tool: "send", input: {} });
+    if (!("go" in begun)) throw new Error("the call was not begun");
+    await run.endCall(begun.token, { output: {} });
+    const [, span] = exportedSpans(run.run_id, await journalOf(engine, run.run_id));
+    expect(span?.name).toBe("execute_tool send");
   });
 
   it("sends the same spans to an OTLP receiver as an export of the journal", async () => {

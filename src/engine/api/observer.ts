@@ -1,4 +1,5 @@
 import type { Event } from "../../core/event/event.ts";
+import type { Cost } from "../../core/tool/tool.ts";
 import type { Effect } from "../../core/values/effect.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
@@ -23,7 +24,11 @@ export interface ObservedCall {
   readonly run_id: RunId;
   readonly step_id: StepId;
   readonly attempt: number;
+  /** The id that a model gave the call, or null. */
+  readonly call_id: string | null;
   readonly tool: string;
+  /** The model that the call asks, as its request names it; null for any other call. */
+  readonly model: string | null;
   readonly effect: Effect;
   readonly input: Json;
   /** The key that the tool passes on; null for a call that does not act. */
@@ -44,6 +49,8 @@ export interface CallEnd {
   /** The output, with the fields redacted that the tool names; null without one. */
   readonly output: Json;
   readonly fault: Fault | null;
+  /** What the attempt reported to have cost, or null. */
+  readonly cost: Cost | null;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Grant } from "../../core/decide/command.ts";
 import { lastApprovedGate } from "../../core/decide/find-approval.ts";
+import { askedModel } from "../../core/run/model-steps.ts";
 import type { Step } from "../../core/run/run.ts";
 import { requesterOf } from "../../core/run/step-principal.ts";
 import type { CallEnd, ObservedCall } from "../api/observer.ts";
@@ -14,7 +15,9 @@ export function observedCall({ mailbox: { run } }: CallContext, step: Step, gran
     run_id: run.id,
     step_id,
     attempt,
+    call_id: step.cause?.by === "agent" ? (step.cause.call?.id ?? null) : null,
     tool: step.spec.name,
+    model: askedModel(step),
     effect: step.spec.effect,
     input: proposal.input,
     key: proposal.call?.key ?? null,
@@ -28,9 +31,9 @@ export function observedCall({ mailbox: { run } }: CallContext, step: Step, gran
 }
 
 /** Returns what an observer sees of the end of an attempt. */
-export function callEnd({ ending }: AttemptReport): CallEnd {
+export function callEnd({ ending, cost }: AttemptReport): CallEnd {
   if (ending.how !== "value")
-    return { status: ending.how === "unheard" ? "unknown" : "failed", output: null, fault: ending.fault };
+    return { status: ending.how === "unheard" ? "unknown" : "failed", output: null, fault: ending.fault, cost };
   const { output, flaw } = ending;
-  return { status: flaw === null ? "succeeded" : "failed", output, fault: flaw };
+  return { status: flaw === null ? "succeeded" : "failed", output, fault: flaw, cost };
 }
