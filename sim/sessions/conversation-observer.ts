@@ -145,7 +145,10 @@ export class ConversationObserver {
     const { violate, counts } = this.#sim();
     const { questions, epochOf, handedOver } = this.#of(handed.run);
     const question = questions.find(({ step }) => step === handed.step);
-    if (question === undefined) return violate(`S19: ${handed.step} was handed over, and the model was never asked`);
+    if (question === undefined) {
+      violate(`S19: ${handed.step} was handed over, and the model was never asked`);
+      return;
+    }
     handedOver.add(handed.step);
     if (handed.isReplayed) counts.modelReplayed += 1;
     if (!question.isRecorded) violate(`S19: the answer of ${handed.step} was handed over before it is on record`);
@@ -170,22 +173,12 @@ export class ConversationObserver {
 
   /** An event was appended to a run. */
   onEvent(event: Event, before: Run, after: Run): void {
-    switch (event.type) {
-      case "step.proposed":
-        return this.#onProposed(event, before);
-      case "run.branched":
-        return this.#onBranched(event, before);
-      case "run.turn_finished":
-        return this.#onTurnFinished(event, before);
-      case "step.started":
-        return this.#onStarted(event, before);
-      case "gate.opened":
-        return this.#onHeld(event, before);
-      case "step.succeeded":
-        return this.#onSucceeded(event, after);
-      default:
-        return;
-    }
+    if (event.type === "step.proposed") this.#onProposed(event, before);
+    if (event.type === "run.branched") this.#onBranched(event, before);
+    if (event.type === "run.turn_finished") this.#onTurnFinished(event, before);
+    if (event.type === "step.started") this.#onStarted(event, before);
+    if (event.type === "gate.opened") this.#onHeld(event, before);
+    if (event.type === "step.succeeded") this.#onSucceeded(event, after);
   }
 
   #onProposed(event: Extract<Event, { type: "step.proposed" }>, { id }: Run): void {

@@ -63,7 +63,10 @@ export class SessionObserver {
     const { violate } = this.#sim();
     if (parent === null) return;
     const above = this.#runs.get(parent.run_id);
-    if (above === undefined) return violate(`S28: ${id} has no parent on record`);
+    if (above === undefined) {
+      violate(`S28: ${id} has no parent on record`);
+      return;
+    }
     const late = above.deadline_at !== null && (deadline_at === null || deadline_at > above.deadline_at);
     if (late) violate(`S28: the deadline of sub-agent ${id} is later than that of its parent`);
     const same = this.runs.filter(
