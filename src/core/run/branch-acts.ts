@@ -6,7 +6,7 @@ import type { Act, Step } from "./step.ts";
 const didNothing: readonly Act["state"][] = ["not_done", "absent", "compensated"];
 
 /** True if the step acted, has started to act, or may have acted. */
-export function mayHaveActed({ act }: Step): boolean {
+function mayHaveActed({ act }: Step): boolean {
   return act !== null && !didNothing.includes(act.state);
 }
 
