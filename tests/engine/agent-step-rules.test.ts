@@ -37,7 +37,9 @@ describe.each(storeKinds)("the law for the steps of an agent on $name", ({ newFi
     const otherInput = await run.callTool({ ...search("1"), input: { q: "other" } });
     expect(otherInput).toMatchObject({ fault: { code: "CALL_REUSED", message: expect.stringContaining("input") } });
     const otherTool = await run.callTool({ ...send("1") });
-    expect(otherTool).toMatchObject({ fault: { code: "CALL_REUSED", message: expect.stringContaining("the tool search") } });
+    expect(otherTool).toMatchObject({
+      fault: { code: "CALL_REUSED", message: expect.stringContaining("the tool search") },
+    });
   });
 
   it("rule 3: a call that cannot be a step is on record as proposed and rejected, with its input", async () => {
