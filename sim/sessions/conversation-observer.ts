@@ -20,7 +20,7 @@ interface ModelQuestion {
   isLeft: boolean;
 }
 
-/** What a handle of a session was given by one request. */
+/** The answer that a handle of a session was given to one request. */
 export interface HandedAnswer {
   readonly run: RunId;
   readonly step: StepId;

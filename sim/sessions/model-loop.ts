@@ -40,7 +40,7 @@ interface LoopStart {
   readonly prompt: string;
 }
 
-/** What a user said in a turn, and the messages up to the final answer of that turn. */
+/** The message of a user in a turn, and the messages up to the final answer of that turn. */
 interface FinishedTurn {
   readonly run: RunId;
   readonly messages: readonly SimMessage[];
@@ -108,8 +108,8 @@ export class ModelLoop {
     const process = this.#pick();
     if (process?.engine == null) return;
     try {
-      const { idleMs, deadlineMs } = sim.config;
-      const open = { session: this.session, principal: simAgent, waitMs: 2000, idleMs, deadlineMs };
+      const { releaseMs, deadlineMs } = sim.config;
+      const open = { session: this.session, principal: simAgent, waitMs: 2000, releaseMs, deadlineMs };
       const run = await process.engine.openRun(open);
       if (run.attached) sim.counts.handedOver += 1;
       const time = this.#mayBranch && sim.rng.chance(0.2) ? sim.scheduler.now() : 0;

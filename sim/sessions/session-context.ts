@@ -32,7 +32,7 @@ export interface SessionConfig {
   /** True: users edit their messages, prompts have a clock, and programs leave a turn. */
   readonly branches: boolean;
   /** The time without a call after which a session is released. */
-  readonly idleMs: number;
+  readonly releaseMs: number;
   /** The time until the deadline of a loop, which its sub-agents inherit. */
   readonly deadlineMs: number;
   /** The sends that a root session pays for; null: no budget. */

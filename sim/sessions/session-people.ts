@@ -39,7 +39,7 @@ export class SessionPeople {
     }
   }
 
-  /** Says of a call after a branch which earlier act it is: the one for the same goal, once that is settled. */
+  /** Names the earlier act that a call after a branch repeats: the one for the same goal, once that is settled. */
   async #approve(engine: Engine, run: Run, step: Step, gate_id: string): Promise<void> {
     const { earlier = [] } = run.gates.get(gate_id) ?? {};
     const same = earlier

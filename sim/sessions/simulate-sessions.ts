@@ -167,7 +167,7 @@ function newContext(seed: number, violate: (law: string) => void): SessionContex
     modelFails: rng.pick([0, 0.1]),
     branches: segmentSteps === 5000 && rng.chance(0.7), // A history is compared within one run.
     deadlineMs: 100_000_000,
-    idleMs: rng.pick([500, 600_000]),
+    releaseMs: rng.pick([500, 600_000]),
     sends: rng.chance(0.2) ? rng.between(1, 3) : null,
   };
   const timing = { timerFirst: 0.05, skip: 0.1, skipMs: 2000, latencyMs: 20 };

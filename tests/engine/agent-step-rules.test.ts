@@ -91,7 +91,7 @@ describe.each(storeKinds)("the law for the steps of an agent on $name", ({ newFi
     const engine = await stage.open({ tools: [searchTool().tool] });
     const leased = async () =>
       (await engine.workers({ principal: anaPerson })).workers.flatMap(({ runs }) => runs.length);
-    const run = await openChat(engine, { idleMs: 60_000 });
+    const run = await openChat(engine, { releaseMs: 60_000 });
     await run.callTool(search("1"));
     await stage.advance(30_000);
     expect(await leased()).toEqual([1]);

@@ -117,12 +117,12 @@ describe.each(storeKinds)("R1, R7: a session on $name", ({ newFixture }) => {
     const stage = newFixture();
     const { store, pause } = pausableStore(stage.store());
     const engine = await stage.open({ tools: [searchTool().tool], store });
-    const run = await openChat(engine, { idleMs: 1000 });
+    const run = await openChat(engine, { releaseMs: 1000 });
     await run.callTool({ id: "a", ...search });
     const released = pause("append");
     await stage.advance(1001);
     await released.reached;
-    await openChat(engine, { idleMs: 1 });
+    await openChat(engine, { releaseMs: 1 });
     await stage.advance(10);
     released.resume();
     await stage.advance(10);

@@ -49,7 +49,7 @@ export interface CallEnd {
   /** The output, with the fields redacted that the tool names; null without one. */
   readonly output: Json;
   readonly fault: Fault | null;
-  /** What the attempt reported to have cost, or null. */
+  /** The cost that the attempt reported, or null. */
   readonly cost: Cost | null;
 }
 
