@@ -110,9 +110,11 @@ export async function findClosedSession(
 ): Promise<string | null> {
   for (const { run_id, status } of await engine.runs({ principal: personAna, limit: 1000 })) {
     if (status === "open") continue;
+    let isOfSession = false;
     for await (const { event } of (await engine.run(run_id, { principal: personAna })).events()) {
-      if (event.type === "run.accepted" && event.session === session && event.opened !== undefined) return run_id;
-      break;
+      if (event.type === "run.accepted") isOfSession = event.session === session && event.opened !== undefined;
+      if (!isOfSession) break;
+      if (event.type === "run.closed" && !event.continues) return run_id;
     }
   }
   return null;

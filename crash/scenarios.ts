@@ -1,4 +1,5 @@
 import { hostedScenario, sessionScenario } from "./agent-scenarios.ts";
+import { branchedScenario, delegatedScenario } from "./conversation-scenarios.ts";
 import { heldBackup, heldFork, heldRestore, heldRetention, heldUndo } from "./held-scenarios.ts";
 import { modelScenario, streamScenario } from "./model-scenarios.ts";
 import { nonActScenario } from "./non-act-scenario.ts";
@@ -392,6 +393,8 @@ export const scenarios = {
   heldUndo: heldUndo(undone),
   model: modelScenario,
   stream: streamScenario,
+  branched: branchedScenario,
+  delegated: delegatedScenario,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;
