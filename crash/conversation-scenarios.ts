@@ -2,7 +2,7 @@ import type { CallAnswer } from "../src/core/run/call-answer.ts";
 import type { JsonObject } from "../src/core/values/json.ts";
 import type { AgentCall, OpenRun } from "../src/engine/api/session-api.ts";
 import { closeSession } from "./agent-scenarios.ts";
-import { type AgentStart, agentPrincipal, mailTool, personAna, resolveByLooking, type Scenario } from "./scenario.ts";
+import { type AgentStart, agentPrincipal, mailTool, personAna, type Scenario } from "./scenario.ts";
 import { askTool } from "./scenario-tools.ts";
 
 const toAna = { did: "send", to: "ana@example.org" } as const;
