@@ -207,3 +207,12 @@ describe.each(storeKinds)("the redacted field of an output, on $name", ({ newFix
     expect(stored.includes(secret)).toBe(false);
   });
 });
+
+describe.each(storeKinds)("a held resolution, on $name", ({ newFixture }) => {
+  it("is not approved as an undo, which other rules judge", async () => {
+    const engine = await opened(newFixture(), breaks, { compensate: async () => ({}) });
+    const gate = await heldResolution(engine, (await submitted(engine)).run_id);
+    const edited = engine.approve(gate, { principal: anaPerson, input: { runId: "r", stepId: "a", as: "undo" } });
+    expect(await rejectedFault(edited)).toMatchObject({ code: "NOT_POSSIBLE" });
+  });
+});
