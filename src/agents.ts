@@ -4,6 +4,7 @@ export type { FrameworkTool } from "./agents/framework-tool.ts";
 export { type GovernOptions, govern } from "./agents/govern.ts";
 export type {
   CallDecision,
+  FrameworkBeginOptions,
   FrameworkCall,
   FrameworkCallOptions,
   FrameworkHandler,

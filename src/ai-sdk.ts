@@ -1,6 +1,8 @@
+export type { ToolTerms } from "./agents/declared-effects.ts";
 export type { FrameworkTool } from "./agents/framework-tool.ts";
 export type {
   CallDecision,
+  FrameworkBeginOptions,
   FrameworkCall,
   FrameworkCallOptions,
   FrameworkHandler,

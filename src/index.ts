@@ -35,6 +35,7 @@ export type {
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
 export type { GateContest } from "./core/event/gate-contest.ts";
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
+export type { OutputContents } from "./core/event/output-contents.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
@@ -108,6 +109,7 @@ export type { Act, NextDoubtAction, Reservation, SentCall, Step, StepPace, StepS
 export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
+export type { ForgottenSession } from "./core/settings/forgotten-session.ts";
 export type { RetentionCounts, RetentionRecord } from "./core/settings/retention.ts";
 export type { Patch, PatchOperation } from "./core/state/patch.ts";
 export type { PolicyState, StateScope, StateValue } from "./core/state/policy-state.ts";
@@ -205,6 +207,7 @@ export {
 } from "./core/values/fault.ts";
 export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./core/values/ids.ts";
 export type { Json, JsonObject } from "./core/values/json.ts";
+export type { PeerPackage } from "./core/values/peer-package.ts";
 export type { Requested } from "./core/values/requested.ts";
 export type { TextForm } from "./core/values/text-form.ts";
 export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
@@ -288,7 +291,7 @@ export type {
   StateView,
 } from "./engine/api/state-api.ts";
 export type { TenantSettings } from "./engine/api/tenant-settings.ts";
-export type { EngineTools, ToolView } from "./engine/api/tool-api.ts";
+export type { EngineTools, PutToolsOptions, ToolView } from "./engine/api/tool-api.ts";
 export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
 export { createEngine } from "./engine/engine.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";

@@ -6,7 +6,7 @@ import type { Digest } from "../core/values/ids.ts";
 import { isJsonObject, type Json } from "../core/values/json.ts";
 import { defineTool } from "../schema/define-tool.ts";
 import type { SchemaDefinition } from "../schema/schema-from.ts";
-import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
+import { type DeclaredEffects, type ToolTerms, termsOf } from "./declared-effects.ts";
 
 /** A tool of a framework, as its adapter describes it. */
 export interface FrameworkTool {
@@ -18,6 +18,8 @@ export interface FrameworkTool {
   readonly checks?: SchemaDefinition;
   /** True: the provider or the client executes it, so Writ cannot govern it. */
   readonly outside?: boolean;
+  /** The terms that its adapter knows. Those that the program declares go before them. */
+  readonly terms?: ToolTerms;
 }
 
 const NAME_FORM = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/u;
@@ -34,8 +36,11 @@ export function toolNameFor(name: string): string {
  * Makes the declaration of a framework's tool. Each call is run by the function that its adapter passes with it, so the
  * tool itself runs nothing. Its pin covers the terms and not the schema: a held call outlives a new description.
  */
-export function declareTool({ name, description, input, checks }: FrameworkTool, effects: DeclaredEffects): Tool {
-  const terms = termsOf(effects, name) ?? {};
+export function declareTool(
+  { name, description, input, checks, terms: known }: FrameworkTool,
+  effects: DeclaredEffects,
+): Tool {
+  const terms = termsOf(effects, name) ?? known ?? {};
   const tool = defineTool({
     description: description ?? "",
     ...terms,

@@ -35,5 +35,6 @@ export async function govern(options: GovernOptions): Promise<Governed> {
   if (typeof engine?.openRun !== "function")
     throw new FaultError(fault("INVALID_INPUT", "engine must be an engine, as createEngine returns it"));
   const run = await engine.openRun(opening);
-  return new GovernedSession({ engine, run, effects, hold, print });
+  const openBeside = (name: string) => engine.openRun({ ...opening, session: `${opening.session}/${name}` });
+  return new GovernedSession({ engine, run, effects, hold, print, openBeside });
 }

@@ -4,14 +4,23 @@ import type { OpenGate } from "../core/run/to-open-gate.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type JsonObject, sameJson } from "../core/values/json.ts";
+import { type PeerPackage, peerProblem } from "../core/values/peer-package.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import type { CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
+import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { answeredCalls } from "./answered-calls.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
-import type { CallDecision, FrameworkCall, FrameworkCallOptions, FrameworkHandler, Governed } from "./governed.ts";
+import type {
+  CallDecision,
+  FrameworkBeginOptions,
+  FrameworkCall,
+  FrameworkCallOptions,
+  FrameworkHandler,
+  Governed,
+} from "./governed.ts";
+import { installedVersion } from "./installed-version.ts";
 import { offeredTools, providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
 import { parseArguments } from "./tool-functions.ts";
@@ -24,6 +33,7 @@ export interface GovernedTerms {
   readonly effects: DeclaredEffects;
   readonly hold: "return" | "wait";
   readonly print: (text: string) => void;
+  readonly openBeside: (name: string) => Promise<OpenRun>;
 }
 
 export class GovernedSession implements Governed {
@@ -32,6 +42,7 @@ export class GovernedSession implements Governed {
   readonly #engine: Engine;
   readonly #effects: DeclaredEffects;
   readonly #print: (text: string) => void;
+  readonly openBeside: (name: string) => Promise<OpenRun>;
   readonly #names = new Map<string, string>();
   /** The tools that the provider or the client executes. */
   readonly #outside = new Set<string>();
@@ -41,12 +52,13 @@ export class GovernedSession implements Governed {
   readonly #unproposed = new Map<string, string>();
   #registered: Promise<void> = Promise.resolve();
 
-  constructor({ engine, run, effects, hold, print }: GovernedTerms) {
+  constructor({ engine, run, effects, hold, print, openBeside }: GovernedTerms) {
     this.run = run;
     this.hold = hold;
     this.#engine = engine;
     this.#effects = effects;
     this.#print = print;
+    this.openBeside = openBeside;
   }
 
   declare(tools: readonly FrameworkTool[]): void {
@@ -57,6 +69,13 @@ export class GovernedSession implements Governed {
     const registered = ToolDeclarations.of(this.#engine).add(tools, this.#effects, this.#print);
     this.#registered = Promise.all([this.#registered, registered]).then(() => {});
     this.#registered.catch(() => {}); // The calls of the tools report it.
+  }
+
+  expectLibrary(library: PeerPackage, door: string): void {
+    // In a bundle, the library is part of the program, as Writ itself is.
+    if (installedVersion("writ") === null) return;
+    const problem = peerProblem(library, installedVersion(library.name), door);
+    if (problem !== null) this.#print(`writ: ${problem}`);
   }
 
   /** Two tools whose names differ only in characters that Writ does not take would be one tool in the record. */
@@ -88,20 +107,39 @@ export class GovernedSession implements Governed {
   async call(call: FrameworkCall, handler: FrameworkHandler, options: FrameworkCallOptions = {}): Promise<CallAnswer> {
     const { signal } = options;
     if (signal?.aborted) return { status: "cancelled" };
-    const waitMs = this.hold === "wait" ? DAY_MS : 0;
     return this.#propose(call, {
       run: runWith(call, handler),
       keepHandler: true,
-      waitMs,
+      waitMs: this.#waitMs,
       ...(signal !== undefined && { signal }),
     });
   }
 
-  async #propose({ id, tool, input, turn }: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
-    this.#unproposed.delete(id);
+  async begin(call: FrameworkCall, { forMs, signal }: FrameworkBeginOptions): Promise<BegunCall | CallAnswer> {
+    if (signal?.aborted) return { status: "cancelled" };
     await this.#registered;
-    const call = { id, tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
-    return this.run.callTool(call, turn === undefined ? options : { ...options, turn });
+    const { turn } = call;
+    return this.run.beginCall(this.#named(call), {
+      forMs,
+      waitMs: this.#waitMs,
+      ...(turn !== undefined && { turn }),
+      ...(signal !== undefined && { signal }),
+    });
+  }
+
+  get #waitMs(): number {
+    return this.hold === "wait" ? DAY_MS : 0;
+  }
+
+  #named({ id, tool, input }: FrameworkCall): AgentCall {
+    this.#unproposed.delete(id);
+    return { id, tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
+  }
+
+  async #propose(call: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
+    await this.#registered;
+    const { turn } = call;
+    return this.run.callTool(this.#named(call), turn === undefined ? options : { ...options, turn });
   }
 
   fetch(options: RecordedFetchOptions = {}): typeof globalThis.fetch {

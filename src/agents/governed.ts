@@ -2,8 +2,9 @@ import type { CallAnswer } from "../core/run/call-answer.ts";
 import type { RunResult } from "../core/run/run-result.ts";
 import type { ToolContext } from "../core/tool/tool.ts";
 import type { Effect } from "../core/values/effect.ts";
+import type { PeerPackage } from "../core/values/peer-package.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import type { CloseOptions, OpenRun } from "../engine/api/session-api.ts";
+import type { BegunCall, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import type { FrameworkTool } from "./framework-tool.ts";
 import type { RecordedFetchOptions } from "./recorded-fetch.ts";
 
@@ -14,14 +15,23 @@ export interface FrameworkCall {
   readonly tool: string;
   /** The input as the framework parsed it. It need not be JSON. */
   readonly input: unknown;
-  /** The number of answers of the model before the one with this call. A recorded answer is used instead. */
-  readonly turn?: number;
+  /**
+   * The number of answers of the model before the one with this call, or the sub-agent that makes it. A recorded answer
+   * is used instead.
+   */
+  readonly turn?: number | string;
 }
 
 /** The options of one call. */
 export interface FrameworkCallOptions {
   /** The signal of the framework. It ends the wait; a call of a turn that was aborted is not made. */
   readonly signal?: AbortSignal;
+}
+
+/** The options of a call whose work the framework does itself. */
+export interface FrameworkBeginOptions extends FrameworkCallOptions {
+  /** How long the framework may take. An end that is not reported by then is unknown. */
+  readonly forMs: number;
 }
 
 /** Makes a call by the framework's own function. `input` is the framework's object, unless a person edited the call. */
@@ -44,6 +54,8 @@ export interface Governed {
   readonly hold: "return" | "wait";
   /** Declares tools of the framework. Their calls wait until they are registered. */
   declare(tools: readonly FrameworkTool[]): void;
+  /** Prints one sentence if the library of a framework is missing or of a version that is not tested. */
+  expectLibrary(library: PeerPackage, door: string): void;
   /** Returns the declared effect of a tool; `acts` if none is declared. */
   effectOf(tool: string): Effect;
   /** The framework has accepted the arguments of the call. If it does not make the call, that is not their fault. */
@@ -52,6 +64,10 @@ export interface Governed {
   judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null>;
   /** Makes a call by the function, or returns what became of it. */
   call(call: FrameworkCall, handler: FrameworkHandler, options?: FrameworkCallOptions): Promise<CallAnswer>;
+  /** Lets the framework do the work of a call itself (`go`), or returns what became of it. `run.endCall` reports the end. */
+  begin(call: FrameworkCall, options: FrameworkBeginOptions): Promise<BegunCall | CallAnswer>;
+  /** Opens a run beside the session, for what the adapter itself has to remember. */
+  openBeside(name: string): Promise<OpenRun>;
   /** Returns a `fetch` that records the answers of a model, so that a loop that starts again does not ask for them. */
   fetch(options?: RecordedFetchOptions): typeof globalThis.fetch;
   /** Records that a client confirmed a held call. It meets a demand for a confirmation, never one for an approval. */

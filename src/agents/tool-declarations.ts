@@ -34,7 +34,7 @@ export class ToolDeclarations {
     const governed = tools.filter(({ outside }) => outside !== true);
     const declared = governed.map((tool) => this.#declare(tool, effects));
     this.#print(
-      governed.filter(({ name }) => termsOf(effects, name) === null),
+      governed.filter(({ name, terms }) => terms === undefined && termsOf(effects, name) === null),
       undeclaredText,
       print,
     );
@@ -48,11 +48,12 @@ export class ToolDeclarations {
 
   #declare(tool: FrameworkTool, effects: DeclaredEffects): Promise<void> {
     const { name } = tool;
-    const terms = plainOutput(termsOf(effects, name) ?? {}).value;
+    const terms = plainOutput(termsOf(effects, name) ?? tool.terms ?? {}).value;
     const known = this.#declared.get(name);
     if (known === undefined) {
-      const registered = this.#engine.tools.put([declareTool(tool, effects)]);
+      const registered = this.#engine.tools.put([declareTool(tool, effects)], { ifKnown: "refuse" });
       this.#declared.set(name, { terms, registered });
+      registered.catch(() => this.#declared.delete(name)); // The calls of the tool report it.
       return registered;
     }
     if (sameJson(known.terms, terms)) return known.registered;

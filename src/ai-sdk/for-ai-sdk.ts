@@ -35,6 +35,7 @@ const HELD = "a person has to approve this call";
 /** Makes a governed session usable by the AI SDK. */
 export function forAiSdk(governed: Governed): AiSdkAdapter {
   const known = new Map<string, GovernedTool>();
+  governed.expectLibrary({ name: "ai", tested: ["6", "7"] }, "writ/ai-sdk");
   return {
     run: governed.run,
     close: (options) => governed.close(options),

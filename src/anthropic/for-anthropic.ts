@@ -34,6 +34,7 @@ export interface AnthropicAdapter extends Pick<Governed, "run" | "close"> {
 /** Makes a governed session usable by the SDK of Anthropic. `functions` run the calls of a loop that you write yourself. */
 export function forAnthropic(governed: Governed, functions: ToolFunctions = {}): AnthropicAdapter {
   declareFunctions(governed, functions);
+  governed.expectLibrary({ name: "@anthropic-ai/sdk", tested: ["0", "1"] }, "writ/anthropic");
   return {
     run: governed.run,
     close: (options) => governed.close(options),

@@ -40,7 +40,7 @@ export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVer
     policies: judgedPolicies(engine.policies, judge, held),
     halts: judgedHalts(engine.halts, judge, held),
     tools: {
-      put: async (tools) => engine.tools.put(tools),
+      put: async (tools, given = {}) => engine.tools.put(tools, readOptions("tools.put", given)),
       remove: async (names) => engine.tools.remove(names),
       list: async (given) => engine.tools.list(judge.judge("tools.list", given)),
     },

@@ -1,4 +1,5 @@
 import { FaultError, fault } from "../core/values/fault.ts";
+import { peerProblem } from "../core/values/peer-package.ts";
 
 /** Loads the server side of the MCP SDK, which is an optional dependency. */
 export function loadServerSdk(): Promise<typeof import("@modelcontextprotocol/server")> {
@@ -23,7 +24,7 @@ async function load<Module>(name: string, from: () => Promise<Module>): Promise<
     return await from();
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
-    const message = `MCP needs the package ${name}; add it with: npm install ${name}@2`;
-    throw new FaultError(fault("CONFIG_INVALID", message), { cause: error });
+    const message = peerProblem({ name, tested: ["2"] }, null, "MCP");
+    throw new FaultError(fault("CONFIG_INVALID", message ?? name), { cause: error });
   }
 }

@@ -23,6 +23,7 @@ export interface OpenAiAdapter extends Pick<Governed, "run" | "close"> {
 /** Makes a governed session usable by the SDK of OpenAI. `functions` run the calls of a loop that you write yourself. */
 export function forOpenAI(governed: Governed, functions: ToolFunctions = {}): OpenAiAdapter {
   declareFunctions(governed, functions);
+  governed.expectLibrary({ name: "openai", tested: ["6", "7"] }, "writ/openai");
   return {
     run: governed.run,
     close: (options) => governed.close(options),

@@ -80,7 +80,8 @@ export interface ToolDefinition<
   readonly cost?: CostEstimate | ((input: SchemaOutput<Input>) => CostEstimate);
   /**
    * The resources of the engine that the tool changes, by name. `handle`: only through `context.resource`. `raw`: also
-   * directly, like a tool that starts a process.
+   * directly, like a tool that starts a process. `watched`: another program changes it while the call waits; a failure
+   * restores nothing.
    */
   readonly resources?: Readonly<Record<string, Access>>;
   /**

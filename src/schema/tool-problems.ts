@@ -3,6 +3,7 @@ import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
 import { estimateProblems } from "../core/limits/budget.ts";
 import { planLimits } from "../core/plan/plan.ts";
+import type { Access } from "../core/ports/resource.ts";
 import { isStatePointer, STATE_POINTERS_MAX } from "../core/state/state-order.ts";
 import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import { effects } from "../core/values/effect.ts";
@@ -49,11 +50,12 @@ export function findToolProblems(
   ];
 }
 
+const accessKinds: readonly unknown[] = ["handle", "raw", "watched"] satisfies readonly Access[];
+
 /** Only tools with the effect `writes` may change resources: an act cannot be undone by restoring its resources. */
 function resourceProblems({ resources = {}, effect }: UncheckedDefinition): readonly string[] {
-  const isValid =
-    isPlainObject(resources) && Object.values(resources).every((access) => access === "handle" || access === "raw");
-  if (!isValid) return ['resources must be "handle" or "raw" for each resource that the tool changes'];
+  const isValid = isPlainObject(resources) && Object.values(resources).every((access) => accessKinds.includes(access));
+  if (!isValid) return ['resources must be "handle", "raw" or "watched" for each resource that the tool changes'];
   const used = Object.keys(resources as object).length > 0;
   return problemUnless(!used || effect === "writes", "resources are only for tools with the effect writes");
 }

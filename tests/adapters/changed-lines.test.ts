@@ -10,7 +10,7 @@ function changedLines(page: string): readonly string[] {
   return program.text.split("\n").filter((line) => /\bwrit\.(?:fetch|tools|results|options|decide)\b/.test(line));
 }
 
-describe.each(["ai-sdk.md", "openai.md", "anthropic.md"])("the program of %s", (page) => {
+describe.each(["ai-sdk.md", "openai.md", "anthropic.md", "claude-agent-sdk.md"])("the program of %s", (page) => {
   it("changes at most two lines, and three with approvals", () => {
     const lines = changedLines(page);
     const approvals = lines.filter((line) => line.includes("writ.decide"));

@@ -24,6 +24,19 @@ describe.each(storeKinds)("tools at run time on $name", ({ newFixture }) => {
     expect(found.calls.length).toBe(2);
   });
 
+  it("are refused if the engine has a tool of their name and the caller says so", async () => {
+    const [first, second] = [searchTool(), searchTool()];
+    const { engine } = await openedChat(newFixture(), [first]);
+    const put = (options: object) => engine.tools.put([mailTool().tool, second.tool], options);
+    expect(await rejectedFault(put({ ifKnown: "refuse" }))).toMatchObject({ code: "TOOL_INVALID" });
+    expect((await engine.tools.list({ principal: botAgent })).map(({ name }) => name)).toEqual(["search"]);
+    expect(await rejectedFault(put({ ifKnown: "other" }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await rejectedFault(put({ replace: true }))).toMatchObject({ code: "INVALID_INPUT" });
+    await put({ ifKnown: "replace" });
+    await engine.call("search", { q: "y" }, { principal: botAgent });
+    expect([first.calls.length, second.calls.length]).toEqual([0, 1]);
+  });
+
   it("end a running call of a removed tool, and start no other", async () => {
     const answer = deferred<string>();
     const slow = scriptedTool("mail", () => answer.promise);

@@ -17,10 +17,19 @@ async function journalText(engine: Engine): Promise<string> {
   return texts.join("\n");
 }
 
+interface Shown {
+  readonly mcpServers?: Readonly<Record<string, object>>;
+  readonly servers?: Readonly<Record<string, object>>;
+}
+
 describe("the configuration of a gateway", () => {
   it("is accepted as the guide shows it, and refused with every problem", () => {
     const guide = readFileSync(repositoryPath("docs", "guides", "mcp-gateway.md"), "utf8");
-    const blocks = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = ""]) => JSON.parse(text) as unknown);
+    const shown = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].map(([, text = ""]) => JSON.parse(text) as Shown);
+    const [client, editor, ...more] = shown as [Shown, Shown, ...Shown[]];
+    // The entry of VS Code is that of the other clients, under another name and with its type.
+    expect(editor.servers).toEqual({ files: { type: "stdio", ...client.mcpServers?.files } });
+    const blocks = [client, ...more];
     expect(blocks.map((block) => Object.keys(readGatewayConfig(block, "it")))).toEqual([
       ["files"],
       ["files", "tickets"],

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { emptyTestDatabase } from "../store/postgres/test-database.ts";
+import { lacksClaudeSdk } from "./claude-sdk-folder.ts";
 import { documentedCommands } from "./documented-commands.ts";
 import { PackedPackage } from "./packed-package.ts";
 import { repositoryPath } from "./repository-path.ts";
@@ -13,7 +14,10 @@ afterAll(() => packed.clear());
 const guides = readdirSync(repositoryPath("docs", "guides")).map((name) => join("docs", "guides", name));
 const pages = ["README.md", ...guides]
   .map((page) => [page, documentedCommands(readFileSync(repositoryPath(page), "utf8"))] as const)
-  .map(([page, told]) => [page, told.filter((one) => one.kind === "program")] as const)
+  .map(
+    ([page, told]) =>
+      [page, told.filter((one) => one.kind === "program").filter(({ text }) => !lacksClaudeSdk(text))] as const,
+  )
   .filter(([, programs]) => programs.length > 0);
 
 describe.each(pages)("the programs of %s, bundled by esbuild", (page, programs) => {
@@ -91,7 +95,9 @@ function bundle(folder: string, name: string, format: "esm" | "cjs", to?: string
   const out = to ?? join(folder, "bundle", name.replace(/\.mjs$/, format === "esm" ? ".mjs" : ".cjs"));
   const esbuild = repositoryPath("node_modules", "esbuild", "bin", "esbuild");
   // These SDKs call require, which does not exist in the format esm.
-  const beside = ["@opentelemetry/*", "@modelcontextprotocol/*", "ai"].map((name) => `--external:${name}`);
+  const beside = ["@opentelemetry/*", "@modelcontextprotocol/*", "@anthropic-ai/claude-agent-sdk", "ai"].map(
+    (name) => `--external:${name}`,
+  );
   const options = [
     "--bundle",
     "--platform=node",

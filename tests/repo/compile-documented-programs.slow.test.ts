@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { lacksClaudeSdk } from "./claude-sdk-folder.ts";
 import { documentedCommands } from "./documented-commands.ts";
 import { PackedPackage } from "./packed-package.ts";
 import { repositoryPath, repositoryRoot } from "./repository-path.ts";
@@ -34,11 +35,12 @@ describe.each(compilers)("TypeScript %s", (_, compiler) => {
 
 function writePrograms(): void {
   const guides = readdirSync(repositoryPath("docs", "guides")).map((name) => join("docs", "guides", name));
-  for (const page of ["README.md", ...guides]) {
+  for (const page of ["README.md", join("skills", "writ", "SKILL.md"), ...guides]) {
     const folder = join(packed.folder, "programs", page.replaceAll(/\W/g, "-"));
     mkdirSync(folder, { recursive: true });
     for (const command of documentedCommands(readFileSync(repositoryPath(page), "utf8")))
-      if (command.kind === "program") writeFileSync(join(folder, command.name.replace(/\.mjs$/, ".mts")), command.text);
+      if (command.kind === "program" && !lacksClaudeSdk(command.text))
+        writeFileSync(join(folder, command.name.replace(/\.mjs$/, ".mts")), command.text);
   }
 }
 

@@ -121,7 +121,7 @@ export const moduleRules: readonly ModuleRule[] = [
     about: "`govern`: the open run of a session for the adapters of agent frameworks",
     modules: ["core", "engine", "schema"],
     packages: [],
-    node: ["node:crypto"],
+    node: ["node:crypto", "node:fs", "node:path", "node:url"],
   },
   {
     name: "ai-sdk",
@@ -136,6 +136,13 @@ export const moduleRules: readonly ModuleRule[] = [
     modules: ["core", "engine", "agents"],
     packages: [],
     node: [],
+  },
+  {
+    name: "claude-agent-sdk",
+    about: "the adapter for the Claude Agent SDK",
+    modules: ["core", "engine", "agents"],
+    packages: [],
+    node: ["node:crypto"],
   },
   {
     name: "openai",

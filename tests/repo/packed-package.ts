@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { claudeSdkFolder, claudeSdkName } from "./claude-sdk-folder.ts";
 import { repositoryPath, repositoryRoot } from "./repository-path.ts";
 
 /** An empty folder with the packed package in it, as a user would have after installing it. */
@@ -30,12 +31,22 @@ export class PackedPackage {
     for (const name of readdirSync(installed)) {
       if (name !== "writ" && !name.startsWith(".")) symlinkSync(join(installed, name), join(modules, name));
     }
+    if (claudeSdkFolder !== null && claudeSdkFolder !== repositoryRoot) this.#borrowClaudeSdk(modules, claudeSdkFolder);
     const program = join("writ", "dist", "cli.js");
     chmodSync(join(modules, program), 0o755);
     mkdirSync(join(modules, ".bin"));
     symlinkSync(join("..", program), join(modules, ".bin", "writ"));
     for (const name of readdirSync(join(installed, ".bin")))
       if (name !== "writ") symlinkSync(join(installed, ".bin", name), join(modules, ".bin", name));
+  }
+
+  /** Links the Claude Agent SDK, which is installed elsewhere, beside the SDK of Anthropic. */
+  #borrowClaudeSdk(modules: string, folder: string): void {
+    const scope = join(modules, "@anthropic-ai");
+    rmSync(scope);
+    mkdirSync(scope);
+    symlinkSync(repositoryPath("node_modules", "@anthropic-ai", "sdk"), join(scope, "sdk"));
+    symlinkSync(join(folder, "node_modules", claudeSdkName), join(modules, claudeSdkName));
   }
 
   node(...args: readonly string[]): ProcessOutput {

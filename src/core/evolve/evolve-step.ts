@@ -23,7 +23,7 @@ import type { StepId } from "../values/ids.ts";
 import { putGate } from "./evolve-gate.ts";
 import { applyModelProposed, followModelStep, settleBranchAct } from "./evolve-model.ts";
 import { addNotices } from "./pending-notices.ts";
-import { stepCheckpoint } from "./step-checkpoint.ts";
+import { stepCheckpoint, watchedCheckpoint } from "./step-checkpoint.ts";
 
 /** Applies an event of a step to the run. */
 export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRun {
@@ -49,7 +49,7 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
     case "step.restoring":
       return event.lost ? run : replaceStep(run, { ...step, failure: event.fault });
     case "step.restored":
-      return replaceStep(run, { ...step, captures: NONE });
+      return replaceStep(run, { ...step, captures: NONE, checkpoint: watchedCheckpoint(run, step) });
     case "step.rejected": {
       if (event.fault.code === "ABORTED") return moveStep(run, step, { state: "skipped", fault: event.fault });
       const rejected = { ...step, world: "permanent_failure" as const };

@@ -15,3 +15,9 @@ export function stepCheckpoint(
   if (captures.length > 0) return { before: 0, after: 0, position, captures };
   return step.checkpoint?.before == null ? { before: null, after: null, position, captures } : step.checkpoint;
 }
+
+/** Returns the checkpoint of an attempt that failed. The changes of another program stay, and a person can undo them. */
+export function watchedCheckpoint({ position }: MutableRun, step: Step): Step["checkpoint"] {
+  const captures = step.captures.filter(({ access }) => access === "watched");
+  return captures.length === 0 ? step.checkpoint : { before: null, after: null, position, captures };
+}

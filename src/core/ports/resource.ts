@@ -91,8 +91,12 @@ export interface AbandonedCapture {
   readonly isClosed: boolean;
 }
 
-/** How a tool accesses a resource: only through its handle, or also directly, as a shell does. */
-export type Access = "handle" | "raw";
+/**
+ * How a tool accesses a resource. handle: only through its handle. raw: also directly, as a shell does. watched: another
+ * program changes it while the call waits for that program. The changes are a checkpoint, and they are never restored
+ * by themselves, also if the call fails.
+ */
+export type Access = "handle" | "raw" | "watched";
 
 /** A restorable point as data: it is stored in an event and passed to the resource again after a restart. */
 export interface Capture {

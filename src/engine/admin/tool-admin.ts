@@ -4,7 +4,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import type { PrincipalOptions } from "../api/request-options.ts";
-import type { EngineTools, ToolView } from "../api/tool-api.ts";
+import type { EngineTools, PutToolsOptions, ToolView } from "../api/tool-api.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -21,12 +21,18 @@ export class ToolAdmin implements EngineTools {
     this.#onOffersChanged = onOffersChanged;
   }
 
-  async put(tools: readonly Tool[]): Promise<void> {
+  async put(tools: readonly Tool[], options: PutToolsOptions = {}): Promise<void> {
     const problems = toolProblems(tools);
     if (problems.length > 0) throw new FaultError(fault("TOOL_INVALID", problems.join("; ")));
+    const { ifKnown = "replace" } = options;
+    if (ifKnown !== "replace" && ifKnown !== "refuse")
+      throw new FaultError(fault("INVALID_INPUT", 'ifKnown must be "replace" or "refuse"'));
     const copied = [...tools];
     if (copied.some(({ preconditions }) => preconditions.length > 0)) await lazyCel.load();
-    await this.#change(() => this.#ports.toolbox.put(copied));
+    await this.#change(() => {
+      if (ifKnown === "refuse") assertUnknown(copied, this.#ports.toolbox.own());
+      this.#ports.toolbox.put(copied);
+    });
   }
 
   async remove(names: readonly string[]): Promise<void> {
@@ -50,6 +56,14 @@ export class ToolAdmin implements EngineTools {
       .filter((tool) => mayCall(reader, tool))
       .map(toToolView);
   }
+}
+
+function assertUnknown(tools: readonly Tool[], known: readonly Tool[]): void {
+  const names = new Set(known.map(({ name }) => name));
+  const twice = tools.flatMap(({ name }) => (names.has(name) ? [name] : []));
+  if (twice.length === 0) return;
+  const message = `the engine already has a tool named ${twice.join(", ")}; give the new one another name`;
+  throw new FaultError(fault("TOOL_INVALID", message));
 }
 
 /** Returns what is wrong with a list of tools. */

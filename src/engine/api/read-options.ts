@@ -139,7 +139,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "halts.set": halt,
   "halts.lift": halt,
   "halts.list": principal,
-  "tools.put": {},
+  "tools.put": { ifKnown: true },
   "tools.remove": {},
   "tools.list": principal,
   runs: {

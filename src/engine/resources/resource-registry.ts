@@ -309,7 +309,7 @@ export class CapturedResources {
 /** Undoing a call that had raw access needs raw access. */
 function rewindAccess(moment: ResourceMoment | null, captures: readonly Capture[]): Access {
   const from = captures.findIndex(({ id }) => id === moment?.capture.id);
-  return from >= 0 && captures.slice(from).some(({ access }) => access === "raw") ? "raw" : "handle";
+  return from >= 0 && captures.slice(from).some(({ access }) => access !== "handle") ? "raw" : "handle";
 }
 
 function resourceChangedFault({ name }: Resource): Fault {

@@ -120,6 +120,14 @@ export class CaptureList {
     if (this.#logs.has(id) || this.#unused.has(id)) this.#end(id, "dropped");
   }
 
+  /** Ends a call that failed. Changes that were only watched stay, and their capture is kept. */
+  end(id: string): boolean {
+    const log = this.#logs.get(id);
+    if (log?.begun.access === "watched" && log.state !== "begun") return this.markKept(log);
+    this.drop(id);
+    return false;
+  }
+
   #end(id: string, type: "dropped" | "unused" | "let_go"): void {
     const log = this.#logs.get(id);
     if (log !== undefined) this.dropAside(log);

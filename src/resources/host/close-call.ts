@@ -47,6 +47,7 @@ export async function closeRawCall(
   before: DirectoryNode,
 ): Promise<ResourceClosing> {
   const { walker, objects, root } = parts;
+  if (log.begun.access === "watched") return closeWatchedCall(parts, trees, log, before);
   const bytesBefore = objects.bytes;
   const scan = await walker.scan("record", trees.latest);
   const running = findRunningProcesses(parts, log.begun.since);
@@ -60,6 +61,28 @@ export async function closeRawCall(
   log.sync();
   trees.latest = scan.root;
   return { digest: scan.digest, ...changeReport(toResourceChanges(differences)) };
+}
+
+/**
+ * Closes a call during which another program changed the tree. The program may go on: what it changes from now on counts
+ * as the change of another program. `before` is null if the process of the call died.
+ */
+export async function closeWatchedCall(
+  parts: HostTree,
+  trees: KnownTrees,
+  log: CaptureLog,
+  before: DirectoryNode | null = null,
+): Promise<ResourceClosing> {
+  const { walker, objects } = parts;
+  const bytesBefore = objects.bytes;
+  const { root, digest } = await walker.scan("record", trees.latest);
+  const differences = before === null ? [] : compareTrees(before, root);
+  syncChanged(parts, differences);
+  objects.sync();
+  log.append({ type: "closed", tree: digest, added: objects.bytes - bytesBefore, after: [] });
+  log.sync();
+  trees.latest = root;
+  return { digest, ...changeReport(toResourceChanges(differences)) };
 }
 
 function syncChanged({ rootDirectory, disk }: HostTree, differences: readonly TreeDifference[]): void {

@@ -16,7 +16,7 @@ import { createToolFilesystem } from "../tool-filesystem.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import { changesBetween } from "./changes-between.ts";
-import { closeHandleCall, closeRawCall, type OpenCall } from "./close-call.ts";
+import { closeHandleCall, closeRawCall, closeWatchedCall, type OpenCall } from "./close-call.ts";
 import { ContentSweeper } from "./content-sweeper.ts";
 import { diskFault } from "./disk.ts";
 import { HostBackend } from "./host-backend.ts";
@@ -55,7 +55,7 @@ export class HostFilesystem implements Resource<Filesystem> {
       this.#parts.rootDirectory.assertInPlace();
       this.#assertNoneUnfinished();
       this.#parts.captures.dropBegun();
-      const { log, excluded } = access === "raw" ? await this.#beginRaw(tag) : this.#beginHandle(tag);
+      const { log, excluded } = access === "handle" ? this.#beginHandle(tag) : await this.#beginRaw(tag, access);
       return this.#toCapture(log, excluded);
     } catch (error) {
       this.#parts.lock.release();
@@ -110,7 +110,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   async release(capture: Capture): Promise<void> {
     this.#trees.byCall.delete(capture.id);
     try {
-      await this.#withSharedLock(() => this.#parts.captures.drop(capture.id));
+      await this.#withSharedLock(() => this.#parts.captures.end(capture.id));
     } catch (error) {
       // Another process holds the lock. The capture stays until a limit drops it.
       if (!isTreeBusy(error)) throw error;
@@ -227,16 +227,16 @@ export class HostFilesystem implements Resource<Filesystem> {
     return { log, excluded: this.#parts.exclude };
   }
 
-  async #beginRaw(tag: string): Promise<BegunCall> {
+  async #beginRaw(tag: string, access: Access): Promise<BegunCall> {
     const { walker, objects, captures } = this.#parts;
     const since = currentProcessMark();
     const bytesBefore = objects.bytes;
     const { root, digest, excluded } = await walker.scan("capture", this.#trees.latest);
     objects.sync();
-    const log = captures.begin({ tag, access: "raw", tree: digest, since, added: objects.bytes - bytesBefore });
+    const log = captures.begin({ tag, access, tree: digest, since, added: objects.bytes - bytesBefore });
     this.#trees.latest = root;
     this.#trees.byCall.set(log.id, root);
-    this.#openCalls.set(log.id, { log, backend: this.#makeBackend(log, "raw"), before: root });
+    this.#openCalls.set(log.id, { log, backend: this.#makeBackend(log, access), before: root });
     return { log, excluded };
   }
 
@@ -255,6 +255,10 @@ export class HostFilesystem implements Resource<Filesystem> {
     const { captures } = this.#parts;
     if (captures.isUnused(id)) return { changed: 0, digest: null };
     const log = captures.find(id);
+    if (log.begun.access === "watched") {
+      if (log.state === "open") await closeWatchedCall(this.#parts, this.#trees, log);
+      return { changed: 0, digest: log.before };
+    }
     // Nothing to undo. Later calls may exist and must not be undone.
     if (log.state === "restored" || log.state === "begun") return { changed: log.restored ?? 0, digest: log.before };
     const changed = await restoreCalls(this.#parts, this.#trees, captures.since(id).toReversed());
@@ -276,7 +280,7 @@ export class HostFilesystem implements Resource<Filesystem> {
 
   #makeBackend(log: CaptureLog, access: Access): HostBackend {
     const { disk, rootDirectory, limits, captures, root, attributes } = this.#parts;
-    const raw = access === "raw";
+    const raw = access !== "handle";
     return new HostBackend({
       ...{ disk, rootDirectory, limits, attributes },
       aside: captures.aside,

@@ -80,6 +80,10 @@ export class MemoryFilesystem implements Resource<Filesystem> {
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
+    if (access === "watched")
+      throw new FaultError(
+        fault("RESOURCE_UNFIT", `no other program can change ${this.name}, so it cannot be watched`),
+      );
     this.#assertNoneAbandoned();
     this.#captureCount += 1;
     this.#openDrafts += 1;

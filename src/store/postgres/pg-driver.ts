@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
+import { peerProblem } from "../../core/values/peer-package.ts";
 
 /**
  * The part of `pg` that this store uses. `pg` is an optional peer dependency, because the other stores do not need it.
@@ -65,13 +66,18 @@ interface Query {
 export type PgValue = string | number | boolean | Buffer | null;
 
 export function loadPgDriver(): PgDriver {
+  const load = findPackage();
   try {
-    return findPackage()("pg");
+    load.resolve("pg");
   } catch (cause) {
     throw new FaultError(fault("STORE_UNUSABLE", "the Postgres store needs the package pg; run: npm install pg"), {
       cause,
     });
   }
+  const { version } = load("pg/package.json") as { readonly version: string };
+  const problem = peerProblem({ name: "pg", tested: ["8"] }, version, "the Postgres store");
+  if (problem !== null) throw new FaultError(fault("STORE_UNUSABLE", problem));
+  return load("pg");
 }
 
 /** Returns the file that the driver is loaded from, for another thread. */

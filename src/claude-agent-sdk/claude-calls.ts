@@ -1,0 +1,80 @@
+import { toolNameFor } from "../agents/framework-tool.ts";
+import type { FrameworkCall, Governed } from "../agents/governed.ts";
+import { canonicalJson } from "../core/json/canonical-json.ts";
+import type { CallAnswer } from "../core/run/call-answer.ts";
+import type { SessionCall, SessionTurn } from "../engine/api/session-api.ts";
+import { plainOutput } from "../engine/ports/plain-output.ts";
+import { builtInTerms } from "./built-in-tools.ts";
+
+/** A call as Claude Code reports it. */
+interface ReportedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  /** The sub-agent that makes it; undefined for the main agent. */
+  readonly agent: string | undefined;
+}
+
+/**
+ * Names the calls of Claude Code in the session. A model that was cut off asks again, with another id. So an equal call
+ * is about the earlier one until the model has seen its answer: an approved call is made, and an act is not made again.
+ */
+export class ClaudeCalls {
+  readonly #governed: Governed;
+  readonly #unseen = new Map<string, Pick<FrameworkCall, "id" | "turn">>();
+  readonly #found = new Map<string, FrameworkCall>();
+  /** The answered calls of each agent. Its next answer proves that it has seen them. */
+  readonly #answered = new Map<string | undefined, FrameworkCall[]>();
+
+  constructor(governed: Governed, turns: readonly SessionTurn[]) {
+    this.#governed = governed;
+    for (const { turn, calls } of turns)
+      for (const call of calls.filter((each) => this.#blocks(each)))
+        this.#unseen.set(keyOf(call.tool, call.input), { id: call.id, ...(turn !== null && { turn }) });
+  }
+
+  /** True if an equal call is about this one. A read may be made again. */
+  #blocks({ tool, answer, delivered }: SessionCall): boolean {
+    if (answer !== null && !isOver(answer)) return true;
+    const effect = builtInTerms(tool)?.effect ?? this.#governed.effectOf(tool);
+    return !delivered && effect === "acts" && answer?.status !== "refused" && answer?.status !== "cancelled";
+  }
+
+  /** Returns the call of the session that the report is about. */
+  find({ id, tool, input, agent }: ReportedCall): FrameworkCall {
+    const name = this.#unseen.get(keyOf(toolNameFor(tool), input)) ?? {
+      id,
+      ...(agent !== undefined && { turn: agent }),
+    };
+    const call = this.#found.get(id) ?? { ...name, tool, input };
+    this.#found.set(id, call);
+    return call;
+  }
+
+  /** The answer goes to the model. An equal call is about this one while the call is not over. */
+  answered(id: string, agent: string | undefined, answer: Pick<CallAnswer, "status">): void {
+    const call = this.#found.get(id);
+    if (call === undefined) return;
+    this.#found.delete(id);
+    if (isOver(answer)) this.#answered.set(agent, [...(this.#answered.get(agent) ?? []), call]);
+    else this.#unseen.set(keyOf(toolNameFor(call.tool), call.input), call);
+  }
+
+  /** The agent has answered again, so it has seen the answers before. */
+  async seen(agent: string | undefined): Promise<void> {
+    const calls = this.#answered.get(agent) ?? [];
+    this.#answered.delete(agent);
+    for (const { id, turn, tool, input } of calls) {
+      const key = keyOf(toolNameFor(tool), input);
+      if (this.#unseen.get(key)?.id === id) this.#unseen.delete(key);
+      await this.#governed.run.markDelivered(id, { to: "claude", ...(turn !== undefined && { turn }) });
+    }
+  }
+}
+
+/** False: the call goes on, so its answer is not the last one. */
+function isOver({ status }: Pick<CallAnswer, "status">): boolean {
+  return status !== "held" && status !== "waiting" && status !== "in_doubt";
+}
+
+const keyOf = (tool: string, input: unknown) => `${tool} ${canonicalJson(plainOutput(input ?? {}).value)}`;

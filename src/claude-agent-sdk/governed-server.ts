@@ -1,0 +1,172 @@
+import type { Governed } from "../agents/governed.ts";
+import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
+import type { ClaudeCalls } from "./claude-calls.ts";
+
+/** A message of JSON-RPC between Claude Code and a server in this process. */
+interface Message {
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: JsonObject;
+  readonly result?: JsonObject;
+  readonly error?: { readonly message: string };
+}
+
+interface Transport {
+  start(): Promise<void>;
+  send(message: Message): Promise<void>;
+  close(): Promise<void>;
+  onmessage?: (message: Message, extra?: unknown) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+}
+
+export interface InProcessServer {
+  connect(transport: Transport): Promise<void>;
+}
+
+/** The calls of a server as they pass between Claude Code and its tools. */
+interface ServerTerms {
+  readonly governed: Governed;
+  readonly calls: ClaudeCalls;
+  /** The name of the server in the options. Claude Code calls its tools `mcp__<name>__<tool>`. */
+  readonly name: string;
+}
+
+/**
+ * Governs the tools of a server that `createSdkMcpServer` made. The server stays connected when a query ends, so that a
+ * call that a person approves later is made.
+ */
+export class GovernedServer {
+  readonly #server: InProcessServer;
+  readonly #terms: ServerTerms;
+  #transport: GovernedTransport | null = null;
+
+  constructor(server: InProcessServer, terms: ServerTerms) {
+    this.#server = server;
+    this.#terms = terms;
+  }
+
+  /** The server for the options of a query. */
+  forQuery(signal: AbortSignal | undefined): InProcessServer {
+    const connect = async (outer: Transport) => {
+      if (this.#transport === null) {
+        this.#transport = new GovernedTransport(this.#terms);
+        this.#transport.attach(outer, signal);
+        await this.#server.connect(this.#transport);
+      } else {
+        this.#transport.attach(outer, signal);
+        await outer.start();
+      }
+    };
+    return Object.assign(Object.create(this.#server) as InProcessServer, { connect });
+  }
+}
+
+/** Passes every message on, except for calls of tools: the session makes those. */
+class GovernedTransport implements Transport {
+  onmessage?: (message: Message, extra?: unknown) => void;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  #outer: Transport | null = null;
+  #signal: AbortSignal | undefined;
+  readonly #terms: ServerTerms;
+  readonly #lists = new Set<Message["id"]>();
+  readonly #results = new Map<Message["id"], (message: Message) => void>();
+  #passed = 0;
+
+  constructor(terms: ServerTerms) {
+    this.#terms = terms;
+  }
+
+  attach(outer: Transport, signal: AbortSignal | undefined): void {
+    this.#outer = outer;
+    this.#signal = signal;
+    outer.onmessage = (message, extra) => this.#receive(outer, message, extra);
+    outer.onerror = (error) => this.onerror?.(error);
+  }
+
+  async start(): Promise<void> {
+    await this.#outer?.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#outer?.close();
+  }
+
+  async send(message: Message): Promise<void> {
+    const waiting = message.method === undefined ? this.#results.get(message.id) : undefined;
+    if (waiting !== undefined) return waiting(message);
+    if (message.method === undefined && this.#lists.delete(message.id)) this.#declare(message.result?.tools);
+    await this.#outer?.send(message);
+  }
+
+  #receive(outer: Transport, message: Message, extra: unknown): void {
+    if (message.method === "tools/list") this.#lists.add(message.id);
+    if (message.method !== "tools/call") {
+      this.onmessage?.(message, extra);
+      return;
+    }
+    const reply = (result: JsonObject) => outer.send({ jsonrpc: "2.0", id: message.id, result } as Message);
+    void this.#call(message, extra).then(reply, (error: Error) => reply(textResult(error.message, true)));
+  }
+
+  #declare(tools: Json | undefined): void {
+    const list = Array.isArray(tools) ? (tools as readonly JsonObject[]) : [];
+    this.#terms.governed.declare(
+      list.map(({ name, description, inputSchema }) => ({
+        name: this.#toolName(name),
+        ...(typeof description === "string" && { description }),
+        ...(inputSchema !== undefined && { input: inputSchema }),
+      })),
+    );
+  }
+
+  #toolName(name: Json | undefined): string {
+    return `mcp__${this.#terms.name}__${String(name)}`.replaceAll(/[^\w-]/gu, "_");
+  }
+
+  async #call(message: Message, extra: unknown): Promise<JsonObject> {
+    const { governed, calls } = this.#terms;
+    const signal = this.#signal;
+    const { name, arguments: input = {}, _meta: meta } = message.params ?? {};
+    const id = isJsonObject(meta ?? null) ? (meta as JsonObject)["claudecode/toolUseId"] : undefined;
+    if (typeof id !== "string") throw new Error("Claude Code passed no id of the call, so it is not made");
+    const call = calls.find({ id, tool: this.#toolName(name), input, agent: undefined });
+    const handler = async (given: unknown) => {
+      const result = await this.#run({ ...message, params: { ...message.params, arguments: given as Json } }, extra);
+      if (result.isError === true) throw new Error(textIn(result.content));
+      return result;
+    };
+    const answer = await governed.call(call, handler, signal === undefined ? {} : { signal });
+    calls.answered(id, typeof call.turn === "string" ? call.turn : undefined, answer);
+    return resultOf(answer);
+  }
+
+  /** Lets the server run the call itself. */
+  async #run(message: Message, extra: unknown): Promise<JsonObject> {
+    this.#passed += 1;
+    const id = `writ-${this.#passed}`;
+    const { result, error } = await new Promise<Message>((resolve) => {
+      this.#results.set(id, resolve);
+      this.onmessage?.({ ...message, id }, extra);
+    }).finally(() => this.#results.delete(id));
+    if (result === undefined) throw new Error(error?.message ?? "the server gave no result");
+    return result;
+  }
+}
+
+function resultOf(answer: CallAnswer): JsonObject {
+  const { text, isError } = modelText(answer);
+  if (answer.status !== "succeeded" || answer.reused !== undefined) return textResult(text, isError);
+  return answer.output as JsonObject;
+}
+
+function textResult(text: string, isError: boolean): JsonObject {
+  return { content: [{ type: "text", text }], ...(isError && { isError }) };
+}
+
+function textIn(content: Json | undefined): string {
+  const parts = Array.isArray(content) ? (content as readonly JsonObject[]) : [];
+  return parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n") || "the tool failed";
+}
