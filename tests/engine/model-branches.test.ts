@@ -59,6 +59,7 @@ describe.each(storeKinds)("R5: a branch of a conversation on $name", ({ newFixtu
     const sent = mailTool();
     const { engine, run, held } = await branched(newFixture(), sent);
     await engine.approve(gateOf(held), { principal: anaPerson, sameAs: "c2" });
+    expect(await run.findCall("call_9")).toMatchObject({ status: "succeeded" });
     await run.recordModelCall(chat(user("tell ana again")), () => chatAnswer(null, { ...send, id: "call_20" }));
     const again = await run.callTool({ ...send, id: "call_20" });
     expect(again).toMatchObject({ status: "held", gate: { earlier: [{ step_id: "c2", state: "committed" }] } });
