@@ -136,20 +136,23 @@ describe.each(storeKinds)("a new run, on $name", ({ name, newFixture: newStage }
     expect(await engine.audit({ principal: anaPerson })).toMatchObject({ broken: [] });
   });
 
-  it("that another worker claims first is not continued here, and its act is made once", async () => {
-    const stage = newStage();
-    const { store, real } = listing(stage);
-    const send = scriptedTool("send", () => ({ id: "m1" }));
-    const claim: Store["claim"] = async (worker, of, run) => {
-      await real.claim("w_other" as WorkerId, of, run);
-      return real.claim(worker, of, run);
-    };
-    const engine = await stage.open({ store: { ...store, claim }, tools: [send.tool] });
-    const { run_id } = await engine.submit({ steps: [{ step_id: "s", name: "send" }] }, { principal: botAgent });
-    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
-    expect(send.calls).toEqual([]);
-    expect(await real.head(tenant, run_id)).not.toBeNull();
-  });
+  it.each(["acts", "reads"] as const)(
+    "that another worker claims first is not continued here, if its tool %s",
+    async (effect) => {
+      const stage = newStage();
+      const { store, real } = listing(stage);
+      const send = scriptedTool("send", () => ({ id: "m1" }), { effect });
+      const claim: Store["claim"] = async (worker, of, run) => {
+        await real.claim("w_other" as WorkerId, of, run);
+        return real.claim(worker, of, run);
+      };
+      const engine = await stage.open({ store: { ...store, claim }, tools: [send.tool] });
+      const { run_id } = await engine.submit({ steps: [{ step_id: "s", name: "send" }] }, { principal: botAgent });
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      expect(send.calls).toEqual([]);
+      expect(await real.head(tenant, run_id)).not.toBeNull();
+    },
+  );
 
   it("whose process dies before its first entry leaves nothing behind", async () => {
     const stage = newStage();

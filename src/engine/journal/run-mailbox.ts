@@ -107,8 +107,8 @@ export class RunMailbox {
 
   /** Resolves when the store has all results. Null: it has them. */
   storeResults(): Promise<void> | null {
-    if (!this.isAhead) return null;
     if (this.#neverHeld !== null) return Promise.reject(this.#neverHeld);
+    if (!this.isAhead) return null;
     return new Promise((resolve, reject) => {
       this.#storing.push({ resolve, reject });
       this.#storeAhead();
