@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
         to: `    async #append(batch) {
         if (batch?.events.every((event) => event.type === "step.started")) {
             this.late = [...(this.late ?? []), batch];
-            return this.#landed(batch, batch, this.#head, "hard");
+            return this.#landed(batch, batch, this.#head, "hard", true);
         }
         if (this.late !== undefined && batch !== null) {
             const events = [...this.late.flatMap((kept) => kept.events), ...batch.events];

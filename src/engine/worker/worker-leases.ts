@@ -43,7 +43,8 @@ export class WorkerLeases {
 
   /** Returns the leases of this worker on another store, without limits. */
   withStore(store: Store): WorkerLeases {
-    return new WorkerLeases(store, this.worker, this.#stopwatch, {});
+    const { offers = [] } = this.#terms;
+    return new WorkerLeases(store, this.worker, this.#stopwatch, { offers });
   }
 
   /** Returns whether a run of this queue may be claimed directly. Limits only count claims by `claimDue`. */
