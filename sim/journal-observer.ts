@@ -262,7 +262,11 @@ export class JournalObserver {
   /** Checks a call of a tool that is not an act. */
   observeCall(tool: Tool, input: Json, { run_id, step_id }: ToolContext, worker: number): void {
     const observedRun = this.#runs.get(run_id);
-    if (observedRun === undefined) return; // A simulation by the engine calls tools too.
+    if (observedRun === undefined) {
+      // A simulation by the engine calls tools too, but none that reads. A new run is recorded before it reads.
+      if (tool.effect === "reads") this.#sim().violate(`${tool.name} was called for ${run_id}, which is not recorded`);
+      return;
+    }
     const step = this.#findCalledStep(tool, input, run_id, step_id);
     if (step === null) return;
     checkDependencies(this.#sim(), observedRun.run, step, (needed) =>
