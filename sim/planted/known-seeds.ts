@@ -119,7 +119,7 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a halt is no condition of a start": 70,
   "an act is not halted": 70,
   "the cached halts never expire": 203,
-  "a halted step waits for a child run that was never submitted": 30801,
+  "a halted step waits for a child run that was never submitted": 6243,
   "an agent may set a halt": 23,
   "all leases end when a worker registers": 1,
   "an eviction leaves the epoch as it is": 2,
