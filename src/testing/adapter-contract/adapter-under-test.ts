@@ -48,7 +48,8 @@ export interface ContractTool {
   readonly input: JsonObject;
   /** Throws if the input does not fit the schema: for frameworks that take a parser. */
   parse(input: unknown): Json;
-  run(input: Json, signal: AbortSignal | undefined): unknown;
+  /** The input is JSON: what the model wrote, or what a person made of it. */
+  run(input: unknown, signal: AbortSignal | undefined): unknown;
 }
 
 /** A running program. */

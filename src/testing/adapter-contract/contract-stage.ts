@@ -234,7 +234,7 @@ function contractTools(
         if (!parsed.ok) throw new Error(parsed.fault.message);
         return parsed.value;
       },
-      run: (given, signal) => work(name, given, signal),
+      run: (given, signal) => work(name, given as Json, signal),
     };
   });
 }

@@ -1,6 +1,5 @@
 import { govern } from "../../agents/govern.ts";
 import { modelText } from "../../core/run/call-answer.ts";
-import type { Json } from "../../core/values/json.ts";
 import type { AdapterUnderTest } from "./adapter-under-test.ts";
 import { type PlayedCall, playScript } from "./play-script.ts";
 
@@ -15,7 +14,7 @@ export const directCalls: AdapterUnderTest = {
       const own = tools.find(({ name }) => name === played.tool);
       const answer = await governed.call(
         played,
-        (input, context) => own?.run(input as Json, context.signal),
+        (input, context) => own?.run(input, context.signal),
         signal === undefined ? {} : { signal },
       );
       return modelText(answer).text;

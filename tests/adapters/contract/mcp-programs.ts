@@ -20,7 +20,7 @@ async function toolServer(tools: readonly ContractTool[]) {
     server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
       const own = tools.find(({ name }) => name === params.name);
       try {
-        const output = plainValue(await own?.run((params.arguments ?? {}) as Json, mcpReq.signal)).value;
+        const output = plainValue(await own?.run(params.arguments ?? {}, mcpReq.signal)).value;
         return { content: [{ type: "text", text: JSON.stringify(output) }] };
       } catch (error) {
         return { content: [{ type: "text", text: (error as Error).message }], isError: true };
