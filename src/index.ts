@@ -212,6 +212,7 @@ export type { Requested } from "./core/values/requested.ts";
 export type { TextForm } from "./core/values/text-form.ts";
 export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
 export type { Checkpoints, ForkOptions } from "./engine/api/checkpoint-api.ts";
+export type { DeliveredNotice } from "./engine/api/delivered-notice.ts";
 export type {
   ApproveOptions,
   AuditReport,

@@ -4,6 +4,7 @@ import { effects, modes } from "../core/values/effect.ts";
 import { defaultLimits } from "../engine/api/engine-limits.ts";
 import { allowanceProblems } from "../engine/rules/allowance-problems.ts";
 import { scopes } from "../http-api/api-route.ts";
+import { notifyProblems } from "../notify/recipient.ts";
 
 /** For each field of a config, a function that returns what the value must be, or null if it is valid. */
 const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
@@ -31,6 +32,7 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   limits: limitsProblem,
   onNotice: (value) => unless(typeof value === "function", "a function"),
   observers: (value) => unless(Array.isArray(value), "a list of observers"),
+  notify: notifyProblem,
   server: serverProblem,
 };
 
@@ -44,6 +46,14 @@ export function configProblems(exported: unknown): readonly string[] {
     const wanted = value === undefined ? null : check(value);
     return wanted === null ? [] : [`${name} must be ${wanted}`];
   });
+}
+
+function notifyProblem(value: unknown): string | null {
+  if (!isPlainObject(value)) return "an object like { recipients: [{ webhook, secret }] }";
+  const { url = "http://localhost", recipients, ...others } = value;
+  const [other] = Object.keys(others);
+  if (other !== undefined) return `valid: ${unknownField("notify.", other, ["url", "recipients"])}`;
+  return first(notifyProblems({ url, recipients }).map((problem) => `notify: ${problem}`));
 }
 
 function serverProblem(value: unknown): string | null {

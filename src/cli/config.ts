@@ -7,6 +7,7 @@ import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
 import type { EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
+import type { NotifySettings } from "../notify/notify-people.ts";
 import type { OidcOptions } from "../server/oidc.ts";
 import { configProblems } from "./config-problems.ts";
 import { faultFromError } from "./fault-from-error.ts";
@@ -38,9 +39,14 @@ interface Config
   readonly tools?: readonly Tool[];
   /** The principal that `writ run` submits plans as. */
   readonly principal?: PrincipalInput;
+  /** The recipients of messages about waiting gates, acts in doubt, budgets and parked runs. */
+  readonly notify?: NotifyConfig;
   /** The settings of `writ serve`. */
   readonly server?: ServerSettings;
 }
+
+/** Without `url`, messages of `writ serve` link to the address of the server. */
+type NotifyConfig = Pick<NotifySettings, "recipients"> & Partial<Pick<NotifySettings, "url">>;
 
 export interface ServerSettings {
   /** The issuer of the tokens of people. */

@@ -4,7 +4,7 @@ import type { Slice } from "../core/state/slice.ts";
 import type { ClaimTerms, Store } from "../core/store/store.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
-import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
+import type { Engine, EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
 import { commandLineOf } from "./command-line.ts";
 import { configInvalid, configNames, type LoadedConfig, loadConfig, type ServerSettings } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
@@ -29,6 +29,8 @@ export interface OpenOptions {
   readonly isLocal?: true;
   /** Slices that the command uses, besides those of the config. */
   readonly slices?: readonly Slice[];
+  /** The command delivers notices to the recipients of the config, for as long as it runs. */
+  readonly notifies?: { readonly url: Promise<string> | null; onProblem(message: string): void };
   /** The settings of a worker: a wrapper of its store, the number of tools that run at once, and the runs it takes. */
   readonly workerSettings?: { store(store: Store): Store; readonly concurrency?: number; readonly worker: ClaimTerms };
 }
@@ -202,7 +204,7 @@ async function openFile(
 async function createEngineOn(
   store: Store,
   config: LoadedConfig | null,
-  { work, workerSettings, slices = [] }: OpenOptions,
+  { work, workerSettings, notifies, slices = [] }: OpenOptions,
   isExecuted: OpenedEngine["isExecuted"],
 ): Promise<Pick<OpenedEngine, "engine" | "works">> {
   const {
@@ -211,9 +213,11 @@ async function createEngineOn(
     server: _server,
     store: _store,
     tools = [],
-    ...settings
+    notify,
+    onNotice,
+    limits,
+    ...rest
   } = config ?? { path: "" };
-  const { limits, ...rest } = settings;
   const engineLimits = {
     ...limits,
     ...(workerSettings?.concurrency !== undefined && { concurrency: workerSettings.concurrency }),
@@ -224,6 +228,7 @@ async function createEngineOn(
     const { createEngine } = await import("../engine/engine.ts");
     const engine = await createEngine({
       ...rest,
+      ...(await noticeOptions(notify, onNotice, notifies)),
       slices: [...(rest.slices ?? []), ...slices],
       limits: engineLimits,
       store: workerSettings?.store(store) ?? store,
@@ -236,4 +241,32 @@ async function createEngineOn(
     await store.close();
     throw error;
   }
+}
+
+/**
+ * Returns how an engine delivers notices. With recipients, only commands that run for long deliver: each of them sends a
+ * recipient one message per minute at most.
+ */
+async function noticeOptions(
+  notify: LoadedConfig["notify"],
+  onNotice: LoadedConfig["onNotice"],
+  notifies: OpenOptions["notifies"],
+): Promise<Pick<EngineOptions, "onNotice" | "gateNotices">> {
+  if (notify === undefined) return onNotice === undefined ? {} : { onNotice };
+  if (notifies === undefined) return { gateNotices: true };
+  const { notifyPeople } = await import("../notify/notify-people.ts");
+  const { recipients } = notify;
+  if (notify.url === undefined && notifies.url === null)
+    throw configInvalid("notify.url is missing: give the address of the server that messages link to");
+  // The address of a server is known once it listens. No message is sent before that.
+  const options = { recipients, url: notify.url ?? "http://localhost", onProblem: notifies.onProblem };
+  const tell = await notifyPeople(options);
+  return {
+    gateNotices: true,
+    onNotice: async (notice) => {
+      options.url = notify.url ?? (await notifies.url) ?? options.url;
+      await tell(notice);
+      await onNotice?.(notice);
+    },
+  };
 }

@@ -86,6 +86,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     limits,
     failpoint: options.failpoint ?? (() => {}),
     onNotice,
+    gateNotices: options.gateNotices ? { gate_notice: true } : {},
     observers: new Observers(options.observers ?? []),
   };
 }

@@ -148,7 +148,7 @@ export class HeldVerbs implements VerbPort {
     const call = { input, digest: digestOfJson(input), key: null, keyed_by: null };
     const waiting = await this.#findWaiting(request, call.digest);
     if (waiting !== null) return heldError(request, verdict.reason, waiting);
-    const { clock, newId, limits, failpoint } = this.#ports;
+    const { clock, newId, limits, failpoint, gateNotices } = this.#ports;
     const now = clock.now();
     const id = newId("run", now) as RunId;
     const gate_id = newId("gate", now) as GateId;
@@ -158,7 +158,7 @@ export class HeldVerbs implements VerbPort {
     await mailbox.ask(() => ({
       type: "accept",
       ...this.#accepted(request, id),
-      held: { ...why, gate_id, gate_ms: limits.gateMs, call },
+      held: { ...why, gate_id, gate_ms: limits.gateMs, ...gateNotices, call },
     }));
     failpoint("accept.after");
     this.#leasedRuns.notifyChange();

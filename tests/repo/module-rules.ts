@@ -159,6 +159,13 @@ export const moduleRules: readonly ModuleRule[] = [
     node: [],
   },
   {
+    name: "notify",
+    about: "messages to people about notices: webhook, Slack, e-mail",
+    modules: ["core", "engine", "http-api"],
+    packages: ["nodemailer"],
+    node: ["node:crypto", "node:fs", "node:module"],
+  },
+  {
     name: "server",
     about: "the HTTP API: its route table, authentication, streams and problem documents",
     modules: ["core", "engine", "schema", "otel", "http-api"],
@@ -189,6 +196,7 @@ export const moduleRules: readonly ModuleRule[] = [
       "otel",
       "mcp",
       "http-api",
+      "notify",
       "server",
       "client",
       "testing/crashtest",

@@ -36,14 +36,20 @@ export function serveCommand(invocation: Invocation): Command {
     const workerSettings = { store: (store: OpenedEngine["store"]) => countingStore(store, meters), worker: {} };
     // Without tools there is nothing to execute: the server is a window on what other processes do.
     const hasConfig = findConfig(options, invocation.host.cwd) !== null;
+    const address = promiseOfAddress();
     const opening = {
       work: hasConfig ? "yes" : "no",
       needs: hasConfig ? "tools" : "store",
       createsStore: true,
       isLocal: true,
+      workerSettings,
+      notifies: {
+        url: address.known,
+        onProblem: (message: string) => invocation.terminal.note(line`notify: ${message}`),
+      },
     } as const;
-    return withEngine(invocation, options, { ...opening, workerSettings }, (opened) =>
-      serve(invocation, opened, { ...options, keys, meters }),
+    return withEngine(invocation, options, opening, (opened) =>
+      serve(invocation, opened, { ...options, keys, meters, onListening: address.set }),
     );
   });
 }
@@ -57,7 +63,8 @@ async function serve(
     publicUrl,
     keys,
     meters,
-  }: ServeOptions & { readonly keys: string; readonly meters: StoreCounters },
+    onListening,
+  }: ServeOptions & { readonly keys: string; readonly meters: StoreCounters; onListening(url: string): void },
 ): Promise<ExitCode> {
   const { apiKeys, keysFileReader, readKeysFile, writeKeysFile } = await import("../../server/api-keys.ts");
   const { BrowserSessions } = await import("../../server/browser-sessions.ts");
@@ -85,6 +92,7 @@ async function serve(
         line`request ${requestId} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       ),
   });
+  onListening(api.url);
   const link = browsers.makeLink({ principal: person, scopes });
   const role = works ? "executes runs with the tools of its config" : "executes nothing: it has no config with tools";
   terminal.note(
@@ -97,4 +105,13 @@ async function serve(
   await api.close();
   terminal.printResult({ url: api.url }, () => []);
   return 0;
+}
+
+/** Returns the address of the server as a promise: it is known once the server listens. */
+function promiseOfAddress(): { readonly known: Promise<string>; set(url: string): void } {
+  let set = (_url: string) => {};
+  const known = new Promise<string>((resolve) => {
+    set = resolve;
+  });
+  return { known, set };
 }

@@ -62,7 +62,14 @@ export function workerCommand(invocation: Invocation): Command {
     return withEngine(
       invocation,
       options,
-      { work: "yes", needs: "tools", createsStore: true, isLocal: true, workerSettings },
+      {
+        work: "yes",
+        needs: "tools",
+        createsStore: true,
+        isLocal: true,
+        workerSettings,
+        notifies: { url: null, onProblem: (message) => terminal.note(line`notify: ${message}`) },
+      },
       (opened) => runWorker(invocation, opened, meters, options),
     );
   });

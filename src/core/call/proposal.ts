@@ -83,6 +83,8 @@ export interface Proposal {
   /** The id of the gate that the decision may open. Null without a call. */
   readonly gate_id: GateId | null;
   readonly gate_ms: number;
+  /** Present if a gate that opens sends a notice. */
+  readonly gate_notice?: true;
   readonly boot: string;
   /** The worker that would make the call. */
   readonly worker: WorkerId;

@@ -43,6 +43,7 @@ import type { JudgedFacts } from "./judged-facts.ts";
 export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
   readonly gate_id: GateId;
   readonly gate_ms: number;
+  readonly gate_notice?: true;
   readonly call: Call;
 }
 

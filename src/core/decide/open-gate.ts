@@ -14,6 +14,7 @@ import type { Fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
 import type { CommandOf } from "./command.ts";
 import { findApproval, lastApprovedGate } from "./find-approval.ts";
+import { gateNotices } from "./gate-notice.ts";
 import type { PartialDecision } from "./partial-decision.ts";
 
 /** The reason for a gate and the demand that it makes. */
@@ -37,13 +38,13 @@ export function openGate(
 ): PartialDecision {
   const { rule, reason, demand, duplicate, basis, stale = stalePreviewFault(step) } = held;
   if (step.act?.doubt) return leaveInDoubt(step, reason, now);
-  const { gate_id, gate_ms, estimate, preview } = proposal;
+  const { gate_id, gate_ms, gate_notice, estimate, preview } = proposal;
   if (preview === "wanted") return { events: [], need: "preview" };
   assert(gate_id !== null, "a call is proposed with the id of its gate");
   const votes = stale === undefined ? carriedVotes(run, step, call, held, now) : [];
   const reversible = isReversible(step, proposal);
   const earlier = call.key === null || isUndoStep(step) ? [] : earlierActs(run, step);
-  const opened: Event = {
+  const opened = {
     type: "gate.opened",
     at: now,
     gate_id,
@@ -61,8 +62,9 @@ export function openGate(
     ...(votes.length > 0 && { votes }),
     ...(stale && { stale }),
     ...(basis && { basis }),
-  };
-  return { events: [...closeStaleGate(run, step, stale, now), opened] };
+  } as const;
+  const told = gate_notice ? { ...opened, ...gateNotices(run, step.spec.name, opened) } : opened;
+  return { events: [...closeStaleGate(run, step, stale, now), told] };
 }
 
 /** Returns the fault of the last attempt if its result did not match the approved preview. */

@@ -13,6 +13,7 @@ import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
 import { cancelHostWork } from "./cancel-host-work.ts";
 import type { CommandOf, HeldRequest } from "./command.ts";
+import { gateNotices } from "./gate-notice.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
 export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecision {
@@ -29,17 +30,17 @@ export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecisi
     const refusal: Event = { type: "run.refused", at: now, fault: refused, ...charges };
     return { events: [accepted, refusal, ...rejectionEvents(plan?.steps ?? [], refused, now)] };
   }
-  if (held !== undefined) return { events: [accepted, verbGateEvent(plan?.steps ?? [], held, now)] };
+  if (held !== undefined) return { events: [accepted, verbGateEvent(run, plan?.steps ?? [], held, now)] };
   if (reason === undefined) return { events: [accepted, ...done], checks };
   return { events: [accepted, { type: "cancel.requested", at: now, by: fields.principal.id, reason }] };
 }
 
 /** Opens the gate of a held request, which is the only step of its run. */
-function verbGateEvent(steps: readonly LeanStep[], held: HeldRequest, at: Instant): Event {
+function verbGateEvent(run: Run, steps: readonly LeanStep[], held: HeldRequest, at: Instant): Event {
   const [step] = steps;
   assert(step !== undefined && steps.length === 1, "a held request is the only step of its run");
-  const { gate_id, gate_ms, call, rule, reason, demand, basis } = held;
-  return {
+  const { gate_id, gate_ms, gate_notice, call, rule, reason, demand, basis } = held;
+  const opened = {
     type: "gate.opened",
     at,
     gate_id,
@@ -52,7 +53,8 @@ function verbGateEvent(steps: readonly LeanStep[], held: HeldRequest, at: Instan
     duplicate_of: null,
     ...(isFinalVerb(step.name) && { reversible: false }),
     ...(basis && { basis }),
-  };
+  } as const;
+  return gate_notice ? { ...opened, ...gateNotices(run, step.name, opened) } : opened;
 }
 
 function rejectionEvents(steps: readonly Pick<LeanStep, "step_id">[], why: Fault, at: Instant): readonly Event[] {

@@ -362,6 +362,7 @@ export type GateEvent = { readonly gate_id: GateId } & (
       /** The votes of the approvers who edited the call to this one. */
       readonly votes?: readonly Vote[];
       readonly basis?: Basis;
+      readonly notices?: readonly Notice[];
     }
   /** An approving vote; more votes are needed. */
   | { readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string; readonly same_as?: StepId }

@@ -68,7 +68,8 @@ function sameAct({ same_as }: Pick<Gate, "same_as">): Pick<Gate, "same_as"> {
 }
 
 function applyGateOpened(run: MutableRun, event: Extract<Event, { type: "gate.opened" }>): MutableRun {
-  const { type: _type, at, ...fields } = event;
+  const { type: _type, at, notices, ...fields } = event;
+  addNotices(run, notices);
   const undecided = {
     status: "open",
     version: 0,

@@ -65,6 +65,7 @@ function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: Si
     halts: neverHalted,
     alerted: new Set(),
     onNotice: null,
+    gateNotices: {},
     failpoint: () => {},
   };
 }

@@ -1,5 +1,4 @@
 import type { VersionedGuard } from "../../core/call/guard.ts";
-import type { Notice } from "../../core/event/event.ts";
 import type { UndoneAct } from "../../core/event/undone-act.ts";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import type { Budget, LimitUnit, Rate } from "../../core/limits/budget.ts";
@@ -19,6 +18,7 @@ import type { Failpoints } from "../ports/failpoint.ts";
 import type { NewId } from "../ports/system-ports.ts";
 import type { AdoptOptions, AdoptReport, BackupReport } from "./backup-api.ts";
 import type { Checkpoints } from "./checkpoint-api.ts";
+import type { DeliveredNotice } from "./delivered-notice.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
 import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
@@ -73,7 +73,10 @@ export interface EngineOptions {
   readonly seed?: string;
   readonly durability?: Durability;
   readonly limits?: Partial<EngineLimits>;
-  readonly onNotice?: (notice: Notice & { readonly run_id: RunId }) => Promise<void>;
+  /** Delivers notices, each at least once and under a stable id. Without it they wait for a worker that has it. */
+  readonly onNotice?: (notice: DeliveredNotice) => Promise<void>;
+  /** True: every gate that this engine opens sends a notice, topic `gate.opened`. Default: false. */
+  readonly gateNotices?: boolean;
   /** Observers of events and calls, for traces, metrics and logs. */
   readonly observers?: readonly Observer[];
   readonly clock?: Clock;

@@ -1,7 +1,8 @@
-import type { Notice } from "../../core/event/event.ts";
+import type { Proposal } from "../../core/call/proposal.ts";
 import type { RandomSource, Stopwatch } from "../../core/ports/clock.ts";
 import type { Claim } from "../../core/store/store.ts";
-import type { RunId, WorkerId } from "../../core/values/ids.ts";
+import type { WorkerId } from "../../core/values/ids.ts";
+import type { DeliveredNotice } from "../api/delivered-notice.ts";
 import type { EngineLimits } from "../api/engine-limits.ts";
 import type { ResourcePorts } from "../resources/resource-ports.ts";
 import type { HaltCache } from "../rules/halt-cache.ts";
@@ -29,7 +30,9 @@ export interface CallPorts extends ResourcePorts {
   /** Budget alerts that are known to be recorded. */
   readonly alerted: Set<string>;
   /** Delivers a notice, at least once. Null: notices wait for a worker that can deliver them. */
-  readonly onNotice: ((notice: Notice & { readonly run_id: RunId }) => Promise<void>) | null;
+  readonly onNotice: ((notice: DeliveredNotice) => Promise<void>) | null;
+  /** The field of proposals that makes each gate send a notice, or nothing. */
+  readonly gateNotices: Pick<Proposal, "gate_notice">;
 }
 
 /** Tells whether a claim is still this worker's. */

@@ -55,6 +55,7 @@ export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { re
     pins: null,
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
+    ...ports.gateNotices,
     boot: ports.store.boot,
     worker: ports.leases.worker,
   };

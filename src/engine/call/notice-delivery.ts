@@ -91,7 +91,8 @@ export class NoticeDelivery {
       disarm = ports.timers.after(ports.limits.noticeMs, () => resolve(false));
     });
     const offer = async () => {
-      if (notice.kin === undefined) await this.#onNotice?.({ ...notice, run_id: mailbox.run.id });
+      if (notice.kin === undefined)
+        await this.#onNotice?.({ ...notice, run_id: mailbox.run.id, tenant: mailbox.run.tenant });
       else await childRuns.deliver(mailbox.run, notice);
       return true;
     };
