@@ -11,6 +11,7 @@ import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } fro
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { answeredCalls } from "./answered-calls.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
+import { originalCallId } from "./distinct-call-ids.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
 import type {
   CallDecision,
@@ -93,7 +94,7 @@ export class GovernedSession implements Governed {
   }
 
   acceptArguments(id: string): void {
-    this.#unproposed.delete(id);
+    this.#unproposed.delete(originalCallId(id));
   }
 
   async judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null> {
@@ -132,8 +133,8 @@ export class GovernedSession implements Governed {
   }
 
   #named({ id, tool, input }: FrameworkCall): AgentCall {
-    this.#unproposed.delete(id);
-    return { id, tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
+    this.acceptArguments(id);
+    return { id: originalCallId(id), tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
   }
 
   async #propose(call: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
@@ -161,7 +162,7 @@ export class GovernedSession implements Governed {
    */
   async #recordRefusals(request: JsonObject): Promise<void> {
     for (const { id, input } of answeredCalls(request)) {
-      const tool = this.#unproposed.get(id);
+      const tool = this.#unproposed.get(originalCallId(id));
       if (tool === undefined || this.#outside.has(tool)) continue;
       const isDeclared = this.#names.has(toolNameFor(tool));
       if (!isDeclared && this.#offered.has(tool)) continue; // The program has made the call without Writ.
@@ -173,14 +174,14 @@ export class GovernedSession implements Governed {
   }
 
   async confirm({ id, turn }: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void> {
-    await this.run.confirmCall(id, { reason, ...(turn !== undefined && { turn }) });
+    await this.run.confirmCall(originalCallId(id), { reason, ...(turn !== undefined && { turn }) });
   }
 
   async decide(decisions: readonly CallDecision[], { principal }: PrincipalOptions): Promise<void> {
     if (decisions.length === 0) return;
     const turns = await this.run.turns();
     for (const { id, approved, reason, input } of decisions) {
-      const gate = heldGateOf(turns, id, input);
+      const gate = heldGateOf(turns, originalCallId(id), input);
       if (gate === null) continue;
       const options = { principal, digest: gate.digest, ...(reason !== undefined && { reason }) };
       if (approved) await this.#engine.approve(gate.gate_id, options);

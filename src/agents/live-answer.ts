@@ -1,3 +1,6 @@
+import type { ModelAnswer } from "../engine/api/model-api.ts";
+import { withDistinctIds } from "./distinct-call-ids.ts";
+
 const encoder = new TextEncoder();
 
 /** The start of a tool call in an event of a stream, in the protocols of OpenAI, Anthropic and Google. */
@@ -55,11 +58,11 @@ export class LiveAnswer {
     this.#open(null);
   }
 
-  /** Ends the stream when the answer is on record, or fails it. */
-  endWith(recorded: Promise<unknown>): void {
+  /** Ends the stream when the answer is on record, or fails it. The text that was kept is handed over with other ids. */
+  endWith(recorded: Promise<ModelAnswer>): void {
     recorded.then(
-      () => {
-        this.#send(this.#text);
+      ({ step_id }) => {
+        this.#send(withDistinctIds({ form: "text", text: this.#text }, step_id).text);
         this.#controller?.close();
         this.#controller = null;
       },

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 import type { ModelAnswer } from "../engine/api/model-api.ts";
 import type { OpenRun } from "../engine/api/session-api.ts";
+import { withDistinctIds } from "./distinct-call-ids.ts";
 import { LiveAnswer } from "./live-answer.ts";
 
 export interface RecordedFetchOptions {
@@ -83,7 +84,8 @@ async function askRecorded(
   try {
     const answer = await Promise.race([live.opened, known]);
     if (answer === null || answer.content.form !== "json") return live.response();
-    return Response.json(answer.content.json, { headers: live.responseHeaders("application/json") });
+    const { json } = withDistinctIds(answer.content, answer.step_id);
+    return Response.json(json, { headers: live.responseHeaders("application/json") });
   } catch (error) {
     if (error instanceof ErrorResponse) return error.response;
     throw error;

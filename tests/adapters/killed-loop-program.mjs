@@ -37,13 +37,27 @@ const send = async ({ to }) => {
   log(`send ${to}`);
   return "sent";
 };
-/** The answers that the program has asked for and not received yet are asked for again; no others are. */
+/** The answers that the program has asked for and not received to the end yet are asked for again; no others are. */
 const recorded = (fetch) => async (target, init) => {
   log("ask");
   const answer = await fetch(target, init);
-  log("told");
-  return answer;
+  const told = new TransformStream({ flush: () => log("told") });
+  return new Response(answer.body.pipeThrough(told), answer);
 };
+
+async function aiSdkOptions() {
+  const { jsonSchema, stepCountIs, tool } = await import("ai");
+  const { createOpenAI } = await import("@ai-sdk/openai");
+  const writ = forAiSdk(governed);
+  const openai = createOpenAI({ baseURL: `${origin}/v1`, apiKey: "none", fetch: recorded(writ.fetch()) });
+  const inputSchema = jsonSchema({ type: "object" });
+  const tools = writ.tools({
+    search: tool({ inputSchema, execute: search }),
+    send: tool({ inputSchema, execute: send }),
+  });
+  const messages = [{ role: "user", content: "write" }];
+  return { model: openai.chat("gpt"), tools, maxRetries: 0, stopWhen: stepCountIs(9), messages };
+}
 
 const programs = {
   openai: async () => {
@@ -78,17 +92,12 @@ const programs = {
     }
   },
   "ai-sdk": async () => {
-    const { generateText, jsonSchema, stepCountIs, tool } = await import("ai");
-    const { createOpenAI } = await import("@ai-sdk/openai");
-    const writ = forAiSdk(governed);
-    const openai = createOpenAI({ baseURL: `${origin}/v1`, apiKey: "none", fetch: recorded(writ.fetch()) });
-    const inputSchema = jsonSchema({ type: "object" });
-    const tools = writ.tools({
-      search: tool({ inputSchema, execute: search }),
-      send: tool({ inputSchema, execute: send }),
-    });
-    const base = { model: openai.chat("gpt"), tools, maxRetries: 0, stopWhen: stepCountIs(9) };
-    return (await generateText({ ...base, messages: [{ role: "user", content: "write" }] })).text;
+    const { generateText } = await import("ai");
+    return (await generateText(await aiSdkOptions())).text;
+  },
+  "ai-sdk-stream": async () => {
+    const { streamText } = await import("ai");
+    return streamText(await aiSdkOptions()).text;
   },
 };
 

@@ -3,19 +3,34 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/core/values/json.ts";
+import type { ScriptedAnswer } from "../../src/testing/scripted-model/model-script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model/scripted-model.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
 
-const script = [
-  { calls: [{ tool: "search", input: { q: "ana" } }] },
-  {
-    calls: [
-      { tool: "send", input: { to: "ana" } },
-      { tool: "send", input: { to: "bo" } },
-    ],
-  },
-  { text: "done" },
-];
+/** An answer that searches, one that sends two mails, and one that ends. `ids`: the ids of the two calls. */
+function scriptOf(people: readonly string[], ids: readonly string[] = []): readonly ScriptedAnswer[] {
+  const sends = people.map((to, at) => ({
+    ...(ids[at] !== undefined && { id: ids[at] }),
+    tool: "send",
+    input: { to },
+  }));
+  return [{ calls: [{ tool: "search", input: { q: "ana" } }] }, { calls: sends }, { text: "done" }];
+}
+
+const distinct = scriptOf(["ana", "bo"]);
+
+const loops = [
+  { loop: "generateText", sdk: "ai-sdk", script: distinct },
+  { loop: "streamText", sdk: "ai-sdk-stream", script: distinct },
+  { loop: "generateText, calls without ids", sdk: "ai-sdk", script: scriptOf(["ana", "bo"], ["", ""]) },
+  { loop: "streamText, calls without ids", sdk: "ai-sdk-stream", script: scriptOf(["ana", "bo"], ["", ""]) },
+  { loop: "streamText, a call twice", sdk: "ai-sdk-stream", script: scriptOf(["ana", "ana"], ["same", "same"]) },
+  { loop: "OpenAI chat", sdk: "openai", script: distinct },
+  { loop: "Anthropic messages", sdk: "anthropic", script: distinct },
+] as const;
+
+type Loop = (typeof loops)[number];
 
 interface Ended {
   readonly signal: NodeJS.Signals | null;
@@ -38,7 +53,7 @@ function started(args: readonly string[]): Promise<Ended> {
 }
 
 /** Kills the program at one append, starts it again, and checks the effects and the requests of both. */
-async function killAndResume(sdk: string, nth: number, moment: "before" | "after"): Promise<Killed> {
+async function killAndResume({ loop, sdk, script }: Loop, nth: number, moment: "before" | "after"): Promise<Killed> {
   const folder = mkdtempSync(join(tmpdir(), "writ-killed-loop-"));
   const model = await scriptedModel(script);
   const run = (at: number) => started([sdk, folder, model.origin, String(at), moment]);
@@ -48,10 +63,10 @@ async function killAndResume(sdk: string, nth: number, moment: "before" | "after
     const first = await run(nth);
     const unanswered = count("ask") - count("told");
     const last = first.signal === null ? first : await run(0);
-    const where = `${sdk}, killed ${moment} append ${nth}`;
+    const where = `${loop}, killed ${moment} append ${nth}`;
     expect(last.output, where).toContain('"text":"done"');
     // An act that was sent, or about to be, when its process died is in doubt: it is not repeated, and the model knows.
-    for (const to of ["ana", "bo"]) {
+    for (const to of new Set(script[1]?.calls?.map(({ input }) => (input as JsonObject).to))) {
       const isInDoubt = JSON.stringify(model.requests.at(-1)).includes("In doubt");
       expect(count(`send ${to}`), where).toBeLessThanOrEqual(1);
       if (!isInDoubt) expect(count(`send ${to}`), where).toBe(1);
@@ -65,15 +80,15 @@ async function killAndResume(sdk: string, nth: number, moment: "before" | "after
   }
 }
 
-describe.each(["ai-sdk", "openai", "anthropic"])("a loop over %s that is killed by SIGKILL", (sdk) => {
+describe.each(loops)("a loop over $loop that is killed by SIGKILL", (loop) => {
   it.each(["before", "after"] as const)("%s each append: nothing is asked or done twice", async (moment) => {
-    const { appends } = await killAndResume(sdk, 0, moment);
+    const { appends } = await killAndResume(loop, 0, moment);
     expect(appends).toBeGreaterThan(8);
     const waiting = Array.from({ length: appends }, (_, index) => index + 1);
     let kills = 0;
     const worker = async () => {
       for (let nth = waiting.shift(); nth !== undefined; nth = waiting.shift())
-        if ((await killAndResume(sdk, nth, moment)).isKilled) kills += 1;
+        if ((await killAndResume(loop, nth, moment)).isKilled) kills += 1;
     };
     await Promise.all([worker(), worker(), worker()]);
     // Appends that come together in one turn are one in some runs and two in others.

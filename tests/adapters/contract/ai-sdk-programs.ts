@@ -24,8 +24,6 @@ const question = [{ role: "user", content: "write to ana" }] as ai6.ModelMessage
 /** A program over the AI SDK that keeps its messages, as the server of a chat does. */
 export function aiSdkAdapter({ ai, createOpenAI }: (typeof aiSdks)[number], way: Way): AdapterUnderTest {
   return {
-    // A stream of the AI SDK gives the second of two equal ids another one.
-    lacks: way === "streamText" ? ["repeated ids"] : [],
     open: async ({ engine, session, principal, tools, model, maxRetries }: AdapterSetting) => {
       const effects = Object.fromEntries(tools.map(({ name, effect }) => [name, effect]));
       const writ = forAiSdk(await govern({ engine, session, principal, effects }));
