@@ -3,7 +3,7 @@ import { FaultError, fault, notDone } from "../core/values/fault.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
 import { digestOfJson } from "../engine/ports/digest.ts";
 import { defineTool } from "../schema/define-tool.ts";
-import { clientProgress } from "./client-progress.ts";
+import { callingClient } from "./calling-client.ts";
 import {
   type McpClient,
   type McpProgress,
@@ -90,13 +90,14 @@ export function definitionDigest({
 
 async function callServer(name: string, input: JsonObject, context: ToolContext, source: McpToolSource): Promise<Json> {
   const connected = await source.client();
-  const forward = clientProgress();
+  const client = callingClient();
+  client?.onBegin();
   const options = {
     signal: context.signal,
     timeout: 2 ** 31 - 1, // The timeout of the step applies.
     onprogress: (progress: McpProgress) => {
       context.heartbeat();
-      forward?.(source.redact({ ...progress }));
+      client?.receive?.(source.redact({ ...progress }));
     },
   };
   const result = await connected.callTool({ name, arguments: input }, options).catch((error: unknown) => {

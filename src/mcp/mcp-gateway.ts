@@ -1,4 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
+import type { Instant } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import { notDoneErrors } from "./error-presets.ts";
 import type { ServerConfig } from "./gateway-config.ts";
@@ -68,7 +69,13 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
     opened.catch(() => sessions.delete(client));
     return opened;
   };
-  const server = await serveMcp({ tools, session: openSession, holdMs, onError });
+  const server = await serveMcp({
+    tools,
+    session: openSession,
+    holdMs,
+    onError,
+    now: () => Date.now() as Instant,
+  });
   return {
     server,
     close: async () => {

@@ -42,6 +42,7 @@ function writ(folder: string, ...args: readonly string[]): string {
   return stdout;
 }
 
+const anyResult = { "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) } } as const;
 const withoutMeta = ({ _meta, ...result }: Record<string, unknown>) => result;
 
 describe("writ mcp in front of a real server", () => {
@@ -84,6 +85,27 @@ describe("writ mcp in front of a real server", () => {
     expect(again).toMatchObject({ status: "held" });
     expect(again.gate).not.toBe(held.gate);
     expect(writ(folder, "audit")).toContain("unchanged");
+  });
+
+  it("a task whose gateway is killed is followed to its result through the next gateway", async () => {
+    const folder = newFolder();
+    const path = join(folder, "data", "c.txt");
+    const command = [server("filesystem"), join(folder, "data")];
+    const asked = { name: "write_file", arguments: { path, content: "once" }, task: {} };
+    const first = await gateway(folder, command);
+    const created = await first.client.request({ method: "tools/call", params: asked }, anyResult);
+    const { task } = created as { readonly task: { readonly taskId: string; readonly status: string } };
+    expect(task.status).toBe("working");
+    const [, gate = ""] = /gate (\S+),/.exec(JSON.stringify(task)) ?? [];
+    process.kill(first.pid, "SIGKILL");
+    const next = await gateway(folder, command);
+    const state = () => next.client.request({ method: "tasks/get", params: { taskId: task.taskId } }, anyResult);
+    expect(await state()).toMatchObject({ taskId: task.taskId, status: "working" });
+    writ(folder, "approve", gate, "--as", "ana");
+    const params = { taskId: task.taskId };
+    expect(told(await next.client.request({ method: "tasks/result", params }, anyResult)).status).toBe("succeeded");
+    expect(readFileSync(path, "utf8")).toBe("once");
+    expect(await state()).toMatchObject({ status: "completed" });
   });
 
   it("two gateways on one file serve two windows of an editor", async () => {
