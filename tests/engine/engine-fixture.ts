@@ -12,7 +12,7 @@ import { createEngine } from "../../src/engine/engine.ts";
 import { type MemoryStore, memoryStore } from "../../src/store/memory/memory-store.ts";
 import { connectSqlite, type SqliteValue } from "../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
-import { prepareStatements } from "../../src/store/sqlite/statements.ts";
+import { sqliteStatements } from "../../src/store/sqlite/statements.ts";
 import { evictWorker } from "../../src/store/sqlite/worker-statements.ts";
 import { type FakeClock, fakeClock } from "../../src/testing/fake-clock.ts";
 import { manualTimers } from "../../src/testing/manual-timers.ts";
@@ -164,7 +164,7 @@ function sqliteBackingStore(clock: FakeClock): BackingStore & { readonly file: s
 function evictWorkers(file: string): void {
   const db = connectSqlite(file);
   const workers = db.prepare("select id from worker").all() as readonly { readonly id: WorkerId }[];
-  const statements = prepareStatements(db);
+  const statements = sqliteStatements(db);
   for (const { id } of workers) evictWorker(statements, id);
   db.close();
 }

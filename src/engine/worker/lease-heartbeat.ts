@@ -20,7 +20,9 @@ export class LeaseHeartbeat {
     this.#everyMs = Math.floor(ports.store.leaseMs / RENEWALS_PER_LEASE);
   }
 
+  /** Called when the worker has registered, before its first claim. */
   start(): void {
+    this.#dueAt = this.#ports.clock.now() + this.#everyMs;
     this.#arm(this.#everyMs);
   }
 

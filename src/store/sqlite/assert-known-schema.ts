@@ -10,15 +10,25 @@ interface SchemaObject {
 }
 
 /**
- * Throws if the file has a table, index, view or trigger that is not of Writ: a trigger could change or drop what Writ
- * writes, and the journal would not show it.
+ * Throws if the file lacks a table or index of Writ, or has a table, index, view or trigger that is not of Writ: a
+ * trigger could change or drop what Writ writes, and the journal would not show it.
  */
 export function assertKnownSchema(db: SqliteDatabase, file: string): void {
-  const foreign = readObjects(db).filter(({ type, name }) => !knownObjects.has(`${type} ${name}`));
+  const objects = readObjects(db);
+  assertComplete(objects, file);
+  const foreign = objects.filter(({ type, name }) => !knownObjects.has(`${type} ${name}`));
   if (foreign.length === 0) return;
   const names = foreign.map(({ type, name, of }) => `the ${type} ${name}${name === of ? "" : ` on ${of}`}`);
   const message = `${file} contains ${names.join(", ")}, which Writ did not create; find out who did, drop it, and run: writ audit`;
   throw new FaultError(fault("STORE_UNUSABLE", message, { foreign: names }));
+}
+
+function assertComplete(objects: readonly SchemaObject[], file: string): void {
+  const found = new Set(objects.map(({ type, name }) => `${type} ${name}`));
+  const missing = [...knownObjects].filter((known) => !found.has(known));
+  if (missing.length === 0) return;
+  const message = `${file}: its tables differ from those of Writ, no such ${missing.join(", ")}; restore a backup or use another path`;
+  throw new FaultError(fault("STORE_UNUSABLE", message, { missing }));
 }
 
 /** The objects that the migrations create, read from their text: to make an empty database takes longer. */

@@ -3,6 +3,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -15,7 +16,7 @@ import { type FaultCode, FaultError, fault } from "../../core/values/fault.ts";
 /** Creates the file with mode 600, before SQLite creates it with the default mode. The log files inherit the mode. */
 export function createFile(file: string): void {
   // An empty file was created in advance, perhaps with another mode.
-  if (!createNewFile(file) && isEmptyFile(file)) chmodEmptyFile(file);
+  if ((existsSync(file) || !createNewFile(file)) && isEmptyFile(file)) chmodEmptyFile(file);
   assertWritable(file);
 }
 

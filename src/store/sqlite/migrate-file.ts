@@ -79,16 +79,10 @@ function inTransaction<Result>(db: SqliteDatabase, work: () => Result): Result {
   }
 }
 
-/** Throws if the file is a database of another program, before that database is changed. */
-export function assertNotForeign(db: SqliteDatabase, file: string): void {
-  schemaVersion(db, file);
-}
-
-/** Returns whether the file has the version of this code. Throws if it is of a newer version. */
-export function isUpToDate(db: SqliteDatabase, file: string): boolean {
-  const [found, known] = [schemaVersion(db, file), sqliteMigrations.length];
-  assertNotNewer(found, known, file);
-  return found === known;
+/** Returns whether a file of the version `found` has the version of this code. Throws if it is of a newer version. */
+export function isUpToDate(found: number, file: string): boolean {
+  assertNotNewer(found, sqliteMigrations.length, file);
+  return found === sqliteMigrations.length;
 }
 
 /** Throws if the file is of an older or newer version. */
@@ -105,7 +99,7 @@ function applyMigration(db: SqliteDatabase, { number, name, sql }: SqliteMigrati
   db.prepare("insert into migration (number, name) values (?, ?)").run(number, name);
 }
 
-/** Returns the number of the latest migration, or 0 for a new file. */
+/** Returns the number of the latest migration, or 0 for a new file. Throws if another program made the database. */
 export function schemaVersion(db: SqliteDatabase, file: string): number {
   if (queryOne(db, "pragma application_id") === applicationId) return queryOne(db, "select max(number) from migration");
   if (queryOne(db, "select count(*) from sqlite_schema") === 0) return 0;

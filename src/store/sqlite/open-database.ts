@@ -4,7 +4,6 @@ import type { WorkerId } from "../../core/values/ids.ts";
 import { assertKnownSchema } from "./assert-known-schema.ts";
 import { assertExists, createFile } from "./create-file.ts";
 import {
-  assertNotForeign,
   assertUpToDate,
   type FileMigration,
   isUpToDate,
@@ -30,7 +29,8 @@ export function openDatabase(path: string, create = true): { readonly db: Sqlite
   const file = resolve(path);
   if (create) createFile(file);
   else assertExists(file);
-  return { db: connectToStore(file, (db) => shareStore(db, file, create ? "migrate" : "refuse")), file };
+  const ifOlder = create ? "migrate" : "refuse";
+  return { db: connectToStore(file, (db, found) => shareStore(db, file, found, ifOlder)), file };
 }
 
 /** Migrates the file of an existing store, as soon as no other process uses it. */
@@ -42,27 +42,28 @@ export async function migrateSqlite(
   assertExists(file);
   const applied: string[] = [];
   const db = await retryOpening(() =>
-    connectToStore(file, (db) => shareStore(db, file, "migrate", applied, onProgress)),
+    connectToStore(file, (db, found) => shareStore(db, file, found, "migrate", applied, onProgress)),
   );
   const version = schemaVersion(db, file);
   db.close();
   return { applied, version };
 }
 
-function connectToStore(file: string, share: (db: SqliteDatabase) => VersionLock): SqliteDatabase {
+/** Connects to a file. `share` gets the version of the schema that was found before the version lock was taken. */
+function connectToStore(file: string, share: (db: SqliteDatabase, found: number) => VersionLock): SqliteDatabase {
   const db = connectOrFault(file);
   try {
     // Nothing waits inside SQLite: that would block the event loop.
     db.exec("pragma busy_timeout = 0");
     assertSqliteVersion(queryText(db, "select sqlite_version()"));
-    // Before the journal mode, which would change a foreign database.
-    assertNotForeign(db, file);
+    // Before the journal mode, which would change a database of another program.
+    const found = schemaVersion(db, file);
     assertWriteAheadLog(queryText(db, "pragma journal_mode = wal"), file);
     // On macOS a sync reaches only the cache of the drive unless this is on. On other systems it has no effect.
     db.exec("pragma fullfsync = on");
     // Erased data is overwritten, not only unlinked.
     db.exec("pragma secure_delete = on");
-    const lock = share(db);
+    const lock = share(db, found);
     try {
       assertKnownSchema(db, file);
     } catch (error) {
@@ -103,11 +104,12 @@ function freeOnClose(db: SqliteDatabase, lock: VersionLock): SqliteDatabase {
 function shareStore(
   db: SqliteDatabase,
   file: string,
+  found: number,
   ifOlder: "migrate" | "refuse",
   applied: string[] = [],
   onProgress: (progress: MigrationProgress) => void = () => {},
 ): VersionLock {
-  if (ifOlder === "migrate" && !isUpToDate(db, file)) {
+  if (ifOlder === "migrate" && !isUpToDate(found, file)) {
     const alone = takeVersionLock(file);
     if (alone === null) throw busyFault(db, file);
     try {

@@ -46,7 +46,14 @@ const oldestSqlite = "3.51.3";
 const oldestNodeWithDriver = "24.0.0";
 
 export function connectSqlite(file: string): SqliteDatabase {
-  return new (chooseDriver(thisProcess).DatabaseSync)(file);
+  return new (loadDriver().DatabaseSync)(file);
+}
+
+let loaded: SqliteDriver | null = null;
+
+function loadDriver(): SqliteDriver {
+  loaded ??= chooseDriver(thisProcess);
+  return loaded;
 }
 
 /** More pages than a file can have. The driver of Node refuses -1, which means all pages to SQLite. */
@@ -54,7 +61,7 @@ const ALL_PAGES = 2 ** 31 - 1;
 
 /** Copies a database to a file, on a thread, in one step. */
 export async function backupSqlite(source: SqliteDatabase, file: string): Promise<void> {
-  await chooseDriver(thisProcess).backup(source, file, { rate: ALL_PAGES });
+  await loadDriver().backup(source, file, { rate: ALL_PAGES });
 }
 
 /** Prefers the driver of Node if it is stable and its SQLite is new enough, and else the package. */

@@ -22,7 +22,7 @@ import { toOpeningFault } from "./sqlite-fault.ts";
 import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
-import { prepareStatements, toSqliteRow } from "./statements.ts";
+import { sqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
 import { truncateLog } from "./truncate-log.ts";
 import { UnrenewedLeases } from "./unrenewed-leases.ts";
@@ -81,7 +81,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   const { clock = systemClock, timers = systemTimers, failpoint = () => {}, fileSystemType = statfsType } = options;
   const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteTimes.stallMs } = options;
   const leaseMs = leaseLength(options.leaseMs);
-  const statements = prepareStatements(db);
+  const statements = sqliteStatements(db);
   const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));
   // A process that waits for a write or a read does not end before it.
   const waits = { timers: options.timers ?? keepingTimers, stopwatch, dice };

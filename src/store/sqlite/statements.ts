@@ -3,15 +3,16 @@ import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/s
 import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { LazyStatement } from "./lazy-statement.ts";
 import { searchStatements } from "./search-statements.ts";
 import type { Prepare, SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
 import { workerStatements } from "./worker-statements.ts";
 
-/** Every statement of the store, prepared once. */
-export type SqliteStatements = ReturnType<typeof prepareStatements>;
+/** Every statement of the store. Each is prepared once, at its first use. */
+export type SqliteStatements = ReturnType<typeof sqliteStatements>;
 
-export function prepareStatements(db: SqliteDatabase) {
-  const prepare = <Row>(sql: string) => db.prepare(sql) as SqliteStatement<Row>;
+export function sqliteStatements(db: SqliteDatabase) {
+  const prepare = <Row>(sql: string) => new LazyStatement<Row>(db, sql);
   return {
     ...journalStatements(prepare),
     ...eventStatements(prepare),

@@ -62,6 +62,7 @@ export class WorkerRegistry {
   #beats = 0;
   #looks = 0;
   #cancel: () => void = () => {};
+  #folder: string | null = null;
 
   constructor(context: Pick<SqliteContext, "statements" | "group" | "read">, options: WorkerRegistryOptions) {
     this.#context = context;
@@ -79,7 +80,7 @@ export class WorkerRegistry {
       await this.#context.group.join("soft", () => this.#insert(worker));
       return;
     }
-    const folder = workersFolder(this.#options.file);
+    const folder = this.#lockFolder();
     assertLocalDisk(this.#options.file, this.#options.fileSystemType(dirname(folder)));
     createFolder(folder);
     await this.#takeOver(worker);
@@ -162,7 +163,9 @@ export class WorkerRegistry {
     }
   }
 
+  /** A new row counts as a beat. */
   #insert(worker: WorkerId): void {
+    this.#beatAt = this.#options.stopwatch();
     const { rules, offers } = this.#terms.get(worker) ?? termColumns({});
     const { statements } = this.#context;
     statements.insertWorker.run(worker, this.#options.boot, process.pid, writVersion, rules, offers, this.#beats);
@@ -181,7 +184,12 @@ export class WorkerRegistry {
   }
 
   #pathOf(worker: WorkerId): string {
-    return join(workersFolder(this.#options.file), lockName(worker));
+    return join(this.#lockFolder(), lockName(worker));
+  }
+
+  #lockFolder(): string {
+    this.#folder ??= workersFolder(this.#options.file);
+    return this.#folder;
   }
 
   /** Evicts a dead worker with the id of a new one, or throws if it lives. Ids are random, so this is a copied id. */

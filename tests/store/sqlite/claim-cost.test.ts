@@ -6,7 +6,7 @@ import type { RunId, Tenant } from "../../../src/core/values/ids.ts";
 import { sqliteLeases } from "../../../src/store/sqlite/leases.ts";
 import { connectSqlite, type SqliteDatabase, type SqliteStatement } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
-import { prepareStatements } from "../../../src/store/sqlite/statements.ts";
+import { sqliteStatements } from "../../../src/store/sqlite/statements.ts";
 import { fakeClock } from "../../../src/testing/fake-clock.ts";
 import { buildEntry, rowJson, workerA } from "../../../src/testing/store-contract/contract-rule.ts";
 
@@ -63,7 +63,7 @@ it.each([10, 1000])("a claim on SQLite reads only what it may take, for %s due r
   onTestFinished(() => db.close());
   const group = { isIdle: true, join: async <Result>(_: string, work: () => Result) => work() };
   const context = {
-    statements: prepareStatements(db),
+    statements: sqliteStatements(db),
     group,
     clock,
     leaseMs: 15_000,

@@ -6,7 +6,7 @@ import type { WorkerId } from "../../../src/core/values/ids.ts";
 import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite, sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
-import { prepareStatements } from "../../../src/store/sqlite/statements.ts";
+import { sqliteStatements } from "../../../src/store/sqlite/statements.ts";
 import { evictWorker } from "../../../src/store/sqlite/worker-statements.ts";
 import { type OpenStore, storeContract } from "../../../src/testing/store-contract/store-contract.ts";
 import { evictFrom } from "./evict-from.ts";
@@ -33,6 +33,6 @@ describe("SQLite store in memory", () => {
     opened = db;
     return sqliteStore(db, file, setting);
   };
-  const evict = async (_: unknown, worker: WorkerId) => evictWorker(prepareStatements(opened), worker);
+  const evict = async (_: unknown, worker: WorkerId) => evictWorker(sqliteStatements(opened), worker);
   for (const { title, check } of storeContract(open, evict)) it(title, check);
 });
