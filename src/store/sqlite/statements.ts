@@ -55,6 +55,8 @@ function insertEventsSql(count: number): string {
   return `insert into event (journal, type, v, position, at, body, hash) values ${values.join(", ")}`;
 }
 
+const insertManyEventsSql = insertEventsSql(EVENTS_PER_INSERT);
+
 /** The number of a journal whose head exists. */
 const ownJournal = "(select journal from head where tenant = ?1 and run = ?2)";
 
@@ -129,7 +131,7 @@ function eventStatements(prepare: Prepare) {
       `insert into event (journal, type, v, position, at, body, hash) values (${ownJournal}, ?3, ?, ?, ?, ?, ?)`,
     ),
     journal: returnArrays(prepare<readonly [journal: number]>(`select ${ownJournal}`)),
-    insertManyEvents: prepare(insertEventsSql(EVENTS_PER_INSERT)),
+    insertManyEvents: prepare(insertManyEventsSql),
     eventHash: prepare<{ readonly hash: Uint8Array }>(
       `select hash from event where journal = ${anyJournal} and position = ?3`,
     ),
@@ -311,22 +313,27 @@ function tallyAndBlobStatements(prepare: Prepare) {
   };
 }
 
+/** The texts of the statements about rows, made once per process. */
+const rowSqls = tables.map((table) => ({
+  table,
+  find: `select key, version, row from ${table} where tenant = ? and key = ?`,
+  put: `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?)
+        on conflict (tenant, key) do update set version = excluded.version, row = excluded.row`,
+  remove: `delete from ${table} where tenant = ? and key = ?`,
+}));
+
 function rowStatements(prepare: Prepare) {
-  const each = <Row>(sql: (table: Table) => string) =>
-    Object.fromEntries(tables.map((table) => [table, prepare(sql(table))])) as Record<Table, SqliteStatement<Row>>;
-  const row = each<RowColumns>((table) => `select key, version, row from ${table} where tenant = ? and key = ?`);
+  const each = <Row>(kind: "find" | "put" | "remove") =>
+    Object.fromEntries(rowSqls.map((sqls) => [sqls.table, prepare(sqls[kind])])) as Record<Table, SqliteStatement<Row>>;
+  const row = each<RowColumns>("find");
   for (const table of tables) returnArrays(row[table]);
   return {
     findRow: (tenant: Tenant, table: Table, key: string): StoredRow | null => {
       const found = row[table].get(tenant, key);
       return found === undefined ? null : toSqliteRow(found);
     },
-    putRow: each(
-      (table) =>
-        `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?)
-         on conflict (tenant, key) do update set version = excluded.version, row = excluded.row`,
-    ),
-    removeRow: each((table) => `delete from ${table} where tenant = ? and key = ?`),
+    putRow: each("put"),
+    removeRow: each("remove"),
   };
 }
 
