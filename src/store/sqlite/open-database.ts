@@ -29,8 +29,11 @@ export function openDatabase(path: string, create = true): { readonly db: Sqlite
   const file = resolve(path);
   if (create) createFile(file);
   else assertExists(file);
-  const ifOlder = create ? "migrate" : "refuse";
-  return { db: connectToStore(file, (db, found) => shareStore(db, file, found, ifOlder)), file };
+  const share = (db: SqliteDatabase, found: number) => {
+    if (create && !isUpToDate(found, file)) migrateAlone(db, file);
+    return shareStore(db, file);
+  };
+  return { db: connectToStore(file, share), file };
 }
 
 /** Migrates the file of an existing store, as soon as no other process uses it. */
@@ -41,9 +44,11 @@ export async function migrateSqlite(
   const file = resolve(path);
   assertExists(file);
   const applied: string[] = [];
-  const db = await retryOpening(() =>
-    connectToStore(file, (db, found) => shareStore(db, file, found, "migrate", applied, onProgress)),
-  );
+  const share = (db: SqliteDatabase, found: number) => {
+    if (!isUpToDate(found, file)) applied.push(...migrateAlone(db, file, onProgress));
+    return shareStore(db, file);
+  };
+  const db = await retryOpening(() => connectToStore(file, share));
   const version = schemaVersion(db, file);
   db.close();
   return { applied, version };
@@ -97,27 +102,26 @@ function freeOnClose(db: SqliteDatabase, lock: VersionLock): SqliteDatabase {
   };
 }
 
-/**
- * Holds the version lock together with the other processes of this version, after migrating the file if needed. Adds
- * the migrations that it applies to `applied`. Throws STORE_BUSY, without waiting, if another process has to end first.
- */
-function shareStore(
+/** Migrates a file while no other process uses it. Throws STORE_BUSY, without waiting, if another has to end first. */
+function migrateAlone(
   db: SqliteDatabase,
   file: string,
-  found: number,
-  ifOlder: "migrate" | "refuse",
-  applied: string[] = [],
-  onProgress: (progress: MigrationProgress) => void = () => {},
-): VersionLock {
-  if (ifOlder === "migrate" && !isUpToDate(found, file)) {
-    const alone = takeVersionLock(file);
-    if (alone === null) throw busyFault(db, file);
-    try {
-      applied.push(...migrateFile(db, file, onProgress));
-    } finally {
-      alone.free();
-    }
+  onProgress?: (progress: MigrationProgress) => void,
+): readonly string[] {
+  const alone = takeVersionLock(file);
+  if (alone === null) throw busyFault(db, file);
+  try {
+    return migrateFile(db, file, onProgress);
+  } finally {
+    alone.free();
   }
+}
+
+/**
+ * Holds the version lock together with the other processes of this version. Throws STORE_BUSY, without waiting, if
+ * another process holds it alone, and a fault if the file is of another version.
+ */
+function shareStore(db: SqliteDatabase, file: string): VersionLock {
   const shared = shareVersionLock(file);
   if (shared === null) throw busyFault(db, file);
   try {
