@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { JsonObject } from "../src/core/values/json.ts";
 import { connectSqlite, type SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../src/store/sqlite/sqlite-store.ts";
@@ -75,11 +75,19 @@ function prepareStore(make: (file: string) => Promise<void>): PreparedStore {
       });
       const bytes = await made;
       return withScratchFile((file) => {
-        writeFileSync(file, bytes, { mode: 0o600 });
+        writeSynced(file, bytes);
         return use(file);
       });
     },
   };
+}
+
+/** Else the first sync of a measurement would write the whole copy to the disk. */
+function writeSynced(file: string, bytes: Uint8Array): void {
+  const copy = openSync(file, "w", 0o600);
+  writeSync(copy, bytes);
+  fsyncSync(copy);
+  closeSync(copy);
 }
 
 /**

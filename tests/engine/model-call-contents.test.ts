@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
-import { openChat, openedChat } from "./open-run-fixture.ts";
+import { openChat, openedChat, reads } from "./open-run-fixture.ts";
 import { assistant, chat, chatAnswer, scriptedModel, toolResult, user } from "./scripted-model.ts";
-import { collectJournal, rejectedFault } from "./scripted-tool.ts";
+import { collectJournal, rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 /** Talks for some turns: each request repeats the whole conversation, a system prompt and a list of tools. */
 async function talk(run: OpenRun, turns: number): Promise<void> {
@@ -14,6 +14,22 @@ async function talk(run: OpenRun, turns: number): Promise<void> {
     const request = { ...chat(...(messages as never[])), tools };
     await run.recordModelCall(request, () => chatAnswer(`answer ${turn} ${"a".repeat(200)}`));
     messages.push(assistant(`answer ${turn} ${"a".repeat(200)}`) as never);
+  }
+}
+
+const LARGE_OUTPUT = 20_000;
+
+/** Talks for some turns, in each of which a tool answers with 20 KB that the next requests repeat. */
+async function talkWithTool(run: OpenRun, turns: number): Promise<void> {
+  const messages = [];
+  for (let turn = 1; turn <= turns; turn += 1) {
+    const call = { id: `call_${turn}`, tool: "page", input: { turn } };
+    messages.push(user(`question ${turn}`));
+    await run.recordModelCall(chat(...messages), () => chatAnswer(null, call));
+    const answer = await run.callTool(call);
+    messages.push(assistant(null, call), toolResult(call.id, answer));
+    await run.recordModelCall(chat(...messages), () => chatAnswer(`answer ${turn}`));
+    messages.push(assistant(`answer ${turn}`));
   }
 }
 
@@ -36,6 +52,29 @@ describe.each(storeKinds)("the contents of model calls on $name", ({ newFixture 
     const [first = 0, second = 0] = sizes;
     expect(second / first).toBeLessThan(2.1);
     expect(first).toBeLessThan(100 * 3000); // A question, an answer and the events of one turn.
+  });
+
+  it("are stored once: large outputs of tools are in the events of their calls and in one request", async () => {
+    const page = scriptedTool("page", ({ input }) => ({ text: `${input.turn}`.padEnd(LARGE_OUTPUT, "p") }), reads);
+    const sizes: number[] = [];
+    for (const turns of [20, 40]) {
+      const stage = newFixture();
+      const { run } = await openedChat(stage, [page]);
+      await talkWithTool(run, turns);
+      sizes.push(await bytesOf(stage, run));
+    }
+    const [first = 0, second = 0] = sizes;
+    expect(second / first).toBeLessThan(2.1);
+    expect(first).toBeLessThan(20 * (2 * LARGE_OUTPUT + 5000));
+  });
+
+  it("are in the journal and not in the folded run, whatever their size", async () => {
+    const stage = newFixture();
+    const { engine, run } = await openedChat(stage, []);
+    const { step_id } = await run.recordModelCall(chat(user("hello")), () => chatAnswer("hi"));
+    const { steps } = await (await engine.run(run.run_id, { principal: botAgent })).result();
+    expect(steps[step_id]).toMatchObject({ output: { form: "stored", final: true } });
+    expect((await run.turns())[0]?.model?.answer).toMatchObject({ form: "json" });
   });
 
   it("are recorded with the redacted fields as digests", async () => {

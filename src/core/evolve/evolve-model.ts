@@ -1,6 +1,7 @@
 import type { Event, ReuseSource } from "../event/event.ts";
 import type { ModelRequest } from "../event/model-call.ts";
-import { FOLDED_CONTENT_MAX, type ModelOutput } from "../model/model-content.ts";
+import type { ModelOutput } from "../model/model-content.ts";
+import { storedContents, withoutContents } from "../model/stored-contents.ts";
 import { type Vector, Vector as Vectors } from "../persistent/vector.ts";
 import { type Conversation, EMPTY_CONVERSATION, type ModelLane } from "../run/conversation.ts";
 import { isAfterAnswer, laneOf, modelOutputOf, modelRequestOf } from "../run/model-steps.ts";
@@ -8,7 +9,7 @@ import { getStep, type MutableRun } from "../run/run.ts";
 import { type Step, stepPace } from "../run/step.ts";
 import { isIdleStep, replaceStep, withdrawStep } from "../run/step-transition.ts";
 import type { Digest } from "../values/ids.ts";
-import { isJsonObject, type Json } from "../values/json.ts";
+import type { Json } from "../values/json.ts";
 
 type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
 
@@ -18,8 +19,7 @@ export function applyModelProposed(run: MutableRun, step: Step, request: ModelRe
   const lane = laneOf(run, request.lane);
   const history = appended(lane.history.take(request.keep), request.added);
   let { contents } = conversation;
-  const { stored } = step.spec.payload;
-  if (isJsonObject(stored)) for (const digest of Object.keys(stored)) contents = contents.set(digest, true);
+  for (const [digest] of storedContents(step.spec.payload)) contents = contents.set(digest, true);
   run.conversation = { ...conversation, contents };
   return putLane(run, request.lane, {
     ...lane,
@@ -63,14 +63,13 @@ const NONE: readonly never[] = [];
 
 /** Keeps in the folded run what decisions need. The contents are in the journal. */
 function trimStep(run: MutableRun, step: Step, output: ModelOutput): void {
-  const { stored: _contents, ...payload } = step.spec.payload;
   const { standing } = step;
   if (standing.state !== "succeeded") return;
   const { calls, final, answer_id, bytes } = output;
-  const kept = bytes > FOLDED_CONTENT_MAX ? { form: "stored", calls, final, answer_id, bytes } : output;
+  const kept = output.form === "omitted" ? output : { form: "stored", calls, final, answer_id, bytes };
   replaceStep(run, {
     ...step,
-    spec: { ...step.spec, payload },
+    spec: { ...step.spec, payload: withoutContents(step.spec.payload) },
     standing: { ...standing, output: kept as unknown as Json },
   });
 }
@@ -85,9 +84,9 @@ function putLane(run: MutableRun, name: string, lane: ModelLane): MutableRun {
 export function applyTurnFinished(run: MutableRun, { lane }: EventOf<"run.turn_finished">): MutableRun {
   const lanes = lane === null ? Array.from(run.conversation?.lanes ?? [], ([name]) => name) : [lane];
   for (const name of lanes) {
-    const { turn, pending, ...rest } = laneOf(run, name);
+    const { turn, history, answers, pending } = laneOf(run, name);
     for (const { index } of pending) withdraw(run, run.steps.get(index));
-    putLane(run, name, { ...rest, turn: turn + 1, asked: [], pending: [] });
+    putLane(run, name, { turn: turn + 1, asked: NONE, history, answers, pending: NONE });
   }
   return run;
 }

@@ -21,14 +21,28 @@ export function canonicalJson(value: Json): string {
   }
 }
 
+/** Appends in a loop: lists of parts that are joined take half as much time again. */
 function containerText(value: object): string {
-  if (Array.isArray(value)) return `[${Array.from(value, canonicalJson).join(",")}]`;
+  if (Array.isArray(value)) return arrayText(value);
   assert(isPlainObject(value), "JSON is made of plain objects, arrays, texts, numbers, booleans and null");
   // Sorted by UTF-16 code units, which is what both the RFC and a bare sort() mean.
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => `${stringText(key)}:${canonicalJson(value[key] as Json)}`);
-  return `{${members.join(",")}}`;
+  const keys = Object.keys(value).sort();
+  let text = "{";
+  for (const key of keys) {
+    if (text.length > 1) text += ",";
+    text += `${stringText(key)}:${canonicalJson(value[key] as Json)}`;
+  }
+  return `${text}}`;
+}
+
+/** By index, so that a hole is a bug of the caller too. */
+function arrayText(items: readonly Json[]): string {
+  let text = "[";
+  for (let index = 0; index < items.length; index += 1) {
+    if (index > 0) text += ",";
+    text += canonicalJson(items[index] as Json);
+  }
+  return `${text}]`;
 }
 
 /** Texts that need no escape and hold no surrogate. Most texts match, which avoids the slower path. */

@@ -33,7 +33,7 @@ interface ModelOutputFacts {
   readonly bytes: number;
 }
 
-/** `omitted`: the content was not recorded. `stored`: it is in the journal and too large for the folded run. */
+/** `omitted`: the content was not recorded. `stored`: it is in the journal; the folded run has no contents. */
 type AbsentContent = "omitted" | "stored";
 
 /** Returns the length of a content as JSON text, nearly. */
@@ -54,6 +54,3 @@ export function contentOf(output: ModelOutput): ModelContent | null {
       return null;
   }
 }
-
-/** A larger content stays in the journal: the folded run keeps only what decisions need. */
-export const FOLDED_CONTENT_MAX = 4096;

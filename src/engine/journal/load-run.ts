@@ -20,14 +20,22 @@ export async function loadRun(store: Store, tenant: Tenant, id: RunId): Promise<
   let { run, head } = newRun(tenant, id);
   for await (const page of readEventPages(store, tenant, id)) {
     journal.assertIntact(page, head, run.position);
-    const events: Event[] = [];
-    for (const stored of page) events.push(journal.openInline(stored) ?? (await journal.open(stored, store)));
+    let events: Event[] = [];
+    for (const stored of page) {
+      events.push(journal.openInline(stored) ?? (await journal.open(stored, store)));
+      if (events.length < FOLD_SIZE) continue;
+      run = foldEvents(run, events);
+      events = [];
+    }
     run = foldEvents(run, events);
     head = (page.at(-1) as StoredEvent).hash;
   }
   if (run.position === 0) throw runNotFoundError(tenant, id);
   return { run, head };
 }
+
+/** Events per fold: fewer events are in memory at once, so that more of them are freed while they are young. */
+const FOLD_SIZE = 32;
 
 /** Events per read: few round trips, little memory. */
 const PAGE_SIZE = 500;

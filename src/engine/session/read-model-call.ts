@@ -5,6 +5,7 @@ import type { AgentCause } from "../../core/event/session.ts";
 import { checkJson, type JsonLimits } from "../../core/json/check-json.ts";
 import { valueAt, withValueAt } from "../../core/json/json-pointer.ts";
 import { callsInMessage, readModelRequest, withoutCacheMarks } from "../../core/model/read-model-request.ts";
+import type { StoredContent } from "../../core/model/stored-contents.ts";
 import { planLimits, planStep } from "../../core/plan/plan.ts";
 import { commonMessages, laneOf, type MessageFact, wholeMessages } from "../../core/run/model-steps.ts";
 import type { Run } from "../../core/run/run.ts";
@@ -170,9 +171,9 @@ function assertLane({ conversation }: Run, lane: string): void {
 function requestPayload(run: Run, read: ReadModelCall, messages: readonly MessageFact[], keep: number): JsonObject {
   const { fields, field } = read;
   const skipped = messages.length - read.recorded.length;
-  const stored: Record<string, Json> = {};
+  const stored = new Map<string, Json>();
   const store = ({ digest, value }: RecordedContent) => {
-    if (read.keepsContent && run.conversation?.contents.has(digest) !== true) stored[digest] = value;
+    if (read.keepsContent && run.conversation?.contents.has(digest) !== true) stored.set(digest, value);
   };
   const shared: Record<string, Json> = {};
   for (const [name, content] of Object.entries(read.shared)) {
@@ -192,6 +193,6 @@ function requestPayload(run: Run, read: ReadModelCall, messages: readonly Messag
     ...(field !== null && { field }),
     ...(skipped > 0 && { skipped }),
     ...(Object.keys(recorded).length > 0 && { recorded }),
-    ...(Object.keys(stored).length > 0 && { stored }),
+    ...(stored.size > 0 && { stored: Array.from(stored) satisfies readonly StoredContent[] }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Event } from "../../core/event/event.ts";
 import type { ModelRequest } from "../../core/event/model-call.ts";
 import { contentOf, type ModelOutput } from "../../core/model/model-content.ts";
+import { storedContents } from "../../core/model/stored-contents.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { StepId } from "../../core/values/ids.ts";
@@ -39,8 +40,8 @@ class ModelCallRecord {
   }
 
   #addRequest(step_id: StepId, payload: JsonObject, { lane, keep, added }: ModelRequest): void {
-    const { stored = {}, fields = {}, shared = {}, recorded = {}, skipped = 0 } = payload;
-    for (const [digest, value] of Object.entries(stored as JsonObject)) this.#contents.set(digest, value);
+    const { fields = {}, shared = {}, recorded = {}, skipped = 0 } = payload;
+    for (const [digest, value] of storedContents(payload)) this.#contents.set(digest, value);
     const large = Object.entries(shared as JsonObject).map(([name, digest]) => [name, this.#content(digest)] as const);
     const request = { ...(isJsonObject(fields) ? fields : {}), ...Object.fromEntries(large) };
     const first = Math.max(keep, Number(skipped));

@@ -9,6 +9,9 @@ export const NO_LIMIT = -1;
 const MAX_BATCH_EVENTS = 1000;
 const MAX_BATCH_RUNS = 100;
 
+/** Fewer events are read one by one. */
+const FEWEST_LINES = 8;
+
 interface EventRange {
   readonly after: number;
   readonly most: number;
@@ -22,14 +25,18 @@ export function readRunEvents(
 ): readonly StoredEvent[] {
   const found: StoredEvent[] = [];
   const last = () => found.at(-1)?.position ?? after;
-  for (let isFull = most === NO_LIMIT; isFull; ) {
-    const lines = statements.somePart.get(tenant, run, last(), last() + EVENTS_PER_READ);
+  const left = () => (most === NO_LIMIT ? EVENTS_PER_READ : most - found.length);
+  for (let isFull = left() >= FEWEST_LINES; isFull; ) {
+    const count = Math.min(left(), EVENTS_PER_READ);
+    const lines = statements.somePart.get(tenant, run, last(), last() + count);
     const part = lines === undefined ? null : parseEvents(lines);
     for (const event of part ?? []) found.push(event);
-    isFull = part?.length === EVENTS_PER_READ;
+    isFull = part?.length === count && left() > 0;
   }
+  if (found.length === most) return found;
   // Reads the events after a gap in the positions, or events that cannot be read as lines. Usually there are none.
-  for (const [text] of statements.events.all(tenant, run, last(), most)) found.push(parseEvent(text));
+  const rest = most === NO_LIMIT ? NO_LIMIT : left();
+  for (const [text] of statements.events.all(tenant, run, last(), rest)) found.push(parseEvent(text));
   return found;
 }
 

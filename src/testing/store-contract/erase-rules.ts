@@ -221,6 +221,13 @@ export const eraseRules: readonly ContractRule[] = [
           events.slice(after).map(({ position, body, hash }) => [position, body, [...hash]]),
         );
       }
+      for (const [after, most] of longReads) {
+        const found = await store.events(tenantA, runA, after, most);
+        assert.deepEqual(
+          found.map(({ position, body }) => [position, body]),
+          events.slice(after, after + most).map(({ position, body }) => [position, body]),
+        );
+      }
       const journals = await store.journals(tenantA, "", 9);
       assert.deepEqual(journals[0]?.events, await store.events(tenantA, journals[0]?.run ?? runA, 0));
       assert.equal((await store.events(tenantA, runB, 0))[0]?.body, '{"said":\n"more"}');
@@ -254,3 +261,14 @@ export const eraseRules: readonly ContractRule[] = [
     },
   },
 ];
+
+/** Where reads of a long journal begin, and how many events they ask for. */
+const longReads = [
+  [0, 6],
+  [0, 8],
+  [1, 255],
+  [10, 300],
+  [107, 500],
+  [250, 256],
+  [695, 40],
+] as const;
