@@ -19,7 +19,7 @@ async function talk(run: OpenRun, turns: number): Promise<void> {
 
 const LARGE_OUTPUT = 20_000;
 
-/** Talks for some turns, in each of which a tool answers with 20 KB that the next requests repeat. */
+/** Talks for some turns. In each turn a tool answers with 20 KB, which the next requests repeat. */
 async function talkWithTool(run: OpenRun, turns: number): Promise<void> {
   const messages = [];
   for (let turn = 1; turn <= turns; turn += 1) {
