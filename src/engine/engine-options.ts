@@ -14,7 +14,7 @@ import { allowanceProblems } from "./rules/allowance-problems.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 const knownOptions = [
-  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed onNotice gateNotices observers".split(
+  ..."store tools slices resources tenants budgets rates zone guards policies work worker strictPlans durability limits seed authenticate onNotice gateNotices observers".split(
     " ",
   ),
   ..."clock stopwatch timers dice newId failpoint".split(" "),
@@ -52,6 +52,10 @@ export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "
       "two resources have the same name; give each its own with the option name",
     ),
     ...problemUnless(typeof seed === "string" && seed.length <= 200, "seed must be a text of at most 200 characters"),
+    ...problemUnless(
+      options.authenticate === undefined || typeof options.authenticate === "function",
+      "authenticate must be a function that returns the principal of a credential, or null",
+    ),
     ...problemUnless(typeof gateNotices === "boolean", "gateNotices must be true or false"),
     ...problemUnless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...problemUnless(

@@ -97,7 +97,7 @@ export async function createEngine(given: EngineOptions): Promise<Engine> {
   if (works) await ports.leases.register();
   if (works) await ports.resources.settleAll();
   const engine = new WritEngine(ports, works, options.strictPlans ?? false);
-  const judge = new VerbJudge(ports, () => engine.assertOpen());
+  const judge = new VerbJudge(ports, () => engine.assertOpen(), options.authenticate);
   const held = new HeldVerbs(ports, engine.leasedRuns, engine, judge);
   await engine.start();
   return judgedEngine(engine, judge, held);

@@ -44,6 +44,7 @@ export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVer
       remove: async (names) => engine.tools.remove(names),
       list: async (given) => engine.tools.list(judge.judge("tools.list", given)),
     },
+    authenticate: async (given) => judge.principals.authenticate(readOptions("authenticate", given).credential),
     serve: async (given = {}) => engine.serve(readOptions("serve", given)),
     observers: () => engine.observers(),
     close: () => engine.close(),
@@ -102,7 +103,7 @@ function judgeSubmission<Options extends Pick<SubmitOptions, "principal" | "retr
 }
 
 function judgedDecisions(
-  engine: Engine,
+  engine: VerbEngine,
   judge: VerbJudge,
   held: HeldVerbs,
 ): Pick<Engine, "approve" | "reject" | "resolve" | "undo" | "verify"> {
@@ -122,7 +123,7 @@ function judgedDecisions(
 
 type Report = keyof EngineLists | "state" | "gate" | "workers" | "cost" | "spent" | "budgets" | "audit" | "retentions";
 
-function judgedReports(engine: Engine, judge: VerbJudge): Pick<Engine, Report> {
+function judgedReports(engine: VerbEngine, judge: VerbJudge): Pick<Engine, Report> {
   return {
     state: async (given) => engine.state(await judge.judgeOn("state", given, stateTarget)),
     // The lists leave out what a principal may not read, so it may ask for them.

@@ -13,7 +13,7 @@ import type { CheckpointRef } from "./api/state-api.ts";
 import type { HoldableVerb } from "./api/verb-arguments.ts";
 
 /** The engine below the judged surface. Its methods also take the run of a held request. */
-export interface VerbEngine extends Engine {
+export interface VerbEngine extends Omit<Engine, "authenticate"> {
   /** Returns whether a run continues only if a person releases it. */
   isParked(runId: string, principal: Principal): Promise<boolean>;
   /** Resumes a run that is parked. */

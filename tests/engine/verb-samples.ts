@@ -136,7 +136,13 @@ function newBackupFile(): string {
 }
 
 export const samples: Readonly<
-  Record<Exclude<Verb, "backup:everything" | "serve" | "observers" | "close" | "tools.put" | "tools.remove">, Sample>
+  Record<
+    Exclude<
+      Verb,
+      "backup:everything" | "serve" | "observers" | "authenticate" | "close" | "tools.put" | "tools.remove"
+    >,
+    Sample
+  >
 > = {
   submit: plain((engine, options) => engine.submit(plan("write"), options)),
   call: plain((engine, options) => engine.call("write", { word: "hello" }, options)),

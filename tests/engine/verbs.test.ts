@@ -192,7 +192,7 @@ function permissionsPage(): string {
     "- `halts.set` and `adoptBackup` stop work, so no policy can hold or refuse them.",
     "- A principal that is restricted to parts of the state reads neither other principals' runs nor the history.",
     "- `tools.put` and `tools.remove` have no principal: the tools are configuration of the program, like the options of",
-    "  `createEngine`. So are `serve`, `observers` and `close`.",
+    "  `createEngine`. So are `serve`, `observers`, `authenticate` and `close`.",
     "- `records` is the event that says who did it, when and why. Calls inside a run are judged one by one.",
     "",
     "| method | agent | service | person | needs | records |",

@@ -247,6 +247,7 @@ export const verbRules = {
   },
   serve: { ...everyone, ...reveals, about: "serve" },
   observers: { ...everyone, ...reveals, about: "list observers" },
+  authenticate: { ...everyone, ...reveals, about: "authenticate" },
   close: { ...everyone, ...reveals, about: "close the engine" },
 } as const satisfies Readonly<Record<string, VerbRule>>;
 

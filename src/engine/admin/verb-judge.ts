@@ -8,11 +8,13 @@ import { type Fault, FaultError } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import type { JsonObject } from "../../core/values/json.ts";
+import type { EngineOptions } from "../api/engine-api.ts";
 import { type EngineVerb, readPrincipalOptions } from "../api/read-options.ts";
 import type { PrincipalOptions } from "../api/request-options.ts";
 import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { loadEventAt } from "../journal/load-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { AuthenticatedPrincipals } from "./authenticated-principals.ts";
 
 type JudgedOptions<Options> = Options & { readonly principal: Principal };
 
@@ -25,11 +27,19 @@ export interface RunTarget {
 export class VerbJudge {
   readonly #ports: WorkerPorts;
   readonly #assertOpen: () => void;
+  readonly principals: AuthenticatedPrincipals;
 
   /** `assertOpen` throws if the engine is closed: its store can no longer be read. */
-  constructor(ports: WorkerPorts, assertOpen: () => void) {
+  constructor(ports: WorkerPorts, assertOpen: () => void, authenticate?: EngineOptions["authenticate"]) {
     this.#ports = ports;
     this.#assertOpen = assertOpen;
+    this.principals = new AuthenticatedPrincipals(authenticate);
+  }
+
+  #read<Options extends PrincipalOptions>(verb: EngineVerb, given: Options): JudgedOptions<Options> {
+    const options = readPrincipalOptions(verb, given);
+    this.principals.assertKnown(given.principal);
+    return options;
   }
 
   /** Reads the options of a verb and judges its use. Returns a copy of the options. */
@@ -39,7 +49,7 @@ export class VerbJudge {
     find: (options: JudgedOptions<Options>) => VerbTarget = () => NO_FACTS,
     use: (options: Options) => Verb = () => verb,
   ): JudgedOptions<Options> {
-    const options = readPrincipalOptions(verb, given);
+    const options = this.#read(verb, given);
     this.#assertOpen();
     this.assertAllowed(options.principal, use(options), find(options));
     return options;
@@ -52,7 +62,7 @@ export class VerbJudge {
     find: (options: JudgedOptions<Options>) => VerbTarget | RunTarget,
     use: (options: Options) => Verb = () => verb,
   ): Promise<JudgedOptions<Options>> {
-    const options = readPrincipalOptions(verb, given);
+    const options = this.#read(verb, given);
     this.#assertOpen();
     const { principal } = options;
     const target = find(options);
@@ -67,7 +77,7 @@ export class VerbJudge {
     everything: Verb,
     given: Options,
   ): Promise<JudgedOptions<Options>> {
-    const { principal } = readPrincipalOptions(verb, given);
+    const { principal } = this.#read(verb, given);
     const isShared = await this.#isStoreShared(principal);
     return this.judge(
       verb,

@@ -24,6 +24,7 @@ import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
 import type { TenantPolicies } from "./policy-api.ts";
+import type { PrincipalInput } from "./principal-input.ts";
 import type { ProjectApi } from "./project-api.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 import type { ForgetOptions, RetentionReport } from "./retention-api.ts";
@@ -73,6 +74,11 @@ export interface EngineOptions {
   readonly seed?: string;
   readonly durability?: Durability;
   readonly limits?: Partial<EngineLimits>;
+  /**
+   * Returns the principal of a credential, or null. With it, the engine accepts only principals that
+   * `engine.authenticate` has returned. Without it, the engine believes every principal that it is given.
+   */
+  readonly authenticate?: (credential: string) => PrincipalInput | null | Promise<PrincipalInput | null>;
   /** Delivers notices, each at least once and under a stable id. Without it they wait for a worker that has it. */
   readonly onNotice?: (notice: DeliveredNotice) => Promise<void>;
   /** True: every gate that this engine opens sends a notice, topic `gate.opened`. Default: false. */
@@ -274,6 +280,8 @@ export interface Engine extends EngineLists {
   serve(options?: ServeOptions): Promise<void>;
   /** Returns how often each observer has thrown. */
   observers(): readonly ObserverReport[];
+  /** Returns the principal of a credential, for the options of the other methods. Needs the option `authenticate`. */
+  authenticate(options: { readonly credential: string }): Promise<PrincipalInput>;
   /** Stops claiming runs, waits for running handlers to end, and closes the store. */
   close(): Promise<void>;
 }

@@ -171,6 +171,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   adoptBackup: { ...reason, backupAt: true },
   serve: { signal: true },
   observers: {},
+  authenticate: { credential: true },
   close: {},
 };
 
