@@ -13,6 +13,8 @@ export interface Measurement {
   readonly goal: MeasurementGoal | null;
   /** The number of rounds for a slow or stable value. One: no warm-up either. */
   readonly maxRounds?: number;
+  /** True if each round measures new processes, which warm up themselves. */
+  readonly startsProcesses?: true;
   /** True if a round also measures the limit with the events in a log. */
   readonly hasLogLimit?: true;
   /** Measures once, the engine and the limit one right after the other. `order` changes from round to round. */

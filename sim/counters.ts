@@ -78,6 +78,7 @@ const counterNames = [
   "notices",
   "noticesAgain",
   "adoptions",
+  "claimsWithoutTools",
   "timers",
 ] as const;
 

@@ -17,7 +17,7 @@ import { checkActAllowed, checkCallAllowed, checkHalts } from "./invariants/chec
 import { checkLimits } from "./invariants/check-limits.ts";
 import { checkPoisonedRuns } from "./invariants/check-poisoned-runs.ts";
 import { checkPreviews } from "./invariants/check-previews.ts";
-import { checkClaimedRules, checkRules } from "./invariants/check-rules.ts";
+import { checkClaimTerms, checkRules } from "./invariants/check-rules.ts";
 import { checkErrands, checkRunLifecycle, checkWakeups } from "./invariants/check-run-lifecycle.ts";
 import { checkStarts } from "./invariants/check-starts.ts";
 import { checkState } from "./invariants/check-state.ts";
@@ -216,7 +216,8 @@ export class JournalObserver {
     if (!same) sim.violate(`I13: ${run} wrote rows that do not follow from its events`);
   }
 
-  observeClaim({ run, tenant, epoch }: Claim, holder: number): void {
+  observeClaim(claim: Claim, holder: number): void {
+    const { run, tenant, epoch } = claim;
     const sim = this.#sim();
     const observedRun = this.#findOrAdd({ run, tenant });
     if (observedRun.tenant !== tenant) sim.violate(`I10: ${run} of ${observedRun.tenant} was claimed for ${tenant}`);
@@ -224,7 +225,7 @@ export class JournalObserver {
     if (observedRun.holder !== holder && sim.scheduler.now() < observedRun.until)
       sim.violate(`I4: ${run} was claimed by ${holder} while the lease of ${observedRun.holder} lasts`);
     if (observedRun.holder !== 0 && observedRun.holder !== holder) sim.counts.takeovers += 1;
-    checkClaimedRules(sim, observedRun.run, holder);
+    checkClaimTerms(sim, observedRun.run, claim, holder);
     observedRun.idleClaims += sim.rates === NO_FAULTS ? 1 : 0;
     if (observedRun.idleClaims > MAX_IDLE_CLAIMS)
       sim.violate(`I11: ${run} was claimed ${observedRun.idleClaims} times, and nothing was recorded`);

@@ -37,8 +37,10 @@ async function work(file: string): Promise<void> {
 }
 
 /** Runs a workload without end. Reports how many runs ended between `warmMs` and `warmMs + measuredMs`. */
-async function load({ file, warmMs, measuredMs, workload }: Extract<ProcessRole, { do: "load" }>): Promise<void> {
+async function load(role: Extract<ProcessRole, { do: "load" }>): Promise<void> {
+  const { file, warmRuns, warmMs, measuredMs, workload } = role;
   const engine = await openWorkloadEngine(workload, await sqlite(file));
+  await runWorkload(engine, { ...workload, runs: warmRuns });
   report({ type: "ready" });
   await new Promise((resolve) => input.once("line", resolve));
   const started = performance.now();

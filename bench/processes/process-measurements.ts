@@ -1,6 +1,6 @@
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
-import type { Measurement, MeasurementRound } from "../measurement.ts";
+import type { Measurement, MeasurementOrder, MeasurementRound } from "../measurement.ts";
 import { percentile } from "../samples.ts";
 import { withMemoryFile, withScratchFile } from "../scratch-file.ts";
 import { benchPrincipal, openBenchEngine, type Workload } from "../workload.ts";
@@ -14,8 +14,13 @@ const PROCESSES = 4;
 const KILLS = 40;
 const RUNS_PER_KILL = 5;
 const WAKE_UPS = 200;
-const WARM_MS = 5_000;
 const MEASURED_MS = 5_000;
+
+/** The runs that a process ends before it is measured, so that its code is compiled whichever share of the machine it gets. */
+const WARM_RUNS = 2_000;
+
+/** The time in which all processes work before they are measured. */
+const WARM_MS = 1_000;
 
 /** Another process holds the write lock for this long, again and again. */
 const HELD_MS = 200;
@@ -58,6 +63,7 @@ export function processMeasurements(): readonly Measurement[] {
       limitAbout: "the same without the other process",
       unit: "ms",
       goal: { of: "value", atMost: 20 },
+      startsProcesses: true,
       round: () =>
         withMemoryFile(async (file) => compare(await longestTurn(file, "held"), await longestTurn(file, "free"))),
     },
@@ -67,7 +73,8 @@ export function processMeasurements(): readonly Measurement[] {
       limitAbout: "one process on one file",
       unit: "steps/s",
       goal: { of: "ratio", atLeast: 1 },
-      round: async () => compare(await stepRate(PROCESSES), await stepRate(1)),
+      startsProcesses: true,
+      round: compareRates,
     },
   ];
 }
@@ -161,10 +168,17 @@ async function longestTurn(file: string, writes: "held" | "free"): Promise<numbe
   });
 }
 
+async function compareRates(order: MeasurementOrder): Promise<MeasurementRound> {
+  const alone = order === "limit first" ? await stepRate(1) : null;
+  const together = await stepRate(PROCESSES);
+  return compare(together, alone ?? (await stepRate(1)));
+}
+
 /** Returns the steps per second of all processes together. */
 function stepRate(processes: number): Promise<number> {
   return withScratchFile((file) => {
-    const role: ProcessRole = { do: "load", file, warmMs: WARM_MS, measuredMs: MEASURED_MS, workload: manyReads };
+    const times = { warmRuns: WARM_RUNS, warmMs: WARM_MS, measuredMs: MEASURED_MS };
+    const role: ProcessRole = { do: "load", file, ...times, workload: manyReads };
     return withProcesses(
       Array.from({ length: processes }, () => role),
       async (all) => {

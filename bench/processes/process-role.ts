@@ -4,10 +4,11 @@ import type { Workload } from "../workload.ts";
 export type ProcessRole =
   /** Executes runs. */
   | { readonly do: "work"; readonly file: string }
-  /** Submits and executes its own runs without end. */
+  /** Submits and executes its own runs: `warmRuns` before it is ready, then without end. */
   | {
       readonly do: "load";
       readonly file: string;
+      readonly warmRuns: number;
       readonly warmMs: number;
       readonly measuredMs: number;
       readonly workload: Workload;

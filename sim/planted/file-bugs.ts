@@ -52,7 +52,7 @@ export const fileBugs: readonly PlantedBug[] = [
     // A jump between two looks would start the count again.
     also: {
       file: "store/sqlite/stall-watch.js",
-      find: "if (now - this.#lookedAt > mostMs)",
+      find: "if (now - this.#lookedAt >= mostMs)",
       replace: "if (now < 0)",
     },
   },
@@ -60,7 +60,7 @@ export const fileBugs: readonly PlantedBug[] = [
     name: "the time of a suspended machine counts",
     simulation: "file",
     file: "store/sqlite/stall-watch.js",
-    find: "if (now - this.#lookedAt > mostMs)",
+    find: "if (now - this.#lookedAt >= mostMs)",
     replace: "if (now < 0)",
   },
   {
@@ -124,6 +124,13 @@ export const fileBugs: readonly PlantedBug[] = [
     file: "engine/worker/find-live-sender.js",
     find: "const others = sent.filter(({ worker }) => worker !== own);",
     replace: "const others = [];",
+  },
+  {
+    name: "a due run is claimed by a worker without its tool",
+    simulation: "file",
+    file: leases,
+    find: "const { own, same, any } = toolsElsewhere(statements, worker, rules, offers);",
+    replace: "const { own, same, any } = { own: null, same: null, any: null };",
   },
   {
     name: "a due run is claimed by a worker with other rules",

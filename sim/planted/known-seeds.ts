@@ -162,4 +162,6 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "results with which a run has moved on are stored after the next entry": 2076459227,
   "results with which a run has moved on are dropped when another process appends": 683140575,
   "results with which a run has moved on are dropped when the store fails": 1173091871,
+  "a due run is claimed by a worker without its tool": 5,
+  "a run is claimed without a tool of it while a live worker has one": 4,
 };

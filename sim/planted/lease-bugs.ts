@@ -179,6 +179,12 @@ export const leaseBugs: readonly PlantedBug[] = [
     replace: "",
   },
   {
+    name: "a run is claimed without a tool of it while a live worker has one",
+    file: "store/memory/memory-store.js",
+    find: "due.filter(notLeftToOthers(tables, worker, terms, clock.now()))",
+    replace: "due",
+  },
+  {
     name: "a worker looks for due runs only after a hint",
     file: "engine/worker/due-runs.js",
     find: "if (!this.#stopped)\n            this.#arm(await this.#pause());",

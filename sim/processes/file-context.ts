@@ -11,6 +11,8 @@ export interface FileConfig {
   readonly stepsPerRun: number;
   /** The rules that processes and runs have; with one, all have the same. */
   readonly rules: readonly Digest[];
+  /** The tools of which each process has one; none: every process executes every run. */
+  readonly tools: readonly string[];
   readonly stallMs: number;
   readonly leaseMs: number;
   /** True if the stopwatch of a process counts the time in which its machine is suspended. */

@@ -19,6 +19,7 @@ const fileCounterNames = [
   "repeats",
   "liveSenders",
   "adoptions",
+  "absentTools",
   "ended",
 ] as const;
 

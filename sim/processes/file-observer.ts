@@ -3,6 +3,7 @@ import type { Digest, RunId } from "../../src/core/values/ids.ts";
 import { connectSqlite, type SqliteDatabase, type SqliteStatement } from "../../src/store/sqlite/sqlite-driver.ts";
 import type { FileContext } from "./file-context.ts";
 import type { FileProcess } from "./file-process.ts";
+import { type FileTerms, runTerms } from "./file-terms.ts";
 import type { RunEventBody } from "./run-worker.ts";
 
 interface LeaseColumns {
@@ -15,6 +16,7 @@ interface WorkerColumns {
   readonly id: string;
   readonly beat: number;
   readonly rules: Digest | null;
+  readonly offers: string | null;
 }
 
 interface EventColumns {
@@ -66,7 +68,7 @@ export class FileObserver {
     this.#version = prepare("pragma data_version");
     this.#tables = {
       leases: prepare("select run, epoch, worker from lease order by run"),
-      workers: prepare("select id, beat, rules from worker order by id"),
+      workers: prepare("select id, beat, rules, offers from worker order by id"),
       events: prepare("select head.run, event.position, type, body from event join head using (journal) order by 1, 2"),
       markers: prepare("select run || ' ' || step || ' ' || attempt as name from marker"),
     };
@@ -142,7 +144,7 @@ export class FileObserver {
   #checkLoss(worker: string, actor: number, what: string): void {
     const { violate, awakeMs, config, counts } = this.#sim();
     const process = this.#processes.get(worker);
-    if (process === undefined || !process.alive || process.number === actor) return;
+    if (process === undefined || !process.alive || process.closing || process.number === actor) return;
     const still = awakeMs() - (this.#movedAt.get(worker) ?? Number.NEGATIVE_INFINITY);
     if (still < config.stallMs)
       violate(`F3: ${what} by process ${actor}, although its process lives and its beat moved ${still} ms ago`);
@@ -173,16 +175,38 @@ export class FileObserver {
   }
 
   /** Is called inside the step in which the store answers a claim, before anything else is written. */
-  checkRules(runs: readonly Claim[], process: FileProcess, rulesOf: (run: RunId) => Digest): void {
-    const { violate, counts } = this.#sim();
+  checkTerms(runs: readonly Claim[], process: FileProcess): void {
     for (const { run } of runs) {
-      const rules = rulesOf(run);
-      if (rules === process.rules) continue;
-      counts.adoptions += 1;
-      for (const [id, worker] of this.#workers)
-        if (worker.rules === rules && this.#processes.get(id)?.alive === true)
-          violate(`F6: ${process.worker} claimed ${run} under other rules, although ${id} has its rules`);
+      const needed = runTerms(this.#sim().config, run);
+      this.#checkRules(run, process, needed);
+      this.#checkTools(run, process, needed);
     }
+  }
+
+  #checkRules(run: RunId, { worker: claimer, terms }: FileProcess, { rules }: FileTerms): void {
+    const { violate, counts } = this.#sim();
+    if (rules === terms.rules) return;
+    counts.adoptions += 1;
+    for (const { id, rules: known } of this.#liveWorkers())
+      if (known === rules) violate(`F6: ${claimer} claimed ${run} under other rules, although ${id} has its rules`);
+  }
+
+  /** F10: no worker claims a run without its tool, while a live worker that may claim it has the tool. */
+  #checkTools(run: RunId, { worker: claimer, terms }: FileProcess, { rules, offers: tools }: FileTerms): void {
+    const { violate, counts } = this.#sim();
+    if (tools.length === 0 || tools.some((tool) => terms.offers.includes(tool))) return;
+    counts.absentTools += 1;
+    for (const { id, rules: known, offers } of this.#liveWorkers()) {
+      const mayClaim = known !== null && (known === rules || rules !== terms.rules);
+      const offered = JSON.parse(offers ?? "[]") as readonly string[];
+      if (id !== claimer && mayClaim && tools.some((tool) => offered.includes(tool)))
+        violate(`F10: ${claimer} claimed ${run} without its tool, although ${id} has the tool`);
+    }
+  }
+
+  /** Returns the registered workers whose processes live. */
+  #liveWorkers(): readonly WorkerColumns[] {
+    return [...this.#workers.values()].filter(({ id }) => this.isAlive(id));
   }
 
   /** F4: no act is called twice. F5: after an eviction, no call without an earlier marker. */

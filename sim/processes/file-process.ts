@@ -1,22 +1,25 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Claim, LogState, Store } from "../../src/core/store/store.ts";
-import type { Digest, Instant, WorkerId } from "../../src/core/values/ids.ts";
+import type { Instant, WorkerId } from "../../src/core/values/ids.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../../src/store/sqlite/sqlite-driver.ts";
 import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { FileContext } from "./file-context.ts";
+import type { FileTerms } from "./file-terms.ts";
 
 /** A process with the real store on the shared file, from its start to its death. */
 export class FileProcess {
   readonly number: number;
   readonly worker: WorkerId;
-  readonly rules: Digest;
+  readonly terms: FileTerms;
   /** The store. The scheduler delivers each call to it, and each answer. */
   readonly store: Store;
   alive = true;
   /** True if the process was asked to stop. */
   stopping = false;
+  /** True if the process closes its store: it has no call in flight, and gives up its lock even if nothing can be written. */
+  closing = false;
   /** The names of its calls in flight. */
   readonly calls = new Set<string>();
   readonly #sim: FileContext;
@@ -24,12 +27,12 @@ export class FileProcess {
   readonly #real: Store;
 
   /** `onClaimed` is called in the step in which the store has claimed runs. */
-  constructor(sim: FileContext, number: number, rules: Digest, onClaimed: (claims: readonly Claim[]) => void) {
+  constructor(sim: FileContext, number: number, terms: FileTerms, onClaimed: (claims: readonly Claim[]) => void) {
     const { rng, config } = sim;
     this.#sim = sim;
     this.number = number;
     this.worker = `wrk_${number}` as WorkerId;
-    this.rules = rules;
+    this.terms = terms;
     const { db, file } = openDatabase(sim.file);
     this.#db = closedOnce(db);
     this.#real = sqliteStore(this.#db, file, {
@@ -101,6 +104,7 @@ export class FileProcess {
   /** Closes the store, and ends the process. */
   async stop(): Promise<void> {
     while (this.calls.size > 0) await new Promise<void>((resolve) => this.after(100, resolve));
+    this.closing = true;
     await this.store.close();
     this.alive = false;
     this.#sim.scheduler.removeOwner(this.number);

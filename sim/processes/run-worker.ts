@@ -5,6 +5,7 @@ import { findLiveSender } from "../../src/engine/worker/find-live-sender.ts";
 import { WorkerLeases } from "../../src/engine/worker/worker-leases.ts";
 import type { FileContext } from "./file-context.ts";
 import type { FileProcess } from "./file-process.ts";
+import { runTerms } from "./file-terms.ts";
 
 export const fileTenant = "acme" as Tenant;
 
@@ -46,7 +47,7 @@ export class RunWorker {
   constructor(sim: FileContext, process: FileProcess) {
     this.#sim = sim;
     this.#process = process;
-    this.#leases = new WorkerLeases(process.store, process.worker, sim.stopwatch, { rules: process.rules });
+    this.#leases = new WorkerLeases(process.store, process.worker, sim.stopwatch, process.terms);
   }
 
   async start(): Promise<void> {
@@ -80,7 +81,10 @@ export class RunWorker {
   }
 
   async #execute(claim: Claim): Promise<void> {
-    const { store } = this.#process;
+    const { store, terms } = this.#process;
+    const needed = runTerms(this.#sim.config, claim.run).offers;
+    // Without the tool of the run, the engine leaves it to a worker that has the tool.
+    if (!needed.every((tool) => terms.offers.includes(tool))) return void (await store.release(claim));
     const run = readRun(await store.events(fileTenant, claim.run, 0));
     while (run.step < this.#sim.config.stepsPerRun) {
       const doubt = run.begun && (await this.#isMarked(claim, run)) ? await this.#settle(claim, run) : "absent";

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Digest, RunId } from "../../src/core/values/ids.ts";
+import type { Digest } from "../../src/core/values/ids.ts";
 import { connectSqlite, type SqliteDatabase } from "../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { Rng } from "../rng.ts";
@@ -12,6 +12,7 @@ import type { FileConfig, FileContext } from "./file-context.ts";
 import { newFileCounters } from "./file-counters.ts";
 import { FileObserver } from "./file-observer.ts";
 import { FileProcess } from "./file-process.ts";
+import { type FileTerms, processTerms, runTerms } from "./file-terms.ts";
 import { Maintenance } from "./maintenance.ts";
 import { fileTenant, RunWorker, runId, sealEvent } from "./run-worker.ts";
 
@@ -56,7 +57,7 @@ class FileSimulation {
 
   constructor(seed: number, file: string, about: string | null) {
     const rng = new Rng(seed ^ 52_711);
-    const config = drawFileConfig(rng);
+    const config = drawFileConfig(rng, new Rng(seed ^ 31_337));
     const scheduler = new VirtualScheduler(rng, { timerFirst: 0.3, skip: 0.1, skipMs: 50, latencyMs: 3 });
     const awakeMs = () => scheduler.elapsedMs - this.#suspendedMs;
     this.#trace = new Trace(about);
@@ -87,8 +88,7 @@ class FileSimulation {
   async run(): Promise<void> {
     const { config } = this.#sim;
     await this.#submitRuns();
-    for (let number = 0; number < config.processes; number += 1)
-      this.#start(config.rules[number % config.rules.length] as Digest);
+    for (let number = 0; number < config.processes; number += 1) this.#start(processTerms(config, number));
     while (this.#violation === null && (await this.#step()));
     this.#blocker?.close();
     this.#maintenance.close();
@@ -97,13 +97,14 @@ class FileSimulation {
     this.#sim.observer.close();
   }
 
-  /** A run is due at once, and has the rules of the processes in turn. */
+  /** A run is due at once, and has the rules and the tool of one of the processes. */
   async #submitRuns(): Promise<void> {
     const { file, config } = this.#sim;
     const store = openSqlite(file);
     for (let number = 0; number < config.runs; number += 1) {
       const event = sealEvent(1, "accepted", { step: 0, attempt: 0, worker: "", epoch: null });
-      const row = JSON.stringify({ due_at: 1, rules: this.#rulesOf(runId(number)) });
+      const { rules, offers: tools } = runTerms(config, runId(number));
+      const row = JSON.stringify({ due_at: 1, rules, ...(tools.length > 0 && { tools }) });
       const puts = [{ table: "timer", key: runId(number), was: "any", row }] as const;
       const expect = { position: 0, epoch: null };
       const entry = { tenant: fileTenant, run: runId(number), expect, charges: [], checks: [], flush: "soft" } as const;
@@ -112,15 +113,10 @@ class FileSimulation {
     await store.close();
   }
 
-  readonly #rulesOf = (run: RunId): Digest => {
-    const { rules } = this.#sim.config;
-    return rules[Number(run.slice(runId(0).length - 1)) % rules.length] as Digest;
-  };
-
-  #start(rules: Digest): void {
+  #start(terms: FileTerms): void {
     this.#started += 1;
-    const process = new FileProcess(this.#sim, this.#started, rules, (claims) =>
-      this.#sim.observer.checkRules(claims, process, this.#rulesOf),
+    const process = new FileProcess(this.#sim, this.#started, terms, (claims) =>
+      this.#sim.observer.checkTerms(claims, process),
     );
     this.#processes.push(process);
     this.#sim.observer.addProcess(process);
@@ -159,7 +155,7 @@ class FileSimulation {
     for (const dead of this.#processes.filter(({ alive }) => !alive)) {
       this.#processes.splice(this.#processes.indexOf(dead), 1);
       const execute = () => {
-        this.#start(dead.rules);
+        this.#start(dead.terms);
         return "started";
       };
       scheduler.addAt(scheduler.now() + rng.below(4000), { name: "start", owner: 0, about: "", execute });
@@ -223,7 +219,8 @@ class FileSimulation {
   }
 }
 
-function drawFileConfig(rng: Rng): FileConfig {
+/** Draws the tools from a random source of their own, so that the other seeds stay as they are. */
+function drawFileConfig(rng: Rng, toolRng: Rng): FileConfig {
   const stallMs = rng.pick([4000, 8000]);
   const rules = (rng.chance(0.4) ? ["rules-a", "rules-b"] : ["rules-a"]) as readonly string[] as readonly Digest[];
   return {
@@ -231,6 +228,7 @@ function drawFileConfig(rng: Rng): FileConfig {
     runs: rng.between(6, 24),
     stepsPerRun: rng.between(2, 8),
     rules,
+    tools: toolRng.chance(0.3) ? ["mail@1", "pay@1"] : [],
     stallMs,
     leaseMs: stallMs / 2,
     countsSuspend: rng.chance(0.5),

@@ -26,7 +26,7 @@ export class StallWatch {
   look(workers: readonly string[]): void {
     const now = this.#stopwatch();
     const mostMs = Math.max(this.#stallMs / 10, looksMissedMax * sqliteTimes.lookMs);
-    if (now - this.#lookedAt > mostMs) this.#seen.clear();
+    if (now - this.#lookedAt >= mostMs) this.#seen.clear();
     this.#lookedAt = now;
     for (const worker of this.#seen.keys()) if (!workers.includes(worker)) this.#seen.delete(worker);
   }
