@@ -23,6 +23,7 @@ export const longChaos = {
     killMs: 550,
     stopMs: 2_000,
     stoppedMs: 2_500,
+    pauses: null,
     suspendMs: null,
     startKillMs: null,
     startFailpoints: [],
@@ -63,6 +64,7 @@ export const longSqliteChaos = {
     killMs: 1_000,
     stopMs: 5_000,
     stoppedMs: 4_300,
+    pauses: { everyMs: 3_000, pausedMs: 1_200 },
     suspendMs: 45_000,
     startKillMs: 15_000,
     startFailpoints,
@@ -86,6 +88,7 @@ export const briefSqliteChaos = {
     killMs: 500,
     stopMs: 700,
     stoppedMs: 2_100,
+    pauses: { everyMs: 2_000, pausedMs: 500 },
     suspendMs: 3_500,
     startKillMs: 700,
   },
@@ -102,4 +105,17 @@ export const plantedSqliteChaos = {
   mostSeconds: 8,
   settleMs: 5_000,
   rates: { ...briefSqliteChaos.rates, killMs: 1_000, startKillMs: null },
+} as const satisfies Partial<ChaosOptions>;
+
+/** Short stops and clock jumps, and nothing else that may cost a worker its leases. */
+export const jumpingClockChaos = {
+  ...plantedSqliteChaos,
+  rates: {
+    ...plantedSqliteChaos.rates,
+    killMs: 4_000,
+    stopMs: 3_600_000,
+    suspendMs: null,
+    pauses: { everyMs: 250, pausedMs: 600 },
+  },
+  store: { ...plantedSqliteChaos.store, rates: { ...plantedSqliteChaos.store.rates, jumpMs: 300, fullMs: 3_600_000 } },
 } as const satisfies Partial<ChaosOptions>;

@@ -15,6 +15,8 @@ export interface WorkerFaultRates {
   readonly killMs: number;
   readonly stopMs: number;
   readonly stoppedMs: number;
+  /** The average time between two stops that are too short to count as a stall, and their longest duration. Null: none. */
+  readonly pauses: { readonly everyMs: number; readonly pausedMs: number } | null;
   /** The average time between two stops of all workers at once. Null: never. */
   readonly suspendMs: number | null;
   /** The average time between two workers that die while they start. Null: never. */
@@ -44,13 +46,19 @@ export class FaultInjector {
   }
 
   #workerFaults(rates: WorkerFaultRates): Readonly<Record<string, InjectedFault>> {
-    const { killMs, stopMs, stoppedMs, suspendMs, failpoints, startKillMs, startFailpoints } = rates;
+    const { killMs, stopMs, stoppedMs, pauses, suspendMs, failpoints, startKillMs, startFailpoints } = rates;
     const workers = this.#workers;
     const drawPoint = () => this.#drawFailpoint(failpoints);
     const stopDuration = () => stoppedMs * (1 + this.#rng.float() / 2);
     return {
       worker_kills: { everyMs: killMs, inject: () => workers.kill(this.#choose, drawPoint()) },
       zombies: { everyMs: stopMs, inject: () => workers.stop(this.#choose, stopDuration(), drawPoint()) },
+      ...(pauses !== null && {
+        pauses: {
+          everyMs: pauses.everyMs,
+          inject: () => workers.pause(this.#choose, pauses.pausedMs * (0.5 + this.#rng.float() / 2)),
+        },
+      }),
       ...(suspendMs !== null && {
         suspends: { everyMs: suspendMs, inject: () => workers.suspend(this.#choose, stopDuration()) },
       }),

@@ -22,12 +22,13 @@ export async function findMissedBugs(seed: number, log: (line: string) => void):
 }
 
 /** Returns the round in which the test finds the bug; null: none. */
-export async function roundsToFind({ patches, shows }: PlantedSqliteBug, seed: number): Promise<number | null> {
+export async function roundsToFind(planted: PlantedSqliteBug, seed: number): Promise<number | null> {
+  const { patches, chaos = plantedSqliteChaos, shows } = planted;
   const folder = mkdtempSync(join(tmpdir(), "writ-chaos-bug-"));
   try {
     const dist = buildMutant(folder, patches);
     for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-      const figures = chaosFigures(await runChaos({ ...plantedSqliteChaos, seed: seed + round, dist, log: () => {} }));
+      const figures = chaosFigures(await runChaos({ ...chaos, seed: seed + round, dist, log: () => {} }));
       if (shows.some((name) => figures[name] > 0)) return round;
     }
     return null;

@@ -1,11 +1,14 @@
 import { unfencedSqlite } from "../crash/mutants.ts";
 import type { SourcePatch } from "../crash/source-patch.ts";
+import { jumpingClockChaos } from "./chaos-presets.ts";
 import type { chaosFigures } from "./chaos-report.ts";
 
 /** A bug in the code that keeps the workers of one file apart. If a second guard hides it, that guard is off too. */
 export interface PlantedSqliteBug {
   readonly bug: string;
   readonly patches: readonly SourcePatch[];
+  /** The faults that show it; without them, those of every planted bug. */
+  readonly chaos?: typeof jumpingClockChaos;
   /** One of these counts is not zero if the test finds the bug. */
   readonly shows: readonly (keyof ReturnType<typeof chaosFigures>)[];
 }
@@ -69,6 +72,7 @@ export const plantedSqliteBugs: readonly PlantedSqliteBug[] = [
       noRestart,
       noBeatWithClaim,
     ],
+    chaos: jumpingClockChaos,
     shows: ["evicted"],
   },
   {

@@ -154,6 +154,19 @@ export class WorkerProcesses {
     worker.isFree = true;
   }
 
+  /**
+   * Stops a free worker for a moment. It is no outage in the history: a worker that stands still for less than `stallMs`
+   * keeps its leases.
+   */
+  async pause(pick: PickIndex, ms: number): Promise<boolean> {
+    return this.#whileFault(pick, async (worker) => {
+      worker.child.kill("SIGSTOP");
+      await pause(ms);
+      worker.child.kill("SIGCONT");
+      worker.isFree = true;
+    });
+  }
+
   async #whileFault(pick: PickIndex, inject: (worker: ChildWorker) => Promise<void>): Promise<boolean> {
     const worker = this.#isSuspending ? undefined : this.#pick(pick);
     if (worker === undefined) return false;

@@ -28,7 +28,7 @@ export async function openRemoteEngine(url: string, options: GlobalOptions, host
     () => null,
   );
   return {
-    engine: engineOf(remote),
+    engine: { ...engineOf(remote), close: async () => {} },
     works: false,
     get store(): Store {
       throw invalidInput("this command needs the store itself; run it on the machine of the server, without --server");
@@ -67,7 +67,7 @@ function engineOf(remote: object): Engine {
     name,
     typeof part === "function" ? withoutPrincipal(part as Method) : engineOf(part as object),
   ]);
-  return { ...Object.fromEntries(verbs), close: async () => {} } as Engine;
+  return Object.fromEntries(verbs) as unknown as Engine;
 }
 
 function withoutPrincipal(method: Method): Method {

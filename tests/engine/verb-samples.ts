@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { judgeVerb } from "../../src/core/approval/judge-verb.ts";
+import type { Principal } from "../../src/core/approval/principal.ts";
 import type { Verb } from "../../src/core/approval/verb-rules.ts";
 import type { FaultCode } from "../../src/core/values/fault.ts";
 import type { Json } from "../../src/core/values/json.ts";
@@ -54,7 +56,7 @@ export const plan = (name: string) => ({ steps: [{ step_id: "a", name, payload: 
 const botRun = { by: "bot", project: "p" };
 export const policy = (name: string) => ({ schema_version: "1.0", name, scope: { tenant }, rules: [] });
 
-export async function submitted({ engine }: World, name: string) {
+export async function submitted({ engine }: Pick<World, "engine">, name: string) {
   const run = await engine.submit(plan(name), { principal: botAgent, project: "p" });
   await run.result();
   return run;
@@ -313,7 +315,23 @@ export const samples: Readonly<
   adoptBackup: plain((engine, options) => engine.adoptBackup(options)),
 };
 
-export async function newWorld(stage: EngineFixture, more: Partial<EngineOptions> = {}): Promise<World> {
+/** Returns the fault code that the table demands, or null if the principal may use the verb. */
+export function expectedCode(
+  verb: Verb,
+  principal: PrincipalInput,
+  { on, elsewhere = null as never }: Pick<Sample, "on" | "elsewhere">,
+): FaultCode | null {
+  const isOwn = ["runs", "gates", "inDoubt", "outcomes", "changes"].includes(verb) || on === "own";
+  const target = isOwn ? { by: principal.id, project: null } : (on ?? { by: null, project: null });
+  if (principal.tenant !== tenant) return elsewhere;
+  const facts = { ...target, admin: "chief" };
+  // A handle comes from `run`, so a method of a handle needs both.
+  const handle = verb.startsWith("run.") ? judgeVerb(principal as Principal, "run", facts) : null;
+  return (handle ?? judgeVerb(principal as Principal, verb, facts))?.code ?? null;
+}
+
+/** The tools, slices and settings that the samples use. */
+export function worldOptions() {
   const tools = [
     scriptedTool(
       "write",
@@ -336,6 +354,9 @@ export async function newWorld(stage: EngineFixture, more: Partial<EngineOptions
     ),
   ].map(({ tool }) => tool);
   const settings = { mode: "human_gated", admin: "chief", trust: ["doubt"] } as const;
-  const engine = await stage.open({ tools, slices: [notes], tenants: { acme: settings }, ...more });
-  return { engine, stage };
+  return { tools, slices: [notes], tenants: { acme: settings } };
+}
+
+export async function newWorld(stage: EngineFixture, more: Partial<EngineOptions> = {}): Promise<World> {
+  return { engine: await stage.open({ ...worldOptions(), ...more }), stage };
 }

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeVerb } from "../../src/core/approval/judge-verb.ts";
-import type { Principal } from "../../src/core/approval/principal.ts";
-import { type Verb, type VerbRule, verbRules } from "../../src/core/approval/verb-rules.ts";
+import { type VerbRule, verbRules } from "../../src/core/approval/verb-rules.ts";
 import { type FaultCode, FaultError } from "../../src/core/values/fault.ts";
 import type { PrincipalInput } from "../../src/engine/api/engine-api.ts";
 import { type EngineVerb, verbOptions } from "../../src/engine/api/read-options.ts";
@@ -10,12 +8,12 @@ import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { rejectedFault } from "./scripted-tool.ts";
 import {
   chief,
+  expectedCode,
   newWorld,
   type Options,
   plan,
   policy,
   principals,
-  type Sample,
   samples,
   side,
   submitted,
@@ -31,21 +29,6 @@ async function faultCodeOf(use: () => unknown): Promise<FaultCode | null> {
     if (error instanceof FaultError) return error.fault.code;
     throw error;
   }
-}
-
-/** Returns the fault code that the table demands, or null if the principal may use the verb. */
-function expectedCode(
-  verb: Verb,
-  principal: PrincipalInput,
-  { on, elsewhere = null as never }: Sample,
-): FaultCode | null {
-  const isOwn = ["runs", "gates", "inDoubt", "outcomes", "changes"].includes(verb) || on === "own";
-  const target = isOwn ? { by: principal.id, project: null } : (on ?? { by: null, project: null });
-  if (principal.tenant !== tenant) return elsewhere;
-  const facts = { ...target, admin: "chief" };
-  // A handle comes from `run`, so a method of a handle needs both.
-  const handle = verb.startsWith("run.") ? judgeVerb(principal as Principal, "run", facts) : null;
-  return (handle ?? judgeVerb(principal as Principal, verb, facts))?.code ?? null;
 }
 
 const verbs = Object.keys(samples) as (keyof typeof samples)[];
@@ -178,8 +161,9 @@ function permissionsPage(): string {
     "# Permissions",
     "",
     "Every method of the engine is judged by this table before it does anything; the command line uses the same methods.",
-    "`tests/engine/verbs.test.ts` generates this page and tries every method with every kind of principal. A refusal is",
-    "[`AUTH_FORBIDDEN`](errors.md). A tenant's settings, its policies and capabilities can only narrow the table.",
+    "`tests/engine/verbs.test.ts` generates this page and tries every method with every kind of principal;",
+    "`tests/cli/commands-and-permissions.test.ts` tries every command. A refusal is [`AUTH_FORBIDDEN`](errors.md). A",
+    "tenant's settings, its policies and capabilities can only narrow the table.",
     "",
     "- **no**: refused. **own**: the runs that the principal submitted. **project**: its own runs, and the projects of its",
     "  tenant with their runs. **tenant**: everything in its tenant. Other tenants' objects do not exist for it.",
