@@ -46,7 +46,7 @@ function checkClaimedRules(
       violate(`I26: process ${holder} claimed ${id} under other rules, although ${worker} has its rules`);
 }
 
-/** I27: no worker claims a due run of which it has no tool, while a live worker that may claim it has one. */
+/** I27: no worker without a tool of a due run claims it, while a live worker that may claim it has one. */
 function checkClaimedTools(
   { tables, counts, violate }: SimContext,
   run: Run,

@@ -11,7 +11,7 @@ export interface FileConfig {
   readonly stepsPerRun: number;
   /** The rules that processes and runs have; with one, all have the same. */
   readonly rules: readonly Digest[];
-  /** The tools of which each process has one; none: every process executes every run. */
+  /** The tools, one for each process; none: every process executes every run. */
   readonly tools: readonly string[];
   readonly stallMs: number;
   readonly leaseMs: number;

@@ -1,6 +1,6 @@
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { botAgent } from "../engine/engine-fixture.ts";
-import { chief, plan, samples, submitted } from "../engine/verb-samples.ts";
+import { chief, plan, type samples, submitted } from "../engine/verb-samples.ts";
 
 /** The verbs of the table that a command can be judged by. */
 type SampledVerb = keyof typeof samples;
@@ -24,7 +24,7 @@ function plain(verbs: readonly SampledVerb[], ...args: readonly string[]): Comma
   return { verbs, prepare: () => args, input: planText };
 }
 
-/** A command on a run of the agent in a project. `run` stands for its id. */
+/** A command on a run of the agent in a project. `run` is replaced by its id. */
 function onRun(verbs: readonly SampledVerb[], tool: string, ...args: readonly string[]): CommandSample {
   return {
     verbs,

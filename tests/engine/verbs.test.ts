@@ -17,7 +17,6 @@ import {
   samples,
   side,
   submitted,
-  tenant,
 } from "./verb-samples.ts";
 
 /** Returns the code of the fault of a use, or null. */
