@@ -2,10 +2,10 @@ import { callValue, isPendingOutput } from "../agents/call-value.ts";
 import type { FrameworkTool } from "../agents/framework-tool.ts";
 import type { FrameworkCall, FrameworkHandler, Governed } from "../agents/governed.ts";
 import { jsonSchemaOf } from "../agents/json-schema-of.ts";
+import { LiveQueue, lastValue } from "../agents/live-queue.ts";
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import { FaultError } from "../core/values/fault.ts";
 import { hasApprovalRequest, isReportedApproved, turnOf } from "./approval-messages.ts";
-import { LiveQueue } from "./live-queue.ts";
 
 /** The options that the AI SDK passes to a tool, as far as the adapter reads them. */
 export interface ExecuteOptions {
@@ -110,15 +110,9 @@ export class GovernedTool {
 
   /** Runs the tool itself. `push` receives the values of a generator while they come; the last one is the output. */
   #handler(options: ExecuteOptions, push: (value: unknown) => void = () => {}): FrameworkHandler {
-    return async (input, { signal }) => {
+    return (input, { signal }) => {
       const output = (this.#tool.execute as OfTool).call(this.#tool, input, { ...options, abortSignal: signal });
-      if (!isAsyncIterable(output)) return output;
-      let last: unknown;
-      for await (const value of output) {
-        last = value;
-        push(value);
-      }
-      return last;
+      return lastValue(output, push);
     };
   }
 
@@ -137,8 +131,4 @@ export class GovernedTool {
 
 function isGenerator(execute: unknown): boolean {
   return typeof execute === "function" && execute.constructor.name === "AsyncGeneratorFunction";
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

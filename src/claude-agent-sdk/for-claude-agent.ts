@@ -1,14 +1,17 @@
+import { FileCheckpoints } from "../agents/file-checkpoints.ts";
 import type { CallDecision, Governed } from "../agents/governed.ts";
+import { GovernedServer, type InProcessServer } from "../agents/governed-server.ts";
+import { HostCalls } from "../agents/host-calls.ts";
+import { RepeatedCalls } from "../agents/repeated-calls.ts";
+import { TranscriptRecord } from "../agents/transcript-record.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 import { assertKnownFields } from "../engine/api/read-options.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { CloseOptions } from "../engine/api/session-api.ts";
 import type { CheckpointRef } from "../engine/api/state-api.ts";
-import { ClaudeCalls } from "./claude-calls.ts";
-import { FileCheckpoints } from "./file-checkpoints.ts";
+import { builtInTerms, mayChangeFiles } from "./built-in-tools.ts";
 import { GovernedHooks } from "./governed-hooks.ts";
-import { GovernedServer, type InProcessServer } from "./governed-server.ts";
-import { SessionRecord } from "./session-record.ts";
 
 /** The options of a query of the Claude Agent SDK, as far as the adapter reads and sets them. */
 interface QueryOptions {
@@ -45,6 +48,9 @@ export interface ClaudeAgentOptions {
   readonly files?: string;
 }
 
+/** Claude Code passes the id of a call to the servers of the program. */
+const callId = (meta: Json | undefined) => (meta as JsonObject | null | undefined)?.["claudecode/toolUseId"];
+
 /** Makes a governed session usable by the Claude Agent SDK. */
 export async function forClaudeAgent(
   governed: Governed,
@@ -52,13 +58,17 @@ export async function forClaudeAgent(
 ): Promise<ClaudeAgentAdapter> {
   assertKnownFields("the options of forClaudeAgent", options, ["files"]);
   governed.expectLibrary({ name: "@anthropic-ai/claude-agent-sdk", tested: ["0.3"] }, "writ/claude-agent-sdk");
-  const files = options.files === undefined ? null : new FileCheckpoints(governed, options.files);
-  const record = await SessionRecord.open(governed);
-  const calls = new ClaudeCalls(governed, await governed.run.turns());
-  const hooks = new GovernedHooks(governed, calls, files);
+  const { files: resource } = options;
+  const watched = { captureTool: "claude.files", mayChange: mayChangeFiles };
+  const files = resource === undefined ? null : new FileCheckpoints(governed, { ...watched, resource });
+  const record = await TranscriptRecord.open(governed, { name: "claude", recordTool: "claude.transcript", marksOf });
+  const effectOf = (tool: string) => builtInTerms(tool)?.effect ?? governed.effectOf(tool);
+  const calls = new RepeatedCalls(governed, { name: "claude", effectOf }, await governed.run.turns());
+  const hooks = new GovernedHooks(calls, new HostCalls(governed, calls, files));
   const servers = new Map<InProcessServer, GovernedServer>();
   const serverFor = (name: string, instance: InProcessServer): GovernedServer => {
-    const known = servers.get(instance) ?? new GovernedServer(instance, { governed, calls, name });
+    const toolName = (tool: string) => `mcp__${name}__${tool}`.replaceAll(/[^\w-]/gu, "_");
+    const known = servers.get(instance) ?? new GovernedServer(instance, { governed, calls, toolName, callId });
     servers.set(instance, known);
     return known;
   };
@@ -96,10 +106,20 @@ export async function forClaudeAgent(
 }
 
 /** A program that chooses the session of Claude itself, or keeps none, goes on doing so. */
-function sessionOptions(given: QueryOptions, record: SessionRecord): object {
+function sessionOptions(given: QueryOptions, record: TranscriptRecord): object {
   const { resume, sessionId, continue: continues, persistSession, sessionStore } = given;
   const isOwn = [resume, sessionId, sessionStore].some((value) => value !== undefined);
   if (isOwn || continues === true || persistSession === false) return {};
   const session = record.hasBegun ? { resume: record.id } : { sessionId: record.id };
   return { ...session, sessionStore: record, sessionStoreFlush: "eager" };
+}
+
+/** Returns the marks of an entry of the transcript: its own, and those of the calls and results in it. */
+function marksOf({ uuid, message }: JsonObject): readonly string[] {
+  const content = isJsonObject(message ?? null) ? (message as JsonObject).content : null;
+  const blocks = Array.isArray(content) ? (content as readonly JsonObject[]) : [];
+  const marks = blocks.flatMap(({ type, id, tool_use_id }) =>
+    type === "tool_use" || type === "tool_result" ? [`${type} ${String(id ?? tool_use_id)}`] : [],
+  );
+  return typeof uuid === "string" ? [uuid, ...marks] : marks;
 }

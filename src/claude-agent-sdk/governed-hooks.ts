@@ -1,10 +1,10 @@
-import type { Governed } from "../agents/governed.ts";
+import type { HostCalls } from "../agents/host-calls.ts";
+import type { RepeatedCalls } from "../agents/repeated-calls.ts";
+import type { TranscriptRecord } from "../agents/transcript-record.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
-import { sameJson } from "../core/values/json.ts";
 import type { HostReport } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { builtInTerms, timeLimitMs } from "./built-in-tools.ts";
-import type { ClaudeCalls } from "./claude-calls.ts";
 
 /** The input of a hook of the Claude Agent SDK, as far as the adapter reads it. */
 export interface HookInput {
@@ -18,35 +18,17 @@ export interface HookInput {
   /** The sub-agent in which the hook fires. */
   readonly agent_id?: string;
   readonly mcp_server?: { readonly name: string; readonly source: string };
-  readonly tool_calls?: readonly {
+  readonly tool_calls?: readonly (Pick<HookInput, "tool_response"> & {
     readonly tool_name: string;
     readonly tool_use_id: string;
-    readonly tool_response?: unknown;
-  }[];
+  })[];
 }
 
-export type ClaudeHook = (input: HookInput, id: string | undefined, options: HookOptions) => Promise<object>;
-
-interface HookOptions {
-  readonly signal?: AbortSignal;
-}
-
-/** Captures files around a call, so that a person can restore them. */
-export interface CallCapture {
-  /** Returns what ends the capture. Throws if the files cannot be captured; then the call is not made. */
-  begin(id: string, tool: string): Promise<() => Promise<void>>;
-}
-
-/** The transcript of the session of Claude. */
-interface Transcript {
-  whenRecorded(what: "tool_use" | "tool_result", ids: readonly string[]): Promise<void>;
-}
-
-/** A call that Claude Code makes itself. */
-interface BegunCall {
-  readonly token: string;
-  readonly release: () => Promise<void>;
-}
+export type ClaudeHook = (
+  input: HookInput,
+  id: string | undefined,
+  options: { readonly signal?: AbortSignal },
+) => Promise<object>;
 
 const HOOK_SECONDS = 25 * 60 * 60;
 const CUT_OFF =
@@ -54,17 +36,14 @@ const CUT_OFF =
 
 /** The hooks that govern the tools that Claude Code runs itself. Tools of `inProcess` servers are governed where they run. */
 export class GovernedHooks {
-  readonly #governed: Governed;
-  readonly #calls: ClaudeCalls;
-  readonly #capture: CallCapture | null;
-  readonly #begun = new Map<string, BegunCall>();
+  readonly #calls: RepeatedCalls;
+  readonly #work: HostCalls;
   /** Null: the program keeps the session of Claude itself. */
-  transcript: Transcript | null = null;
+  transcript: TranscriptRecord | null = null;
 
-  constructor(governed: Governed, calls: ClaudeCalls, capture: CallCapture | null) {
-    this.#governed = governed;
+  constructor(calls: RepeatedCalls, work: HostCalls) {
     this.#calls = calls;
-    this.#capture = capture;
+    this.#work = work;
   }
 
   /** Returns the option `hooks`: those of the program, and ours. A hook that fails blocks the call. */
@@ -73,10 +52,14 @@ export class GovernedHooks {
     inProcess: ReadonlySet<string>,
     abort: AbortSignal | undefined,
   ) {
+    const end = async (id: string | undefined, report: HostReport) => {
+      await this.#work.end(id ?? "", report);
+      return {};
+    };
     const added: Readonly<Record<string, ClaudeHook>> = {
       PreToolUse: (input, _, { signal }) => this.#before(input, inProcess, abort ?? signal),
-      PostToolUse: (input) => this.#after(input, { output: input.tool_response }),
-      PostToolUseFailure: (input) => this.#after(input, failureReport(input)),
+      PostToolUse: ({ tool_use_id, tool_response }) => end(tool_use_id, { output: tool_response }),
+      PostToolUseFailure: (input) => end(input.tool_use_id, failureReport(input)),
       PostToolBatch: (input) => this.#afterAll(input),
       Stop: (input) => this.#seen(input),
       SubagentStop: (input) => this.#seen(input),
@@ -91,57 +74,30 @@ export class GovernedHooks {
     const { tool_name: tool = "", tool_input, tool_use_id: id = "", agent_id: agent, mcp_server: server } = input;
     if (signal?.aborted) return denied("Cancelled. The session was stopped, and no further call is made.");
     await this.#calls.seen(agent);
-    const call = this.#calls.find({ id, tool, input: tool_input, agent });
-    if (this.#isAct(tool)) await this.transcript?.whenRecorded("tool_use", [id]);
+    const call = { id, tool, input: tool_input, agent };
+    this.#calls.find(call);
+    if (this.#calls.isAct(tool)) await this.transcript?.whenRecorded([`tool_use ${id}`]);
     if (server?.source === "sdk" && inProcess.has(server.name)) return {};
-    const terms = builtInTerms(tool);
-    this.#governed.declare([{ name: tool, ...(terms !== null && { terms }) }]);
     const forMs = timeLimitMs(tool, plainOutput(tool_input).value);
-    const answer = await this.#governed.begin(call, { forMs, ...(signal !== undefined && { signal }) });
-    if (!("go" in answer)) {
-      this.#calls.answered(id, agent, answer);
-      return denied(answerText(answer));
-    }
     try {
-      const release = (await this.#capture?.begin(id, tool)) ?? (async () => {});
-      this.#begun.set(id, { token: answer.token, release });
+      const options = { forMs, ...(signal !== undefined && { signal }) };
+      const answer = await this.#work.begin(call, builtInTerms(tool), options);
+      if (!("go" in answer)) return denied(answerText(answer));
+      return answer.input === null ? {} : decided({ permissionDecision: "allow", updatedInput: answer.input });
     } catch (error) {
-      const { message } = error as Error;
-      await this.#governed.run.endCall(answer.token, { notDone: { message } });
-      return denied(`Refused: ${message}. Nothing was done.`);
+      return denied(`Refused: ${(error as Error).message}. Nothing was done.`);
     }
-    return sameJson(answer.input, plainOutput(tool_input).value)
-      ? {}
-      : decided({ permissionDecision: "allow", updatedInput: answer.input });
-  }
-
-  #isAct(tool: string): boolean {
-    return (builtInTerms(tool)?.effect ?? this.#governed.effectOf(tool)) === "acts";
-  }
-
-  async #after({ tool_use_id: id = "", agent_id: agent }: HookInput, report: HostReport): Promise<object> {
-    const begun = this.#begun.get(id);
-    this.#begun.delete(id);
-    if (begun === undefined) return {};
-    try {
-      this.#calls.answered(id, agent, await this.#governed.run.endCall(begun.token, report));
-    } finally {
-      await begun.release();
-    }
-    return {};
   }
 
   /** A call that was begun and is in the batch without a hook of its end was refused by the settings of Claude Code. */
   async #afterAll({ tool_calls = [], agent_id }: HookInput): Promise<object> {
-    const acts = tool_calls.filter(({ tool_name }) => this.#isAct(tool_name));
     for (const { tool_use_id, tool_response } of tool_calls) {
       const message = typeof tool_response === "string" ? tool_response : "Claude Code did not make the call";
-      const input = { hook_event_name: "PostToolBatch", tool_use_id, ...(agent_id !== undefined && { agent_id }) };
-      await this.#after(input, { notDone: { message } });
+      await this.#work.end(tool_use_id, { notDone: { message } });
       this.#calls.answered(tool_use_id, agent_id, { status: "succeeded" });
     }
-    const ids = acts.map(({ tool_use_id }) => tool_use_id);
-    await this.transcript?.whenRecorded("tool_result", ids);
+    const acts = tool_calls.filter(({ tool_name }) => this.#calls.isAct(tool_name));
+    await this.transcript?.whenRecorded(acts.map(({ tool_use_id }) => `tool_result ${tool_use_id}`));
     return {};
   }
 

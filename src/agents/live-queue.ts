@@ -24,3 +24,14 @@ export class LiveQueue<Value> {
     }
   }
 }
+
+/** Returns the output of a function. One that comes piece by piece is read to its end: its last value is the output. */
+export async function lastValue(output: unknown, push: (value: unknown) => void): Promise<unknown> {
+  if (typeof output !== "object" || output === null || !(Symbol.asyncIterator in output)) return output;
+  let last: unknown;
+  for await (const value of output as AsyncIterable<unknown>) {
+    last = value;
+    push(value);
+  }
+  return last;
+}

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { Governed } from "../agents/governed.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
+import type { Json, JsonObject } from "../core/values/json.ts";
 import type { OpenRun } from "../engine/api/session-api.ts";
+import type { Governed } from "./governed.ts";
 
-/** The key of a transcript of the Claude Agent SDK. */
+/** The key of a transcript that a host keeps. */
 interface TranscriptKey {
   readonly projectKey: string;
   readonly sessionId: string;
@@ -12,14 +12,15 @@ interface TranscriptKey {
   readonly subpath?: string;
 }
 
-/** The option `sessionStore` of the Claude Agent SDK. */
-interface TranscriptStore {
-  append(key: TranscriptKey, entries: readonly object[]): Promise<void>;
-  load(key: TranscriptKey): Promise<object[] | null>;
-  listSubkeys(key: Pick<TranscriptKey, "sessionId">): Promise<string[]>;
+/** The host whose transcript is recorded. */
+interface TranscriptHost {
+  /** The name of the host, and of the run beside the session. */
+  readonly name: string;
+  /** The name of the tool on record whose calls are the parts of the transcript. */
+  readonly recordTool: string;
+  /** Returns the marks of an entry by which it is known that it is on record. One of them is its own id. */
+  marksOf(entry: JsonObject): readonly string[];
 }
-
-const TRANSCRIPT_TOOL = "claude.transcript";
 
 /** How long a call waits for its entry in the transcript. Claude Code writes one after a tenth of a second. */
 const RECORD_WITHIN_MS = 2000;
@@ -30,22 +31,24 @@ interface TranscriptPart {
   readonly entries: readonly JsonObject[];
 }
 
-/** The transcript of the session of Claude that belongs to the session, in a run beside the session. */
-export class SessionRecord implements TranscriptStore {
+/** The transcript that a host keeps of the session, in a run beside the session. A killed program goes on from it. */
+export class TranscriptRecord {
   readonly #run: OpenRun;
+  readonly #host: TranscriptHost;
   readonly #newId = randomUUID();
   readonly #parts: TranscriptPart[] = [];
   readonly #known = new Set<Json>();
   readonly #waiting = new Set<() => void>();
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor(run: OpenRun) {
+  private constructor(run: OpenRun, host: TranscriptHost) {
     this.#run = run;
+    this.#host = host;
   }
 
-  static async open(governed: Governed): Promise<SessionRecord> {
-    governed.declare([{ name: TRANSCRIPT_TOOL, terms: { effect: "pure" } }]);
-    const record = new SessionRecord(await governed.openBeside("claude"));
+  static async open(governed: Governed, host: TranscriptHost): Promise<TranscriptRecord> {
+    governed.declare([{ name: host.recordTool, terms: { effect: "pure" } }]);
+    const record = new TranscriptRecord(await governed.openBeside(host.name), host);
     for (let number = 1; ; number += 1) {
       const found = await record.#run.findCall(String(number));
       if (found === null) return record;
@@ -53,28 +56,28 @@ export class SessionRecord implements TranscriptStore {
     }
   }
 
-  /** The id of the session of Claude: the recorded one, or a new one. */
+  /** The id of the session of the host: the recorded one, or a new one. */
   get id(): string {
     return this.#parts.findLast(({ subpath }) => subpath === "")?.sessionId ?? this.#newId;
   }
 
-  /** True if the session of Claude has begun, so that it can be resumed. */
+  /** True if the session of the host has begun, so that it can be resumed. */
   get hasBegun(): boolean {
     return this.#parts.length > 0;
   }
 
   #add(part: TranscriptPart): void {
-    for (const entry of part.entries) for (const mark of marksOf(entry)) this.#known.add(mark);
+    for (const entry of part.entries) for (const mark of this.#host.marksOf(entry)) this.#known.add(mark);
     this.#parts.push(part);
     for (const wake of this.#waiting) wake();
   }
 
   /**
-   * Waits until these calls, or their results, are in the transcript. So an answer of the model is on record before its
-   * calls are made, and their results before the model is asked again.
+   * Waits until entries with these marks are in the transcript. So an answer of the model is on record before its calls
+   * are made, and their results before the model is asked again.
    */
-  async whenRecorded(what: "tool_use" | "tool_result", ids: readonly string[]): Promise<void> {
-    const isRecorded = () => ids.every((id) => this.#known.has(`${what} ${id}`));
+  async whenRecorded(marks: readonly string[]): Promise<void> {
+    const isRecorded = () => marks.every((mark) => this.#known.has(mark));
     if (isRecorded()) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, RECORD_WITHIN_MS);
@@ -96,7 +99,7 @@ export class SessionRecord implements TranscriptStore {
       );
       if (entries.length === 0) return;
       const part = { sessionId, subpath, entries };
-      await recorded(this.#run, String(this.#parts.length + 1), TRANSCRIPT_TOOL, () => part);
+      await recorded(this.#run, String(this.#parts.length + 1), this.#host.recordTool, () => part);
       this.#add(part);
     });
     this.#last = appending.catch(() => {});
@@ -123,14 +126,4 @@ async function recorded(run: OpenRun, id: string, tool: string, value: () => Jso
   const answer = await run.callTool({ id, tool, input: {} }, { run: value });
   if (answer.status === "succeeded") return answer.output;
   throw new FaultError("fault" in answer ? answer.fault : fault("CALL_NOT_MADE", `${tool} is ${answer.status}`));
-}
-
-/** Returns the marks of an entry that is on record: its own, and those of the calls and results in it. */
-function marksOf({ uuid, message }: JsonObject): readonly string[] {
-  const content = isJsonObject(message ?? null) ? (message as JsonObject).content : null;
-  const blocks = Array.isArray(content) ? (content as readonly JsonObject[]) : [];
-  const marks = blocks.flatMap(({ type, id, tool_use_id }) =>
-    type === "tool_use" || type === "tool_result" ? [`${type} ${String(id ?? tool_use_id)}`] : [],
-  );
-  return typeof uuid === "string" ? [uuid, ...marks] : marks;
 }

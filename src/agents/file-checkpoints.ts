@@ -1,26 +1,38 @@
-import type { Governed } from "../agents/governed.ts";
 import { modelText } from "../core/run/call-answer.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { CheckpointRef } from "../engine/api/state-api.ts";
-import { mayChangeFiles } from "./built-in-tools.ts";
-import type { CallCapture } from "./governed-hooks.ts";
+import type { Governed } from "./governed.ts";
 
-const FILES_TOOL = "claude.files";
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Captures the files of a resource around each call of Claude Code that may change them. */
-export class FileCheckpoints implements CallCapture {
-  readonly #governed: Governed;
+/** The files that are captured, and for which calls. */
+export interface WatchedFiles {
+  /** The name of the resource of the engine. */
+  readonly resource: string;
+  /** The name of the tool on record whose calls are the captures. */
+  readonly captureTool: string;
+  /** True if a tool can change the files. */
+  mayChange(tool: string): boolean;
+}
 
-  constructor(governed: Governed, resource: string) {
+/** Captures the files of a resource around each call of a host that may change them, so that a person can restore them. */
+export class FileCheckpoints {
+  readonly #governed: Governed;
+  readonly #files: WatchedFiles;
+
+  constructor(governed: Governed, files: WatchedFiles) {
     this.#governed = governed;
-    const terms = { effect: "writes", resources: { [resource]: "watched" }, timeoutMs: DAY_MS } as const;
-    governed.declare([{ name: FILES_TOOL, description: "Keeps the files from before a call of Claude Code", terms }]);
+    this.#files = files;
+    const terms = { effect: "writes", resources: { [files.resource]: "watched" }, timeoutMs: DAY_MS } as const;
+    governed.declare([{ name: files.captureTool, description: "Keeps the files from before a call", terms }]);
   }
 
-  /** The capture is a call of its own, which lasts as long as the call of Claude Code. */
+  /**
+   * Captures the files before a call, and returns the function that ends the capture. Throws if that fails; then the call
+   * is not made. The capture is a call of its own, which lasts as long as the call of the host.
+   */
   async begin(id: string, tool: string): Promise<() => Promise<void>> {
-    if (!mayChangeFiles(tool)) return async () => {};
+    if (!this.#files.mayChange(tool)) return async () => {};
     let end = () => {};
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -29,7 +41,8 @@ export class FileCheckpoints implements CallCapture {
     const begun = new Promise<null>((resolve) => {
       begin = () => resolve(null);
     });
-    const capturing = this.#governed.call({ id: idOf(id), tool: FILES_TOOL, input: { call: id, tool } }, async () => {
+    const call = { id: idOf(id), tool: this.#files.captureTool, input: { call: id, tool } };
+    const capturing = this.#governed.call(call, async () => {
       begin();
       await ended;
       return null;

@@ -1,13 +1,13 @@
-import { toolNameFor } from "../agents/framework-tool.ts";
-import type { FrameworkCall, Governed } from "../agents/governed.ts";
 import { canonicalJson } from "../core/json/canonical-json.ts";
 import type { CallAnswer } from "../core/run/call-answer.ts";
+import type { Effect } from "../core/values/effect.ts";
 import type { SessionCall, SessionTurn } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
-import { builtInTerms } from "./built-in-tools.ts";
+import { toolNameFor } from "./framework-tool.ts";
+import type { FrameworkCall, Governed } from "./governed.ts";
 
-/** A call as Claude Code reports it. */
-interface ReportedCall {
+/** A call as its host reports it. */
+export interface ReportedCall {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
@@ -15,19 +15,30 @@ interface ReportedCall {
   readonly agent: string | undefined;
 }
 
+/** The agent that makes the calls of a session, for those who read its record. */
+interface CallingAgent {
+  /** The name of the host on record, to which answers are delivered. */
+  readonly name: string;
+  /** Returns the effect of a tool. */
+  effectOf(tool: string): Effect;
+}
+
 /**
- * Names the calls of Claude Code in the session. A model that was cut off asks again, with another id. So an equal call
- * is about the earlier one until the model has seen its answer: an approved call is made, and an act is not made again.
+ * Names the calls of a host whose model gives a repeated call another id. A model that was cut off asks again. So an
+ * equal call is about the earlier one until the model has seen its answer: an approved call is made, and an act is not
+ * made again.
  */
-export class ClaudeCalls {
+export class RepeatedCalls {
   readonly #governed: Governed;
+  readonly #agent: CallingAgent;
   readonly #unseen = new Map<string, Pick<FrameworkCall, "id" | "turn">>();
   readonly #found = new Map<string, FrameworkCall>();
   /** The answered calls of each agent. Its next answer proves that it has seen them. */
   readonly #answered = new Map<string | undefined, FrameworkCall[]>();
 
-  constructor(governed: Governed, turns: readonly SessionTurn[]) {
+  constructor(governed: Governed, agent: CallingAgent, turns: readonly SessionTurn[]) {
     this.#governed = governed;
+    this.#agent = agent;
     for (const { turn, calls } of turns)
       for (const call of calls.filter((each) => this.#blocks(each)))
         this.#unseen.set(keyOf(call.tool, call.input), { id: call.id, ...(turn !== null && { turn }) });
@@ -36,8 +47,11 @@ export class ClaudeCalls {
   /** True if an equal call is about this one. A read may be made again. */
   #blocks({ tool, answer, delivered }: SessionCall): boolean {
     if (answer !== null && !isOver(answer)) return true;
-    const effect = builtInTerms(tool)?.effect ?? this.#governed.effectOf(tool);
-    return !delivered && effect === "acts" && answer?.status !== "refused" && answer?.status !== "cancelled";
+    return !delivered && this.isAct(tool) && answer?.status !== "refused" && answer?.status !== "cancelled";
+  }
+
+  isAct(tool: string): boolean {
+    return this.#agent.effectOf(tool) === "acts";
   }
 
   /** Returns the call of the session that the report is about. */
@@ -67,7 +81,7 @@ export class ClaudeCalls {
     for (const { id, turn, tool, input } of calls) {
       const key = keyOf(toolNameFor(tool), input);
       if (this.#unseen.get(key)?.id === id) this.#unseen.delete(key);
-      await this.#governed.run.markDelivered(id, { to: "claude", ...(turn !== undefined && { turn }) });
+      await this.#governed.run.markDelivered(id, { to: this.#agent.name, ...(turn !== undefined && { turn }) });
     }
   }
 }

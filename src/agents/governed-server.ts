@@ -1,9 +1,9 @@
-import type { Governed } from "../agents/governed.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
-import type { ClaudeCalls } from "./claude-calls.ts";
+import type { Json, JsonObject } from "../core/values/json.ts";
+import type { Governed } from "./governed.ts";
+import type { RepeatedCalls } from "./repeated-calls.ts";
 
-/** A message of JSON-RPC between Claude Code and a server in this process. */
+/** A message of JSON-RPC between a host and a server in this process. */
 interface Message {
   readonly id?: string | number;
   readonly method?: string;
@@ -25,17 +25,19 @@ export interface InProcessServer {
   connect(transport: Transport): Promise<void>;
 }
 
-/** The calls of a server as they pass between Claude Code and its tools. */
+/** The calls of a server as they pass between a host and the tools of the server. */
 interface ServerTerms {
   readonly governed: Governed;
-  readonly calls: ClaudeCalls;
-  /** The name of the server in the options. Claude Code calls its tools `mcp__<name>__<tool>`. */
-  readonly name: string;
+  readonly calls: RepeatedCalls;
+  /** Returns the name of a tool on record. */
+  toolName(tool: string): string;
+  /** Returns the id of the call that a request carries. Undefined: it carries none, so the call is not made. */
+  callId(meta: Json | undefined): Json | undefined;
 }
 
 /**
- * Governs the tools of a server that `createSdkMcpServer` made. The server stays connected when a query ends, so that a
- * call that a person approves later is made.
+ * Governs the tools of an MCP server in this process. The server stays connected when its host leaves, so that a call
+ * that a person approves later is made.
  */
 export class GovernedServer {
   readonly #server: InProcessServer;
@@ -47,7 +49,7 @@ export class GovernedServer {
     this.#terms = terms;
   }
 
-  /** The server for the options of a query. */
+  /** The server for one query of the host. */
   forQuery(signal: AbortSignal | undefined): InProcessServer {
     const connect = async (outer: Transport) => {
       if (this.#transport === null) {
@@ -115,24 +117,20 @@ class GovernedTransport implements Transport {
     const list = Array.isArray(tools) ? (tools as readonly JsonObject[]) : [];
     this.#terms.governed.declare(
       list.map(({ name, description, inputSchema }) => ({
-        name: this.#toolName(name),
+        name: this.#terms.toolName(String(name)),
         ...(typeof description === "string" && { description }),
         ...(inputSchema !== undefined && { input: inputSchema }),
       })),
     );
   }
 
-  #toolName(name: Json | undefined): string {
-    return `mcp__${this.#terms.name}__${String(name)}`.replaceAll(/[^\w-]/gu, "_");
-  }
-
   async #call(message: Message, extra: unknown): Promise<JsonObject> {
     const { governed, calls } = this.#terms;
     const signal = this.#signal;
     const { name, arguments: input = {}, _meta: meta } = message.params ?? {};
-    const id = isJsonObject(meta ?? null) ? (meta as JsonObject)["claudecode/toolUseId"] : undefined;
-    if (typeof id !== "string") throw new Error("Claude Code passed no id of the call, so it is not made");
-    const call = calls.find({ id, tool: this.#toolName(name), input, agent: undefined });
+    const id = this.#terms.callId(meta);
+    if (typeof id !== "string") throw new Error("the host passed no id of the call, so it is not made");
+    const call = calls.find({ id, tool: this.#terms.toolName(String(name)), input, agent: undefined });
     const handler = async (given: unknown) => {
       const result = await this.#run({ ...message, params: { ...message.params, arguments: given as Json } }, extra);
       if (result.isError === true) throw new Error(textIn(result.content));

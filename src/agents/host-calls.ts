@@ -1,0 +1,72 @@
+import type { CallAnswer } from "../core/run/call-answer.ts";
+import { sameJson } from "../core/values/json.ts";
+import type { HostReport } from "../engine/api/session-api.ts";
+import { plainOutput } from "../engine/ports/plain-output.ts";
+import type { ToolTerms } from "./declared-effects.ts";
+import type { FileCheckpoints } from "./file-checkpoints.ts";
+import type { FrameworkBeginOptions, Governed } from "./governed.ts";
+import type { RepeatedCalls, ReportedCall } from "./repeated-calls.ts";
+
+/** A call that the host makes itself. */
+interface BegunHostCall {
+  readonly token: string;
+  readonly agent: string | undefined;
+  readonly release: () => Promise<void>;
+}
+
+/** The host may make the call. `input`: the one that a person made of it, or null if it is that of the host. */
+export interface AllowedHostCall {
+  readonly go: true;
+  readonly input: unknown;
+}
+
+/** Judges the calls that a host makes itself, and records how they ended. Files are captured around each of them. */
+export class HostCalls {
+  readonly #governed: Governed;
+  readonly #calls: RepeatedCalls;
+  readonly #files: FileCheckpoints | null;
+  readonly #begun = new Map<string, BegunHostCall>();
+
+  constructor(governed: Governed, calls: RepeatedCalls, files: FileCheckpoints | null) {
+    this.#governed = governed;
+    this.#calls = calls;
+    this.#files = files;
+  }
+
+  /** Returns whether the host may make the call. Throws if its files cannot be captured: it is not made then. */
+  async begin(
+    reported: ReportedCall,
+    terms: ToolTerms | null,
+    options: FrameworkBeginOptions,
+  ): Promise<AllowedHostCall | CallAnswer> {
+    const { id, tool, input, agent } = reported;
+    const call = this.#calls.find(reported);
+    this.#governed.declare([{ name: tool, ...(terms !== null && { terms }) }]);
+    const answer = await this.#governed.begin(call, options);
+    if (!("go" in answer)) {
+      this.#calls.answered(id, agent, answer);
+      return answer;
+    }
+    const { token } = answer;
+    try {
+      const release = (await this.#files?.begin(id, tool)) ?? (async () => {});
+      this.#begun.set(id, { token, agent, release });
+    } catch (error) {
+      await this.#governed.run.endCall(token, { notDone: { message: (error as Error).message } });
+      throw error;
+    }
+    return { go: true, input: sameJson(answer.input, plainOutput(input).value) ? null : answer.input };
+  }
+
+  /** Records how a call ended. A call that was not begun here is left alone. */
+  async end(id: string, report: HostReport): Promise<void> {
+    const begun = this.#begun.get(id);
+    this.#begun.delete(id);
+    if (begun === undefined) return;
+    try {
+      this.#calls.answered(id, begun.agent, await this.#governed.run.endCall(begun.token, report));
+    } finally {
+      await begun.release();
+    }
+  }
+}
