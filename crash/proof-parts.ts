@@ -129,7 +129,9 @@ async function runReplays({ runner, selector, totals, log }: PartContext): Promi
 }
 
 /** Scenarios without a clock change and without files beside the store, which a recording does not contain. */
-const replayableNames = scenarioNames.filter((name) => !["scheduled", "filing", "uncaptured"].includes(name));
+const replayableNames = scenarioNames.filter(
+  (name) => !["scheduled", "filing", "uncaptured", "watched"].includes(name),
+);
 
 /** Scenarios in which the act never runs. */
 const scenariosWithoutEffect: readonly ScenarioName[] = ["refused", "expired", "cancelled"];

@@ -39,7 +39,8 @@ import {
   tallySlice,
   waitForMatchingState,
 } from "./state-and-file-tools.ts";
-import { repairAsPerson, treeWithoutCaptures, twoWritesTool } from "./tree-without-captures.ts";
+import { uncapturedScenario } from "./uncaptured-scenario.ts";
+import { watchedScenario } from "./watched-scenario.ts";
 
 const toAna = { did: "send", to: "ana@example.org" } as const;
 const sendToAna = { step_id: "send", name: "mail.send", payload: { to: toAna.to } } as const;
@@ -245,19 +246,8 @@ export const scenarios = {
     before: waitForMatchingState,
     person: restoreSecondStep,
   },
-  uncaptured: {
-    about: "a step that changes a file, whose captures are lost with its process, until a person repairs the file",
-    tools: (world) => [twoWritesTool(world)],
-    resources: treeWithoutCaptures,
-    steps: [
-      { step_id: "one", name: "rewrite", payload: {} },
-      { step_id: "is", kind: "assertion", payload: { step: "one", path: "", operator: "eq", value: "1" } },
-    ],
-    acts: {},
-    endStatuses: ["completed"],
-    settlesAllDoubts: true,
-    person: repairAsPerson,
-  },
+  uncaptured: uncapturedScenario,
+  watched: watchedScenario,
   metered: {
     ...nonActScenario("reads", "steps of a tool that reads, under a budget on calls"),
     // A killed attempt keeps its reservation, so the limit allows for many kills.

@@ -207,6 +207,7 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   model: /^(append\.landed|model\.asked|tool\.sent|end\.after)$/,
   stream: /^(append\.landed|model\.asked|model\.chunk)$/,
   uncaptured: /^(tool\.|close\.|recover\.)/,
+  watched: /^(tool|close|restore|rewind|keep|recover)\./,
 };
 const recovering = /^(recover|settle|evict)\./;
 

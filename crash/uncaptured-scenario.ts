@@ -6,10 +6,10 @@ import { FaultError, fault } from "../src/core/values/fault.ts";
 import type { Filesystem } from "../src/resources/filesystem.ts";
 import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
-import { personAna, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";
+import { personAna, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";
 
 /** Returns a working tree whose captures every new process finds deleted. */
-export function treeWithoutCaptures(world: string): Readonly<Record<string, Resource>> {
+function treeWithoutCaptures(world: string): Readonly<Record<string, Resource>> {
   const root = `${world}.uncaptured`;
   rmSync(join(dirname(root), `.${basename(root)}.writ`), { recursive: true, force: true });
   mkdirSync(root, { recursive: true });
@@ -18,7 +18,7 @@ export function treeWithoutCaptures(world: string): Readonly<Record<string, Reso
 }
 
 /** Changes a file in two writes. Fails if it finds the file as an attempt that was cut off left it. */
-export function twoWritesTool(world: ScenarioWorld): Tool {
+function twoWritesTool(world: ScenarioWorld): Tool {
   return defineTool({
     name: "rewrite",
     effect: "writes",
@@ -39,7 +39,7 @@ export function twoWritesTool(world: ScenarioWorld): Tool {
 }
 
 /** Puts the file in order after a call that cannot be restored, and resumes the run. Throws if the record is false. */
-export async function repairAsPerson({ engine, result, worldLog }: ScenarioRun): Promise<boolean> {
+async function repairAsPerson({ engine, result, worldLog }: ScenarioRun): Promise<boolean> {
   const { run_id } = result;
   const as = { principal: personAna, reason: "the file is in order" };
   const count = join(`${worldLog.path}.uncaptured`, "count");
@@ -57,3 +57,17 @@ export async function repairAsPerson({ engine, result, worldLog }: ScenarioRun):
   worldLog.recordReport("run.resumed");
   return true;
 }
+
+export const uncapturedScenario: Scenario = {
+  about: "a step that changes a file, whose captures are lost with its process, until a person repairs the file",
+  tools: (world) => [twoWritesTool(world)],
+  resources: treeWithoutCaptures,
+  steps: [
+    { step_id: "one", name: "rewrite", payload: {} },
+    { step_id: "is", kind: "assertion", payload: { step: "one", path: "", operator: "eq", value: "1" } },
+  ],
+  acts: {},
+  endStatuses: ["completed"],
+  settlesAllDoubts: true,
+  person: repairAsPerson,
+};
