@@ -4,11 +4,12 @@ import type { OpenGate } from "../core/run/to-open-gate.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type JsonObject, sameJson } from "../core/values/json.ts";
-import { type PeerPackage, peerProblem } from "../core/values/peer-package.ts";
+import type { PeerPackage } from "../core/values/peer-package.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
+import { installedProblem } from "../peers/installed-problem.ts";
 import { answeredCalls } from "./answered-calls.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { originalCallId } from "./distinct-call-ids.ts";
@@ -21,7 +22,6 @@ import type {
   FrameworkHandler,
   Governed,
 } from "./governed.ts";
-import { installedVersion } from "./installed-version.ts";
 import { offeredTools, providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
 import { parseArguments } from "./tool-functions.ts";
@@ -73,9 +73,7 @@ export class GovernedSession implements Governed {
   }
 
   expectLibrary(library: PeerPackage, door: string): void {
-    // In a bundle, the library is part of the program, as Writ itself is.
-    if (installedVersion("writ") === null) return;
-    const problem = peerProblem(library, installedVersion(library.name), door);
+    const problem = installedProblem(library, door);
     if (problem !== null) this.#print(`writ: ${problem}`);
   }
 

@@ -1,5 +1,6 @@
 import { FaultError, fault } from "../core/values/fault.ts";
 import { peerProblem } from "../core/values/peer-package.ts";
+import { installedProblem } from "../peers/installed-problem.ts";
 
 /** Loads the server side of the MCP SDK, which is an optional dependency. */
 export function loadServerSdk(): Promise<typeof import("@modelcontextprotocol/server")> {
@@ -20,11 +21,14 @@ export function loadClientStdio(): Promise<typeof import("@modelcontextprotocol/
 }
 
 async function load<Module>(name: string, from: () => Promise<Module>): Promise<Module> {
+  const peer = { name, tested: ["2"] };
+  const problem = installedProblem(peer, "MCP");
+  if (problem !== null) throw new FaultError(fault("CONFIG_INVALID", problem));
   try {
     return await from();
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
-    const message = peerProblem({ name, tested: ["2"] }, null, "MCP");
+    const message = peerProblem(peer, null, "MCP");
     throw new FaultError(fault("CONFIG_INVALID", message ?? name), { cause: error });
   }
 }

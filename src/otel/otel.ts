@@ -12,6 +12,7 @@ import {
 } from "@opentelemetry/api";
 import { writVersion } from "../core/values/writ-version.ts";
 import type { AppendedEvent, ObservedCall, Observer } from "../engine/api/observer.ts";
+import { installedProblem } from "../peers/installed-problem.ts";
 import { callAttributes, gateDecisions, isGateDecision, spanName, usageAttributes } from "./call-attributes.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { traceParentOf } from "./trace-parent.ts";
@@ -37,6 +38,8 @@ export function otel({
   meter = metrics.getMeter("writ", writVersion),
   content = false,
 }: OtelOptions = {}): Observer {
+  const problem = installedProblem({ name: "@opentelemetry/api", tested: ["1"] }, "writ/otel");
+  if (problem !== null) process.emitWarning(problem); // Telemetry never stops a program.
   const engineMetrics = new EngineMetrics(meter);
   const openedAt = new Map<string, number>();
   return {

@@ -40,6 +40,13 @@ export const moduleRules: readonly ModuleRule[] = [
     node: ["node:crypto"],
   },
   {
+    name: "peers",
+    about: "the versions of the packages that a program installs beside Writ",
+    modules: ["core"],
+    packages: [],
+    node: ["node:fs", "node:path", "node:url"],
+  },
+  {
     name: "store/memory",
     about: "the reference store, in memory",
     modules: ["core"],
@@ -56,7 +63,7 @@ export const moduleRules: readonly ModuleRule[] = [
   {
     name: "store/sqlite",
     about: "the store in one file",
-    modules: ["core"],
+    modules: ["core", "peers"],
     packages: ["@photostructure/sqlite"],
     node: "any",
   },
@@ -105,21 +112,21 @@ export const moduleRules: readonly ModuleRule[] = [
   {
     name: "otel",
     about: "spans and metrics for OpenTelemetry, from observers and from journals",
-    modules: ["core", "engine"],
+    modules: ["core", "engine", "peers"],
     packages: ["@opentelemetry/api"],
     node: ["node:crypto"],
   },
   {
     name: "mcp",
     about: "the gateway and the tools of the Model Context Protocol",
-    modules: ["core", "engine", "schema"],
+    modules: ["core", "engine", "schema", "peers"],
     packages: ["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
     node: ["node:async_hooks", "node:crypto", "node:http", "node:stream", "node:stream/web"],
   },
   {
     name: "agents",
     about: "`govern`: the open run of a session for the adapters of agent frameworks",
-    modules: ["core", "engine", "schema"],
+    modules: ["core", "engine", "schema", "peers"],
     packages: [],
     node: ["node:crypto", "node:fs", "node:path", "node:url"],
   },

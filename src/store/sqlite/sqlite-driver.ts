@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
+import { installedProblem } from "../../peers/installed-problem.ts";
 
 /** The part of the interface of `@photostructure/sqlite` and `node:sqlite` that this store uses. */
 export interface SqliteDatabase {
@@ -82,10 +83,13 @@ const thisProcess: SqliteDrivers = {
     // A bundle in the format of CommonJS has no URL, so there the package is found from the working directory.
     const load = createRequire((import.meta.url as string | undefined) ?? join(process.cwd(), "program.js"));
     try {
-      return load("@photostructure/sqlite");
+      load.resolve("@photostructure/sqlite");
     } catch {
       return null;
     }
+    const problem = installedProblem({ name: "@photostructure/sqlite", tested: ["1", "2"] }, "the SQLite store");
+    if (problem !== null) throw new FaultError(fault("STORE_UNUSABLE", problem));
+    return load("@photostructure/sqlite");
   },
 };
 
