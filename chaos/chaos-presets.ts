@@ -64,7 +64,7 @@ export const longSqliteChaos = {
     killMs: 1_000,
     stopMs: 5_000,
     stoppedMs: 4_300,
-    pauses: { everyMs: 3_000, pausedMs: 1_200 },
+    pauses: { everyMs: 6_000, pausedMs: 1_200 },
     suspendMs: 45_000,
     startKillMs: 15_000,
     startFailpoints,

@@ -4,7 +4,7 @@ import { repositoryPath } from "./repository-path.ts";
 
 const read = (path: string) => readFileSync(repositoryPath(path), "utf8");
 
-const rows = [...read("project/defects.md").matchAll(/^\| ([FBDXN]\d.*?) \| (.+) \| `([^`]+)`: "(.+)" \|$/gm)].map(
+const rows = [...read("project/defects.md").matchAll(/^\| ([FBDXNP]\d.*?) \| (.+) \| `([^`]+)`: "(.+)" \|$/gm)].map(
   ([, item = "", , file = "", title = ""]) => [item, file, title] as const,
 );
 
@@ -12,11 +12,17 @@ describe("project/defects.md", () => {
   it("has a row for each defect", () => {
     const table = read("project/defects.md")
       .split("\n")
-      .filter((line) => /^\| [FBDXN]\d/.test(line));
+      .filter((line) => /^\| [FBDXNP]\d/.test(line));
     expect(rows).toHaveLength(table.length);
     const named = new Set(rows.map(([item]) => item.split(/[ ,]/)[0]));
     const numbered = (letter: string, last: number) => Array.from({ length: last }, (_, at) => `${letter}${at + 1}`);
-    const expected = [...numbered("F", 10), ...numbered("D", 27), ...numbered("X", 20), ...numbered("N", 7)];
+    const expected = [
+      ...numbered("F", 10),
+      ...numbered("D", 27),
+      ...numbered("X", 20),
+      ...numbered("N", 7),
+      ...numbered("P", 17),
+    ];
     // D13 shares the row of D12.
     expect(expected.filter((item) => !named.has(item))).toEqual(["D13"]);
   });
@@ -32,12 +38,19 @@ describe("the dependencies", () => {
     readonly optional?: true;
     readonly peer?: true;
     readonly hasInstallScript?: true;
+    readonly deprecated?: string;
   }
 
+  const { packages } = JSON.parse(read("package-lock.json")) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+
+  it("are not deprecated, so that their installation prints no warning", () => {
+    const deprecated = Object.entries(packages).filter(([, locked]) => locked.deprecated !== undefined);
+    expect(deprecated.map(([name]) => name)).toEqual([]);
+  });
+
   it("of the package run no script at install", () => {
-    const { packages } = JSON.parse(read("package-lock.json")) as {
-      readonly packages: Readonly<Record<string, Locked>>;
-    };
     const running = Object.entries(packages).filter(
       ([name, { dev, hasInstallScript }]) => name !== "" && !dev && hasInstallScript,
     );
