@@ -14,6 +14,8 @@ export interface CommandSample {
   readonly input?: string;
   /** True if it shows all of a state, which is refused to a principal that may read only parts of it. */
   readonly wholeState?: true;
+  /** True if a person who can open the store uses it as an operator. */
+  readonly asOperator?: true;
   /** True if it is about the tenant, where its verb can also be about a run. */
   readonly ofTenant?: true;
 }
@@ -82,9 +84,15 @@ export const commandSamples: Readonly<Record<string, CommandSample>> = {
   verify: onRun(["verify"], "doubt", "verify", "run"),
   "halt <run>": onRun(["halts.set"], "mail", "halt", "run", "--reason", "stop"),
   halt: plain(["halts.set:tenant"], "halt", "--reason", "stop"),
-  "halt --everything": plain(["halts.set:everything"], "halt", "--everything", "--reason", "stop"),
+  "halt --everything": {
+    ...plain(["halts.set:everything"], "halt", "--everything", "--reason", "stop"),
+    asOperator: true,
+  },
   lift: afterwards(plain(["halts.lift"], "lift"), halted),
-  "lift --everything": afterwards(plain(["halts.lift:everything"], "lift", "--everything"), haltedEverywhere),
+  "lift --everything": {
+    ...afterwards(plain(["halts.lift:everything"], "lift", "--everything"), haltedEverywhere),
+    asOperator: true,
+  },
   halts: plain(["halts.list"], "halts"),
   signal: plain(["signal"], "signal", "go"),
   schedule: plain(["schedules.set"], "schedule", "t", "-", "--cron", "0 * * * *"),
@@ -116,7 +124,13 @@ export const commandSamples: Readonly<Record<string, CommandSample>> = {
   forget: afterwards(plain(["forget"], "forget", "chat"), inSession),
 };
 
-/** The commands that no verb judges: they work on files of the user, or open the store as its owner. */
+/** The commands that work on the store itself, and not through a server. */
+export const localSamples: Readonly<Record<string, CommandSample>> = {
+  backup: { ...plain(["backup"], "backup", "copy.db"), asOperator: true },
+  "restore --in-place": plain(["adoptBackup"], "restore", "--in-place", "--reason", "copied"),
+};
+
+/** The commands that no verb judges: they work on files of the user, or on a store of their own. */
 export const commandsWithoutVerb: Readonly<Record<string, string>> = {
   worker: "executes runs, each of whose calls is judged",
   serve: "authenticates each request, whose verb is judged",
@@ -128,6 +142,4 @@ export const commandsWithoutVerb: Readonly<Record<string, string>> = {
   demo: "has a store of its own",
   keys: "writes the file of keys",
   migrate: "changes the format of the store, and no data",
-  backup: "copies the store, as a person with the role operator: see its own test",
-  restore: "parks the runs of a copied store, as a person: see its own test",
 };

@@ -1,12 +1,17 @@
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Principal, stateBounds } from "../../src/core/approval/principal.ts";
 import type { FaultCode } from "../../src/core/values/fault.ts";
 import type { Engine, PrincipalInput } from "../../src/engine/api/engine-api.ts";
+import { createEngine } from "../../src/engine/engine.ts";
 import { scopes } from "../../src/http-api/api-route.ts";
+import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
+import { botAgent } from "../engine/engine-fixture.ts";
 import { expectedCode, principals, samples, worldOptions } from "../engine/verb-samples.ts";
+import { repositoryPath } from "../repo/repository-path.ts";
 import { type ServedEngine, serveEngine } from "../server/server-fixture.ts";
-import { type CommandSample, commandSamples, commandsWithoutVerb } from "./command-samples.ts";
+import { type CommandSample, commandSamples, commandsWithoutVerb, localSamples } from "./command-samples.ts";
 import { newProjectFolder } from "./project-folder.ts";
 import { type CliOutput, commandNames, runCliIn } from "./run-cli.ts";
 
@@ -27,6 +32,27 @@ function serveWorld(): Promise<ServedEngine> {
       },
     ],
   });
+}
+
+/** The people of the table who use the command line without a server, and the options that say so. */
+const localPeople: Readonly<Record<string, readonly string[]>> = {
+  "person without role": ["--as", "ana"],
+  person: ["--as", "bo", "--role", "chief", "--role", "operator"],
+  "person of another tenant": ["--as", "cy", "--role", "chief", "--role", "operator", "--tenant", "globex"],
+};
+
+/** Makes a folder with a store, in which a command line has been prepared, and returns its arguments. */
+async function prepareFolder(folder: string, sample: CommandSample): Promise<readonly string[]> {
+  const world = JSON.stringify(repositoryPath("tests", "engine", "verb-samples.ts"));
+  const principal = JSON.stringify(botAgent);
+  const config = `import { worldOptions } from ${world};\nexport default { ...worldOptions(), principal: ${principal} };\n`;
+  writeFileSync(join(folder, "writ.config.mjs"), config);
+  const engine = await createEngine({ ...worldOptions(), store: sqlite(join(folder, "writ.db")) });
+  try {
+    return await sample.prepare(engine);
+  } finally {
+    await engine.close();
+  }
 }
 
 /** Returns the fault code that a command printed, or null. */
@@ -73,8 +99,25 @@ describe("every command by every principal, against a server", () => {
   });
 
   it("is every command that the help lists, but for those that no verb judges", async () => {
-    const sampled = Object.keys(commandSamples).map((name) => name.split(" ")[0]);
+    const sampled = Object.keys({ ...commandSamples, ...localSamples }).map((name) => name.split(" ")[0]);
     const listed = [...new Set([...sampled, ...Object.keys(commandsWithoutVerb)])];
     expect(listed.sort()).toEqual([...(await commandNames())].sort());
+  });
+});
+
+describe("every command by every person, on a store of this machine", () => {
+  it.each(Object.entries({ ...commandSamples, ...localSamples }))("%s is judged by the table", async (_, sample) => {
+    for (const [who, options] of Object.entries(localPeople)) {
+      const folder = mkdtempSync(join(cwd, "cell-"));
+      const args = await prepareFolder(folder, sample);
+      const output = await runCliIn(folder, { input: sample.input ?? "" }, ...args, ...options, "--json");
+      const person = principals[who] as PrincipalInput;
+      const roles = [...(person.roles ?? []), ...(sample.asOperator ? ["operator"] : [])];
+      const demanded = demandedCode(sample, { ...person, roles });
+      const fails = sample.verbs.flatMap((verb) => samples[verb].fails ?? []);
+      const code = printedCode(output);
+      const isAllowed = demanded === null && code !== null && fails.includes(code);
+      expect(isAllowed ? null : code, `${who}: ${output.out}${output.err}`).toBe(demanded);
+    }
   });
 });
