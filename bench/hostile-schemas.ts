@@ -1,4 +1,4 @@
-import { jsonSchema } from "../src/schema/json-schema.ts";
+import { jsonSchema } from "../src/schema/schema-from-json-schema.ts";
 
 /** A JSON Schema of an attacker, a value, and the required outcome. */
 export interface HostileSchema {

@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import type { Resource } from "../src/core/ports/resource.ts";
 import type { Tool } from "../src/core/tool/tool.ts";
 import { FaultError, fault } from "../src/core/values/fault.ts";
-import type { Filesystem } from "../src/resources/filesystem.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
+import type { Filesystem } from "../src/resources/filesystem-handle.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { personAna, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";
 

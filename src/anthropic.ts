@@ -1,3 +1,4 @@
+export type { CheckedFunction, ToolFunction, ToolFunctions } from "./agents/call-functions.ts";
 export type { ToolTerms } from "./agents/declared-effects.ts";
 export type { FrameworkTool } from "./agents/framework-tool.ts";
 export type {
@@ -9,7 +10,6 @@ export type {
   Governed,
 } from "./agents/governed.ts";
 export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";
-export type { CheckedFunction, ToolFunction, ToolFunctions } from "./agents/tool-functions.ts";
 export {
   type AnthropicAdapter,
   type AnthropicResult,

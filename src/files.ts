@@ -20,9 +20,9 @@ export type {
   GrepMatch,
   GrepOptions,
   WriteOptions,
-} from "./resources/filesystem.ts";
+} from "./resources/filesystem-handle.ts";
 export type { Disk } from "./resources/host/disk.ts";
-export { HostFilesystem } from "./resources/host/host-filesystem.ts";
-export type { HostFilesystemOptions } from "./resources/host/host-tree.ts";
+export { HostFilesystem } from "./resources/host/host-filesystem-resource.ts";
+export type { HostFilesystemOptions } from "./resources/host/working-tree.ts";
 export { MemoryFilesystem, type MemoryFilesystemOptions } from "./resources/memory/memory-filesystem.ts";
 export { protectedNames } from "./resources/tree-path.ts";

@@ -1,7 +1,7 @@
 export type { Demand, Escalation, Vote } from "./core/approval/approval-demand.ts";
+export type { EarnedTrust } from "./core/approval/earned-trust.ts";
 export { attenuate, type Capability, type Principal } from "./core/approval/principal.ts";
 export type { PinFact, Preview, PreviewPins } from "./core/approval/result-preview.ts";
-export type { TrustRecord } from "./core/approval/trust-record.ts";
 export type { Basis, Objection } from "./core/approval/verdict-basis.ts";
 export type { CallLimit, CountedLimit } from "./core/call/counted-limits.ts";
 export type { Admission, Guard, Policy, ToolCondition, Verdict, VersionedGuard } from "./core/call/guard.ts";
@@ -110,7 +110,7 @@ export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
 export type { ForgottenSession } from "./core/settings/forgotten-session.ts";
-export type { RetentionCounts, RetentionRecord } from "./core/settings/retention.ts";
+export type { RetentionCounts, RetentionRecord } from "./core/settings/retention-events.ts";
 export type { Patch, PatchOperation } from "./core/state/patch.ts";
 export type { PolicyState, StateScope, StateValue } from "./core/state/policy-state.ts";
 export type { Entries, ProjectState } from "./core/state/project-state.ts";

@@ -46,7 +46,7 @@ export const runBugs: readonly PlantedBug[] = [
   },
   {
     name: "the same request key with another plan gets the old run",
-    file: "engine/messages/earlier-run.js",
+    file: "engine/messages/attach-to-run.js",
     find: "if (digest !== (old ? oldDigest(submission, run) : request.digest))",
     replace: "if (digest === null)",
   },

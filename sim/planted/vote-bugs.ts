@@ -57,7 +57,7 @@ export const voteBugs: readonly PlantedBug[] = [
   },
   {
     name: "a rejection does not remove trust",
-    file: "core/approval/trust-record.js",
+    file: "core/approval/earned-trust.js",
     find: "record.earned <= 0",
     replace: "record.earned >= 0",
   },

@@ -3,9 +3,10 @@ import type { StepId } from "../core/values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 
 /**
- * Returns an answer of a model in which every call has an id of its own. A client gives a call that has none, or one that
- * an earlier call of the answer has, a random id, which another start does not find. So the answer that is handed over
- * names such a call by its place: `writ-<step>-<n>`, or the repeated id with `-writ-<n>`. The record keeps the original.
+ * Returns an answer of a model in which every call has an id of its own. If a call has no id, or repeats the id of an
+ * earlier call, a client library gives it a random id, and a restarted process could not find the call by it. So the
+ * answer that is handed over names such a call by its place: `writ-<step>-<n>`, or the repeated id with `-writ-<n>`. The
+ * record keeps the original.
  */
 export function withDistinctIds<Content extends ModelContent>(content: Content, step: StepId): Content {
   const ids = new CallIds(step);

@@ -11,6 +11,7 @@ import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } fro
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { installedProblem } from "../peers/installed-problem.ts";
 import { answeredCalls } from "./answered-calls.ts";
+import { parseArguments } from "./call-functions.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { originalCallId } from "./distinct-call-ids.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
@@ -24,7 +25,6 @@ import type {
 } from "./governed.ts";
 import { offeredTools, providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
 import { ToolDeclarations } from "./tool-declarations.ts";
-import { parseArguments } from "./tool-functions.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

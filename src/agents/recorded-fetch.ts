@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts
 import type { ModelAnswer } from "../engine/api/model-api.ts";
 import type { OpenRun } from "../engine/api/session-api.ts";
 import { withDistinctIds } from "./distinct-call-ids.ts";
-import { LiveAnswer } from "./live-answer.ts";
+import { ModelAnswerStream } from "./model-answer-stream.ts";
 
 export interface RecordedFetchOptions {
   /** Requests of one lane follow each other. A title or a summary has a lane of its own. Default: main. */
@@ -64,7 +64,7 @@ async function askRecorded(
   request: JsonObject,
   { inner, target, init, terms, listener }: Asked,
 ): Promise<Response> {
-  const live = new LiveAnswer();
+  const live = new ModelAnswerStream();
   const signal = init?.signal ?? undefined;
   const recorded = run.recordModelCall(
     request,

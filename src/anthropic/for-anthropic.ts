@@ -1,6 +1,6 @@
+import { callFunctions, declareFunctions, type ToolFunctions } from "../agents/call-functions.ts";
 import type { CallDecision, FrameworkCall, FrameworkCallOptions, Governed } from "../agents/governed.ts";
 import type { RecordedFetchOptions } from "../agents/recorded-fetch.ts";
-import { callFunctions, declareFunctions, type ToolFunctions } from "../agents/tool-functions.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { Json } from "../core/values/json.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";

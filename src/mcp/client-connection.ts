@@ -7,7 +7,7 @@ import { canElicit, clientName, isOfNewRevision, takesTasks } from "./client-ter
 import type { McpProgress } from "./mcp-protocol.ts";
 import type { McpServing, ServerSdk } from "./mcp-serving.ts";
 import { isConfirmable, type McpQuestion, type McpSession } from "./mcp-session.ts";
-import type { McpTask } from "./mcp-task.ts";
+import type { ServedTask } from "./served-task.ts";
 import { SessionTasks } from "./session-tasks.ts";
 import { type SentResult, toolResult } from "./tool-result.ts";
 
@@ -30,7 +30,7 @@ export interface CallParams {
 /** The outcome of a request: the answer of the call, a task that the client follows, or a question to its user. */
 export type CallOutcome =
   | { readonly kind: "answer"; readonly result: SentResult }
-  | { readonly kind: "task"; readonly task: McpTask }
+  | { readonly kind: "task"; readonly task: ServedTask }
   | { readonly kind: "confirm"; readonly question: McpQuestion };
 
 /** One client, and the way in which its calls are answered. */

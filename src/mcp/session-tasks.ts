@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/values/json.ts";
 import type { SessionCall } from "../engine/api/session-api.ts";
 import { isFinal } from "./call-matcher.ts";
 import type { McpQuestion, McpSession } from "./mcp-session.ts";
-import { McpTask, readTaskId, type TaskName } from "./mcp-task.ts";
+import { readTaskId, ServedTask, type TaskName } from "./served-task.ts";
 
 /** The most tasks of a session that a process knows. The oldest one is looked up in the record again. */
 const MAX_TASKS = 1000;
@@ -13,7 +13,7 @@ export class SessionTasks {
   static readonly #all = new WeakMap<McpSession, SessionTasks>();
   readonly #session: McpSession;
   readonly #now: () => Instant;
-  readonly #tasks = new Map<string, McpTask>();
+  readonly #tasks = new Map<string, ServedTask>();
 
   constructor(session: McpSession, now: () => Instant) {
     this.#session = session;
@@ -27,13 +27,13 @@ export class SessionTasks {
   }
 
   /** Returns the task of a call that is on record: an earlier one of the same call, or a new one. */
-  create(question: McpQuestion, call: string, stop: AbortController): McpTask {
+  create(question: McpQuestion, call: string, stop: AbortController): ServedTask {
     const known = [...this.#tasks.values()].find((task) => task.call === call);
     return known ?? this.#add({ run: this.#session.run.run_id, call, createdAt: this.#now() }, question, stop);
   }
 
-  #add(name: TaskName, question: McpQuestion, stop = new AbortController()): McpTask {
-    const task = new McpTask(this.#session, name, question, { stop, now: this.#now });
+  #add(name: TaskName, question: McpQuestion, stop = new AbortController()): ServedTask {
+    const task = new ServedTask(this.#session, name, question, { stop, now: this.#now });
     const [oldest] = this.#tasks.keys();
     if (this.#tasks.size >= MAX_TASKS && oldest !== undefined) this.#tasks.delete(oldest);
     this.#tasks.set(task.id, task);
@@ -41,7 +41,7 @@ export class SessionTasks {
   }
 
   /** Returns the task with this id, also one of a process that is gone, or null if the session has none. */
-  async find(id: string, client: string): Promise<McpTask | null> {
+  async find(id: string, client: string): Promise<ServedTask | null> {
     const known = this.#tasks.get(id);
     if (known !== undefined) return known;
     const name = readTaskId(id);
@@ -51,7 +51,7 @@ export class SessionTasks {
   }
 
   /** Returns the tasks that this process knows, and those of calls on record whose answer no client has. */
-  async list(client: string): Promise<readonly McpTask[]> {
+  async list(client: string): Promise<readonly ServedTask[]> {
     const run = this.#session.run.run_id;
     const known = new Set(Array.from(this.#tasks.values(), ({ call }) => call));
     for (const call of await this.#calls()) {

@@ -6,7 +6,7 @@ import { type ClientConnection, confirmationOf, reportWaiting } from "./client-c
 import { canElicit, clientName, isOfNewRevision, TASKS_EXTENSION, takesTasks } from "./client-terms.ts";
 import type { ServerSdk } from "./mcp-serving.ts";
 import { isConfirmable, type McpSession } from "./mcp-session.ts";
-import type { McpTask } from "./mcp-task.ts";
+import type { ServedTask } from "./served-task.ts";
 
 /** How often a client should ask for the state of a task. */
 const POLL_MS = 1000;
@@ -15,7 +15,7 @@ const RELATED_TASK = "io.modelcontextprotocol/related-task";
 
 /** A task that a client asks about, and the answer of its call as it is now. */
 interface AskedTask {
-  readonly task: McpTask;
+  readonly task: ServedTask;
   readonly session: McpSession;
   readonly answer: CallAnswer | null;
 }
@@ -59,7 +59,7 @@ export class TaskRequests {
   }
 
   /** Returns the answer to a call that became a task. */
-  async created(task: McpTask, context: ServerContext): Promise<JsonObject> {
+  async created(task: ServedTask, context: ServerContext): Promise<JsonObject> {
     const state = this.#state(task, await task.look(), context);
     return isOfNewRevision(context) ? { resultType: "task", ...state } : { task: state };
   }
@@ -137,7 +137,7 @@ export class TaskRequests {
     return answer !== null && isConfirmable(answer) && canElicit(this.#server, context);
   }
 
-  #state(task: McpTask, answer: CallAnswer | null, context: ServerContext): JsonObject {
+  #state(task: ServedTask, answer: CallAnswer | null, context: ServerContext): JsonObject {
     const shared = { taskId: task.id, ...this.#status(answer, context), ...task.times };
     return isOfNewRevision(context)
       ? { ...shared, ttlMs: null, pollIntervalMs: POLL_MS }

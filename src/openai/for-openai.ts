@@ -1,6 +1,6 @@
+import { callFunctions, declareFunctions, type ToolFunctions } from "../agents/call-functions.ts";
 import type { CallDecision, FrameworkCallOptions, Governed } from "../agents/governed.ts";
 import type { RecordedFetchOptions } from "../agents/recorded-fetch.ts";
-import { callFunctions, declareFunctions, type ToolFunctions } from "../agents/tool-functions.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import { type OpenAiResult, readOpenAiCalls } from "./openai-calls.ts";
 import { governRunnableTools } from "./runnable-tools.ts";

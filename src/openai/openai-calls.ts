@@ -1,5 +1,5 @@
+import { parseArguments } from "../agents/call-functions.ts";
 import type { FrameworkCall } from "../agents/governed.ts";
-import { parseArguments } from "../agents/tool-functions.ts";
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import { modelText } from "../core/run/call-answer.ts";
 

@@ -1,5 +1,5 @@
+import { parseArguments } from "../agents/call-functions.ts";
 import type { Governed } from "../agents/governed.ts";
-import { parseArguments } from "../agents/tool-functions.ts";
 import { modelText } from "../core/run/call-answer.ts";
 
 /** A tool of `runTools`, as far as the adapter reads it. */

@@ -1,4 +1,4 @@
-import type { FileStat } from "./filesystem.ts";
+import type { FileStat } from "./filesystem-handle.ts";
 import type { TreePath } from "./tree-path.ts";
 
 /**

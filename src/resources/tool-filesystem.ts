@@ -1,8 +1,16 @@
 import { isWellFormed } from "../core/json/well-formed.ts";
 import { type FaultCode, FaultError, fault } from "../core/values/fault.ts";
 import { assertWithinLimit, type FileLimits } from "./file-limits.ts";
-import type { FileEdit, FileEntry, FileStat, Filesystem, GrepMatch, GrepOptions, WriteOptions } from "./filesystem.ts";
 import type { FilesystemBackend } from "./filesystem-backend.ts";
+import type {
+  FileEdit,
+  FileEntry,
+  FileStat,
+  Filesystem,
+  GrepMatch,
+  GrepOptions,
+  WriteOptions,
+} from "./filesystem-handle.ts";
 import { assertWritable, forbiddenPathFault, printablePath, type TreePath, treePath } from "./tree-path.ts";
 import { TreeSearch } from "./tree-search.ts";
 

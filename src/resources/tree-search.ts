@@ -1,6 +1,6 @@
 import { assertWithinLimit, type FileLimits } from "./file-limits.ts";
-import type { GrepMatch } from "./filesystem.ts";
 import type { FilesystemBackend } from "./filesystem-backend.ts";
+import type { GrepMatch } from "./filesystem-handle.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import { printablePath, type TreePath } from "./tree-path.ts";
 

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Schema } from "../core/ports/schema.ts";
 import type { Json } from "../core/values/json.ts";
-import { jsonSchema } from "./json-schema.ts";
-import { throwUnusableSchema } from "./parse-result.ts";
+import { throwUnusableSchema } from "./schema-faults.ts";
+import { jsonSchema } from "./schema-from-json-schema.ts";
 import { standardSchema } from "./standard-schema.ts";
 
 /** A schema of a library that implements Standard Schema (zod, ArkType, …), or a JSON Schema. */

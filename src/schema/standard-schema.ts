@@ -9,7 +9,7 @@ import {
   parseStorableJson,
   throwUnusableSchema,
   unusableSchemaFault,
-} from "./parse-result.ts";
+} from "./schema-faults.ts";
 import { schemaHash } from "./schema-hash.ts";
 
 type Standard = StandardSchemaV1["~standard"] & Partial<StandardJSONSchemaV1["~standard"]>;

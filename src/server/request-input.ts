@@ -2,7 +2,7 @@ import { parseStrictJson } from "../core/json/strict-json.ts";
 import type { Schema } from "../core/ports/schema.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { JsonObject } from "../core/values/json.ts";
-import { jsonSchema } from "../schema/json-schema.ts";
+import { jsonSchema } from "../schema/schema-from-json-schema.ts";
 import { httpLimits } from "./http-limits.ts";
 import { HttpFault } from "./problem.ts";
 import { closedSchema, type ServerRoute } from "./server-route.ts";

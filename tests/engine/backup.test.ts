@@ -15,9 +15,9 @@ import type { Tool } from "../../src/core/tool/tool.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { memory } from "../../src/memory.ts";
-import { copyBackup } from "../../src/store/sqlite/copy-backup.ts";
 import { openDatabase } from "../../src/store/sqlite/open-database.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
+import { storeFromBackup } from "../../src/store/sqlite/store-from-backup.ts";
 import { rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 const ana = { id: "ana", kind: "person", tenant: "acme" } as const;
@@ -61,7 +61,7 @@ const mailAfterSignal = {
 
 /** Restores as the command line does. */
 async function restore({ path, open }: World, backup: string, store: string): Promise<Engine> {
-  const copy = copyBackup(path(backup), path(store));
+  const copy = storeFromBackup(path(backup), path(store));
   const engine = await createEngine({ store: await copy.write(), tools: [], work: false });
   await engine.adoptBackup({ principal: ana, reason: "disk lost" });
   await engine.close();
@@ -215,9 +215,9 @@ describe("a restored backup", () => {
     for (const suffix of ["", "-wal"]) copyFileSync(world.path(`live.db${suffix}`), world.path(`hand.db${suffix}`));
     const restored = await restore(world, "hand.db", "restored.db");
     expect((await (await restored.run(run_id, { principal: ana })).now()).restored).toBeDefined();
-    expect(() => copyBackup(world.path("hand.db"), world.path("restored.db"))).toThrow(/restored.db exists/);
+    expect(() => storeFromBackup(world.path("hand.db"), world.path("restored.db"))).toThrow(/restored.db exists/);
     appendFileSync(world.path("broken.db"), "no database");
-    const copy = copyBackup(world.path("broken.db"), world.path("new.db"));
+    const copy = storeFromBackup(world.path("broken.db"), world.path("new.db"));
     expect((await rejectedFault(copy.write())).code).toBe("STORE_UNUSABLE");
     await copy.discard();
     expect(readdirSync(world.folder).filter((name) => name.startsWith("new"))).toEqual([]);

@@ -3,7 +3,7 @@ import type { Store } from "../../src/core/store/store.ts";
 import type { Tool, ToolContext } from "../../src/core/tool/tool.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { digestOfJson } from "../../src/engine/ports/digest.ts";
-import type { Filesystem } from "../../src/resources/filesystem.ts";
+import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
 import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { MapDraft } from "../../src/core/state/slice.ts";
 import type { Json, JsonObject } from "../../src/core/values/json.ts";
-import type { Filesystem } from "../../src/resources/filesystem.ts";
+import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
 import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

@@ -27,7 +27,7 @@ describe.each(storeKinds)("refused call, on $name", ({ newFixture: newStage }) =
     const run = await engine.run(unknown.run_id, { principal: botAgent });
     expect(await run.now()).toMatchObject({ rejected: true, steps: { call: { fault: { code: "TOOL_UNKNOWN" } } } });
     expect(await run.transcript()).toMatchObject([
-      { tool: "cuont", input: { n: 2 }, attempt: null, came: { of_it: "refusal", fault: { code: "TOOL_UNKNOWN" } } },
+      { tool: "cuont", input: { n: 2 }, attempt: null, outcome: { kind: "refusal", fault: { code: "TOOL_UNKNOWN" } } },
     ]);
     const journal = await collectJournal(await engine.run(misfit.run_id, { principal: botAgent }));
     expect(journal.map(({ type }) => type)).toEqual(["run.accepted", "run.refused", "step.rejected", "run.ended"]);

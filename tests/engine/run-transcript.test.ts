@@ -23,16 +23,16 @@ describe.each(storeKinds)("transcript of a run, on $name", ({ newFixture: newSta
     const again = await stage.open({ tools, work: false });
     const told = await (await again.run(run.run_id, { principal: botAgent })).transcript();
     expect(told.filter(({ step_id }) => step_id === "a")).toMatchObject([
-      { tool: "look", attempt: 1, input: { for: "seeds" }, came: { of_it: "failure" } },
-      { attempt: 2, came: { of_it: "answer", output: { found: "beans" }, reused: false } },
+      { tool: "look", attempt: 1, input: { for: "seeds" }, outcome: { kind: "failure" } },
+      { attempt: 2, outcome: { kind: "answer", output: { found: "beans" }, reused: false } },
     ]);
     expect(told.filter(({ step_id }) => step_id !== "a")).toMatchObject([
-      { step_id: "b", attempt: null, came: { of_it: "refusal" } },
+      { step_id: "b", attempt: null, outcome: { kind: "refusal" } },
       {
         step_id: "c",
         attempt: 1,
         input: { body: "beans" },
-        came: { of_it: "doubt", fault: { code: "OUTCOME_UNKNOWN" } },
+        outcome: { kind: "doubt", fault: { code: "OUTCOME_UNKNOWN" } },
       },
     ]);
   });

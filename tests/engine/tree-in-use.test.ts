@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Filesystem } from "../../src/resources/filesystem.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
+import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { scriptedTool } from "./scripted-tool.ts";
 

@@ -9,7 +9,7 @@ import {
   type PrincipalInput,
   plan,
 } from "../../src/index.ts";
-import type { Filesystem } from "../../src/resources/filesystem.ts";
+import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
 import type { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 
 type Same<Left, Right> = (<T>() => T extends Left ? 1 : 2) extends <T>() => T extends Right ? 1 : 2 ? true : false;

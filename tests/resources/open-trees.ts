@@ -1,6 +1,6 @@
 import { afterEach } from "vitest";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
-import type { HostFilesystemOptions } from "../../src/resources/host/host-tree.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import type { HostFilesystemOptions } from "../../src/resources/host/working-tree.ts";
 import { createTestTree, memoryFolder, type TestTree } from "./test-tree.ts";
 
 interface OpenTrees {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../../src/core/ports/schema.ts";
 import type { JsonObject } from "../../src/core/values/json.ts";
-import { jsonSchema } from "../../src/schema/json-schema.ts";
+import { jsonSchema } from "../../src/schema/schema-from-json-schema.ts";
 import { findDraft, type SchemaDraft } from "../../src/schema/validator/schema-draft.ts";
 import { schemaRefusals } from "../../src/schema/validator/schema-refusals.ts";
 import { type SuiteGroup, schemaCases } from "./json-schema-cases.ts";

@@ -8,7 +8,7 @@ import { auditFindings } from "../../engine/admin/audit/audit-findings.ts";
 import type { AdoptReport } from "../../engine/api/backup-api.ts";
 import type { Engine, PrincipalInput } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
-import { copyBackup } from "../../store/sqlite/copy-backup.ts";
+import { storeFromBackup } from "../../store/sqlite/store-from-backup.ts";
 import { type GlobalOptions, helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { isPostgres } from "../store-address.ts";
 import { line, type TextLine } from "../text-line.ts";
@@ -80,7 +80,7 @@ async function restoreFile(
   const address = await storeAddressFor(options, host.cwd);
   if (address === null || isPostgres(address))
     throw invalidInput("a backup is restored to a SQLite file; give its path with --store");
-  const copy = copyBackup(resolve(host.cwd, backup), address);
+  const copy = storeFromBackup(resolve(host.cwd, backup), address);
   try {
     const store = await copy.write();
     const engine = await createEngine({ store, tools: [], work: false });

@@ -1,5 +1,5 @@
+import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { PinFact, Preview } from "../approval/result-preview.ts";
-import type { TrustRecord } from "../approval/trust-record.ts";
 import type { Call, ReuseSource } from "../event/event.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent } from "../event/signal.ts";
@@ -61,7 +61,7 @@ export interface Proposal {
   /** True if a policy lets this tool act without an approval. A plan cannot set it. */
   readonly trusted: boolean;
   /** The trust that the principal has earned with the tool. Null if none can be earned, or it was not read. */
-  readonly record: TrustRecord | null;
+  readonly record: EarnedTrust | null;
   readonly ledger: LedgerFact | null;
   readonly reusable: ReusableOutcome | null;
   /** The signal that a wait waits for. Null for other steps. */

@@ -1,5 +1,5 @@
+import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { Principal } from "../approval/principal.ts";
-import type { TrustRecord } from "../approval/trust-record.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { HoldVerdict } from "../call/guard.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "../call/proposal.ts";
@@ -125,7 +125,7 @@ export type Command = { readonly now: Instant } & (
       readonly proposal: Proposal;
       /** The version of the policy that decides, or null if there is none. */
       readonly policy: string | null;
-      /** Proves that there is no policy: a call that starts without one must not meet the first. */
+      /** Checks of the append that no policy was published since, if `policy` is null. */
       readonly unruled: readonly Check[];
       readonly halts: HaltFact;
       /** The position of the run when this process first loaded it. It has not seen the acts before that happen. */
@@ -204,7 +204,7 @@ export type Command = { readonly now: Instant } & (
   | {
       readonly type: "reject";
       /** The trust that the requester has earned with the tool. The rejection forfeits it. */
-      readonly record?: TrustRecord;
+      readonly record?: EarnedTrust;
       readonly gate_id: GateId;
       readonly principal: Principal;
       readonly reason: string;
@@ -389,6 +389,6 @@ export type Resolution =
   | { readonly as: "happened"; readonly output: Json; readonly flaw: Fault | null; readonly missing?: Fault }
   | { readonly as: "absent" }
   | { readonly as: "give_up" }
-  | { readonly as: "undo"; readonly tool: ToolFacts | null; readonly record?: TrustRecord }
+  | { readonly as: "undo"; readonly tool: ToolFacts | null; readonly record?: EarnedTrust }
   /** Requests another verification. */
   | { readonly as: "verify" };

@@ -7,9 +7,9 @@ import {
   nextEscalationAt,
   toVote,
 } from "../approval/approval-demand.ts";
+import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import { isSamePerson } from "../approval/person-key.ts";
-import { forfeitTrust } from "../approval/trust-record.ts";
 import type { Event, Notice } from "../event/event.ts";
 import { branchActsOf } from "../run/branch-acts.ts";
 import { gatePoll } from "../run/gate-poll.ts";

@@ -8,15 +8,15 @@ import type { Check } from "../store/store.ts";
 import { assert, unreachable } from "../values/assert.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant } from "../values/ids.ts";
+import { decideAttemptRestore } from "./attempt-restore.ts";
 import type { Command, Grant } from "./command.ts";
-import { recordVerification } from "./confirm-acts.ts";
 import { approveHeldCall, expireGate, rejectHeldCall } from "./decide-gate.ts";
 import { endAttempt, uncompensatedEvent } from "./end-attempt.ts";
 import { decideOpenRun } from "./open-run.ts";
 import { parkRestoredRun } from "./park-restored-run.ts";
 import type { MissingFact, PartialDecision } from "./partial-decision.ts";
 import { recoverRun } from "./recover-run.ts";
-import { decideAttemptRestore } from "./restore-attempt.ts";
+import { recordVerification } from "./reliance-on-acts.ts";
 import {
   acceptRun,
   alertBudget,

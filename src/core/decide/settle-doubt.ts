@@ -1,5 +1,5 @@
+import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
-import { forfeitTrust } from "../approval/trust-record.ts";
 import type { Settlement } from "../event/doubt.ts";
 import type { Event, LedgerVersion, StepsInFlight } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";

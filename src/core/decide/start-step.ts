@@ -19,12 +19,12 @@ import { type Effect, worseEffect } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
 import type { CommandOf, Grant } from "./command.ts";
-import { CONFIRMATION_RULE, isMismatchAccepted, relianceOn } from "./confirm-acts.ts";
 import { findApproval, lastApprovedGate } from "./find-approval.ts";
 import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
 import { budgetFault, exceededBudget, exceededRate, type FullRate, rateFault, startCharges } from "./limit-charges.ts";
 import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { CONFIRMATION_RULE, isMismatchAccepted, relianceOnActs } from "./reliance-on-acts.ts";
 import { answerBySameAct } from "./same-act.ts";
 import { startedEvent } from "./started-event.ts";
 import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
@@ -92,7 +92,7 @@ function judgeStart(run: Run, command: StartCommand, rules: Rules, policy: Polic
 /** Confirms the acts that the step relies on. Null: it may start, as far as they are concerned. */
 function confirmReliedActs(run: Run, step: Step, command: StartCommand, verdict: Verdict): PartialDecision | null {
   const { proposal, now } = command;
-  const permit = relianceOn(run, step, command);
+  const permit = relianceOnActs(run, step, command);
   switch (permit.kind) {
     case "rely":
       return null;

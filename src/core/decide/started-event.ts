@@ -1,4 +1,4 @@
-import { trustCondition } from "../approval/trust-record.ts";
+import { trustCondition } from "../approval/earned-trust.ts";
 import type { CallLimit } from "../call/counted-limits.ts";
 import type { Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";

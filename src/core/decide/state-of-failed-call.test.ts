@@ -12,7 +12,7 @@ import {
 } from "../../testing/given/commands.ts";
 import { keepNote, plan, readPage, robin, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenRun, given } from "../../testing/given/given.ts";
-import type { TrustRecord } from "../approval/trust-record.ts";
+import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { fault } from "../values/fault.ts";
 import type { StateFact } from "./command.ts";
@@ -117,7 +117,7 @@ describe("the end of a call", () => {
 });
 
 describe("trust", () => {
-  const record: TrustRecord = { tally: "trust/t/robin", earned: 2, lost: { tally: "trust-lost/t/robin", times: 1 } };
+  const record: EarnedTrust = { tally: "trust/t/robin", earned: 2, lost: { tally: "trust-lost/t/robin", times: 1 } };
   const held = (principal = robin) =>
     given(accepts(plan(step("do", { tool: sendMail, gate: "human_confirm" })), { principal })).when(
       starts("do", { record }),

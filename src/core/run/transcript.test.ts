@@ -23,14 +23,14 @@ describe("the transcript of a run", () => {
   it("lists the calls in order with their inputs and outputs", () => {
     const scenario = given(accepts(plan(read, send))).when(does("read", "text"), pass(5), does("send", { id: "m1" }));
     expect(runTranscript(scenario.events)).toEqual([
-      { step_id: "read", tool: readPage.name, attempt: 1, at: noon, input: { page: 1 }, came: answered("text") },
+      { step_id: "read", tool: readPage.name, attempt: 1, at: noon, input: { page: 1 }, outcome: answered("text") },
       {
         step_id: "send",
         tool: sendMail.name,
         attempt: 1,
         at: noon + 5,
         input: { to: "send" },
-        came: answered({ id: "m1" }),
+        outcome: answered({ id: "m1" }),
       },
     ]);
   });
@@ -38,7 +38,7 @@ describe("the transcript of a run", () => {
   it("lists the calls that an agent proposed", () => {
     const scenario = given(accepts(null)).when(proposes(read), does("read", "text"));
     expect(runTranscript(scenario.events)).toMatchObject([
-      { step_id: "read", input: { page: 1 }, came: answered("text") },
+      { step_id: "read", input: { page: 1 }, outcome: answered("text") },
     ]);
   });
 
@@ -58,26 +58,26 @@ describe("the transcript of a run", () => {
       does("read", 1),
     );
     expect(runTranscript(failed.events)).toMatchObject([
-      { attempt: 1, came: { of_it: "failure", fault: { code: "RATE_LIMIT" } } },
-      { attempt: 2, came: answered(1) },
+      { attempt: 1, outcome: { kind: "failure", fault: { code: "RATE_LIMIT" } } },
+      { attempt: 2, outcome: answered(1) },
     ]);
     const doubted = given(accepts(plan(send))).when(starts("send"), timesOut("send"));
-    const doubt = { attempt: 1, came: { of_it: "doubt", fault: { code: "OUTCOME_UNKNOWN" } } };
+    const doubt = { attempt: 1, outcome: { kind: "doubt", fault: { code: "OUTCOME_UNKNOWN" } } };
     expect(runTranscript(doubted.events)).toMatchObject([doubt]);
     const found = doubted.when(resolves("send", resolvedHappened({ id: "m1" })));
-    expect(runTranscript(found.events)).toMatchObject([doubt, { came: answered({ id: "m1" }) }]);
+    expect(runTranscript(found.events)).toMatchObject([doubt, { outcome: answered({ id: "m1" }) }]);
     const absent = doubted.when(resolves("send", { as: "absent" }));
     expect(runTranscript(absent.events)).toMatchObject([doubt]);
     const refused = given(accepts(plan(send))).when(starts("send", { flaw: fault("INVALID_INPUT", "no") }));
     expect(runTranscript(refused.events)).toMatchObject([
-      { attempt: null, came: { of_it: "refusal", fault: { code: "INVALID_INPUT" } } },
+      { attempt: null, outcome: { kind: "refusal", fault: { code: "INVALID_INPUT" } } },
     ]);
   });
 
   it("marks a reused result, and shows the approved input instead of the planned one", () => {
     const reused = { output: 1, reused: { run: "run_x", step: "s", at: 0, differs: null } } as never;
     const known = given(accepts(plan(read))).when(starts("read", { reusable: reused }));
-    expect(runTranscript(known.events)).toMatchObject([{ came: { of_it: "answer", reused: true } }]);
+    expect(runTranscript(known.events)).toMatchObject([{ outcome: { kind: "answer", reused: true } }]);
     const call = {
       input: { to: "bob" },
       digest: fakeDigest({ to: "bob" }),
@@ -89,7 +89,7 @@ describe("the transcript of a run", () => {
       approves("send", ana, { edit: { call } }),
       does("send", 1),
     );
-    expect(runTranscript(edited.events)).toMatchObject([{ input: { to: "bob" }, came: answered(1) }]);
+    expect(runTranscript(edited.events)).toMatchObject([{ input: { to: "bob" }, outcome: answered(1) }]);
   });
 
   it("is empty for a run without calls", () => {
@@ -98,5 +98,5 @@ describe("the transcript of a run", () => {
 });
 
 function answered(output: unknown) {
-  return { of_it: "answer", output, reused: false };
+  return { kind: "answer", output, reused: false };
 }

@@ -11,13 +11,13 @@ export interface TranscriptEntry {
   readonly attempt: number | null;
   readonly at: Instant;
   readonly input: Json;
-  readonly came: TranscriptOutcome;
+  readonly outcome: TranscriptOutcome;
 }
 
 export type TranscriptOutcome =
   /** `reused` is true if the output comes from an earlier call and the tool was not called. */
-  | { readonly of_it: "answer"; readonly output: Json; readonly reused: boolean }
-  | { readonly of_it: "failure" | "doubt" | "refusal"; readonly fault: Fault };
+  | { readonly kind: "answer"; readonly output: Json; readonly reused: boolean }
+  | { readonly kind: "failure" | "doubt" | "refusal"; readonly fault: Fault };
 
 /** Lists the tool calls of a run and their results in the order of the journal. */
 export function runTranscript(events: Iterable<Event>): readonly TranscriptEntry[] {
@@ -28,10 +28,10 @@ export function runTranscript(events: Iterable<Event>): readonly TranscriptEntry
     const step = "step_id" in event ? calls.get(event.step_id) : undefined;
     if (step === undefined || !("step_id" in event)) continue;
     step.input = inputIn(event) ?? step.input;
-    const came = outcomeIn(event);
-    if (came === null) continue;
+    const outcome = outcomeIn(event);
+    if (outcome === null) continue;
     const attempt = "attempt" in event ? event.attempt : null;
-    entries.push({ step_id: event.step_id, tool: step.tool, attempt, at: event.at, input: step.input, came });
+    entries.push({ step_id: event.step_id, tool: step.tool, attempt, at: event.at, input: step.input, outcome });
   }
   return entries;
 }
@@ -50,15 +50,15 @@ function inputIn(event: Event): Json | undefined {
 function outcomeIn(event: Event): TranscriptOutcome | null {
   switch (event.type) {
     case "step.succeeded":
-      return { of_it: "answer", output: event.output, reused: event.reused !== undefined };
+      return { kind: "answer", output: event.output, reused: event.reused !== undefined };
     case "step.settled":
-      return event.settled.as === "happened" ? { of_it: "answer", output: event.settled.output, reused: false } : null;
+      return event.settled.as === "happened" ? { kind: "answer", output: event.settled.output, reused: false } : null;
     case "step.failed":
-      return { of_it: "failure", fault: event.fault };
+      return { kind: "failure", fault: event.fault };
     case "step.doubted":
-      return { of_it: "doubt", fault: event.fault };
+      return { kind: "doubt", fault: event.fault };
     case "step.rejected":
-      return { of_it: "refusal", fault: event.fault };
+      return { kind: "refusal", fault: event.fault };
     default:
       return null;
   }

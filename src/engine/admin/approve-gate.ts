@@ -15,7 +15,7 @@ import { isHoldableVerb } from "../api/verb-arguments.ts";
 import { proposeEditedCall } from "../call/make-proposal.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/refusal-limit.ts";
-import { readTrustRecord } from "../rules/trust-record.ts";
+import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { loadGateRow } from "./admin-reports.ts";
@@ -68,7 +68,7 @@ export async function rejectGate(
   const decision = readGateDecision(options);
   const { principal } = decision;
   const { run_id, gate_id, tool, requester } = await loadGateRow(ports, principal.tenant, gateId as GateId);
-  const record = await readTrustRecord(ports, principal.tenant, tool, requester);
+  const record = await readEarnedTrust(ports, principal.tenant, tool, requester);
   await decideGate(ports, principal, (contest) =>
     leasedRuns.command(principal.tenant, run_id, (in_flight) => ({
       type: "reject",

@@ -7,7 +7,7 @@ import type { ResolveOptions } from "../api/engine-api.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import { redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
-import { readTrustRecord } from "../rules/trust-record.ts";
+import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /**
@@ -71,7 +71,7 @@ export async function readResolution(
   const step = findStep(loaded, step_id);
   const name = step?.spec.name ?? "";
   if (options.as === "undo") {
-    const record = await readTrustRecord(ports, tenant, name, loaded.principal.id);
+    const record = await readEarnedTrust(ports, tenant, name, loaded.principal.id);
     return { as: "undo", tool: ports.toolbox.facts(name), record };
   }
   if (step?.cause?.by === "undo") return readUndone(ports, step, options.output);

@@ -1,5 +1,5 @@
 import type { ActSighting } from "../../core/decide/command.ts";
-import { recordedActs } from "../../core/decide/confirm-acts.ts";
+import { recordedActs } from "../../core/decide/reliance-on-acts.ts";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { RunId } from "../../core/values/ids.ts";

@@ -7,7 +7,7 @@ import type { Resource } from "../../core/ports/resource.ts";
 import type { CallAnswer } from "../../core/run/call-answer.ts";
 import type { RunSpending } from "../../core/run/run.ts";
 import type { BackupRecord } from "../../core/settings/backup.ts";
-import type { RetentionRecord } from "../../core/settings/retention.ts";
+import type { RetentionRecord } from "../../core/settings/retention-events.ts";
 import type { Slice } from "../../core/state/slice.ts";
 import type { ClaimTerms, Store } from "../../core/store/store.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";

@@ -1,4 +1,4 @@
-import type { RetentionCounts } from "../../core/settings/retention.ts";
+import type { RetentionCounts } from "../../core/settings/retention-events.ts";
 import type { LogState } from "../../core/store/store.ts";
 import type { ReasonOptions } from "./request-options.ts";
 

@@ -1,8 +1,8 @@
 import type { Proposal } from "../../core/call/proposal.ts";
 import type { CommandOf } from "../../core/decide/command.ts";
-import { actsToConfirm } from "../../core/decide/confirm-acts.ts";
 import type { Decision } from "../../core/decide/decide.ts";
 import type { MissingFact } from "../../core/decide/partial-decision.ts";
+import { actsToConfirm } from "../../core/decide/reliance-on-acts.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import { assert } from "../../core/values/assert.ts";

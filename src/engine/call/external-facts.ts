@@ -12,7 +12,7 @@ import { JournalCodec } from "../journal/journal-codec.ts";
 import { loadEventAt, readEventPages } from "../journal/load-run.ts";
 import { readSignalFact } from "../journal/signal-box.ts";
 import { digestOfParts } from "../ports/digest.ts";
-import { trustRecordForCall } from "../rules/trust-record.ts";
+import { earnedTrustForCall } from "../rules/read-earned-trust.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { childRunId } from "./child-run-port.ts";
 
@@ -25,7 +25,7 @@ export async function withExternalFacts(ports: CallPorts, run: Run, step: Step, 
   if (awaitsSignal(step)) return { ...proposal, signal: await readSignalFact(ports, run.tenant, proposal.input) };
   const key = proposal.call?.key;
   if (key != null) {
-    const record = await trustRecordForCall(ports, run, proposal);
+    const record = await earnedTrustForCall(ports, run, proposal);
     return { ...proposal, record, ledger: await readLedgerFact(ports, run, key) };
   }
   const terms = reuseTermsFor(ports, run, step, proposal, ports.policies.of(run)?.version ?? null);

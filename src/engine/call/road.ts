@@ -18,29 +18,35 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
   const resources = new CallResources();
   let act: Grant | null = null;
   try {
+    // Makes the call: its tool, its resolved input, its identity.
     const proposing = propose(context, step);
     const proposal = proposing instanceof Promise ? await proposing : proposing;
 
+    // Judges it, captures resources, and records the decision, with the ledger row of an act. A plain call needs no record.
     const admitting = admit(context, step, proposal, resources);
     const { grant } = admitting instanceof Promise ? await admitting : admitting;
-    resources.captured?.markOnRecord(grant !== null);
+    resources.captured?.markOnRecord(grant !== null); // A capture that no event names is released.
     if (grant === null) return; // The call does not start now: it is held, refused, parked or reused, on record.
     if (isAct(grant)) act = grant;
 
+    // Opens a draft of the state, and writes the send marker of an act. An obstacle ends the attempt without a call.
     const acquiring = acquire(context, step, grant, resources);
     const obstacle = acquiring instanceof Promise ? await acquiring : acquiring;
 
+    // Checks lease, halt and cancellation once more, and calls the handler.
     const executing = obstacle ?? execute(context, step, grant, resources);
     const report = executing instanceof Promise ? await executing : executing;
 
     if (report === null) return; // The host of the agent works on the call, and ends it by its token.
 
+    // Records the outcome with the changes of the state. Restores the resources of a failed attempt before.
     const committed = await commit(context, step, grant, report, resources);
 
+    // Delivers notices, and records budget alerts.
     const dispatching = dispatch(context, grant, report, committed);
     if (dispatching !== null) await dispatching;
   } catch (error) {
-    if (act !== null) reportIfReturned(context, act, resources);
+    if (act !== null) reportUnlessRunning(context, act, resources);
     throw error;
   } finally {
     if (act !== null && !resources.called) context.ports.actsInFlight.delete(actAttempt(context.mailbox.run, act));
@@ -49,8 +55,11 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
   }
 }
 
-/** The end of the act could not be recorded under the lease. If its handler has returned, another worker has to know. */
-function reportIfReturned(context: CallContext, act: Grant, { called }: CallResources): void {
+/**
+ * Called when the end of an act could not be recorded under the lease. Reports the act as returned unless its handler
+ * still runs, so that the worker that has the run now may ask a verifier.
+ */
+function reportUnlessRunning(context: CallContext, act: Grant, { called }: CallResources): void {
   const isRunning = called && context.ports.actsInFlight.has(actAttempt(context.mailbox.run, act));
   if (!isRunning) context.reportReturn(act);
 }

@@ -4,7 +4,7 @@ import type { SignalSent } from "../../core/event/signal.ts";
 import type { BackupEvent } from "../../core/settings/backup.ts";
 import type { HaltEvent } from "../../core/settings/halt.ts";
 import type { ProjectLockEvent } from "../../core/settings/project-lock.ts";
-import type { RetentionEvent } from "../../core/settings/retention.ts";
+import type { RetentionEvent } from "../../core/settings/retention-events.ts";
 import type { ScheduleEvent } from "../../core/settings/schedule.ts";
 import type { PolicyEvent } from "../../core/settings/tenant-policies.ts";
 import type { SealedEvent, Store, StoredEvent } from "../../core/store/store.ts";

@@ -31,7 +31,7 @@ import {
   readRequest,
   refusedRunError,
   type SubmittedRequest,
-} from "./earlier-run.ts";
+} from "./attach-to-run.ts";
 
 export interface SubmittedRun {
   readonly id: RunId;

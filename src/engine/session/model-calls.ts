@@ -17,11 +17,11 @@ import type { Digest, StepId } from "../../core/values/ids.ts";
 import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
 import type { GivenCall } from "../call/agent-call.ts";
 import { loadEventAt } from "../journal/load-run.ts";
-import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { captureContext } from "../ports/async-context.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { proposedModelCall, type ReadModelCall, readModelCall } from "./read-model-call.ts";
+import { type ParsedModelCall, parseModelCall, proposedModelCall } from "./parse-model-call.ts";
 import { type ReceivedAnswer, receiveAnswer, replayAnswer } from "./receive-answer.ts";
 import type { SessionLease } from "./session-lease.ts";
 import { waitForCalls } from "./wait-for-calls.ts";
@@ -74,13 +74,13 @@ export class ModelCalls {
   async record(request: unknown, ask: AskModel, options: ModelCallOptions): Promise<ModelAnswer> {
     if (typeof ask !== "function")
       throw new FaultError(fault("INVALID_INPUT", "ask must be a function that asks the model"));
-    const read = readModelCall(request, options);
+    const read = parseModelCall(request, options);
     options.signal?.throwIfAborted();
     const within = captureContext();
     return this.#ports.keepAlive(this.#lease.use((leased) => this.#record(leased, read, { ask, options, within })));
   }
 
-  async #record(leased: LeasedRun, read: ReadModelCall, given: GivenAsk): Promise<ModelAnswer> {
+  async #record(leased: LeasedRun, read: ParsedModelCall, given: GivenAsk): Promise<ModelAnswer> {
     await this.#finishTurns(leased);
     const calls = callsInFlight(leased);
     const key = modelCallKey(read);
@@ -99,7 +99,7 @@ export class ModelCalls {
   /** Proposes the request, or finds it, and waits for its answer. */
   async #ask(
     leased: LeasedRun,
-    read: ReadModelCall,
+    read: ParsedModelCall,
     given: GivenAsk,
     own: () => CallInFlight,
   ): Promise<RecordedAnswer> {
@@ -119,7 +119,7 @@ export class ModelCalls {
     }
   }
 
-  async #propose(leased: LeasedRun, read: ReadModelCall, own: CallInFlight): Promise<StepId> {
+  async #propose(leased: LeasedRun, read: ParsedModelCall, own: CallInFlight): Promise<StepId> {
     const { mailbox } = leased;
     const others = callsInFlight(leased);
     const decision = await mailbox.ask((run) => {
@@ -169,7 +169,7 @@ export class ModelCalls {
 
   async #handOver(
     leased: LeasedRun,
-    { lane }: ReadModelCall,
+    { lane }: ParsedModelCall,
     { step_id, content, output, isFresh }: RecordedAnswer,
     { options }: GivenAsk,
   ): Promise<ModelAnswer> {

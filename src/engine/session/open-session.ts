@@ -12,7 +12,7 @@ import type { OpenRunOptions } from "../api/session-api.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
-import { loadRunUnlessErased } from "../messages/earlier-run.ts";
+import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
 import { ownRules, submissionMode } from "../messages/submit-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";

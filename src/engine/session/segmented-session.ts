@@ -24,7 +24,7 @@ import type {
   OpenRunOptions,
   SessionTurn,
 } from "../api/session-api.ts";
-import { judgeRecordedCall, loadRunUnlessErased } from "../messages/earlier-run.ts";
+import { judgeRecordedCall, loadRunUnlessErased } from "../messages/attach-to-run.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";

@@ -28,7 +28,7 @@ import type {
 import type { GivenCall } from "../call/agent-call.ts";
 import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { judgeRecordedCall } from "../messages/earlier-run.ts";
+import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { captureContext } from "../ports/async-context.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";

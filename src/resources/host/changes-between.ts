@@ -4,18 +4,18 @@ import type { Digest } from "../../core/values/ids.ts";
 import { decodeFileName } from "../file-name-bytes.ts";
 import type { TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
-import type { HostTree } from "./host-tree.ts";
 import type { PriorState } from "./log-record.ts";
 import { asideName } from "./restore-from-log.ts";
 import { compareTrees } from "./restore-tree.ts";
 import type { DirectoryNode, TreeNode } from "./tree-node.ts";
+import type { WorkingTree } from "./working-tree.ts";
 
 /**
  * Returns the changes between the states before two calls; null means the current state. Works for handle calls and raw
  * calls.
  */
 export async function changesBetween(
-  parts: HostTree,
+  parts: WorkingTree,
   from: string | null,
   until: string | null,
 ): Promise<readonly ResourceDifference[]> {
@@ -67,10 +67,10 @@ function otherState(mark: string): PathState {
 
 /** Looks up past states of a tree in the logs of its calls. */
 class TreeHistory {
-  readonly #parts: HostTree;
+  readonly #parts: WorkingTree;
   readonly #trees = new Map<Digest, DirectoryNode>();
 
-  constructor(parts: HostTree) {
+  constructor(parts: WorkingTree) {
     this.#parts = parts;
   }
 
@@ -125,7 +125,7 @@ function stateOfNode(node: TreeNode | null): PathState {
 }
 
 function stateOfRecord(
-  { captures, objects, disk }: HostTree,
+  { captures, objects, disk }: WorkingTree,
   log: CaptureLog,
   was: PriorState,
   path: TreePath,
@@ -144,7 +144,7 @@ function stateOfRecord(
   }
 }
 
-function stateOfStats({ rootDirectory, disk, objects }: HostTree, path: TreePath, stats: Stats): PathState {
+function stateOfStats({ rootDirectory, disk, objects }: WorkingTree, path: TreePath, stats: Stats): PathState {
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) return otherState(`directory ${mode}`);
   if (stats.isSymbolicLink()) {

@@ -4,12 +4,12 @@ import { changeReport } from "../change-report.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import { syncDirectory } from "./disk.ts";
 import type { HostBackend } from "./host-backend.ts";
-import type { HostTree } from "./host-tree.ts";
 import type { KnownTrees } from "./restore-calls.ts";
 import { compareTrees, type TreeDifference, toResourceChanges } from "./restore-tree.ts";
 import { findRunningProcesses } from "./running-processes.ts";
 import type { DirectoryNode } from "./tree-node.ts";
 import { changingTreeFault } from "./tree-walker.ts";
+import type { WorkingTree } from "./working-tree.ts";
 
 /** A call that is open in this process. */
 export interface OpenCall {
@@ -41,7 +41,7 @@ export function closeHandleCall(log: CaptureLog, backend: HostBackend): Resource
  * call fails.
  */
 export async function closeRawCall(
-  parts: HostTree,
+  parts: WorkingTree,
   trees: KnownTrees,
   log: CaptureLog,
   before: DirectoryNode,
@@ -68,7 +68,7 @@ export async function closeRawCall(
  * as the change of another program. `before` is null if the process of the call died.
  */
 export async function closeWatchedCall(
-  parts: HostTree,
+  parts: WorkingTree,
   trees: KnownTrees,
   log: CaptureLog,
   before: DirectoryNode | null = null,
@@ -85,7 +85,7 @@ export async function closeWatchedCall(
   return { digest, ...changeReport(toResourceChanges(differences)) };
 }
 
-function syncChanged({ rootDirectory, disk }: HostTree, differences: readonly TreeDifference[]): void {
+function syncChanged({ rootDirectory, disk }: WorkingTree, differences: readonly TreeDifference[]): void {
   for (const { path, to } of differences) {
     if (to?.kind === "file") {
       const { descriptor } = rootDirectory.openFile(path, constants.O_RDONLY);

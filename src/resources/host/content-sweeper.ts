@@ -1,20 +1,20 @@
 import type { Digest } from "../../core/values/ids.ts";
-import type { HostTree } from "./host-tree.ts";
 import { isLostContent } from "./object-store.ts";
 import type { KnownTrees } from "./restore-calls.ts";
 import { type DirectoryNode, decodeDirectory, type TreeNode } from "./tree-node.ts";
+import type { WorkingTree } from "./working-tree.ts";
 
 /** No automatic sweep happens below this size. */
 const sweepAfterBytes = 16_777_216;
 
 /** Deletes contents that no capture needs. */
 export class ContentSweeper {
-  readonly #parts: HostTree;
+  readonly #parts: WorkingTree;
   readonly #trees: KnownTrees;
   /** The size of all packs after the last sweep. */
   #bytesAfterSweep = 0;
 
-  constructor(parts: HostTree, trees: KnownTrees) {
+  constructor(parts: WorkingTree, trees: KnownTrees) {
     this.#parts = parts;
     this.#trees = trees;
   }

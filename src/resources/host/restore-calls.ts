@@ -2,13 +2,13 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import { printablePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import { changeMark } from "./host-backend.ts";
-import type { HostTree } from "./host-tree.ts";
 import { type RestoreFromLogOptions, restoreFromLog } from "./restore-from-log.ts";
 import { compareTrees, restoreTree } from "./restore-tree.ts";
 import { findOrphanedProcesses } from "./running-processes.ts";
 import type { DirectoryNode } from "./tree-node.ts";
 import { changingTreeFault } from "./tree-walker.ts";
 import { TreeWriter } from "./tree-writer.ts";
+import type { WorkingTree } from "./working-tree.ts";
 
 const pathsShown = 20;
 
@@ -22,7 +22,11 @@ export interface KnownTrees {
  * Undoes calls, newest first. Records the start and the end of each undo, so that a later process can continue after a
  * crash.
  */
-export async function restoreCalls(parts: HostTree, trees: KnownTrees, logs: readonly CaptureLog[]): Promise<number> {
+export async function restoreCalls(
+  parts: WorkingTree,
+  trees: KnownTrees,
+  logs: readonly CaptureLog[],
+): Promise<number> {
   let changed = 0;
   for (const log of logs) {
     if (log.state === "restored") continue;
@@ -47,7 +51,7 @@ export async function restoreCalls(parts: HostTree, trees: KnownTrees, logs: rea
  * current state. The undo data of these calls stays, so that they can be undone again.
  */
 export async function rewindCalls(
-  parts: HostTree,
+  parts: WorkingTree,
   trees: KnownTrees,
   logs: readonly CaptureLog[],
   own: CaptureLog,
@@ -59,7 +63,7 @@ export async function rewindCalls(
 }
 
 async function restoreCall(
-  parts: HostTree,
+  parts: WorkingTree,
   trees: KnownTrees,
   log: CaptureLog,
   asides: RestoreFromLogOptions["asides"],
@@ -77,7 +81,7 @@ async function restoreCall(
 }
 
 /** Throws if a process of the tool still runs: it could change files during the restore. */
-function assertNoOrphans(parts: HostTree, { begun }: CaptureLog): void {
+function assertNoOrphans(parts: WorkingTree, { begun }: CaptureLog): void {
   const running = findOrphanedProcesses(parts, begun.since);
   if (running.length > 0)
     throw changingTreeFault(
@@ -88,7 +92,7 @@ function assertNoOrphans(parts: HostTree, { begun }: CaptureLog): void {
 
 /** Throws if the tree is not as the call left it: a restore would also undo later changes by another program. */
 async function assertUnchangedSinceClose(
-  { rootDirectory, walker }: HostTree,
+  { rootDirectory, walker }: WorkingTree,
   trees: KnownTrees,
   { closed }: CaptureLog,
 ): Promise<void> {

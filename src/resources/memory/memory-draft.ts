@@ -1,6 +1,6 @@
 import { FaultError, fault } from "../../core/values/fault.ts";
-import type { FileStat } from "../filesystem.ts";
 import type { FileReader, FilesystemBackend, FileWriter } from "../filesystem-backend.ts";
+import type { FileStat } from "../filesystem-handle.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
 import { emptyDirectory, type MemoryDirectory, memoryNodeAt, withMemoryNode } from "./memory-tree.ts";
 

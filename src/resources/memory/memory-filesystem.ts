@@ -15,7 +15,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import { changeReport } from "../change-report.ts";
 import { type FileLimits, fileLimits } from "../file-limits.ts";
-import type { Filesystem } from "../filesystem.ts";
+import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem, type FilesystemRules } from "../tool-filesystem.ts";
 import { printablePath, protectedNames, treePath } from "../tree-path.ts";
 import { MemoryDraft } from "./memory-draft.ts";

@@ -3,7 +3,7 @@ import { fullFormats } from "ajv-formats/dist/formats.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../core/values/json.ts";
-import { jsonSchema } from "../json-schema.ts";
+import { jsonSchema } from "../schema-from-json-schema.ts";
 
 /** The reference validator. It differs from the draft for `unevaluated…`, so other tests cover these keywords. */
 const ajv = new Ajv2020({ strict: false, ownProperties: true, formats: fullFormats, logger: false });

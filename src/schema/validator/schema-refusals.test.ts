@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonSchema } from "../json-schema.ts";
+import { jsonSchema } from "../schema-from-json-schema.ts";
 import { schemaRefusals } from "./schema-refusals.ts";
 
 const examples: Readonly<Record<keyof typeof schemaRefusals, unknown>> = {

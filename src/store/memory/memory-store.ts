@@ -16,7 +16,7 @@ import type {
 import { indexedRowFields, type TimerRow } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
-import { askMethods, type LeaseTime, releaseLease } from "./memory-asks.ts";
+import { handoverMethods, type LeaseTime, releaseLease } from "./memory-handover.ts";
 import { memorySearches } from "./memory-searches.ts";
 import { type MemoryLease, MemoryTables, type TableDump } from "./memory-tables.ts";
 import { endWorker, notLeftToOthers, rulesElsewhere, workerMethods } from "./memory-workers.ts";
@@ -53,7 +53,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     ...readMethods(tables),
     ...memorySearches(tables),
     ...leaseMethods(tables, time),
-    ...askMethods(tables, time),
+    ...handoverMethods(tables, time),
     ...workerMethods(tables, time),
     ...markerMethods(tables),
     dump: () => tables.dump(),

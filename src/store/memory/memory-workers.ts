@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { ClaimTerms, Store, WorkerProcess } from "../../core/store/store.ts";
 import type { Digest, WorkerId } from "../../core/values/ids.ts";
 import { writVersion } from "../../core/values/writ-version.ts";
-import type { LeaseTime } from "./memory-asks.ts";
+import type { LeaseTime } from "./memory-handover.ts";
 import type { MemoryTables, MemoryWorker } from "./memory-tables.ts";
 import { compareKeyPaths } from "./sorted-table.ts";
 

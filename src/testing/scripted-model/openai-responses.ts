@@ -3,11 +3,11 @@ import { continuedAnswer, countIn, type ModelProtocol, type StreamEvent, type Wh
 
 const CREATED = 1_700_000_000;
 
-/** The responses of OpenAI. An answer may be several items of the input, so calls and texts are counted by their runs. */
+/** The responses of OpenAI. One answer may be several neighbouring items of the input, which count once. */
 export const openAiResponses: ModelProtocol = {
   end: null,
   answered: ({ input, previous_response_id }) =>
-    continuedAnswer(previous_response_id) ?? countIn(withoutRuns(input), isAnswerItem),
+    continuedAnswer(previous_response_id) ?? countIn(firstOfNeighbours(input), isAnswerItem),
   whole: (answer) => response(answer, "completed", items(answer)),
   stream: responseEvents,
 };
@@ -17,7 +17,7 @@ function isAnswerItem({ type, role }: JsonObject): boolean {
 }
 
 /** Leaves the first of neighbouring items of one answer. */
-function withoutRuns(input: Json | undefined): Json {
+function firstOfNeighbours(input: Json | undefined): Json {
   const list = Array.isArray(input) ? (input as readonly JsonObject[]) : [];
   return list.filter((item, at) => !(isAnswerItem(item) && at > 0 && isAnswerItem(list[at - 1] as JsonObject)));
 }

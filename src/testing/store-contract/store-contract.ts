@@ -3,7 +3,6 @@ import type { Store } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
 import { fakeClock } from "../fake-clock.ts";
 import { appendRules } from "./append-rules.ts";
-import { askRules } from "./ask-rules.ts";
 import { chargeRules } from "./charge-rules.ts";
 import { claimRules } from "./claim-rules.ts";
 import { contractLeaseMs } from "./contract-rule.ts";
@@ -11,8 +10,9 @@ import { dueRunRules } from "./due-run-rules.ts";
 import { eraseRules } from "./erase-rules.ts";
 import { evictionRules } from "./eviction-rules.ts";
 import { fenceRules } from "./fence-rules.ts";
-import { offerRules } from "./offer-rules.ts";
+import { offeredToolsRules } from "./offered-tools-rules.ts";
 import { rowRules } from "./row-rules.ts";
+import { runHandoverRules } from "./run-handover-rules.ts";
 import { searchRules } from "./search-rules.ts";
 
 export interface StoreCheck {
@@ -40,9 +40,9 @@ export function storeContract(open: OpenStore, evict?: EvictWorker): readonly St
     ...chargeRules,
     ...fenceRules,
     ...claimRules,
-    ...askRules,
+    ...runHandoverRules,
     ...dueRunRules,
-    ...offerRules,
+    ...offeredToolsRules,
     ...evictionRules,
     ...eraseRules,
   ];

@@ -4,7 +4,7 @@ import { historyRows, signalPuts } from "../../../core/evolve/event-rows.ts";
 import { emptyRun } from "../../../core/run/run.ts";
 import { type HaltEvent, haltPuts } from "../../../core/settings/halt.ts";
 import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-lock.ts";
-import { type RetentionEvent, retentionPut } from "../../../core/settings/retention.ts";
+import { type RetentionEvent, retentionPut } from "../../../core/settings/retention-events.ts";
 import { foldSchedule, type ScheduleEvent, schedulePuts } from "../../../core/settings/schedule.ts";
 import { type PolicyEvent, policyPuts } from "../../../core/settings/tenant-policies.ts";
 import type { Put, Store, StoredEvent } from "../../../core/store/store.ts";

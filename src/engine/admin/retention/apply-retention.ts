@@ -1,4 +1,4 @@
-import type { RetentionCounts } from "../../../core/settings/retention.ts";
+import type { RetentionCounts } from "../../../core/settings/retention-events.ts";
 import type { StoredEvent } from "../../../core/store/store.ts";
 import type { LedgerRow, RunRow } from "../../../core/store/tables.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";

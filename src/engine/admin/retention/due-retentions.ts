@@ -1,4 +1,4 @@
-import { pendingRetentions } from "../../../core/settings/retention.ts";
+import { pendingRetentions } from "../../../core/settings/retention-events.ts";
 import type { Claim } from "../../../core/store/store.ts";
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";

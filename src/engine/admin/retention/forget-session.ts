@@ -1,6 +1,6 @@
 import type { Run } from "../../../core/run/run.ts";
 import { type ForgottenSession, isRunOf } from "../../../core/settings/forgotten-session.ts";
-import type { RetentionCounts } from "../../../core/settings/retention.ts";
+import type { RetentionCounts } from "../../../core/settings/retention-events.ts";
 import type { RunRow } from "../../../core/store/tables.ts";
 import { FaultError } from "../../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../../core/values/ids.ts";

@@ -1,4 +1,4 @@
-import { type RetentionEvent, retentionPut } from "../../../core/settings/retention.ts";
+import { type RetentionEvent, retentionPut } from "../../../core/settings/retention-events.ts";
 import type { Check, Entry } from "../../../core/store/store.ts";
 import type { Tenant } from "../../../core/values/ids.ts";
 import { appendOnce } from "../../journal/append-once.ts";

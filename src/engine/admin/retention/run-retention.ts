@@ -8,7 +8,7 @@ import {
   type RetentionEvent,
   type RetentionRecord,
   retentionCounts,
-} from "../../../core/settings/retention.ts";
+} from "../../../core/settings/retention-events.ts";
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { Instant, Tenant } from "../../../core/values/ids.ts";
 import type { RetentionReport } from "../../api/retention-api.ts";

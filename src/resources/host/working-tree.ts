@@ -35,7 +35,7 @@ export interface HostFilesystemOptions {
 }
 
 /** A working tree with the parts that capture and restore it. */
-export interface HostTree {
+export interface WorkingTree {
   readonly root: string;
   readonly store: string;
   readonly disk: Disk;
@@ -52,7 +52,7 @@ export interface HostTree {
 }
 
 /** `onHeld` runs each time this process gets the lock of the tree; another process may have changed it before. */
-export function openHostTree(options: HostFilesystemOptions, onHeld: () => void): HostTree {
+export function openWorkingTree(options: HostFilesystemOptions, onHeld: () => void): WorkingTree {
   try {
     return createHostTree(options, onHeld);
   } catch (error) {
@@ -60,7 +60,7 @@ export function openHostTree(options: HostFilesystemOptions, onHeld: () => void)
   }
 }
 
-function createHostTree(options: HostFilesystemOptions, onHeld: () => void): HostTree {
+function createHostTree(options: HostFilesystemOptions, onHeld: () => void): WorkingTree {
   const { exclude = ["node_modules"], protect = protectedNames, disk = realDisk, now = Date.now } = options;
   assertNeverWasTree(options);
   const root = resolveRoot(options.root);

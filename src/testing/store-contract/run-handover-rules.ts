@@ -19,7 +19,7 @@ const [ours, theirs] = ["ours", "theirs"] as unknown as readonly [Digest, Digest
 const workerC = "w-c" as typeof workerA;
 
 /** Rules of requests for runs that other workers hold, and of the list of workers. */
-export const askRules: readonly ContractRule[] = [
+export const runHandoverRules: readonly ContractRule[] = [
   {
     title: "gives a released run to the worker that asks for it, and to no other",
     assertHolds: async (store, clock) => {

@@ -11,7 +11,7 @@ import type {
 } from "../../core/ports/resource.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
-import type { Filesystem } from "../filesystem.ts";
+import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem } from "../tool-filesystem.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
@@ -21,11 +21,11 @@ import { ContentSweeper } from "./content-sweeper.ts";
 import { diskFault } from "./disk.ts";
 import { HostBackend } from "./host-backend.ts";
 import { hostIdentity } from "./host-identity.ts";
-import { type HostFilesystemOptions, type HostTree, openHostTree } from "./host-tree.ts";
 import { type KnownTrees, restoreCalls, rewindCalls } from "./restore-calls.ts";
 import { currentProcessMark } from "./running-processes.ts";
 import { isTreeBusy } from "./tree-lock.ts";
 import { temporaryName } from "./tree-writer.ts";
+import { type HostFilesystemOptions, openWorkingTree, type WorkingTree } from "./working-tree.ts";
 
 /**
  * A working tree on disk. For a call that uses only its handle, each file is captured before the first change to it;
@@ -35,7 +35,7 @@ import { temporaryName } from "./tree-writer.ts";
 export class HostFilesystem implements Resource<Filesystem> {
   readonly name: string;
   readonly host: string = hostIdentity();
-  readonly #parts: HostTree;
+  readonly #parts: WorkingTree;
   readonly #openCalls = new Map<string, OpenCall>();
   readonly #trees: KnownTrees = { latest: null, byCall: new Map() };
   readonly #sweeper: ContentSweeper;
@@ -44,7 +44,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   #isDisposed = false;
 
   constructor(options: HostFilesystemOptions) {
-    this.#parts = openHostTree(options, () => this.#refresh());
+    this.#parts = openWorkingTree(options, () => this.#refresh());
     this.#sweeper = new ContentSweeper(this.#parts, this.#trees);
     this.name = `files:${this.#parts.root}`;
   }

@@ -18,7 +18,7 @@ const introduce = async (store: Store, worker: WorkerId, rules: Digest, ...offer
 };
 
 /** Rules of due runs whose tools not every worker offers. */
-export const offerRules: readonly ContractRule[] = [
+export const offeredToolsRules: readonly ContractRule[] = [
   {
     title: "leaves a due run to a live worker with its rules that offers one of its tools",
     assertHolds: async (store, clock) => {

@@ -11,7 +11,7 @@ import { beginCopy } from "./store-copies.ts";
  * Prepares a new store from a backup: a file that `backup` wrote, or a copy that was made by hand, with its log if there
  * is one. The backup is not changed.
  */
-export function copyBackup(backup: string, target: string): StoreCopy {
+export function storeFromBackup(backup: string, target: string): StoreCopy {
   const source = resolve(backup);
   assertFile(source);
   return beginCopy(target, async (copy) => writeStore(source, copy));

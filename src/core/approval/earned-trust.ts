@@ -4,7 +4,7 @@ import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
  * The trust that a principal has earned with a tool: the number of its calls that a person approved and that succeeded,
  * since the last one that was rejected or undone.
  */
-export interface TrustRecord {
+export interface EarnedTrust {
   /** The tally that counts earned trust. Its value is the sum of the charges in the journals. */
   readonly tally: string;
   readonly earned: number;
@@ -22,7 +22,7 @@ export function trustLossTally(tool: string, principal: string): string {
 }
 
 /** Returns the charges that reset the trust to zero. Trust earned concurrently elsewhere is kept. */
-export function forfeitTrust(record: TrustRecord | undefined): { readonly charges?: readonly TallyCharge[] } {
+export function forfeitTrust(record: EarnedTrust | undefined): { readonly charges?: readonly TallyCharge[] } {
   if (record === undefined || record.earned <= 0) return {};
   const { tally, earned, lost } = record;
   return {
@@ -34,6 +34,6 @@ export function forfeitTrust(record: TrustRecord | undefined): { readonly charge
 }
 
 /** Returns the condition of a call allowed by trust: a charge of zero that is refused after a further loss. */
-export function trustCondition({ lost }: TrustRecord): LimitedCharge {
+export function trustCondition({ lost }: EarnedTrust): LimitedCharge {
   return { tally: lost.tally, amount: 0, limit: lost.times };
 }

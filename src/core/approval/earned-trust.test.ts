@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { forfeitTrust, type TrustRecord, trustCondition, trustLossTally, trustTally } from "./trust-record.ts";
+import { type EarnedTrust, forfeitTrust, trustCondition, trustLossTally, trustTally } from "./earned-trust.ts";
 
-const record: TrustRecord = {
+const record: EarnedTrust = {
   tally: trustTally("mail.send", "robin"),
   earned: 3,
   lost: { tally: trustLossTally("mail.send", "robin"), times: 2 },

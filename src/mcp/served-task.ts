@@ -33,7 +33,7 @@ export function readTaskId(id: string): TaskName | null {
 }
 
 /** A call that a client follows by a task id. The call is on record, so the task outlives this process. */
-export class McpTask {
+export class ServedTask {
   readonly id: string;
   readonly #question: McpQuestion;
   readonly #session: McpSession;

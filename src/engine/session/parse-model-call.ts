@@ -25,7 +25,7 @@ const requestLimits: JsonLimits = { bytes: modelLimits.requestBytes, depth: 64, 
 const INLINE_FIELD_MAX = 200;
 
 /** A request to a model as it was read. */
-export interface ReadModelCall {
+export interface ParsedModelCall {
   readonly lane: string;
   readonly digest: Digest;
   /** The messages of the request: by their digests for comparison, and as they are recorded. */
@@ -50,7 +50,7 @@ interface RecordedContent {
 }
 
 /** Reads a request and its options. Throws INVALID_INPUT if it cannot be recorded. */
-export function readModelCall(given: unknown, options: ModelCallOptions): ReadModelCall {
+export function parseModelCall(given: unknown, options: ModelCallOptions): ParsedModelCall {
   const request = readJsonObject(given, "the request");
   const { lane = "main", normalize, compacted = false, timeoutMs = null, redact = [], content = "record" } = options;
   if (!isName(lane)) throw invalid(`lane must be ${nameRule}`);
@@ -117,7 +117,7 @@ function toContent(value: Json): RecordedContent {
   return { digest: digestOfJson(value), value };
 }
 
-function splitFields(head: JsonObject): Pick<ReadModelCall, "fields" | "shared"> {
+function splitFields(head: JsonObject): Pick<ParsedModelCall, "fields" | "shared"> {
   const fields: Record<string, Json> = {};
   const shared: Record<string, RecordedContent> = {};
   for (const [name, value] of Object.entries(head)) {
@@ -133,7 +133,7 @@ export interface ProposedModelCall {
   readonly messages: readonly MessageFact[];
 }
 
-export function proposedModelCall(run: Run, principal: Principal, read: ReadModelCall): ProposedModelCall {
+export function proposedModelCall(run: Run, principal: Principal, read: ParsedModelCall): ProposedModelCall {
   assertLane(run, read.lane);
   const lane = laneOf(run, read.lane);
   const messages = wholeMessages(lane, read.messages, read.follows);
@@ -168,7 +168,7 @@ function assertLane({ conversation }: Run, lane: string): void {
  * Returns the request as the step records it: small fields as they are, larger ones and messages by their digests, and
  * the contents that are new. `recorded` lists the messages whose recorded form has another digest than the compared one.
  */
-function requestPayload(run: Run, read: ReadModelCall, messages: readonly MessageFact[], keep: number): JsonObject {
+function requestPayload(run: Run, read: ParsedModelCall, messages: readonly MessageFact[], keep: number): JsonObject {
   const { fields, field } = read;
   const skipped = messages.length - read.recorded.length;
   const stored = new Map<string, Json>();

@@ -4,7 +4,7 @@ import { noon, plan, readPage, sendMail, step } from "../../testing/given/fixtur
 import { type GivenRun, given } from "../../testing/given/given.ts";
 import type { Sighting, Tool } from "../tool/tool.ts";
 import type { StepId } from "../values/ids.ts";
-import { actsToConfirm } from "./confirm-acts.ts";
+import { actsToConfirm } from "./reliance-on-acts.ts";
 
 const strict = { ...sendMail, verifies: true, confirm: "strict" } as const;
 

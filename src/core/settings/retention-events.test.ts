@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Instant } from "../values/ids.ts";
-import { foldRetentions, type RetentionEvent } from "./retention.ts";
+import { foldRetentions, type RetentionEvent } from "./retention-events.ts";
 
 const started = (at: number, by: string): RetentionEvent => ({
   type: "retention.started",

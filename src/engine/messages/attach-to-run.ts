@@ -48,7 +48,7 @@ export function readRequest(plan: Plan, options: SubmitOptions, mode: Mode): Sub
   return { request, plan, context, scope, asked, mode };
 }
 
-/** Returns the check that the row of the older format is as it was read; null: it is absent. */
+/** Returns the check that the request row of the older format still has the version `was`. Null: the row is absent. */
 export function oldRequestChecks({ id }: Principal, request: Request | null, was: number | null): readonly Check[] {
   return request === null ? [] : [{ table: "request", key: oldRequestKey(id, request.key), was, glance: "own" }];
 }

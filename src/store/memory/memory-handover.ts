@@ -9,10 +9,10 @@ export interface LeaseTime {
   readonly leaseMs: number | null;
 }
 
-type AskMethods = Pick<Store, "ask" | "withdrawAsk" | "heldRuns" | "watch">;
+type HandoverMethods = Pick<Store, "ask" | "withdrawAsk" | "heldRuns" | "watch">;
 
 /** Requests of workers for runs that others hold. */
-export function askMethods(tables: MemoryTables, { clock, leaseMs }: LeaseTime): AskMethods {
+export function handoverMethods(tables: MemoryTables, { clock, leaseMs }: LeaseTime): HandoverMethods {
   // Only requests are announced: the engines of one process that share a store find all else on their next sweep.
   const hints = new Set<() => void>();
   return {

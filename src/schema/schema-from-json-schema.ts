@@ -8,7 +8,7 @@ import {
   parseStorableJson,
   throwUnusableSchema,
   unusableSchemaFault,
-} from "./parse-result.ts";
+} from "./schema-faults.ts";
 import { schemaHash } from "./schema-hash.ts";
 import { inspectSchema } from "./validator/inspect-schema.ts";
 import { MeteredValidation, type Validator } from "./validator/metered-validation.ts";

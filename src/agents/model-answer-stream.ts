@@ -8,10 +8,11 @@ const CALL =
   /"(?:tool_calls|function_call|functionCall)"\s*:\s*[[{]|"type"\s*:\s*"(?:[a-z_]*tool_use|[a-z_]+_call|tool-call)"/u;
 
 /**
- * The stream of an answer that is being recorded. Texts pass at once. From the first tool call on, everything is kept
- * until the answer is on record: a call that is made before would have another name when the loop starts again.
+ * The stream of a model's answer while it is recorded. Texts pass at once. From the first tool call on, everything is
+ * kept until the answer is on record. Otherwise the agent could make a call, and after a crash the model would be asked
+ * again and give that call another id.
  */
-export class LiveAnswer {
+export class ModelAnswerStream {
   /** Of the live response. Null: the answer was on record. */
   headers: Headers | null = null;
   /** Resolves to null when the first event passes. */

@@ -10,7 +10,7 @@ import type { CommandOf } from "./command.ts";
 import { isApprovalValid } from "./find-approval.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
-/** The rule of gates and rejections that a recorded act causes which is not found in the outside world. */
+/** The rule that a gate or a rejection names if a verifier does not find a recorded act in the outside world. */
 export const CONFIRMATION_RULE = "confirm";
 
 /** Whether a step may rely on the recorded acts that it depends on. */
@@ -28,7 +28,7 @@ const RELY: Reliance = { kind: "rely" };
  * Decides whether a step may rely on the acts that it depends on. After the run is resumed, or continued by another
  * process, each act is confirmed once before the first step that relies on it. The strictest reaction applies.
  */
-export function relianceOn(run: Run, step: Step, { loaded }: Pick<CommandOf<"start">, "loaded">): Reliance {
+export function relianceOnActs(run: Run, step: Step, { loaded }: Pick<CommandOf<"start">, "loaded">): Reliance {
   if (!run.hasConfirmableActs || isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return RELY;
   const acts = reliedActs(run, step, loaded);
   if (acts.some(({ act }) => !isConfirmedSince(act, continuedAt(run, loaded)))) return { kind: "look" };

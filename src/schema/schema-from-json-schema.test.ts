@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FaultError } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
-import { jsonSchema } from "./json-schema.ts";
+import { jsonSchema } from "./schema-from-json-schema.ts";
 
 function refusal(definition: unknown): string {
   try {
