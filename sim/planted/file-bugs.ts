@@ -107,7 +107,7 @@ export const fileBugs: readonly PlantedBug[] = [
     name: "a migration does not wait for other processes",
     simulation: "file",
     file: "store/sqlite/open-database.js",
-    find: "if (alone === null)\n            throw busyFault(db, file);",
+    find: "if (alone === null)\n        throw busyFault(db, file);",
     replace: "",
     also: { file: "store/sqlite/open-database.js", find: "alone.free();", replace: "alone?.free();" },
   },

@@ -26,8 +26,8 @@ export const modelBugs: readonly PlantedBug[] = [
     name: "an answer of a finished turn is replayed",
     simulation,
     file: evolveModel,
-    find: "{ ...rest, turn: turn + 1, asked: [], pending: [] }",
-    replace: "{ ...rest, turn: turn + 1, pending: [] }",
+    find: "{ turn: turn + 1, asked: NONE, history, answers, pending: NONE }",
+    replace: "{ turn: turn + 1, asked: laneOf(run, name).asked, history, answers, pending: NONE }",
   },
   {
     name: "a branch is not recorded",
