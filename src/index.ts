@@ -15,6 +15,7 @@ export type {
 } from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
 export type { HandedOverAnswer } from "./core/decide/command.ts";
+export type { SameActFact } from "./core/decide/same-act-fact.ts";
 export type { DoubtExits, Settlement } from "./core/event/doubt.ts";
 export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {
@@ -34,6 +35,7 @@ export type {
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
 export type { GateContest } from "./core/event/gate-contest.ts";
+export type { ActNaming, BranchId, LeftAct, NamedAct, SubAgentLeft } from "./core/event/left-act.ts";
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
 export type { OutputContents } from "./core/event/output-contents.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
@@ -98,7 +100,7 @@ export type {
 } from "./core/ports/resource.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
-export type { Conversation, ModelLane, RecordedAnswer } from "./core/run/conversation.ts";
+export type { Conversation, LeftAgent, ModelLane, RecordedAnswer } from "./core/run/conversation.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { MessageFact } from "./core/run/model-steps.ts";
 export type { Parked } from "./core/run/parked.ts";

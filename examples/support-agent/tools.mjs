@@ -10,8 +10,11 @@ export function paymentsIn(bank) {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** `onPaid` is called after the bank has the payment, and before the tool answers. */
-export function supportTools({ bank, onPaid }) {
+/**
+ * `onPaid` is called after the bank has the payment, and before the tool answers. A bank that cannot be asked `verifies`
+ * nothing: then a person finds out whether a payment in doubt was made.
+ */
+export function supportTools({ bank, onPaid, verifies = true }) {
   return [
     defineTool({
       name: "orders.find",
@@ -38,10 +41,12 @@ export function supportTools({ bank, onPaid }) {
         await onPaid();
         return { paid: cents };
       },
-      verify: ({ key }) => {
-        const payment = paymentsIn(bank).find((each) => each.key === key);
-        return payment === undefined ? { saw: "absent" } : { saw: "happened", output: { paid: payment.cents } };
-      },
+      ...(verifies && {
+        verify: ({ key }) => {
+          const payment = paymentsIn(bank).find((each) => each.key === key);
+          return payment === undefined ? { saw: "absent" } : { saw: "happened", output: { paid: payment.cents } };
+        },
+      }),
     }),
   ];
 }

@@ -256,7 +256,8 @@ export class ConversationObserver {
   /** A branch holds no call without a reason. */
   #onHeld(event: Extract<Event, { type: "gate.opened" }>, run: Run): void {
     const step = findStep(run, event.step_id);
-    if (event.rule === "fork_acts" && step !== undefined && this.#leftAct(run, step) === undefined)
+    if (event.rule !== "fork_acts" || step === undefined || this.#leftAct(run, step) !== undefined) return;
+    if (!this.#sim().families.holdsFor(run, step))
       this.#sim().violate(`S30: ${event.step_id} is held for a branch that left no act of ${step.spec.name}`);
   }
 

@@ -84,7 +84,7 @@ export class ModelLoop {
     this.#turns = Array.from({ length: rng.between(1, 3) }, (_, turn) =>
       Array.from({ length: rng.between(0, 3) }, (__, index) => ({
         goal: `${session}.${turn}.${index}`,
-        tool: rng.pick(["send", "send", "look", "act", "read", "task"] as const),
+        tool: rng.pick(["send", "send", "look", "act", "read", "task", "task"] as const),
       })),
     );
     this.#versions = this.#turns.map(() => 1);
@@ -148,7 +148,7 @@ export class ModelLoop {
 
   /** Sometimes the program has lost the last turn: its user is answered again. */
   #forget({ run }: LoopStart): void {
-    if (!this.#mayBranch || this.#edits >= MAX_EDITS || !this.#sim.rng.chance(0.1)) return;
+    if (!this.#mayBranch || this.#edits >= MAX_EDITS || !this.#sim.rng.chance(0.3)) return;
     if (this.#finished.at(-1)?.run !== run.run_id) return;
     this.#edits += 1;
     this.#sim.counts.regenerated += 1;
@@ -157,7 +157,7 @@ export class ModelLoop {
 
   /** Sometimes the user edits an earlier message: what followed it is left. */
   #edit(): void {
-    if (!this.#mayBranch || this.#edits >= MAX_EDITS || !this.#sim.rng.chance(0.15)) return;
+    if (!this.#mayBranch || this.#edits >= MAX_EDITS || !this.#sim.rng.chance(0.35)) return;
     const turn = this.#sim.rng.below(this.#finished.length);
     this.#edits += 1;
     this.#sim.counts.edited += 1;

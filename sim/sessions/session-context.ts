@@ -2,6 +2,7 @@ import type { MemoryStore } from "../../src/store/memory/memory-store.ts";
 import type { Rng } from "../rng.ts";
 import type { VirtualScheduler } from "../virtual-scheduler.ts";
 import type { ConversationObserver } from "./conversation-observer.ts";
+import type { FamilyObserver } from "./family-observer.ts";
 import type { SessionCounters } from "./session-counters.ts";
 import type { SessionObserver } from "./session-observer.ts";
 
@@ -47,6 +48,7 @@ export interface SessionContext {
   readonly store: MemoryStore;
   readonly observer: SessionObserver;
   readonly conversations: ConversationObserver;
+  readonly families: FamilyObserver;
   readonly counts: SessionCounters;
   /** By the id of a call: how often its effect happened in the world. */
   readonly effects: Map<string, number>;

@@ -27,6 +27,8 @@ export interface SessionCounters extends Record<string, number> {
   branches: number;
   leftActs: number;
   sameActs: number;
+  sameActsElsewhere: number;
+  namedTwice: number;
   edited: number;
   regenerated: number;
   released: number;
@@ -62,6 +64,8 @@ export function newSessionCounters(): SessionCounters {
     branches: 0,
     leftActs: 0,
     sameActs: 0,
+    sameActsElsewhere: 0,
+    namedTwice: 0,
     edited: 0,
     regenerated: 0,
     released: 0,

@@ -42,6 +42,7 @@ export class SessionObserver {
         this.#bodies.push(body);
         this.#check(event, before, after);
         this.#sim().conversations.onEvent(event, before, after);
+        this.#sim().families.onEvent(event, before, after);
       }
     }
   }

@@ -1,7 +1,7 @@
-import { findStep, type Run } from "../../src/core/run/run.ts";
+import type { Run } from "../../src/core/run/run.ts";
 import { isHostAtWork, type Step } from "../../src/core/run/step.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
-import type { StepId } from "../../src/core/values/ids.ts";
+import type { RunId, StepId } from "../../src/core/values/ids.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { later, type SessionContext, simPerson } from "./session-context.ts";
 
@@ -43,12 +43,37 @@ export class SessionPeople {
   async #approve(engine: Engine, run: Run, step: Step, gate_id: string): Promise<void> {
     const { earlier = [] } = run.gates.get(gate_id) ?? {};
     const same = earlier
-      .map(({ step_id }) => findStep(run, step_id as StepId))
-      .filter((act) => act !== undefined && goalOf(act) === goalOf(step) && act.index !== step.index);
-    if (same.some((act) => act?.act?.state === "started" || act?.act?.state === "in_doubt")) return;
-    const done = same.find((act) => act?.act?.state === "committed");
-    const how = done === undefined ? {} : { sameAs: done.spec.step_id };
+      .map(({ step_id, run_id = run.id }) => ({ run_id, act: this.#sim.observer.find(run_id, step_id) }))
+      .filter(({ act }) => act !== undefined && act !== step && goalOf(act) === goalOf(step));
+    if (same.some(({ act }) => act?.act?.state === "started" || act?.act?.state === "in_doubt")) return;
+    const done = same.find(({ act }) => act?.act?.state === "committed");
+    const how = done?.act === undefined ? {} : { sameAs: actName(run.id, done.run_id, done.act.spec.step_id) };
     await soon(this.#sim, engine.approve(gate_id, { principal: simPerson, ...how }));
+    if (done?.act !== undefined && this.#sim.rng.chance(0.5))
+      await this.#nameAgain(engine, run.id, gate_id, { run: done.run_id, step: done.act.spec.step_id });
+  }
+
+  /** Names the same act for the other held calls that show it: it answers one call. */
+  async #nameAgain(
+    engine: Engine,
+    id: RunId,
+    decided: string,
+    act: { readonly run: RunId; readonly step: StepId },
+  ): Promise<void> {
+    const { observer, counts } = this.#sim;
+    if (observer.runs.find((run) => run.id === id)?.gates.get(decided)?.status === "open") return; // Not recorded.
+    for (const run of observer.runs) {
+      for (const [gate_id, { status, earlier = [] }] of run.gates) {
+        const shows = earlier.some(({ step_id, run_id = run.id }) => run_id === act.run && step_id === act.step);
+        if (status !== "open" || !shows) continue;
+        counts.namedTwice += 1;
+        const sameAs = actName(run.id, act.run, act.step);
+        await soon(
+          this.#sim,
+          engine.approve(gate_id, { principal: simPerson, sameAs }).catch(() => {}),
+        );
+      }
+    }
   }
 
   async #resolve(engine: Engine, run: Run, step: Step): Promise<void> {
@@ -62,6 +87,11 @@ export class SessionPeople {
     const attempt = step.act?.attempt ?? 1;
     await soon(this.#sim, engine.resolve(run.id, spec.step_id, { principal: simPerson, attempt, ...as }));
   }
+}
+
+/** The name of an act for an approver of a call of this run. */
+function actName(here: RunId, run: RunId, step: StepId): string {
+  return run === here ? step : `${run}/${step}`;
 }
 
 /** The effect that a call is about. */

@@ -7,6 +7,7 @@ import { Trace } from "../trace.ts";
 import { VirtualScheduler } from "../virtual-scheduler.ts";
 import { watchAssertions } from "../watch-assertions.ts";
 import { ConversationObserver } from "./conversation-observer.ts";
+import { FamilyObserver } from "./family-observer.ts";
 import { ModelLoop } from "./model-loop.ts";
 import { SessionAgent } from "./session-agent.ts";
 import { type SessionConfig, type SessionContext, simPerson } from "./session-context.ts";
@@ -180,6 +181,7 @@ function newContext(seed: number, violate: (law: string) => void): SessionContex
     store: memoryStore({ clock: scheduler, leaseMs: LEASE_MS }),
     observer: new SessionObserver(() => sim),
     conversations: new ConversationObserver(() => sim),
+    families: new FamilyObserver(() => sim),
     counts: newSessionCounters(),
     effects: new Map(),
     sends: new Map(),

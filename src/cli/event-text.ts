@@ -34,6 +34,8 @@ function runText(event: RunEvent): TextLine {
       return line`a turn${event.lane === null ? "" : ` of lane ${event.lane}`} is finished`;
     case "run.branched":
       return line`branched in lane ${event.lane}: ${event.dropped.join(", ")} are not replayed; acts before it: ${event.acts.join(", ") || "none"}`;
+    case "run.sub_agent_left":
+      return line`left the sub-agent of run ${event.child}; its acts: ${event.acts.map(({ run_id, step_id }) => `${run_id}/${step_id}`).join(", ") || "none"}`;
     case "cancel.requested":
       return line`cancelled by ${event.by}${reasonSuffix(event.reason)}`;
     case "run.restored":

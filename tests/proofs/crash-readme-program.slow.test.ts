@@ -1,12 +1,12 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
-import { compiledPackage, packageRoot } from "../../crash/bundle-programs.ts";
+import { packageRoot } from "../../crash/bundle-programs.ts";
 import { CellRunner } from "../../crash/cell-runner.ts";
 import type { KillPoint } from "../../crash/killer.ts";
 import { mapConcurrently } from "../../crash/map-concurrently.ts";
 import { waitForExit } from "../../crash/wait-for-exit.ts";
+import { writePackageWithKillPoints } from "./write-package-with-kill-points.ts";
 
 const runner = await CellRunner.create();
 
@@ -19,38 +19,9 @@ function newHome(): string {
     readFileSync(join(packageRoot, "README.md"), "utf8").match(/```js\n(\/\/ first\.mjs:[\s\S]*?)```/) ?? [];
   if (program === undefined) throw new Error("the README begins with a program called first.mjs");
   writeFileSync(join(home, "first.mjs"), program);
-  const writ = join(home, "node_modules/writ");
-  mkdirSync(writ, { recursive: true });
-  symlinkSync(join(packageRoot, "node_modules/zod"), join(home, "node_modules/zod"));
-  for (const [file, text] of Object.entries(packageWithKillPoints)) writeFileSync(join(writ, file), text);
+  writePackageWithKillPoints(runner, home);
   return home;
 }
-
-const urlOf = (...path: readonly string[]): string => JSON.stringify(pathToFileURL(join(...path)).href);
-
-/** Re-exports the built package with kill points, and records the points that a process passes. */
-const packageWithKillPoints = {
-  "package.json": JSON.stringify({
-    name: "writ",
-    type: "module",
-    exports: { ".": "./index.js", "./sqlite": "./sqlite.js" },
-  }),
-  "killer.js": `
-    import { writeFileSync } from "node:fs";
-    import { Killer } from ${urlOf(runner.program("killer"))};
-    export const killer = new Killer(JSON.parse(process.env.WRIT_CRASH_KILL));
-    process.on("exit", () => writeFileSync("passed.json", JSON.stringify(killer.passed)));`,
-  "index.js": `
-    import { createEngine as real } from ${urlOf(compiledPackage, "index.js")};
-    import { killer } from "./killer.js";
-    export * from ${urlOf(compiledPackage, "index.js")};
-    export const createEngine = (options) => real({ ...options, failpoint: killer.at });`,
-  "sqlite.js": `
-    import { sqlite as real } from ${urlOf(compiledPackage, "sqlite.js")};
-    import { withKillPoints } from ${urlOf(runner.program("killer"))};
-    import { killer } from "./killer.js";
-    export const sqlite = async (file) => withKillPoints(await real(file), killer);`,
-};
 
 const run = (home: string, kill: KillPoint | null) =>
   waitForExit(runner.start([join(home, "first.mjs")], { WRIT_CRASH_KILL: JSON.stringify(kill) }, home));

@@ -28,6 +28,7 @@ type Rare =
   | "release"
   | "deliver_answer"
   | "delegate"
+  | "leave_agent"
   | "ask_model"
   | "finish_turns"
   | "restoring"

@@ -63,6 +63,8 @@ export interface Proposal {
   /** The trust that the principal has earned with the tool. Null if none can be earned, or it was not read. */
   readonly record: EarnedTrust | null;
   readonly ledger: LedgerFact | null;
+  /** The ledger row of the act of another run that the call is, as its approvers say. Absent until it is needed. */
+  readonly same?: LedgerFact | null;
   readonly reusable: ReusableOutcome | null;
   /** The signal that a wait waits for. Null for other steps. */
   readonly signal: SignalFact | null;

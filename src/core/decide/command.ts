@@ -13,6 +13,7 @@ import type {
   StepsInFlight,
   ToolPin,
 } from "../event/event.ts";
+import type { LeftAct } from "../event/left-act.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
@@ -38,6 +39,7 @@ import type { Json, JsonObject } from "../values/json.ts";
 import type { ContestTerms } from "./contest-terms.ts";
 import type { HandlerResult } from "./handler-result.ts";
 import type { JudgedFacts } from "./judged-facts.ts";
+import type { SameActFact } from "./same-act-fact.ts";
 
 /** A call that a policy holds before its run begins. */
 export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
@@ -115,6 +117,8 @@ export type Command = { readonly now: Instant } & (
   | { readonly type: "abandon" }
   /** A sub-agent does the call: its session is the run `child`. */
   | { readonly type: "delegate"; readonly step_id: StepId; readonly child: RunId }
+  /** A sub-agent that a branch has left is cancelled, so its acts are known. */
+  | { readonly type: "leave_agent"; readonly child: RunId; readonly acts: readonly LeftAct[] }
   /** The worker that drives an open run releases it. */
   | { readonly type: "release"; readonly by: WorkerId; readonly answers: readonly HandedOverAnswer[] }
   /** The answer of a call was handed to a client. */
@@ -196,7 +200,7 @@ export type Command = { readonly now: Instant } & (
       /** The edited call that is approved instead. Absent if the held call is approved. */
       readonly edit?: CallEdit;
       /** The earlier act that the call is. Its receipt answers the call. */
-      readonly same_as?: StepId;
+      readonly same?: SameActFact;
       readonly use_within_ms: number;
       readonly contest?: ContestTerms;
       readonly in_flight: StepsInFlight;

@@ -11,17 +11,29 @@ import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import { isSamePerson } from "../approval/person-key.ts";
 import type { Event, Notice } from "../event/event.ts";
-import { branchActsOf } from "../run/branch-acts.ts";
 import { gatePoll } from "../run/gate-poll.ts";
 import { type Gate, getStep, type Run } from "../run/run.ts";
 import { isUndoStep } from "../run/step.ts";
 import { type Fault, fault } from "../values/fault.ts";
-import type { Instant, StepId } from "../values/ids.ts";
+import type { Instant } from "../values/ids.ts";
 import type { CallEdit, CommandOf } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { nameAct } from "./same-act.ts";
+
+/** Decides a command about a gate. */
+export function decideHeldCall(run: Run, command: CommandOf<"approve" | "reject" | "expire">): PartialDecision {
+  switch (command.type) {
+    case "approve":
+      return approveHeldCall(run, command);
+    case "reject":
+      return rejectHeldCall(run, command);
+    case "expire":
+      return expireGate(run, command);
+  }
+}
 
 /** Counts an approving vote. If the demand is met with it, the call may start. */
-export function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecision {
+function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecision {
   const { gate_id, principal: by, reason, use_within_ms, edit, now: at } = command;
   const found = findDecidableGate(run, command);
   if ("events" in found) return found;
@@ -31,34 +43,15 @@ export function approveHeldCall(run: Run, command: CommandOf<"approve">): Partia
     const message = `${by.id} has approved gate ${gate_id} before; each person counts once`;
     return contestGate(command, fault("GATE_DECIDED", message));
   }
-  const unlike = sameActFault(run, found.gate, command.same_as);
-  if (unlike !== null) return contestGate(command, unlike);
-  const same = command.same_as === undefined ? {} : { same_as: command.same_as };
+  const named = nameAct(run, found.gate, command.same);
+  if (named.kind === "refused") return contestGate(command, named.fault);
   const votes = [...found.gate.votes, toVote(by, at)];
   if (!isDemandMet(gatePoll(run, found.gate), votes))
-    return { events: [{ type: "gate.endorsed", at, gate_id, by, reason, ...same }] };
-  return { events: [{ type: "gate.approved", at, gate_id, by, reason, use_by, ...same }] };
+    return { events: [{ type: "gate.endorsed", at, gate_id, by, reason, ...named.act }] };
+  return { events: [{ type: "gate.approved", at, gate_id, by, reason, use_by, ...named.act, ...named.row }] };
 }
 
-/** Returns why the call cannot be answered by the receipt of an earlier act, or null. All approvers say the same. */
-function sameActFault(run: Run, gate: Gate, same_as: StepId | undefined): Fault | null {
-  if (gate.votes.length > 0 && gate.same_as !== same_as) {
-    const said = gate.same_as === undefined ? "another act" : `the same as ${gate.same_as}`;
-    return fault(
-      "GATE_MISMATCH",
-      `an approver of gate ${gate.gate_id} says that the call is ${said}; agree, or reject it`,
-    );
-  }
-  if (same_as === undefined) return null;
-  const { spec } = getStep(run, gate);
-  const earlier = branchActsOf(run, spec.name).find((step) => step.spec.step_id === same_as);
-  if (earlier === undefined)
-    return fault("NOT_POSSIBLE", `${same_as} is no earlier act that gate ${gate.gate_id} shows; name one of them`);
-  if (earlier.act?.state === "committed" && earlier.act.usable) return null;
-  return fault("NOT_POSSIBLE", `${same_as} is ${earlier.act?.state}, so it has no receipt; resolve it first`);
-}
-
-export function rejectHeldCall(run: Run, command: CommandOf<"reject">): PartialDecision {
+function rejectHeldCall(run: Run, command: CommandOf<"reject">): PartialDecision {
   const { gate_id, principal: by, reason, in_flight: sparing, now: at } = command;
   const found = findDecidableGate(run, command);
   if ("events" in found) return found;
@@ -85,7 +78,7 @@ function amendGate(
 }
 
 /** Expires or escalates an undecided gate that is due. */
-export function expireGate(run: Run, { gate_id, in_flight: sparing, now: at }: CommandOf<"expire">): PartialDecision {
+function expireGate(run: Run, { gate_id, in_flight: sparing, now: at }: CommandOf<"expire">): PartialDecision {
   const gate = run.gates.get(gate_id);
   if (gate === undefined || gate.status !== "open") return NO_CHANGE;
   if (at >= gate.expires_at) return { events: [{ type: "gate.expired", at, gate_id, sparing }] };

@@ -10,7 +10,7 @@ import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant } from "../values/ids.ts";
 import { decideAttemptRestore } from "./attempt-restore.ts";
 import type { Command, Grant } from "./command.ts";
-import { approveHeldCall, expireGate, rejectHeldCall } from "./decide-gate.ts";
+import { decideHeldCall } from "./decide-gate.ts";
 import { endAttempt, uncompensatedEvent } from "./end-attempt.ts";
 import { decideOpenRun } from "./open-run.ts";
 import { parkRestoredRun } from "./park-restored-run.ts";
@@ -129,6 +129,7 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "release":
     case "deliver_answer":
     case "delegate":
+    case "leave_agent":
       return decideOpenRun(run, command);
     case "start":
       return startStep(run, command, rules);
@@ -141,11 +142,9 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "resolve":
       return resolveDoubt(run, command);
     case "approve":
-      return approveHeldCall(run, command);
     case "reject":
-      return rejectHeldCall(run, command);
     case "expire":
-      return expireGate(run, command);
+      return decideHeldCall(run, command);
     case "supersede":
       return supersedeAct(run, command);
     case "cancel":

@@ -1,5 +1,6 @@
 import type { Event } from "../event/event.ts";
 import type { RunClosed } from "../event/session.ts";
+import { hasLeftAgents } from "../run/branch-acts.ts";
 import { callKey } from "../run/call-name.ts";
 import { subAgentCancelNotices } from "../run/child-run.ts";
 import { idleEndAt, idleMsOf } from "../run/idle-run.ts";
@@ -18,7 +19,15 @@ import { proposedEvents, runClosedFault } from "./proposed-events.ts";
 export function decideOpenRun(
   run: Run,
   command: CommandOf<
-    "propose" | "ask_model" | "finish_turns" | "close" | "abandon" | "release" | "deliver_answer" | "delegate"
+    | "propose"
+    | "ask_model"
+    | "finish_turns"
+    | "close"
+    | "abandon"
+    | "release"
+    | "deliver_answer"
+    | "delegate"
+    | "leave_agent"
   >,
 ): PartialDecision {
   switch (command.type) {
@@ -38,6 +47,8 @@ export function decideOpenRun(
       return deliverAnswer(run, command);
     case "delegate":
       return delegateStep(run, command);
+    case "leave_agent":
+      return leaveAgent(run, command);
   }
 }
 
@@ -105,9 +116,16 @@ function deliverAnswer(run: Run, { step_id, to, now }: CommandOf<"deliver_answer
 
 /** Records the sub-agent of a call before the sub-agent exists, so that a cancellation reaches it. */
 function delegateStep(run: Run, { step_id, child, now }: CommandOf<"delegate">): PartialDecision {
+  if (hasLeftAgents(run)) return { events: [], need: "left_acts" };
   const step = findStep(run, step_id);
   if (step?.delegated === child) return NO_CHANGE;
   const isOver = step === undefined || stepPace(step.standing) === "done" || startsNoCalls(run);
   if (isOver) return { events: [], refusal: fault("NOT_POSSIBLE", `run ${run.id} has no call ${step_id} in progress`) };
   return { events: [{ type: "step.delegated", at: now, step_id, run_id: child }] };
+}
+
+/** Records the acts of a sub-agent that a branch has left, once. */
+function leaveAgent(run: Run, { child, acts, now }: CommandOf<"leave_agent">): PartialDecision {
+  if (!run.conversation?.leftAgents.has(child)) return NO_CHANGE;
+  return { events: [{ type: "run.sub_agent_left", at: now, child, acts }] };
 }

@@ -24,6 +24,8 @@ export type MissingFact =
   | "sighting"
   | "confirmation"
   | "child"
+  | "left_acts"
+  | "same_act"
   | "in_flight";
 
 export const NO_CHANGE: PartialDecision = { events: [] };

@@ -9,6 +9,7 @@ import type { Parking } from "../event/parking.ts";
 import { isConditionMet } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
+import { hasLeftAgents } from "../run/branch-acts.ts";
 import { findStep, getStep, type Run } from "../run/run.ts";
 import { isStartable, isUndoStep, type Step } from "../run/step.ts";
 import { isNotifiedOnLift } from "../settings/halt.ts";
@@ -73,6 +74,7 @@ function judgeStart(run: Run, command: StartCommand, rules: Rules, policy: Polic
   if (isWaitOver(step)) return { events: [waitElapsedEvent(step, now)] };
   if (proposal.parked !== null) return parkStep(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worseEffect(step.spec.effect, proposal.tool.effect);
+  if (effect === "acts" && hasLeftAgents(run) && !isUndoStep(step)) return { events: [], need: "left_acts" };
   const judged = evaluateGuards(rules.guards, {
     run,
     step,

@@ -18,7 +18,7 @@ export interface EventTraits {
 /** The fields that make an event hard, or make it need its own append. */
 interface DecidingFields {
   readonly hard: "ledger" | "closings" | "notices";
-  readonly alone: "ledger" | "state" | "signal";
+  readonly alone: "ledger" | "state" | "signal" | "naming";
 }
 
 /** An event type with such a field cannot have the value "never". */
@@ -44,6 +44,8 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.turn_finished": { hard: "never", progress: "never", alone: "never", visible: false },
   // The call that it precedes is proposed with it, and acts that it holds are recorded after it.
   "run.branched": { hard: "by_content", progress: "always", alone: "never", visible: true },
+  // If the event is lost, the sub-agent is asked again before the next act.
+  "run.sub_agent_left": { hard: "never", progress: "never", alone: "never", visible: true },
   "cancel.requested": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.restored": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.resumed": { hard: "always", progress: "always", alone: "never", visible: true },
@@ -89,7 +91,7 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
 
   "gate.opened": { hard: "always", progress: "always", alone: "never", visible: true },
   "gate.endorsed": { hard: "always", progress: "always", alone: "never", visible: true },
-  "gate.approved": { hard: "always", progress: "always", alone: "never", visible: true },
+  "gate.approved": { hard: "always", progress: "always", alone: "by_content", visible: true },
   "gate.amended": { hard: "always", progress: "always", alone: "never", visible: true },
   "gate.escalated": { hard: "by_content", progress: "never", alone: "never", visible: true },
   "gate.rejected": { hard: "always", progress: "always", alone: "never", visible: true },

@@ -18,6 +18,7 @@ import type { DoubtExits, Settlement } from "./doubt.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
 import type { GateContest } from "./gate-contest.ts";
+import type { ActNaming, NamedAct, SubAgentLeft } from "./left-act.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { OutputContents } from "./output-contents.ts";
 import type { ParentStep } from "./parent-step.ts";
@@ -86,6 +87,7 @@ export type RunEvent =
   | TurnFinished
   /** The notices cancel the sub-agents of calls that the conversation leaves. */
   | (RunBranched & { readonly notices?: readonly Notice[] })
+  | SubAgentLeft
   | RunRestored
   | {
       readonly type: "cancel.requested";
@@ -365,15 +367,14 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly notices?: readonly Notice[];
     }
   /** An approving vote; more votes are needed. */
-  | { readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string; readonly same_as?: StepId }
-  /** `same_as`: the call is this earlier act, whose receipt answers it. */
-  | {
+  | ({ readonly type: "gate.endorsed"; readonly by: Principal; readonly reason: string } & NamedAct)
+  | ({
       readonly type: "gate.approved";
       readonly by: Principal;
       readonly reason: string;
       readonly use_by: Instant;
-      readonly same_as?: StepId;
-    }
+      readonly naming?: ActNaming;
+    } & NamedAct)
   /** An approval with an edited call. The guards judge the edited call again, and earlier votes are void. */
   | {
       readonly type: "gate.amended";

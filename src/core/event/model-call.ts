@@ -1,5 +1,5 @@
 import type { LedgerState } from "../store/tables.ts";
-import type { Digest, StepId } from "../values/ids.ts";
+import type { Digest, RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 
 /** The request of a model call, as its proposal records it. The payload of the step has the contents. */
@@ -37,6 +37,8 @@ export interface RunBranched {
 /** An act of a branch that the conversation has left. `input` is present if it is short. */
 export interface EarlierAct {
   readonly step_id: StepId;
+  /** The run of the act, such as that of a sub-agent. Absent: this run. */
+  readonly run_id?: RunId;
   readonly state: LedgerState;
   readonly input?: Json;
 }

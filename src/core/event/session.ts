@@ -1,5 +1,6 @@
 import type { Principal } from "../approval/principal.ts";
 import type { Digest, RunId, WorkerId } from "../values/ids.ts";
+import type { LeftAct } from "./left-act.ts";
 import type { ModelRequest } from "./model-call.ts";
 
 /** The session that an open run belongs to. One session has one open run at a time. */
@@ -17,6 +18,8 @@ export interface SessionSegment {
   readonly idle_ms?: number;
   /** For a sub-agent: the session of the topmost agent, which pays for it. */
   readonly root?: string;
+  /** The acts that the conversation above, or the run before this one, has left by a branch. Absent if there are none. */
+  readonly left?: readonly LeftAct[];
 }
 
 /** A call of an agent is done by a sub-agent, whose session is this run. */

@@ -1,9 +1,11 @@
 import type { Event, Notice } from "../event/event.ts";
+import type { ActNaming, BranchId, LeftAct } from "../event/left-act.ts";
 import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
 import type { SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
-import { getStep, type Run, runStatus } from "../run/run.ts";
+import { leftActKey } from "../run/branch-acts.ts";
+import { type Gate, getStep, type Run, runStatus } from "../run/run.ts";
 import { runDueAt } from "../run/run-wakeups.ts";
 import { requesterOf } from "../run/step-principal.ts";
 import { runTools, workerRequirements } from "../run/worker-requirements.ts";
@@ -14,6 +16,7 @@ import type {
   DoubtRow,
   GateRow,
   LedgerRow,
+  NamingRow,
   NoticeRow,
   OutcomeRow,
   ProjectRow,
@@ -73,6 +76,9 @@ function addEventRows(event: Event, position: number, after: Run, puts: Put[]): 
     case "run.closed":
       puts.push(...callNamePuts(after));
       break;
+    case "gate.approved":
+      if (event.naming !== undefined) puts.push(namingPut(after, event.gate_id, event.naming));
+      break;
     case "step.started":
       if (event.gate !== null) puts.push(gatePut(after, event.gate.gate_id));
       break;
@@ -112,6 +118,18 @@ function callNamePuts(run: Run): readonly Put[] {
 /** The key of the row of a call in an earlier run of a session. No other request has the prefix. */
 export function callNameKey(session: string, call: string): string {
   return `call:${session.length}:${session}${call}`;
+}
+
+function namingPut(run: Run, gate_id: GateId, { branch, version }: ActNaming): Put {
+  const { same_as: step_id, same_in: run_id = run.id, step_id: call } = run.gates.get(gate_id) as Gate;
+  assert(step_id !== undefined, "an approver names an act with its step");
+  const row: NamingRow = { run_id: run.id, step_id: call };
+  return put("request", namingKey(branch, { run_id, step_id }), previousVersion(version), row);
+}
+
+/** The key of the row of the call that an act answers after a branch. No other request has the prefix. */
+export function namingKey(branch: BranchId, act: Pick<LeftAct, "run_id" | "step_id">): string {
+  return `same:${branch}:${leftActKey(act)}`;
 }
 
 function noticePuts(notices: readonly Notice[], run_id: RunId, position: number): readonly Put[] {

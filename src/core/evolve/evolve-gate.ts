@@ -1,5 +1,6 @@
 import { toVote } from "../approval/approval-demand.ts";
 import type { Event, GateEvent } from "../event/event.ts";
+import type { NamedAct } from "../event/left-act.ts";
 import { type Gate, getStep, type MutableRun } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import { applyFailurePolicy, moveStep } from "../run/step-transition.ts";
@@ -63,8 +64,9 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
   }
 }
 
-function sameAct({ same_as }: Pick<Gate, "same_as">): Pick<Gate, "same_as"> {
-  return same_as === undefined ? {} : { same_as };
+function sameAct({ same_as, same_in }: NamedAct): NamedAct {
+  if (same_as === undefined) return {};
+  return same_in === undefined ? { same_as } : { same_as, same_in };
 }
 
 function applyGateOpened(run: MutableRun, event: Extract<Event, { type: "gate.opened" }>): MutableRun {

@@ -1,14 +1,16 @@
 import type { Event, ReuseSource } from "../event/event.ts";
+import type { BranchId, LeftAct } from "../event/left-act.ts";
 import type { ModelRequest } from "../event/model-call.ts";
 import type { ModelOutput } from "../model/model-content.ts";
 import { storedContents, withoutContents } from "../model/stored-contents.ts";
 import { type Vector, Vector as Vectors } from "../persistent/vector.ts";
+import { leftActKey } from "../run/branch-acts.ts";
 import { type Conversation, EMPTY_CONVERSATION, type ModelLane } from "../run/conversation.ts";
 import { isAfterAnswer, laneOf, modelOutputOf, modelRequestOf } from "../run/model-steps.ts";
 import { getStep, type MutableRun } from "../run/run.ts";
-import { type Step, stepPace } from "../run/step.ts";
+import type { Step } from "../run/step.ts";
 import { isIdleStep, replaceStep, withdrawStep } from "../run/step-transition.ts";
-import type { Digest } from "../values/ids.ts";
+import type { Digest, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 
 type EventOf<Type extends Event["type"]> = Extract<Event, { type: Type }>;
@@ -99,7 +101,7 @@ function withdraw(run: MutableRun, step: Step): void {
 function leave(run: MutableRun, step: Step): void {
   withdraw(run, step);
   const left = getStep(run, step.spec);
-  if (left.delegated !== null && stepPace(left.standing) !== "done") replaceStep(run, { ...left, delegated: null });
+  if (left.delegated !== null) replaceStep(run, { ...left, delegated: null });
 }
 
 /** Leaves the answers after the branch point behind, and withdraws the calls that they proposed and that have not started. */
@@ -107,12 +109,17 @@ export function applyBranched(run: MutableRun, event: EventOf<"run.branched">): 
   const { turn, answers, history } = laneOf(run, event.lane);
   const dropped = new Set(event.dropped.map((step_id) => getStep(run, { step_id }).index));
   const from = Math.min(...dropped);
-  for (const step of run.steps) if (isAfterAnswer(run, step, event.lane, from)) leave(run, step);
+  const left = Array.from(run.steps).filter((step) => isAfterAnswer(run, step, event.lane, from));
+  for (const step of left) leave(run, step);
   const conversation = run.conversation as Conversation;
-  let { answered, branchActs } = conversation;
+  let { answered, branchActs, leftAgents } = conversation;
+  const branch: BranchId = `${run.id}@${run.position}`;
   for (const [id, index] of answered) if (dropped.has(index)) answered = answered.delete(id);
-  for (const step_id of event.acts) branchActs = branchActs.set(step_id, true);
-  run.conversation = { ...conversation, answered, branchActs };
+  for (const step_id of event.acts) branchActs = branchActs.set(step_id, branch);
+  for (const { delegated, spec } of left)
+    if (delegated !== null) leftAgents = leftAgents.set(delegated, { step_id: spec.step_id, branch });
+  run.conversation = { ...conversation, answered, branchActs, leftAgents };
+  leaveAnsweringActs(run, left, branch);
   return putLane(run, event.lane, {
     turn: turn + 1,
     asked: [],
@@ -122,10 +129,43 @@ export function applyBranched(run: MutableRun, event: EventOf<"run.branched">): 
   });
 }
 
+/** An act of another run that answered a call of this branch holds later acts again. */
+function leaveAnsweringActs(run: MutableRun, left: readonly Step[], branch: BranchId): void {
+  const conversation = run.conversation as Conversation;
+  let { leftActs } = conversation;
+  const calls = new Set(left.map(({ spec }) => spec.step_id));
+  for (const [key, act] of conversation.leftActs)
+    if (act.answers !== null && calls.has(act.answers)) leftActs = leftActs.set(key, { ...act, branch, answers: null });
+  run.conversation = { ...conversation, leftActs };
+}
+
+/** The acts of a sub-agent that a branch has left are known, so acts of their tools are held. */
+export function applySubAgentLeft(run: MutableRun, { child, acts }: EventOf<"run.sub_agent_left">): MutableRun {
+  const conversation = run.conversation as Conversation;
+  run.conversation = { ...conversation, leftAgents: conversation.leftAgents.delete(child) };
+  return addLeftActs(run, acts);
+}
+
+export function addLeftActs(run: MutableRun, acts: readonly LeftAct[]): MutableRun {
+  if (acts.length === 0) return run;
+  const conversation = run.conversation ?? EMPTY_CONVERSATION;
+  let { leftActs } = conversation;
+  for (const act of acts) leftActs = leftActs.set(leftActKey(act), { ...act, answers: null });
+  run.conversation = { ...conversation, leftActs };
+  return run;
+}
+
 /** An act of an old branch has answered a call, so it holds no other one. */
-export function settleBranchAct(run: MutableRun, reused: ReuseSource | undefined): MutableRun {
+export function settleBranchAct(run: MutableRun, answers: StepId, reused: ReuseSource | undefined): MutableRun {
   const { conversation } = run;
-  if (reused === undefined || reused.run !== run.id || conversation === null) return run;
+  if (reused === undefined || conversation === null) return run;
+  if (reused.run !== run.id) {
+    const key = leftActKey({ run_id: reused.run, step_id: reused.step });
+    const act = conversation.leftActs.get(key);
+    if (act === undefined) return run;
+    run.conversation = { ...conversation, leftActs: conversation.leftActs.set(key, { ...act, answers }) };
+    return run;
+  }
   run.conversation = { ...conversation, branchActs: conversation.branchActs.delete(reused.step) };
   return run;
 }

@@ -199,7 +199,7 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
   });
   for (const notice of event.notices ?? []) run.notices = run.notices.set(notice.notice_id, notice);
   followModelStep(run, step);
-  settleBranchAct(run, event.reused);
+  settleBranchAct(run, event.step_id, event.reused);
   return releaseDependents(run, step);
 }
 

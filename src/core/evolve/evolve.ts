@@ -12,7 +12,7 @@ import { summarizeRun } from "../run/summarize-run.ts";
 import type { Digest } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
-import { applyBranched, applyTurnFinished } from "./evolve-model.ts";
+import { addLeftActs, applyBranched, applySubAgentLeft, applyTurnFinished } from "./evolve-model.ts";
 import { applyVerified, evolveStep } from "./evolve-step.ts";
 import { addNotices, removeNotice } from "./pending-notices.ts";
 
@@ -72,6 +72,7 @@ function changeRun(run: MutableRun, event: Event): MutableRun {
     case "run.released":
     case "run.turn_finished":
     case "run.branched":
+    case "run.sub_agent_left":
       return applySessionEvent(run, event);
     case "cancel.requested":
       addNotices(run, event.notices);
@@ -135,9 +136,13 @@ function applyTaken(run: MutableRun, event: Extract<Event, { type: "run.taken" }
 
 function applySessionEvent(
   run: MutableRun,
-  event: Extract<Event, { type: "run.closed" | "run.released" | "run.turn_finished" | "run.branched" }>,
+  event: Extract<
+    Event,
+    { type: "run.closed" | "run.released" | "run.turn_finished" | "run.branched" | "run.sub_agent_left" }
+  >,
 ): MutableRun {
   if (event.type === "run.turn_finished") return applyTurnFinished(run, event);
+  if (event.type === "run.sub_agent_left") return applySubAgentLeft(run, event);
   if (event.type === "run.branched") {
     addNotices(run, event.notices);
     return applyBranched(run, event);
@@ -197,6 +202,7 @@ function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accep
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
   const { type: _type, at, run_id: id, title = null, labels = NONE, ...given } = event;
+  addLeftActs(run, event.opened?.left ?? NONE);
   return Object.assign(run, given, {
     id,
     accepted_at: at,

@@ -2,7 +2,7 @@ import type { EndStatus, Notice } from "../event/event.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import { utf8Length } from "../json/check-json.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
-import type { RunId } from "../values/ids.ts";
+import type { RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import type { Run } from "./run.ts";
 import { type Step, stepPace } from "./step.ts";
@@ -66,12 +66,18 @@ export function childCancelNotices(run: Run): readonly Notice[] {
   return [...notices, ...subAgentCancelNotices(run)];
 }
 
-/** A cancelled or closed run cancels the sub-agents of its calls that have not ended, and a branch those that it leaves. */
-export function subAgentCancelNotices(run: Run, steps: Iterable<Step> = run.steps): readonly Notice[] {
+/** A cancelled or closed run cancels the sub-agents of its calls that have not ended. */
+export function subAgentCancelNotices(run: Run): readonly Notice[] {
+  return leftAgentNotices(
+    run,
+    Array.from(run.steps).filter(({ standing }) => stepPace(standing) !== "done"),
+  );
+}
+
+/** A branch cancels the sub-agents of all calls that it leaves: nothing below them starts any more. */
+export function leftAgentNotices(run: Run, left: readonly Step[]): readonly Notice[] {
   const notices: Notice[] = [];
-  for (const step of steps)
-    if (step.delegated !== null && stepPace(step.standing) !== "done")
-      notices.push(childCancelNotice(run, step, step.delegated));
+  for (const step of left) if (step.delegated !== null) notices.push(childCancelNotice(run, step, step.delegated));
   return notices;
 }
 
@@ -87,4 +93,19 @@ function mayHaveChild({ spec, standing }: Step): boolean {
 
 function noticeIdPrefix({ id }: Run): string {
   return `ntc_${id.slice("run_".length)}`;
+}
+
+/** A sub-agent: its run, and the call of its parent that it does. */
+export interface SubAgent {
+  readonly child: RunId;
+  readonly step_id: StepId;
+}
+
+/** Returns the sub-agents of a run: those of its calls, and those that a branch has left and that are not reported. */
+export function subAgentsOf({ steps, conversation }: Run): readonly SubAgent[] {
+  const agents: SubAgent[] = [];
+  for (const { delegated, spec } of steps)
+    if (delegated !== null) agents.push({ child: delegated, step_id: spec.step_id });
+  for (const [child, { step_id }] of conversation?.leftAgents ?? []) agents.push({ child: child as RunId, step_id });
+  return agents;
 }

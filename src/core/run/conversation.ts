@@ -1,6 +1,7 @@
+import type { BranchId, LeftAct } from "../event/left-act.ts";
 import { TrieMap } from "../persistent/trie-map.ts";
 import type { Vector } from "../persistent/vector.ts";
-import type { Digest } from "../values/ids.ts";
+import type { Digest, StepId } from "../values/ids.ts";
 
 /** The model calls of an open run. */
 export interface Conversation {
@@ -9,8 +10,18 @@ export interface Conversation {
   readonly answered: TrieMap<number>;
   /** The digests of the contents that the journal has. */
   readonly contents: TrieMap<true>;
-  /** Ids of the acts of old branches that no act of a new branch has been told to be the same as. */
-  readonly branchActs: TrieMap<true>;
+  /** Acts of old branches, by step id, that have answered no call since, with the last branch that left them. */
+  readonly branchActs: TrieMap<BranchId>;
+  /** Acts of other runs that a branch has left, by run and step. `answers`: the call that the act answers since. */
+  readonly leftActs: TrieMap<LeftAct & { readonly answers: StepId | null }>;
+  /** By its run, a sub-agent that a branch has left and whose acts are not reported yet. */
+  readonly leftAgents: TrieMap<LeftAgent>;
+}
+
+/** The call of a sub-agent that a branch has left. */
+export interface LeftAgent {
+  readonly step_id: StepId;
+  readonly branch: BranchId;
 }
 
 /** The model calls that follow each other. */
@@ -40,4 +51,6 @@ export const EMPTY_CONVERSATION: Conversation = {
   answered: TrieMap.empty(),
   contents: TrieMap.empty(),
   branchActs: TrieMap.empty(),
+  leftActs: TrieMap.empty(),
+  leftAgents: TrieMap.empty(),
 };

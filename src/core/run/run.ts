@@ -4,6 +4,7 @@ import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { DuplicateAct } from "../event/duplicate-act.ts";
 import type { Call, Confirmation, EndStatus, Notice, ToolPin } from "../event/event.ts";
+import type { NamedAct } from "../event/left-act.ts";
 import type { EarlierAct } from "../event/model-call.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import type { RestoredRun } from "../event/restoration.ts";
@@ -75,7 +76,7 @@ export interface Run {
   readonly calls: TrieMap<number>;
   /** The calls whose answers were handed to the clients that asked for them, by step id. */
   readonly delivered: TrieMap<true>;
-  /** Null until a model call is proposed. */
+  /** Null until a model call is proposed, unless a branch above has left acts. */
   readonly conversation: Conversation | null;
   readonly steps: Vector<Step>;
   readonly index: StepIndex;
@@ -197,7 +198,7 @@ export function copyRun(run: Run): MutableRun {
 }
 
 /** A held call. Exactly the call that is shown and hashed here is executed. */
-export interface Gate {
+export interface Gate extends NamedAct {
   readonly gate_id: GateId;
   readonly step_id: StepId;
   readonly status: "open" | "approved" | "rejected" | "expired" | "closed" | "consumed";
@@ -208,8 +209,6 @@ export interface Gate {
   readonly demand: Demand;
   readonly duplicate_of: DuplicateAct | null;
   readonly earlier?: readonly EarlierAct[];
-  /** The earlier act that the approvers say this call is. */
-  readonly same_as?: StepId;
   readonly opened_at: Instant;
   readonly expires_at: Instant;
   /** The time until which the approval can be used. Null until the gate is approved. */

@@ -166,6 +166,12 @@ export interface RequestRow {
   readonly digest: Digest;
 }
 
+/** The call that an act of an old branch answers. It has the table of requests. Key: the branch and the act. */
+export interface NamingRow {
+  readonly run_id: RunId;
+  readonly step_id: StepId;
+}
+
 /** A held call, as a list shows it; the call itself is in the journal. Key: gate id. */
 export interface GateRow {
   readonly gate_id: GateId;

@@ -5,7 +5,7 @@ import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
 import type { GateRow } from "../../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
-import type { GateId, StepId, Tenant } from "../../core/values/ids.ts";
+import type { GateId, RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json } from "../../core/values/json.ts";
 import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
@@ -13,12 +13,14 @@ import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import { isHoldableVerb } from "../api/verb-arguments.ts";
 import { proposeEditedCall } from "../call/make-proposal.ts";
+import { ConditionFailedError } from "../journal/append-errors.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/refusal-limit.ts";
 import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { loadGateRow } from "./admin-reports.ts";
+import { type ActName, readSameAct } from "./read-same-act.ts";
 
 /** Approves a held call, or the same call with another input. */
 export async function approveGate(
@@ -30,15 +32,16 @@ export async function approveGate(
   const { sameAs, ...rest } = options;
   const decision = readGateDecision(rest);
   const { principal } = decision;
-  const same = readSameAs(sameAs, options);
+  const named = readSameAs(sameAs, options);
   // Copied before the first await: the caller may change its objects later.
   const input = options.input === undefined ? null : checkJson(options.input, valueLimits);
   const { run_id, gate_id, step_id, tool } = await loadGateRow(ports, principal.tenant, gateId as GateId);
   const edited = input === null ? null : await readEdit(ports, principal.tenant, { run_id, tool }, input);
   const use_within_ms = ports.limits.useWithinMs;
   ports.failpoint("approve.before");
-  await decideGate(ports, principal, (contest) =>
-    leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
+  const decide = async (contest: ContestTerms) => {
+    const same = named === null ? {} : { same: await readSameAct(ports, leasedRuns, principal.tenant, run_id, named) };
+    return leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
       type: "approve",
       now: ports.clock.now(),
       gate_id,
@@ -48,15 +51,36 @@ export async function approveGate(
       use_within_ms,
       contest,
       in_flight,
-    })),
-  );
+    }));
+  };
+  await decideGate(ports, principal, (contest) => untilNamed(() => decide(contest)));
   ports.failpoint("approve.after");
 }
 
-function readSameAs(sameAs: unknown, { input }: ApproveOptions): { readonly same_as?: StepId } {
-  if (sameAs === undefined) return {};
-  if (isName(sameAs) && input === undefined) return { same_as: sameAs as string as StepId };
-  throw new FaultError(fault("INVALID_INPUT", "sameAs must be the step of an earlier act, and goes without input"));
+/** Another approver may name the act at the same time. The decision then sees that. */
+async function untilNamed(decide: () => Promise<unknown>): Promise<unknown> {
+  for (;;) {
+    try {
+      return await decide();
+    } catch (error) {
+      if (!(error instanceof ConditionFailedError) || error.landing.why !== "row" || error.landing.table !== "request")
+        throw error;
+    }
+  }
+}
+
+function readSameAs(sameAs: unknown, { input }: ApproveOptions): ActName | null {
+  if (sameAs === undefined) return null;
+  if (isName(sameAs) && input === undefined) {
+    const [step_id, run_id] = sameAs.split("/").reverse();
+    return { step_id: step_id as StepId, run_id: (run_id ?? null) as RunId | null };
+  }
+  throw new FaultError(
+    fault(
+      "INVALID_INPUT",
+      "sameAs must be the step of an earlier act, or its run and step (run/step), and goes without input",
+    ),
+  );
 }
 
 export async function rejectGate(

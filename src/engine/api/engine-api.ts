@@ -110,7 +110,10 @@ export interface RejectOptions extends ReasonOptions {
 export interface ApproveOptions extends RejectOptions {
   /** Approves the call with this input instead. The guards check the edited call like any other. */
   readonly input?: Json;
-  /** The earlier act, of those that the gate shows, that the call is. Its receipt answers the call; nothing is done. */
+  /**
+   * The earlier act, of those that the gate shows, that the call is: its step, or its run and step (`run/step`) if it has
+   * another run. Its receipt answers the call; nothing is done.
+   */
   readonly sameAs?: string;
 }
 

@@ -19,6 +19,7 @@ import { withExternalFacts } from "./external-facts.ts";
 import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
+import { recordLeftAgents, withSameAct } from "./record-left-agents.ts";
 import { withoutTool } from "./tool-fault.ts";
 import { askVerifier } from "./verify.ts";
 
@@ -161,6 +162,11 @@ async function supplyFact(
     case "confirmation":
       await context.confirmActs(actsToConfirm(mailbox.run, step, context.loadedAt));
       return proposal;
+    case "left_acts":
+      await recordLeftAgents(mailbox.run, childRuns, (make) => mailbox.ask(() => make(ports.clock.now())));
+      return proposal;
+    case "same_act":
+      return withSameAct(ports, mailbox.run, step, proposal);
     case "child": {
       await mailbox.storeResults(); // The child run is on record only after the results that it was given.
       // Only the worker that holds the run may start its child runs.

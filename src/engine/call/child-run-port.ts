@@ -1,4 +1,6 @@
 import type { Notice } from "../../core/event/event.ts";
+import type { LeftAct } from "../../core/event/left-act.ts";
+import type { LeftAgent } from "../../core/run/conversation.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
@@ -11,10 +13,12 @@ export interface ChildRunPort {
   start(run: Run, step: Step, input: Json): Promise<Fault | null>;
   /** Delivers a notice to the parent or a child, at least once. The receiver ignores repetitions. */
   deliver(run: Run, notice: Notice): Promise<void>;
+  /** Cancels a sub-agent that a branch of the run has left, and returns its acts and those of its own sub-agents. */
+  leave(run: Run, child: RunId, left: LeftAgent): Promise<readonly LeftAct[]>;
 }
 
 /** A simulation starts no child runs. */
-export const noChildRuns: ChildRunPort = { start: async () => null, deliver: async () => {} };
+export const noChildRuns: ChildRunPort = { start: async () => null, deliver: async () => {}, leave: async () => [] };
 
 /**
  * Derives the id of a child run from its parent step, so that a worker that asks again after a crash finds the same run.

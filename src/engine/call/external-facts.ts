@@ -26,13 +26,15 @@ export async function withExternalFacts(ports: CallPorts, run: Run, step: Step, 
   const key = proposal.call?.key;
   if (key != null) {
     const record = await earnedTrustForCall(ports, run, proposal);
-    return { ...proposal, record, ledger: await readLedgerFact(ports, run, key) };
+    const { same: _, ...own } = proposal; // Its row may have changed, too.
+    return { ...own, record, ledger: await readLedgerFact(ports, run, key) };
   }
   const terms = reuseTermsFor(ports, run, step, proposal, ports.policies.of(run)?.version ?? null);
   return terms === null ? proposal : { ...proposal, reusable: await readReusableOutcome(ports, run, terms) };
 }
 
-async function readLedgerFact({ store }: CallPorts, run: Run, key: string): Promise<LedgerFact | null> {
+/** Returns the ledger row of a key and its receipt, or null if there is none. */
+export async function readLedgerFact({ store }: CallPorts, run: Run, key: string): Promise<LedgerFact | null> {
   const stored = await store.row(run.tenant, "ledger", key);
   if (stored === null) return null;
   const row = JSON.parse(stored.row) as LedgerRow;

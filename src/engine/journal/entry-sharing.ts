@@ -19,6 +19,7 @@ function hasConditions(event: Event): boolean {
     ("ledger" in event && event.ledger !== null) ||
     ("state" in event && event.state !== undefined) ||
     ("signal" in event && event.signal !== undefined) ||
+    ("naming" in event && event.naming !== undefined) ||
     (event.type === "step.parked" && event.on.for === "signal") ||
     (event.type === "step.started" && event.charges !== undefined)
   );

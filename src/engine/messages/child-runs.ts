@@ -1,7 +1,10 @@
+import type { LeftAct } from "../../core/event/left-act.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
 import { signalRequestKey } from "../../core/evolve/event-rows.ts";
 import type { Plan } from "../../core/plan/plan.ts";
-import { childEndSignal } from "../../core/run/child-run.ts";
+import { actsOfLeftAgent } from "../../core/run/branch-acts.ts";
+import { childEndSignal, type SubAgent, subAgentsOf } from "../../core/run/child-run.ts";
+import type { LeftAgent } from "../../core/run/conversation.ts";
 import type { Run } from "../../core/run/run.ts";
 import { ancestorRuns } from "../../core/settings/halt.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
@@ -9,6 +12,7 @@ import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import { type ChildRunPort, childRunId } from "../call/child-run-port.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
+import { loadRun } from "../journal/load-run.ts";
 import { readSignalBox } from "../journal/signal-box.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -48,6 +52,7 @@ export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict
       const child = run_id ?? childRunId(run.id, step_id);
       await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });
     },
+    leave: (run, child, left) => leaveSubAgent(ports, leasedRuns, run, { child, ...left }),
   };
 }
 
@@ -121,6 +126,29 @@ async function cancelChild(
       if (!exists && (await acceptCancelledChild(ports, parent, run, id, reason))) return;
     }
   }
+}
+
+/**
+ * Cancels a sub-agent and the sub-agents below it, and returns the acts of them all. A cancelled run starts no act, so no
+ * other follows.
+ */
+async function leaveSubAgent(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  run: Run,
+  { child, step_id, branch }: SubAgent & LeftAgent,
+): Promise<readonly LeftAct[]> {
+  await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });
+  const acts: LeftAct[] = [];
+  // The calls of the sub-agent are in all runs of its session.
+  for (let id: RunId | undefined = child; id !== undefined; ) {
+    const left: Run = (await loadRun(ports.store, run.tenant, id)).run;
+    acts.push(...actsOfLeftAgent(left, branch));
+    for (const below of subAgentsOf(left))
+      acts.push(...(await leaveSubAgent(ports, leasedRuns, left, { ...below, branch })));
+    id = left.opened?.previous;
+  }
+  return acts;
 }
 
 export function parentOf(ports: WorkerPorts, run: Run, step_id: StepId): ParentStep {

@@ -1,7 +1,9 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { CommandOf } from "../../core/decide/command.ts";
+import type { LeftAct } from "../../core/event/left-act.ts";
 import type { SessionSegment } from "../../core/event/session.ts";
 import { sessionKey } from "../../core/evolve/event-rows.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { StoredRow } from "../../core/store/store.ts";
 import type { RequestRow, RunRow } from "../../core/store/tables.ts";
@@ -9,6 +11,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, Instant, RunId } from "../../core/values/ids.ts";
 import { labelFields } from "../api/label-problems.ts";
 import type { OpenRunOptions } from "../api/session-api.ts";
+import { recordLeftAgents } from "../call/record-left-agents.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
@@ -55,8 +58,9 @@ export async function openSession(
       return { id: last.run.id, attached: true };
     }
     const id = segmentId(ports, call, (last?.segment ?? 0) + 1);
-    if (call !== null) await recordDelegation(ports, leasedRuns, call, id);
-    if (await acceptSegment(ports, principal, options, { id, last, call })) return { id, attached: false };
+    const above = call === null ? [] : await recordDelegation(ports, leasedRuns, call, id);
+    const left = [...above, ...(await actsLeftBefore(leasedRuns, last?.run ?? null))];
+    if (await acceptSegment(ports, principal, options, { id, last, call, left })) return { id, attached: false };
   }
 }
 
@@ -88,6 +92,14 @@ interface LastSegment {
 async function readSegment(ports: WorkerPorts, principal: Principal, row: StoredRow): Promise<LastSegment> {
   const { run_id, digest } = JSON.parse(row.row) as RequestRow;
   return { run: await loadRunUnlessErased(ports, principal, run_id), run_id, segment: row.version, digest };
+}
+
+/** Returns the acts that branches of a full run have left. They hold acts of the run that takes its calls. */
+async function actsLeftBefore(leasedRuns: LeasedRuns, full: Run | null): Promise<readonly LeftAct[]> {
+  if (full === null || !full.closed?.continues) return [];
+  const acts = [...inheritedActs(full)];
+  await recordLeftAgents(full, leasedRuns.childRuns, async (make) => acts.push(...make(full.accepted_at).acts));
+  return acts;
 }
 
 /** The first opening of a run fixes these. A later opening with other values is a mistake of the caller. */
@@ -122,6 +134,8 @@ interface NextSegment {
   readonly last: LastSegment | null;
   /** The call that the session does as a sub-agent, or null. */
   readonly call: DelegatedCall | null;
+  /** The acts that branches have left before the run. */
+  readonly left: readonly LeftAct[];
 }
 
 /** Accepts the next run of a session. False: another process has opened the session meanwhile. */
@@ -155,7 +169,7 @@ function acceptCommand(
   ports: WorkerPorts,
   principal: Principal,
   options: OpenRunOptions,
-  { id, last, call }: NextSegment,
+  { id, last, call, left }: NextSegment,
 ): CommandOf<"accept"> {
   const now = ports.clock.now();
   const mode = submissionMode(ports, principal, options);
@@ -171,6 +185,7 @@ function acceptCommand(
     ...(agent !== undefined && { agent }),
     ...(idleMs !== undefined && { idle_ms: idleMs }),
     ...(call !== null && rootSession(call)),
+    ...(left.length > 0 && { left }),
   };
   return {
     type: "accept",

@@ -1,11 +1,14 @@
 import type { Principal } from "../../core/approval/principal.ts";
+import type { LeftAct } from "../../core/event/left-act.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import { stricterMode } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { OpenRunOptions, ParentCall } from "../api/session-api.ts";
 import { childRunId } from "../call/child-run-port.ts";
+import { recordLeftAgents } from "../call/record-left-agents.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { parentOf } from "../messages/child-runs.ts";
 import { inheritedRestoration } from "../messages/submit-run.ts";
@@ -49,14 +52,28 @@ export function subAgentRunId({ run, parent }: DelegatedCall, segment: number): 
   return childRunId(run.id, (segment === 1 ? step_id : `${step_id}#${segment}`) as StepId);
 }
 
-/** Records the sub-agent in the journal of its parent, so that a cancellation reaches it. */
+/**
+ * Records the sub-agent in the journal of its parent, so that a cancellation reaches it. Returns the acts that branches
+ * above have left.
+ */
 export async function recordDelegation(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
-  { run, parent: { step_id } }: DelegatedCall,
+  { run: { tenant, id }, parent: { step_id } }: DelegatedCall,
   child: RunId,
-): Promise<void> {
-  await leasedRuns.command(run.tenant, run.id, () => ({ type: "delegate", now: ports.clock.now(), step_id, child }));
+): Promise<readonly LeftAct[]> {
+  for (;;) {
+    const { need, after } = await leasedRuns.command(tenant, id, () => ({
+      type: "delegate",
+      now: ports.clock.now(),
+      step_id,
+      child,
+    }));
+    if (need === null) return inheritedActs(after);
+    await recordLeftAgents(after, leasedRuns.childRuns, (make) =>
+      leasedRuns.command(tenant, id, () => make(ports.clock.now())),
+    );
+  }
 }
 
 /** Returns the fields of an accept command that a sub-agent inherits. Its own deadline can only be earlier. */

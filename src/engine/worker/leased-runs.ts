@@ -76,6 +76,10 @@ export class LeasedRuns {
     this.#childRuns = childRuns;
   }
 
+  get childRuns(): ChildRunPort {
+    return this.#childRuns;
+  }
+
   assertOpen(): void {
     if (this.#closed) throw new FaultError(fault("ENGINE_CLOSED", "the engine is closed; create a new one"));
   }

@@ -1,5 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
-import { branchActsOf } from "../../core/run/branch-acts.ts";
+import { branchActsOf, leftActKey } from "../../core/run/branch-acts.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { isUndoStep } from "../../core/run/step.ts";
 
@@ -22,9 +22,17 @@ function forkReason({ forked }: Run, { spec }: Step): string | null {
     : null;
 }
 
+const NAMED_MAX = 20;
+
 function branchReason(run: Run, step: Step): string | null {
-  const acts = isUndoStep(step) ? [] : branchActsOf(run, step.spec.name).filter(({ index }) => index !== step.index);
+  const { step_id, name } = step.spec;
+  const acts = isUndoStep(step)
+    ? []
+    : branchActsOf(run, name).filter((act) => act.run_id !== run.id || act.step_id !== step_id);
   if (acts.length === 0) return null;
-  const ids = acts.map(({ spec, act }) => `${spec.step_id} (${act?.state})`).join(", ");
-  return `${step.spec.name} was called in a branch that the conversation has left: ${ids}; an approval makes the call, or says which of them it is`;
+  const ids = acts
+    .slice(-NAMED_MAX)
+    .map((act) => `${act.run_id === run.id ? act.step_id : leftActKey(act)} (${act.state})`)
+    .join(", ");
+  return `${name} was called in a branch that the conversation has left: ${ids}; an approval makes the call, or says which of them it is`;
 }

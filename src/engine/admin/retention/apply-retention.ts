@@ -75,14 +75,24 @@ async function listErasableRuns(
   endedBefore: Instant,
 ): Promise<readonly ErasableRun[]> {
   const candidates: ErasableRun[] = [];
+  const rows = new Map<RunId, RunRow>();
   for await (const { row } of listRows(ports.store, tenant, "run")) {
-    const { run_id, ended_at } = JSON.parse(row) as RunRow;
-    if (ended_at === null || ended_at >= endedBefore) continue;
+    const parsed = JSON.parse(row) as RunRow;
+    rows.set(parsed.run_id, parsed);
+  }
+  for (const { run_id, ended_at, parent } of rows.values()) {
+    if (ended_at === null || ended_at >= endedBefore || hasOpenAncestor(rows, parent)) continue;
     const position = (await ports.store.head(tenant, run_id))?.position ?? 0;
     const [last] = position === 0 ? [] : await ports.store.events(tenant, run_id, position - 1, 1);
     if (last !== undefined && last.body !== null) candidates.push({ run: run_id, position });
   }
   return candidates;
+}
+
+/** A run asks for the acts of its sub-agents when a branch leaves them, so they are kept until it has ended. */
+function hasOpenAncestor(rows: ReadonlyMap<RunId, RunRow>, parent: RunId | undefined): boolean {
+  const row = parent === undefined ? undefined : rows.get(parent);
+  return row !== undefined && (row.ended_at === null || hasOpenAncestor(rows, row.parent));
 }
 
 /**
