@@ -26,6 +26,8 @@ export class GatewayTools implements ServedTools {
   readonly #servers = new Map<string, GatewayServer>();
   /** The tools of each server that has answered. */
   readonly #served = new Map<string, readonly ServedTool[]>();
+  /** All tools with the names that clients use. Null: they have changed. */
+  #named: readonly ServedTool[] | null = null;
   readonly #reads = new Set<string>();
   readonly #listeners = new Set<() => void>();
   readonly #refreshes = new Map<string, Promise<void>>();
@@ -43,7 +45,8 @@ export class GatewayTools implements ServedTools {
   async list(): Promise<readonly ServedTool[]> {
     const missing = [...this.#servers.keys()].filter((name) => !this.#served.has(name));
     await Promise.all(missing.map((name) => this.refresh(name).catch((error) => this.#note(error))));
-    return this.#withClientNames();
+    this.#named ??= this.#withClientNames();
+    return this.#named;
   }
 
   isRead(tool: string): boolean {
@@ -102,6 +105,7 @@ export class GatewayTools implements ServedTools {
       return { definition, tool: names.get(definition.name) as string, isMcp: true };
     });
     this.#served.set(upstream.name, served);
+    this.#named = null;
   }
 
   /** A tool that was added or changed stays disabled until a person accepts it. */

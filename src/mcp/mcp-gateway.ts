@@ -80,7 +80,7 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
     server,
     close: async () => {
       await Promise.all(upstreams.map((upstream) => upstream.close()));
-      for (const opened of sessions.values()) await opened.then(({ run }) => run.release()).catch(onError);
+      for (const opened of sessions.values()) await opened.then((each) => each.release()).catch(onError);
     },
   };
 }

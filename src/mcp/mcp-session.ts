@@ -24,6 +24,9 @@ export interface McpSessionOptions extends Omit<OpenRunOptions, "session"> {
   isRead(tool: string): boolean;
 }
 
+/** How long a delivery waits for others before it is recorded. They share a transaction, beside the next calls. */
+const DELIVERY_MS = 10;
+
 /** The most sessions of one name that processes hold at the same time. */
 const MAX_SESSIONS = 64;
 
@@ -32,6 +35,9 @@ export class McpSession {
   readonly run: OpenRun;
   readonly #matcher: CallMatcher;
   readonly #isRead: McpSessionOptions["isRead"];
+  /** The calls whose answers were sent and are not recorded as delivered yet, with the client that has each. */
+  readonly #sent = new Map<string, string>();
+  #recording: Promise<void> | null = null;
 
   private constructor(run: OpenRun, matcher: CallMatcher, isRead: McpSessionOptions["isRead"]) {
     this.run = run;
@@ -87,7 +93,23 @@ export class McpSession {
    * the same answer, and no act is repeated. A finished read is never handed out again, so it needs no record.
    */
   async recordDelivery({ tool, client }: McpQuestion, id: string): Promise<void> {
-    if (!this.#isRead(tool)) await this.run.markDelivered(id, { to: client });
+    if (this.#isRead(tool)) return;
+    this.#sent.set(id, client);
+    this.#recording ??= new Promise((resolve) => setTimeout(resolve, DELIVERY_MS)).then(() => this.#recordSent());
+    await this.#recording;
+  }
+
+  async #recordSent(): Promise<void> {
+    this.#recording = null;
+    const sent = [...this.#sent];
+    this.#sent.clear();
+    await Promise.all(sent.map(([id, to]) => this.run.markDelivered(id, { to })));
+  }
+
+  /** Records the deliveries that are left, and gives the run to other processes. */
+  async release(): Promise<void> {
+    await this.#recordSent();
+    await this.run.release();
   }
 }
 
