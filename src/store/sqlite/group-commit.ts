@@ -104,12 +104,13 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
 
 /**
  * Returns the longest pause before the next attempt, in milliseconds. The first pauses are short, because most
- * transactions are: a pause that is longer than the transaction leaves the file idle. Work that has waited long tries
- * often, so that the other processes do not keep it waiting.
+ * transactions are: a pause that is longer than the transaction leaves the file idle. Among many processes a write
+ * waits longer, and so do the pauses. Work that has waited long tries often, so that the other processes do not keep it
+ * waiting.
  */
 function longestPause(waitedMs: number): number {
-  const { busyPauseMs, hurryAfterMs, hurryPauseMs } = sqliteTimes;
-  return waitedMs > hurryAfterMs ? hurryPauseMs : Math.min(busyPauseMs, 2 + waitedMs);
+  const { firstPauseMs, busyPauseMs, hurryAfterMs, hurryPauseMs } = sqliteTimes;
+  return waitedMs > hurryAfterMs ? hurryPauseMs : Math.min(busyPauseMs, firstPauseMs + waitedMs / busyPauseMs);
 }
 
 function rejectAll(batch: readonly Operation[], error: unknown, file: string): void {

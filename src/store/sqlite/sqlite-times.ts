@@ -6,7 +6,9 @@ export const sqliteTimes = {
   stallMs: 60_000,
   /** How long a write waits for the transactions of other processes before it fails. */
   busyMs: 5000,
-  /** The longest pause between two attempts to begin a transaction. The first pauses are shorter. */
+  /** The longest pause before the second attempt to begin a transaction. */
+  firstPauseMs: 2,
+  /** The longest pause between two later attempts. */
   busyPauseMs: 16,
   /** The time after which a write tries more often. */
   hurryAfterMs: 250,

@@ -54,7 +54,8 @@ describe("write that meets the transaction of another process", () => {
       if (at > 2 * sqliteTimes.hurryAfterMs && other.isTransaction) other.exec("rollback");
     });
     await assertLands(store, {});
-    assert.deepEqual(pauses.slice(0, 5), [2, 4, 8, 16, 16]);
+    assert.ok(pauses.slice(0, 5).every((ms) => ms >= sqliteTimes.firstPauseMs && ms < 3));
+    assert.ok(Math.max(...pauses) > 3 * sqliteTimes.hurryPauseMs);
     assert.ok(pauses.slice(-20).every((ms) => ms === sqliteTimes.hurryPauseMs));
   });
 
@@ -67,7 +68,7 @@ describe("write that meets the transaction of another process", () => {
         if (pauses.length === before + 3) other.exec("rollback");
       });
       await assertLands(store, { at });
-      assert.deepEqual(pauses.slice(before), [2, 4, 8]);
+      assert.equal(pauses[before], sqliteTimes.firstPauseMs);
     }
   });
 
