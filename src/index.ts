@@ -252,7 +252,15 @@ export type {
   UnreadableGate,
 } from "./engine/api/list-api.ts";
 export type { AskModel, ModelAnswer, ModelCallOptions, ModelContext } from "./engine/api/model-api.ts";
-export type { AppendedEvent, CallEnd, ObservedCall, Observer, ObserverReport } from "./engine/api/observer.ts";
+export type {
+  AppendedEvent,
+  CallEnd,
+  GivenTrace,
+  ObservedCall,
+  Observer,
+  ObserverReport,
+  TimedAppend,
+} from "./engine/api/observer.ts";
 export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
 export type { ProjectApi, ProjectVersion } from "./engine/api/project-api.ts";

@@ -7,7 +7,7 @@ import type { Governed } from "./governed.ts";
 import { GovernedSession } from "./governed-session.ts";
 
 export interface GovernOptions
-  extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "waitMs"> {
+  extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "waitMs" | "traceId"> {
   readonly engine: Engine;
   /**
    * The worst that each tool does: `{ search: "reads" }`, or the terms of an act such as its `identity` and `verify`. A
@@ -23,7 +23,10 @@ export interface GovernOptions
   readonly print?: (text: string) => void;
 }
 
-const known = ["engine", "session", "principal", "project", "subject", "agent", "waitMs", "effects", "hold", "print"];
+const known = [
+  ...["engine", "session", "principal", "project", "subject", "agent", "waitMs", "traceId"],
+  ...["effects", "hold", "print"],
+];
 
 /** Opens the run of a session for the adapter of a framework. The same session is the same run, also after a crash. */
 export async function govern(options: GovernOptions): Promise<Governed> {

@@ -69,7 +69,8 @@ async function askRecorded(
   const recorded = run.recordModelCall(
     request,
     async (context) => {
-      const response = await inner(target, { ...init, signal: context.signal });
+      const headers = tracedHeaders(target, init, context.traceparent);
+      const response = await inner(target, { ...init, headers, signal: context.signal });
       if (!response.ok) throw new ErrorResponse(response);
       live.headers = response.headers;
       return isEventStream(response) ? response.body : ((await response.json()) as Json);
@@ -90,6 +91,13 @@ async function askRecorded(
     if (error instanceof ErrorResponse) return error.response;
     throw error;
   }
+}
+
+/** The headers of the client, and the trace context of this attempt unless the client has one. */
+function tracedHeaders(target: Asked["target"], init: RequestInit | undefined, traceparent: string): Headers {
+  const headers = new Headers(init?.headers ?? (target instanceof Request ? target.headers : undefined));
+  if (!headers.has("traceparent")) headers.set("traceparent", traceparent);
+  return headers;
 }
 
 function isEventStream({ headers, body }: Response): boolean {

@@ -1,10 +1,11 @@
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import type { JsonObject } from "../core/values/json.ts";
+import { readTraceParent } from "../engine/ports/trace-parent.ts";
 import { isFinal } from "./call-matcher.ts";
 import { forClient } from "./calling-client.ts";
 import { canElicit, clientName, isOfNewRevision, takesTasks } from "./client-terms.ts";
-import type { McpProgress } from "./mcp-protocol.ts";
+import { type McpProgress, TRACE_META } from "./mcp-protocol.ts";
 import type { McpServing, ServerSdk } from "./mcp-serving.ts";
 import { isConfirmable, type McpQuestion, type McpSession } from "./mcp-session.ts";
 import type { ServedTask } from "./served-task.ts";
@@ -70,6 +71,7 @@ export class ClientConnection {
       id: toolUseId(context),
       client: clientName(this.#server, context),
       signal: stop.signal,
+      traceparent: readTraceParent(context.mcpReq._meta?.[TRACE_META]),
     };
     const id = session.idOf(question);
     const answer = await this.#ask(session, question, id, { params, context });

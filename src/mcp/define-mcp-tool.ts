@@ -10,6 +10,7 @@ import {
   type McpToolDefinition,
   type McpToolResult,
   mcpLimits,
+  TRACE_META,
 } from "./mcp-protocol.ts";
 
 /** How the user of a server declares one of its tools. The server's own annotations decide nothing. */
@@ -100,9 +101,11 @@ async function callServer(name: string, input: JsonObject, context: ToolContext,
       client?.receive?.(source.redact({ ...progress }));
     },
   };
-  const result = await connected.callTool({ name, arguments: input }, options).catch((error: unknown) => {
-    throw withoutSecrets(error, source);
-  });
+  const result = await connected
+    .callTool({ name, arguments: input, _meta: { [TRACE_META]: context.traceparent } }, options)
+    .catch((error: unknown) => {
+      throw withoutSecrets(error, source);
+    });
   const recorded = source.redact(toJson(result));
   if (result.isError !== true) return recorded;
   const text = errorText(recorded);

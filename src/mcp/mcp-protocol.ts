@@ -44,6 +44,9 @@ export interface McpClient {
   ): Promise<McpToolResult>;
 }
 
+/** The field of `_meta` that carries the trace context of a request. */
+export const TRACE_META = "traceparent";
+
 /** The limits on what a server may send. */
 export const mcpLimits = {
   /** Tools of one server. */

@@ -16,6 +16,8 @@ export interface McpQuestion {
   /** The client, as it names itself. */
   readonly client: string;
   readonly signal: AbortSignal;
+  /** The trace that the client makes the call in, or null. */
+  readonly traceparent?: string | null;
 }
 
 export interface McpSessionOptions extends Omit<OpenRunOptions, "session"> {
@@ -69,8 +71,9 @@ export class McpSession {
   }
 
   /** Proposes the call, or finds it, and waits for people for `waitMs`. */
-  ask({ tool, input, signal }: McpQuestion, id: string, waitMs: number): Promise<CallAnswer> {
-    return this.run.callTool({ id, tool, input }, { signal, waitMs });
+  ask({ tool, input, signal, traceparent = null }: McpQuestion, id: string, waitMs: number): Promise<CallAnswer> {
+    const trace = traceparent === null ? {} : { traceId: traceparent };
+    return this.run.callTool({ id, tool, input }, { signal, waitMs, ...trace });
   }
 
   /** Records that the client confirmed the call. That meets a demand for a confirmation only. */

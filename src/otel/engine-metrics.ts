@@ -11,6 +11,12 @@ const outcomes = {
   "step.doubted": "in_doubt",
 } as const;
 
+/** The numbers of calls and acts that wait for people. */
+export interface WaitingCounts {
+  readonly gates_open: number;
+  readonly in_doubt: number;
+}
+
 /** Counts the steps, gates and calls of an engine. */
 export class EngineMetrics {
   readonly #steps: Counter;
@@ -18,8 +24,9 @@ export class EngineMetrics {
   readonly #gates: Counter;
   readonly #gateWait: Histogram;
   readonly #duration: Histogram;
+  readonly #appends: Histogram;
 
-  constructor(meter: Meter) {
+  constructor(meter: Meter, countWaiting: (() => Promise<WaitingCounts>) | null) {
     this.#steps = meter.createCounter("writ.steps", { description: "Steps by tool and outcome" });
     this.#reused = meter.createCounter("writ.reused", {
       description: "Acts that were not repeated, because a receipt answered the call",
@@ -33,6 +40,11 @@ export class EngineMetrics {
       unit: "s",
       description: "Time that a tool call takes",
     });
+    this.#appends = meter.createHistogram("writ.append.duration", {
+      unit: "s",
+      description: "Time until the store has an append",
+    });
+    if (countWaiting !== null) observeWaiting(meter, countWaiting);
   }
 
   /** `heldMs`: the time that the decided gate was open, if it is known. */
@@ -48,6 +60,10 @@ export class EngineMetrics {
       this.#reused.add(1, { "gen_ai.tool.name": tool });
   }
 
+  measureAppend(ms: number): void {
+    this.#appends.record(ms / 1000);
+  }
+
   measureCall({ tool, effect }: ObservedCall, { fault }: CallEnd, ms: number): void {
     this.#duration.record(ms / 1000, {
       "gen_ai.tool.name": tool,
@@ -55,4 +71,20 @@ export class EngineMetrics {
       ...(fault !== null && { "error.type": fault.code }),
     });
   }
+}
+
+/** Reads the counts once per export: they are facts of the store, which other processes change too. */
+function observeWaiting(meter: Meter, countWaiting: () => Promise<WaitingCounts>): void {
+  const gates = meter.createObservableGauge("writ.gates.open", { description: "Calls that wait for a person" });
+  const doubts = meter.createObservableGauge("writ.in_doubt", {
+    description: "Acts that may or may not have happened",
+  });
+  meter.addBatchObservableCallback(
+    async (result) => {
+      const { gates_open, in_doubt } = await countWaiting();
+      result.observe(gates, gates_open);
+      result.observe(doubts, in_doubt);
+    },
+    [gates, doubts],
+  );
 }

@@ -4,6 +4,7 @@ import {
   type Meter,
   metrics,
   ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
@@ -12,10 +13,17 @@ import {
 } from "@opentelemetry/api";
 import { writVersion } from "../core/values/writ-version.ts";
 import type { AppendedEvent, ObservedCall, Observer } from "../engine/api/observer.ts";
+import { traceParentOf, traceParentText } from "../engine/ports/trace-parent.ts";
 import { installedProblem } from "../peers/installed-problem.ts";
-import { callAttributes, gateDecisions, isGateDecision, spanName, usageAttributes } from "./call-attributes.ts";
-import { EngineMetrics } from "./engine-metrics.ts";
-import { traceParentOf } from "./trace-parent.ts";
+import {
+  callAttributes,
+  type FactFrame,
+  factSpan,
+  isGateDecision,
+  spanName,
+  usageAttributes,
+} from "./call-attributes.ts";
+import { EngineMetrics, type WaitingCounts } from "./engine-metrics.ts";
 
 export interface OtelOptions {
   /** Default: the tracer of the registered provider. */
@@ -24,38 +32,45 @@ export interface OtelOptions {
   readonly meter?: Meter;
   /** True: spans show the input and the redacted output of each call. Default: false. */
   readonly content?: boolean;
+  /**
+   * Counts what waits for people now, for the gauges `writ.gates.open` and `writ.in_doubt`. The lists `engine.gates` and
+   * `engine.inDoubt` count it with `count: true`. Default: these gauges do not exist.
+   */
+  readonly countWaiting?: () => Promise<WaitingCounts>;
 }
 
 /** How many open gates are remembered, to show how long each was open. */
 const OPEN_GATES_MAX = 10_000;
 
 /**
- * Returns an observer that makes a span per attempt and a span without duration per decided gate, and counts steps,
- * gates and reused acts. No span is open while a person decides.
+ * Returns an observer that makes a span per attempt and a span without duration per decided gate, refused call and reused
+ * result, and counts steps, gates and reused acts. No span is open while a person decides.
  */
 export function otel({
   tracer = trace.getTracer("writ", writVersion),
   meter = metrics.getMeter("writ", writVersion),
   content = false,
+  countWaiting,
 }: OtelOptions = {}): Observer {
   const problem = installedProblem({ name: "@opentelemetry/api", tested: ["1"] }, "writ/otel");
   if (problem !== null) process.emitWarning(problem); // Telemetry never stops a program.
-  const engineMetrics = new EngineMetrics(meter);
-  const openedAt = new Map<string, number>();
+  const engineMetrics = new EngineMetrics(meter, countWaiting ?? null);
+  const openGates = new Map<string, OpenedGate>();
   return {
     name: "otel",
     onEvent: (appended) => {
-      const heldMs = heldTime(openedAt, appended);
-      engineMetrics.count(appended, heldMs);
-      addGateSpan(tracer, appended, heldMs);
+      const gate = decidedGate(openGates, appended);
+      engineMetrics.count(appended, gate?.heldMs ?? null);
+      addFactSpan(tracer, appended, gate);
     },
+    onAppend: ({ ms }) => engineMetrics.measureAppend(ms),
     aroundCall: (call, start) => {
       const { parent, name, attributes } = describeSpan(call);
       const span = tracer.startSpan(name, { kind: SpanKind.INTERNAL, attributes }, parent);
       if (content) span.setAttribute("gen_ai.tool.call.arguments", JSON.stringify(call.input));
       return context.with(trace.setSpan(parent, span), async () => {
         const startedAt = performance.now();
-        const end = await start();
+        const end = await start({ traceparent: textOf(span) });
         engineMetrics.measureCall(call, end, performance.now() - startedAt);
         span.setAttribute("writ.status", end.status);
         if (call.model !== null) span.setAttributes(usageAttributes(end.cost));
@@ -97,24 +112,28 @@ function runContext(run: Pick<ObservedCall, "run_id" | "trace_id">): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** Remembers when gates open. Returns how long the gate was open that the event decides, or null. */
-function heldTime(openedAt: Map<string, number>, { event }: AppendedEvent): number | null {
-  if (event.type === "gate.opened" && openedAt.size < OPEN_GATES_MAX) openedAt.set(event.gate_id, event.at);
-  if (!isGateDecision(event.type) || !("gate_id" in event)) return null;
-  const opened = openedAt.get(event.gate_id);
-  openedAt.delete(event.gate_id);
-  return opened === undefined ? null : event.at - opened;
+interface OpenedGate {
+  readonly at: number;
+  readonly rule: string;
 }
 
-function addGateSpan(tracer: Tracer, { run_id, trace_id, event, tool }: AppendedEvent, heldMs: number | null): void {
-  if (!isGateDecision(event.type) || !("gate_id" in event)) return;
-  const attributes = {
-    "writ.run_id": run_id,
-    "writ.gate_id": event.gate_id,
-    "writ.decision": gateDecisions[event.type],
-    ...(tool !== null && { "gen_ai.tool.name": tool }),
-    ...(heldMs !== null && { "writ.held_ms": heldMs }),
-  };
-  const span = tracer.startSpan("writ.gate", { attributes, startTime: event.at }, runContext({ run_id, trace_id }));
-  span.end(event.at);
+/** Remembers when gates open. Returns how long the gate was open that the event decides, and its rule; else null. */
+function decidedGate(openGates: Map<string, OpenedGate>, { event }: AppendedEvent): FactFrame["gate"] {
+  if (event.type === "gate.opened" && openGates.size < OPEN_GATES_MAX) openGates.set(event.gate_id, event);
+  if (!isGateDecision(event.type) || !("gate_id" in event)) return null;
+  const opened = openGates.get(event.gate_id);
+  openGates.delete(event.gate_id);
+  return opened === undefined ? null : { heldMs: event.at - opened.at, rule: opened.rule };
+}
+
+function addFactSpan(tracer: Tracer, { run_id, trace_id, event, tool }: AppendedEvent, gate: FactFrame["gate"]): void {
+  const fact = factSpan(event, { run_id, tool, gate });
+  if (fact === null) return;
+  const { name, attributes } = fact;
+  tracer.startSpan(name, { attributes, startTime: event.at }, runContext({ run_id, trace_id })).end(event.at);
+}
+
+function textOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return traceParentText({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 }

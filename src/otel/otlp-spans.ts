@@ -2,16 +2,16 @@ import type { Event } from "../core/event/event.ts";
 import { askedModel } from "../core/run/model-steps.ts";
 import type { Cost } from "../core/tool/tool.ts";
 import { writVersion } from "../core/values/writ-version.ts";
+import { spanIdOf, traceParentOf } from "../engine/ports/trace-parent.ts";
 import {
   type Attributes,
   type AttributeValue,
   callAttributes,
-  gateDecisions,
+  factSpan,
   isGateDecision,
   spanName,
   usageAttributes,
 } from "./call-attributes.ts";
-import { spanIdOf, traceParentOf } from "./trace-parent.ts";
 
 type AcceptedEvent = Extract<Event, { type: "run.accepted" }>;
 
@@ -53,24 +53,29 @@ interface ProposedTool {
   readonly effect: string;
   readonly call_id: string | null;
   readonly model: string | null;
+  /** The trace that the call was proposed in. Null: that of the run. */
+  readonly trace_id: string | null;
 }
 
-const UNKNOWN_TOOL: ProposedTool = { name: "unknown", effect: "unknown", call_id: null, model: null };
+const UNKNOWN_TOOL: ProposedTool = { name: "unknown", effect: "unknown", call_id: null, model: null, trace_id: null };
 
 class RunSpans {
   readonly #runId: string;
   readonly #accepted: AcceptedEvent;
   readonly #tools = new Map<string, ProposedTool>();
   readonly #startedAt = new Map<string, number>();
-  readonly #gates = new Map<string, { readonly step_id: string; readonly at: number }>();
+  readonly #gates = new Map<string, { readonly step_id: string; readonly at: number; readonly rule: string }>();
+  /** By step, the last gate whose approval covers its call. */
   readonly #used = new Map<string, string>();
+  /** By step and attempt, the rule of a policy that allowed it. */
+  readonly #passed = new Map<string, string>();
   readonly #spans: OtlpSpan[] = [];
 
   constructor(runId: string, accepted: AcceptedEvent) {
     this.#runId = runId;
     this.#accepted = accepted;
     for (const { step_id, name, effect } of accepted.plan?.steps ?? [])
-      this.#tools.set(step_id, { name, effect, call_id: null, model: null });
+      this.#tools.set(step_id, { name, effect, call_id: null, model: null, trace_id: null });
   }
 
   read(events: readonly Event[]): readonly OtlpSpan[] {
@@ -86,17 +91,21 @@ class RunSpans {
         return;
       case "step.started":
         this.#startedAt.set(`${event.step_id}/${event.attempt}`, event.at);
+        this.#notePassed(event);
         if (event.gate !== null) this.#used.set(event.step_id, event.gate.gate_id);
         return;
       case "gate.opened":
         this.#gates.set(event.gate_id, event);
         return;
       case "step.succeeded":
-        // A reused result is no call.
-        if (event.reused === undefined) this.#addCall(event, event.started_at, "succeeded", null, event.cost);
+        this.#addSuccess(event);
         return;
       case "step.failed":
+        this.#notePassed(event);
         this.#addCall(event, event.started_at, "failed", event.fault);
+        return;
+      case "step.rejected":
+        this.#addFact(event, event.step_id);
         return;
       case "step.doubted":
         this.#addCall(
@@ -107,8 +116,27 @@ class RunSpans {
         );
         return;
       default:
-        if (isGateDecision(event.type) && "gate_id" in event) this.#addGate(event.gate_id, event.type, event.at);
+        if (isGateDecision(event.type) && "gate_id" in event) this.#addFact(event, event.gate_id);
     }
+  }
+
+  /** A reused result is no call. */
+  #addSuccess(event: Extract<Event, { type: "step.succeeded" }>): void {
+    if (event.reused !== undefined) {
+      this.#addFact(event, event.step_id);
+      return;
+    }
+    this.#notePassed(event);
+    this.#addCall(event, event.started_at, "succeeded", null, event.cost);
+  }
+
+  #notePassed({
+    step_id,
+    attempt,
+    basis,
+  }: Extract<Event, { type: "step.started" | "step.succeeded" | "step.failed" }>) {
+    const rule = basis?.passed[0];
+    if (rule !== undefined) this.#passed.set(`${step_id}/${attempt}`, rule);
   }
 
   #runSpan(end: number): OtlpSpan {
@@ -135,6 +163,8 @@ class RunSpans {
     cost?: Cost,
   ): void {
     const tool = this.#tools.get(step_id) ?? UNKNOWN_TOOL;
+    const gate_id = this.#used.get(step_id) ?? null;
+    const rule = gate_id === null ? this.#passed.get(`${step_id}/${attempt}`) : this.#gates.get(gate_id)?.rule;
     const { principal, session = null, project = null } = this.#accepted;
     const attributes = {
       ...callAttributes({
@@ -145,7 +175,9 @@ class RunSpans {
         tool: tool.name,
         model: tool.model,
         effect: tool.effect,
-        gate_id: this.#used.get(step_id) ?? null,
+        verdict: gate_id === null ? "allow" : "hold",
+        rule: rule ?? null,
+        gate_id,
         principal: principal.id,
         project,
         session,
@@ -155,24 +187,22 @@ class RunSpans {
       ...(fault !== null && { "error.type": fault.code }),
     };
     const name = spanName({ tool: tool.name, model: tool.model });
-    this.#push(`${step_id}/${attempt}`, spanBody(name, start, at, attributes, fault));
+    this.#push(`${step_id}/${attempt}`, tool, spanBody(name, start, at, attributes, fault));
   }
 
-  #addGate(gateId: string, type: keyof typeof gateDecisions, at: number): void {
-    const gate = this.#gates.get(gateId);
-    const tool = this.#tools.get(gate?.step_id ?? "")?.name;
-    const attributes = {
-      "writ.run_id": this.#runId,
-      "writ.gate_id": gateId,
-      "writ.decision": gateDecisions[type],
-      ...(tool !== undefined && { "gen_ai.tool.name": tool }),
-      ...(gate !== undefined && { "writ.held_ms": at - gate.at }),
-    };
-    this.#push(gateId, spanBody("writ.gate", at, at, attributes, null));
+  /** Adds the span of a decided gate, of a refused call or of a reused result. */
+  #addFact(event: Event, id: string): void {
+    const gate = this.#gates.get(id);
+    const tool = this.#tools.get(gate?.step_id ?? id);
+    const held = gate === undefined ? null : { heldMs: event.at - gate.at, rule: gate.rule };
+    const fact = factSpan(event, { run_id: this.#runId, tool: tool?.name ?? null, gate: held });
+    if (fact === null) return;
+    this.#push(id, tool ?? UNKNOWN_TOOL, spanBody(fact.name, event.at, event.at, fact.attributes, null));
   }
 
-  #push(name: string, body: Omit<OtlpSpan, "traceId" | "spanId">): void {
-    const { traceId, spanId: parentSpanId } = this.#parent;
+  #push(name: string, { trace_id }: ProposedTool, body: Omit<OtlpSpan, "traceId" | "spanId">): void {
+    const run_id = this.#runId;
+    const { traceId, spanId: parentSpanId } = trace_id === null ? this.#parent : traceParentOf({ run_id, trace_id });
     this.#spans.push({ traceId, spanId: spanIdOf(`${this.#runId}/${name}`), parentSpanId, ...body });
   }
 
@@ -184,7 +214,8 @@ class RunSpans {
 function proposedTool({ step, cause }: Extract<Event, { type: "step.proposed" }>): ProposedTool {
   const call_id = cause.by === "agent" ? (cause.call?.id ?? null) : null;
   const model = step.kind === "model" ? askedModel({ spec: { kind: "model", payload: step.payload ?? {} } }) : null;
-  return { name: step.name, effect: step.effect ?? "reads", call_id, model };
+  const trace_id = cause.by === "agent" ? (cause.trace_id ?? null) : null;
+  return { name: step.name, effect: step.effect ?? "reads", call_id, model, trace_id };
 }
 
 function spanBody(

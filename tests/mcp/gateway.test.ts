@@ -98,6 +98,22 @@ describe("an MCP gateway", () => {
     expect(stage.lines()).toEqual(["one", "one"]);
   });
 
+  it("continues the trace that a client sends, and passes it on to the server", async () => {
+    const stage = gatewayStage();
+    const engine = await stage.engine();
+    const traced = { name: "traced", description: "Returns the trace.", inputSchema: { type: "object" } };
+    const server = stage.scripted({ tools: [traced] }, { tools: { traced: { effect: "reads" } } });
+    const client = await connect(await stage.gateway(engine, { notes: server }));
+    const call = { name: "notes.traced", arguments: {} };
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    expect(told(await client.callTool({ ...call, _meta: { traceparent } })).text).toBe(traceparent);
+    for (const _meta of [{}, { traceparent: "not a trace" }]) {
+      const { text } = told(await client.callTool({ ...call, arguments: { _meta }, _meta }));
+      expect(text).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+      expect(text).not.toContain("0af7651916cd43dd8448eb211c80319c");
+    }
+  });
+
   it("takes a confirmation from the client, and never an approval", async () => {
     const stage = gatewayStage();
     const engine = await stage.engine({ policies: [confirming] });

@@ -40,6 +40,7 @@ serveStdio(() => {
   });
   server.setRequestHandler("tools/call", async ({ params: { name, arguments: input = {} } }, { mcpReq }) => {
     if (name === "look") return { content: [{ type: "text", text: `${input.text} ${process.env.TOKEN ?? ""}` }] };
+    if (name === "traced") return { content: [{ type: "text", text: String(mcpReq._meta?.traceparent) }] };
     if (name === "large") return { content: [{ type: "text", text: "x".repeat(5_000_000) }] };
     if (name === "fails") return { content: [{ type: "text", text: "no luck" }], isError: true };
     if (name === "leaks") throw new Error(`the token ${process.env.TOKEN} is not valid`);

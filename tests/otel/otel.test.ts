@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { context, propagation, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -10,25 +7,25 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { Event } from "../../src/core/event/event.ts";
-import type { Engine, EngineOptions } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
-import { type OtelOptions, otel } from "../../src/otel/otel.ts";
+import { otel } from "../../src/otel/otel.ts";
 import { otlpSpans } from "../../src/otel/otlp-spans.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 import { anaPerson, botAgent } from "../engine/engine-fixture.ts";
 import { gateOf } from "../engine/open-run-fixture.ts";
 import { chat, chatAnswer, user } from "../engine/scripted-model.ts";
-import { collectJournal, scriptedTool, type ToolBehaviour, throwsFault } from "../engine/scripted-tool.ts";
-
-const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+import { collectJournal, scriptedTool, throwsFault } from "../engine/scripted-tool.ts";
+import {
+  attributeNames,
+  exportedSpans,
+  journalOf,
+  openTraced,
+  spansIn,
+  startReceiver,
+  traceparent,
+} from "./traced-engine.ts";
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -37,33 +34,6 @@ afterAll(() => {
   context.disable();
   propagation.disable();
 });
-
-interface Traced {
-  readonly engine: Engine;
-  readonly provider: BasicTracerProvider;
-  spans(): readonly ReadableSpan[];
-}
-
-/** Opens an engine on a memory store whose spans stay in memory. */
-async function openTraced(script: ToolBehaviour, more: Partial<EngineOptions> & OtelOptions = {}): Promise<Traced> {
-  const { content, meter, ...options } = more;
-  const exporter = new InMemorySpanExporter();
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
-  const { tool } = scriptedTool("send", script, { errorsMean: "not_done" });
-  const engine = await createEngine({
-    store: memoryStore(),
-    tools: [tool],
-    tenants: { acme: { mode: "auto_exec" } },
-    observers: [otel({ tracer: provider.getTracer("test"), ...(content && { content }), ...(meter && { meter }) })],
-    ...options,
-  });
-  onTestFinished(() => engine.close());
-  return { engine, provider, spans: () => exporter.getFinishedSpans() };
-}
-
-async function journalOf(engine: Engine, runId: string): Promise<readonly Event[]> {
-  return collectJournal(await engine.run(runId, { principal: anaPerson }));
-}
 
 describe("otel", () => {
   it("makes one span per attempt, in a trace that is derived from the run", async () => {
@@ -137,8 +107,15 @@ describe("otel", () => {
     expect(gate).toMatchObject({
       name: "writ.gate",
       duration: [0, 0],
-      attributes: { "writ.decision": "approved", "writ.held_ms": 60_000, "gen_ai.tool.name": "send" },
+      attributes: {
+        "writ.decision": "approved",
+        "writ.verdict": "hold",
+        "writ.rule": expect.any(String),
+        "writ.held_ms": 60_000,
+        "gen_ai.tool.name": "send",
+      },
     });
+    expect(call?.attributes).toMatchObject({ "writ.verdict": "hold", "writ.rule": gate?.attributes["writ.rule"] });
     expect(call?.attributes["writ.gate_id"]).toBe(gates[0]?.gate_id);
     expect(exportedSpans(run.run_id, await collectJournal(run)).map(({ name }) => name)).toEqual([
       "invoke_workflow writ.run",
@@ -151,7 +128,8 @@ describe("otel", () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
     const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
     const provider = new MeterProvider({ readers: [reader] });
-    const { engine } = await openTraced(() => ({}), { meter: provider.getMeter("test") });
+    const countWaiting = async () => ({ gates_open: 2, in_doubt: 1 });
+    const { engine } = await openTraced(() => ({}), { meter: provider.getMeter("test"), countWaiting });
     const step = { name: "send", payload: { to: "ana" } };
     const steps = [{ ...step, step_id: "a" }];
     const run = await engine.submit({ steps }, { principal: botAgent });
@@ -163,6 +141,12 @@ describe("otel", () => {
       { attributes: { "gen_ai.tool.name": "send", "writ.outcome": "succeeded" }, value: 1 },
     ]);
     expect(values["gen_ai.execute_tool.duration"]).toMatchObject([{ value: { count: 1 } }]);
+    expect(values["writ.gates.open"]).toMatchObject([{ value: 2 }]);
+    expect(values["writ.in_doubt"]).toMatchObject([{ value: 1 }]);
+    const journal = await collectJournal(run);
+    const [appends] = values["writ.append.duration"] as unknown as readonly [{ readonly value: { count: number } }];
+    expect(appends.value.count).toBeGreaterThan(0);
+    expect(appends.value.count).toBeLessThanOrEqual(journal.length);
     await provider.shutdown();
   });
 
@@ -261,42 +245,3 @@ describe("otel", () => {
     await provider.shutdown();
   });
 });
-
-interface ExportedSpan {
-  readonly name: string;
-  readonly traceId: string;
-  readonly parentSpanId?: string;
-  readonly attributes: readonly { readonly key: string }[];
-}
-
-function attributeNames(span: ExportedSpan | undefined): readonly string[] {
-  return (span?.attributes ?? []).map(({ key }) => key).sort();
-}
-
-function exportedSpans(runId: string, events: readonly Event[]): readonly ExportedSpan[] {
-  return spansIn(otlpSpans(runId, events));
-}
-
-function spansIn(request: unknown): readonly ExportedSpan[] {
-  const { resourceSpans } = request as {
-    readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly ExportedSpan[] }[] }[];
-  };
-  return resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
-}
-
-/** Starts an OTLP receiver on the loopback interface. */
-async function startReceiver(): Promise<{ readonly url: string; readonly received: readonly unknown[] }> {
-  const received: unknown[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      received.push(JSON.parse(Buffer.concat(chunks).toString("utf8")));
-      response.writeHead(200, { "content-type": "application/json" }).end("{}");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`, received };
-}

@@ -83,6 +83,8 @@ export interface AgentCause {
    * Absent: the handler of the tool does.
    */
   readonly handler?: "caller" | "external";
+  /** The trace that the call was proposed in. Absent: that of the run. */
+  readonly trace_id?: string;
 }
 
 /** The events of a call of an agent. */

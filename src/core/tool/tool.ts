@@ -107,6 +107,8 @@ export interface ToolContext {
   /** From the request, to be passed on: the correlation id covers everything it causes, the trace id this trace. */
   readonly correlation_id: string;
   readonly trace_id: string;
+  /** The W3C trace context of this attempt: of the span of an observer, or derived from the trace id. Pass it on. */
+  readonly traceparent: string;
   readonly signal: AbortSignal;
   /** The logical time of the call: when it started, or when its preview was shown for approval. */
   readonly now: Instant;

@@ -10,6 +10,8 @@ export interface ModelContext {
   readonly step_id: StepId;
   /** From 1; a request that failed is asked again as the next attempt. */
   readonly attempt: number;
+  /** The W3C trace context of this attempt. Pass it on as the header `traceparent`. */
+  readonly traceparent: string;
   /** Adds to the cost of the attempt. Without it, the tokens that the answer reports are its cost. */
   cost(spent: Partial<Cost>): void;
 }

@@ -33,6 +33,10 @@ export interface ObservedCall {
   readonly input: Json;
   /** The key that the tool passes on; null for a call that does not act. */
   readonly key: string | null;
+  /** The verdict of the guards: the call may be made, or a person had to approve it, and did. */
+  readonly verdict: "allow" | "hold";
+  /** The rule behind the verdict: the one that held the call, or the first of a policy that allowed it; null: none. */
+  readonly rule: string | null;
   /** The gate whose approval the call uses, or null. */
   readonly gate_id: string | null;
   /** The id of the principal that asked for the run. */
@@ -40,7 +44,24 @@ export interface ObservedCall {
   readonly project: string | null;
   readonly session: string | null;
   readonly correlation_id: string;
+  /** From the proposal of the call, or else from the run. */
   readonly trace_id: string;
+}
+
+/** The trace that an observer gives to the attempt that it surrounds. */
+export interface GivenTrace {
+  /** The W3C trace context of its span. The handler passes it on. */
+  readonly traceparent?: string;
+}
+
+/** An append of this process. */
+export interface TimedAppend {
+  readonly tenant: Tenant;
+  readonly run_id: RunId;
+  /** The number of its events. */
+  readonly events: number;
+  /** The time from the sending to the answer of the store, with a sync if it was one. */
+  readonly ms: number;
 }
 
 /** How an attempt ended. `unknown`: it timed out or was aborted, so an act may or may not have happened. */
@@ -62,11 +83,13 @@ export interface Observer {
   readonly name: string;
   /** Is called after each append of this process, in the order of each run. */
   onEvent?(appended: AppendedEvent): void;
+  /** Is called after each append of this process to the journal of a run. */
+  onAppend?(append: TimedAppend): void;
   /**
-   * Is called when a handler starts. `start` starts the handler, in the async context of the caller, and resolves when
-   * the attempt ends. The handler starts once, also if the observer never calls `start`.
+   * Is called when a handler starts, and when a host begins the work of a call. `start` starts it, in the async context
+   * of the caller, and resolves when the attempt ends. The handler starts once, also if the observer never calls `start`.
    */
-  aroundCall?(call: ObservedCall, start: () => Promise<CallEnd>): Promise<void> | void;
+  aroundCall?(call: ObservedCall, start: (given?: GivenTrace) => Promise<CallEnd>): Promise<void> | void;
 }
 
 /** How often an observer has thrown. */

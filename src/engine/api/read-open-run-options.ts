@@ -20,11 +20,12 @@ export function readOpenRunOptions<Options extends OpenRunOptions>(
   return { ...given, releaseMs: given.releaseMs ?? TEN_MINUTES_MS, waitMs: given.waitMs ?? ASK_MS };
 }
 
-function nameProblems({ session, project, subject, agent, parent }: OpenRunOptions): readonly string[] {
+function nameProblems({ session, project, subject, agent, parent, traceId }: OpenRunOptions): readonly string[] {
   const problems: string[] = [];
   if (!isName(session)) problems.push(`session must be ${nameRule}`);
   if (project !== undefined && !isName(project)) problems.push(`project must be ${nameRule}`);
   if (subject !== undefined && !isName(subject)) problems.push(`subject must be ${nameRule}`);
+  if (traceId !== undefined && !isName(traceId)) problems.push(`traceId must be ${nameRule}`);
   if (agent !== undefined && !isAgent(agent)) problems.push("agent must be { name, version? } of names");
   if (parent !== undefined && !isParent(parent)) problems.push("parent must be { runId, stepId } of a call");
   return problems;

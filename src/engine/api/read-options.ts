@@ -56,7 +56,7 @@ const terms = {
 const submission = { ...terms, requestKey: true, correlationId: true, traceId: true } as const;
 const repeatable = { ...submission, retryFailed: true } as const;
 const { project: _project, ...reversion } = repeatable;
-const calls = { turn: true, lane: true, signal: true, waitMs: true } as const;
+const calls = { turn: true, lane: true, signal: true, waitMs: true, traceId: true } as const;
 const halt = { ...reason, runId: true, everything: true } as const;
 
 /** The options of every verb. The type fails to compile if a verb or one of its options is missing here. */
@@ -82,6 +82,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
     parent: true,
     mode: true,
     deadlineMs: true,
+    traceId: true,
     title: true,
     labels: true,
     releaseMs: true,

@@ -26,6 +26,8 @@ export interface OpenRunOptions extends PrincipalOptions {
    * it, so that a killed parent finds its sub-agent. Deadline, mode, project, budgets and cancellation are inherited.
    */
   readonly parent?: ParentCall;
+  /** A W3C `traceparent`: the spans of the run continue its trace. It is that of the opening that accepts the run. */
+  readonly traceId?: string;
   /** Lists show the title, and find the run by each label. Both are those of the opening that accepts the run. */
   readonly title?: string;
   readonly labels?: readonly string[];
@@ -69,6 +71,8 @@ export interface CallsOptions extends CallTurnOptions {
   readonly signal?: AbortSignal;
   /** How long to wait for the decision of a person. Default: 0, so a held call is answered at once. */
   readonly waitMs?: number;
+  /** A W3C `traceparent`: the spans of the calls continue its trace. Default: the trace of the run. */
+  readonly traceId?: string;
 }
 
 export interface CallToolOptions extends CallsOptions {
@@ -108,6 +112,8 @@ export interface BegunCall {
   readonly input: Json;
   /** Pass it to the receiver as the idempotency key. Empty for a tool that does not act. */
   readonly key: string;
+  /** The W3C trace context of the work. Pass it on. */
+  readonly traceparent: string;
 }
 
 /** How work that a host did itself ended. */

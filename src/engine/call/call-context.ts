@@ -3,6 +3,7 @@ import type { Notice } from "../../core/event/event.ts";
 import type { Step } from "../../core/run/run.ts";
 import type { Claim } from "../../core/store/store.ts";
 import type { StepId } from "../../core/values/ids.ts";
+import type { CallEnd } from "../api/observer.ts";
 import type { RunMailbox } from "../journal/run-mailbox.ts";
 import type { GivenCall } from "./agent-call.ts";
 import type { AttemptReport } from "./attempt-report.ts";
@@ -33,8 +34,8 @@ export interface CallContext {
   /** Returns what the process that proposed the call of a step gave with it, or null. */
   givenWith(step: Step): GivenCall | null;
 
-  /** The host of the agent begins the work of a step itself. */
-  hostBegins(step: StepId): void;
+  /** The host of the agent begins the work of a step itself. Resolves when it has ended. */
+  hostBegins(step: StepId): Promise<CallEnd>;
 
   /** Registers a running handler. A cancelled run aborts it. */
   handlerStarted(owner: HandlerOwner, handler: RunningHandler): void;

@@ -6,6 +6,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { HoldableVerb } from "../api/verb-arguments.ts";
 import { downstreamKey } from "../ports/digest.ts";
+import { traceParentOf, traceParentText } from "../ports/trace-parent.ts";
 import { isAct } from "./acquire.ts";
 import { actAttempt } from "./acts-in-flight.ts";
 import { type GivenCall, runInContext } from "./agent-call.ts";
@@ -17,7 +18,7 @@ import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
 import { lastCheck } from "./last-check.ts";
-import { callEnd, observedCall } from "./observed-call.ts";
+import { callEnd, observedCall, traceIdOf } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
@@ -51,26 +52,32 @@ async function executeAfter(
 function callHandler(context: CallContext, step: Step, grant: Grant, resources: CallResources): Execution {
   const { ports } = context;
   const given = context.givenWith(step);
-  if (grant.proposal.external !== undefined) return letHostBegin(context, grant, given);
+  if (grant.proposal.external !== undefined) return letHostBegin(context, step, grant, given);
   const work = handlerWork(context, step, grant, { resources, given });
   resources.called = true;
-  const start = () => startHandler(ports, work, new CallListener(context, grant));
-  const handler = runInContext(step, given, ports.observers.isEmpty ? start : observed(context, step, grant, start));
+  const start = (traceparent: string | null) =>
+    startHandler(ports, traceparent === null ? work : { ...work, traceparent }, new CallListener(context, grant));
+  const handler = runInContext(step, given, () =>
+    ports.observers.isEmpty ? start(null) : startObserved(context, step, grant, start),
+  );
   context.handlerStarted(grant, handler);
   const isVerb = step.spec.kind === "verb";
   const isPlain = resources.captured === null && resources.state === null && !isAct(grant) && !isVerb;
   return isPlain ? handler.ended : closeAttempt(context, step, grant, resources, handler.ended);
 }
 
-/** Returns a function that starts the handler inside the observers. */
-function observed(context: CallContext, step: Step, grant: Grant, start: () => RunningHandler): () => RunningHandler {
-  const { observers } = context.ports;
-  return () =>
-    observers.aroundCall(
-      () => observedCall(context, step, grant),
-      start,
-      ({ ended }) => ended.then(callEnd),
-    );
+/** Starts the handler inside the observers. */
+function startObserved(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  start: (traceparent: string | null) => RunningHandler,
+): RunningHandler {
+  return context.ports.observers.aroundCall(
+    () => observedCall(context, step, grant),
+    start,
+    ({ ended }) => ended.then(callEnd),
+  );
 }
 
 /** Tells the leased run about the handler of a call. */
@@ -111,12 +118,21 @@ async function closeAttempt(
 }
 
 /** Tells the host to begin. If it has stopped waiting, no process knows the token, so the call is not made. */
-function letHostBegin(context: CallContext, grant: Grant, given: GivenCall | null): AttemptReport | null {
+function letHostBegin(context: CallContext, step: Step, grant: Grant, given: GivenCall | null): AttemptReport | null {
   const { run } = context.mailbox;
+  const { observers } = context.ports;
   const until = findStep(run, grant.step_id)?.external?.until;
-  if (given === null || given.work === null || until === undefined) return HOST_GONE;
-  beginWork(given.work, run.id, grant, until);
-  context.hostBegins(grant.step_id);
+  const work = given?.work ?? null;
+  if (work === null || until === undefined) return HOST_GONE;
+  const begin = (traceparent: string | null) => {
+    const derived = traceParentOf({ run_id: run.id, trace_id: traceIdOf(run, step) });
+    beginWork(work, run.id, grant, until, traceparent ?? traceParentText(derived));
+    return context.hostBegins(grant.step_id);
+  };
+  const describe = () => observedCall(context, step, grant);
+  runInContext(step, given, () =>
+    observers.isEmpty ? begin(null) : observers.aroundCall(describe, begin, (ended) => ended),
+  );
   context.ports.failpoint("begin.after");
   return null;
 }
@@ -150,7 +166,7 @@ function handlerWork(
       step_id: spec.step_id,
       attempt: grant.attempt,
       correlation_id: run.correlation_id,
-      trace_id: run.trace_id,
+      trace_id: traceIdOf(run, step),
       now: previewInstant(run, step) ?? grant.started_at,
       last_heartbeat: step.heartbeat,
     },
@@ -160,6 +176,7 @@ function handlerWork(
     timeoutMs,
     endsByDeadline,
     costTerms: { expected: expectedCost(estimate) },
+    traceparent: null,
   };
 }
 

@@ -5,6 +5,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { endingOfThrown } from "../ports/thrown-fault.ts";
+import { traceParentOf, traceParentText } from "../ports/trace-parent.ts";
 import type { CapturedResources } from "../resources/resource-registry.ts";
 import type { AttemptState } from "../state/attempt-state.ts";
 import { AttemptLog, type AttemptReport, type CostTerms } from "./attempt-report.ts";
@@ -24,6 +25,7 @@ export interface HandlerWork extends TimeLimit {
     | "notice"
     | "heartbeat"
     | "signal"
+    | "traceparent"
     | "slice"
     | "dispatch"
     | "resource"
@@ -37,6 +39,8 @@ export interface HandlerWork extends TimeLimit {
   readonly checksOutput: boolean;
   /** Null: the handler may not report a cost, because it runs for a preview. */
   readonly costTerms: CostTerms | null;
+  /** The trace context that an observer gives. Null: it is derived from the trace id. */
+  readonly traceparent: string | null;
 }
 
 /** A handler that runs, and the attempt that waits for it. */
@@ -166,14 +170,23 @@ class HandlerAttempt implements RunningHandler {
 }
 
 /**
- * The context of a handler. `signal` is an own property, so that a copy of the context has it. All contexts share one
- * getter: a literal with a getter makes one per object, which takes five times as long and three times the memory.
+ * The context of a handler. `signal` and `traceparent` are own properties, so that a copy of the context has them. All
+ * contexts share their getters: a literal with a getter makes one per object, which takes five times as long and three
+ * times the memory.
  */
 class HandlerContext implements ToolContext {
-  static readonly #signal: PropertyDescriptor & ThisType<HandlerContext> = {
-    enumerable: true,
-    get() {
-      return this.#attempt.signal;
+  static readonly #lazy: PropertyDescriptorMap & ThisType<HandlerContext> = {
+    signal: {
+      enumerable: true,
+      get() {
+        return this.#attempt.signal;
+      },
+    },
+    traceparent: {
+      enumerable: true,
+      get() {
+        return this.#traceparent ?? traceParentText(traceParentOf(this));
+      },
     },
   };
 
@@ -185,6 +198,7 @@ class HandlerContext implements ToolContext {
   readonly correlation_id: string;
   readonly trace_id: string;
   declare readonly signal: AbortSignal;
+  declare readonly traceparent: string;
   readonly now: Instant;
   readonly clock: ToolContext["clock"];
   readonly last_heartbeat: Json | null;
@@ -198,9 +212,10 @@ class HandlerContext implements ToolContext {
   readonly resource: ToolContext["resource"];
   readonly random: ToolContext["random"];
   readonly #attempt: HandlerAttempt;
+  readonly #traceparent: string | null;
 
   constructor(
-    { context: given, state, captured }: HandlerWork,
+    { context: given, state, captured, traceparent }: HandlerWork,
     attempt: HandlerAttempt,
     log: AttemptLog,
     { clock, seed }: CallPorts,
@@ -225,7 +240,8 @@ class HandlerContext implements ToolContext {
     this.resource = (name: string) => requireResources(captured).handle(name) as never;
     this.random = attemptRandom(given, seed);
     this.#attempt = attempt;
-    Object.defineProperty(this, "signal", HandlerContext.#signal);
+    this.#traceparent = traceparent;
+    Object.defineProperties(this, HandlerContext.#lazy);
   }
 }
 

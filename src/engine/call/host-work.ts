@@ -25,6 +25,8 @@ interface BegunWork {
   readonly input: Json;
   /** Pass it to the receiver as the idempotency key. Empty for a tool that does not act. */
   readonly key: EffectKey | "";
+  /** The W3C trace context of the work. */
+  readonly traceparent: string;
 }
 
 /** Two ids have 160 random bits. */
@@ -53,10 +55,11 @@ export function beginWork(
   run: RunId,
   { step_id, attempt, generation, proposal }: Grant,
   until: Instant,
+  traceparent: string,
 ): void {
   const { call, input } = proposal;
   const key = call?.key == null ? "" : downstreamKey(call.key, generation);
-  work.begun = { token: [run, step_id, attempt, work.secret].join("/"), until, input, key };
+  work.begun = { token: [run, step_id, attempt, work.secret].join("/"), until, input, key, traceparent };
 }
 
 /** True if the recorded attempt of the step is this work, and has not ended. */

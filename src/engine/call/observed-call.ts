@@ -1,15 +1,21 @@
 import type { Grant } from "../../core/decide/command.ts";
 import { lastApprovedGate } from "../../core/decide/find-approval.ts";
 import { askedModel } from "../../core/run/model-steps.ts";
-import type { Step } from "../../core/run/run.ts";
+import type { Run, Step } from "../../core/run/run.ts";
 import { requesterOf } from "../../core/run/step-principal.ts";
 import type { CallEnd, ObservedCall } from "../api/observer.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 
+/** Returns the trace that the call was proposed with, or else that of its run. */
+export function traceIdOf(run: Run, { cause }: Step): string {
+  return (cause?.by === "agent" ? cause.trace_id : undefined) ?? run.trace_id;
+}
+
 /** Returns what an observer sees of an attempt. */
 export function observedCall({ mailbox: { run } }: CallContext, step: Step, grant: Grant): ObservedCall {
   const { proposal, attempt, step_id } = grant;
+  const gate = lastApprovedGate(run, step);
   return {
     tenant: run.tenant,
     run_id: run.id,
@@ -21,12 +27,14 @@ export function observedCall({ mailbox: { run } }: CallContext, step: Step, gran
     effect: step.spec.effect,
     input: proposal.input,
     key: proposal.call?.key ?? null,
-    gate_id: lastApprovedGate(run, step)?.gate_id ?? null,
+    verdict: gate === null ? "allow" : "hold",
+    rule: gate?.rule ?? grant.basis?.passed[0] ?? null,
+    gate_id: gate?.gate_id ?? null,
     principal: requesterOf(run, step),
     project: run.project,
     session: run.session,
     correlation_id: run.correlation_id,
-    trace_id: run.trace_id,
+    trace_id: traceIdOf(run, step),
   };
 }
 

@@ -22,6 +22,7 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { CallResources } from "./call-resources.ts";
 import { startHandler } from "./handler-attempt.ts";
+import { traceIdOf } from "./observed-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 import { withoutTool } from "./tool-fault.ts";
 
@@ -107,12 +108,13 @@ async function runPreview(
         step_id: step.spec.step_id,
         attempt: step.attempts + 1,
         correlation_id: run.correlation_id,
-        trace_id: run.trace_id,
+        trace_id: traceIdOf(run, step),
         now: at,
         last_heartbeat: step.heartbeat,
       },
       state,
       captured: null,
+      traceparent: null,
       checksOutput: true,
       ...timeLimitFor(run, step, tool, ports.clock.now()),
       costTerms: null,

@@ -13,6 +13,8 @@ export interface JournalPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** A monotonic clock in milliseconds. */
+  readonly stopwatch: () => number;
   /** The timers of sweeps and renewals, which keep no process alive. */
   readonly loopTimers: Timers;
   /** Runs `work` once after the callbacks of this turn of the event loop. */

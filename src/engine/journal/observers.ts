@@ -1,7 +1,8 @@
 import type { Event } from "../../core/event/event.ts";
 import { findStep, type Run } from "../../core/run/run.ts";
-import type { CallEnd, ObservedCall, Observer, ObserverReport } from "../api/observer.ts";
+import type { CallEnd, GivenTrace, ObservedCall, Observer, ObserverReport, TimedAppend } from "../api/observer.ts";
 import { errorText } from "../ports/thrown-fault.ts";
+import { readTraceParent } from "../ports/trace-parent.ts";
 
 /** Calls the observers of an engine. No error of an observer leaves this class. */
 export class Observers {
@@ -33,36 +34,41 @@ export class Observers {
         position: first + index,
         event,
         tool: toolOf(after, event),
-        trace_id,
+        trace_id: traceOf(after, event) ?? trace_id,
         durable,
       };
       for (const [at, observer] of this.#observers.entries()) this.#guard(at, () => observer.onEvent?.(appended));
     }
   }
 
+  onTimedAppend(append: TimedAppend): void {
+    for (const [at, observer] of this.#observers.entries()) this.#guard(at, () => observer.onAppend?.(append));
+  }
+
   /**
    * Starts an attempt inside every observer, the first one outermost. The attempt starts before this function returns,
-   * exactly once, and an observer cannot delay or repeat it.
+   * exactly once, and an observer cannot delay or repeat it. The attempt gets the trace of the innermost observer that
+   * gives one.
    */
   aroundCall<Attempt>(
     describe: () => ObservedCall,
-    begin: () => Attempt,
+    begin: (traceparent: string | null) => Attempt,
     end: (attempt: Attempt) => Promise<CallEnd>,
   ): Attempt {
     const call = describe();
     let attempt: Attempt | null = null;
-    let start = once(() => {
-      attempt = begin();
+    let start = once((given) => {
+      attempt = begin(readTraceParent(given?.traceparent));
       return end(attempt);
     });
     for (const [at, observer] of [...this.#observers.entries()].reverse()) {
       const inner = start;
-      start = once(() => {
-        this.#guard(at, () => observer.aroundCall?.(call, inner));
-        return inner();
+      start = once((outer) => {
+        this.#guard(at, () => observer.aroundCall?.(call, (given) => inner(given ?? outer)));
+        return inner(outer);
       });
     }
-    void start();
+    void start(undefined);
     return attempt as Attempt;
   }
 
@@ -89,11 +95,19 @@ function toolOf(run: Run, event: Event): string | null {
   return (step_id && findStep(run, step_id)?.spec.name) ?? null;
 }
 
+/** Returns the trace that the call of the event was proposed with, or undefined. */
+function traceOf(run: Run, event: Event): string | undefined {
+  const gate = "gate_id" in event ? run.gates.get(event.gate_id) : undefined;
+  const step_id = "step_id" in event ? event.step_id : gate?.step_id;
+  const cause = step_id === undefined ? null : findStep(run, step_id)?.cause;
+  return cause?.by === "agent" ? cause.trace_id : undefined;
+}
+
 /** Returns a function that calls `work` the first time, and returns the same result every time. */
-function once<Result>(work: () => Result): () => Result {
+function once<Result>(work: (given: GivenTrace | undefined) => Result): (given: GivenTrace | undefined) => Result {
   let result: { readonly value: Result } | null = null;
-  return () => {
-    result ??= { value: work() };
+  return (given) => {
+    result ??= { value: work(given) };
     return result.value;
   };
 }

@@ -7,7 +7,7 @@ import { assert } from "../../core/values/assert.ts";
 import type { Epoch } from "../../core/values/ids.ts";
 import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
 import { ConditionFailedError, FencedError, isStoreFault, NotAcceptedError } from "./append-errors.ts";
-import { appendOnce } from "./append-once.ts";
+import { appendTimed } from "./append-timed.ts";
 import {
   answeredCommands,
   type Batch,
@@ -244,7 +244,7 @@ export class RunMailbox {
       const { entry, head, blobs } = makeEntry(this.#journal, this.#head, sent, this.#terms);
       for (const { hash, bytes } of blobs) await this.#ports.store.putBlob(entry.tenant, hash, bytes);
       if (this.#accepting !== null) this.#ports.failpoint("accept.before");
-      const appending = appendOnce(this.#ports, entry);
+      const appending = appendTimed(this.#ports, entry);
       const claimed = this.#accepting === null || !needsWorker(sent.after) || (await this.#claimWith(appending));
       const landing = await appending;
       if (landing.landed) this.#landed(sent, batch, head, entry.flush, claimed);

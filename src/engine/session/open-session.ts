@@ -205,7 +205,7 @@ function acceptCommand(
     opened,
     rules: ownRules(ports, principal.tenant),
     correlation_id: id,
-    trace_id: id,
+    trace_id: options.traceId ?? id,
     ...(call !== null && inheritedTerms(call, { mode, deadline_at })),
   };
 }

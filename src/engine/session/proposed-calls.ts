@@ -10,7 +10,7 @@ import type { StepId } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import { assertKnownFields } from "../api/read-options.ts";
-import type { AgentCall, BeginCallOptions, CallTurnOptions } from "../api/session-api.ts";
+import type { AgentCall, BeginCallOptions, CallsOptions, CallTurnOptions } from "../api/session-api.ts";
 import type { CallPorts } from "../call/call-ports.ts";
 import { digestOfJson } from "../ports/digest.ts";
 
@@ -21,12 +21,17 @@ export interface ReadCall {
   readonly tool: string;
   readonly input: JsonObject;
   readonly refused: Fault | null;
+  readonly trace_id?: string;
 }
 
 /** Reads the calls of an agent. Throws INVALID_INPUT if one cannot be named; a bad input is refused on the record. */
-export function readCalls(calls: readonly AgentCall[], options: CallTurnOptions): readonly ReadCall[] {
+export function readCalls(calls: readonly AgentCall[], options: CallsOptions): readonly ReadCall[] {
   if (!Array.isArray(calls)) throw new FaultError(fault("INVALID_INPUT", "calls must be a list of calls"));
-  return calls.map((call) => readCall(call, options));
+  const { traceId } = options;
+  if (traceId !== undefined && !isName(traceId))
+    throw new FaultError(fault("INVALID_INPUT", `the traceId of a call must be ${nameRule}`));
+  const trace = traceId === undefined ? {} : { trace_id: traceId };
+  return calls.map((call) => ({ ...readCall(call, options), ...trace }));
 }
 
 function readCall(call: AgentCall, options: CallTurnOptions): ReadCall {
@@ -79,7 +84,7 @@ export function proposedCalls(
   const hasOtherRights = !sameJson(principal as unknown as Json, run.principal as unknown as Json);
   const rights = hasOtherRights ? { principal } : {};
   const made = new Map<string, Pick<Step, "spec">>();
-  return calls.map(({ name, key, tool: called, input, refused }, index) => {
+  return calls.map(({ name, key, tool: called, input, refused, trace_id }, index) => {
     const tool = toolbox.get(called);
     const spec = planStep({
       step_id: callStepId(run, index),
@@ -91,7 +96,8 @@ export function proposedCalls(
     });
     const earlier = findCallStep(run, name) ?? made.get(key);
     made.set(key, earlier ?? { spec });
-    const cause: AgentCause = { by: "agent", call: name, ...rights, ...(handler && { handler }) };
+    const given = { ...rights, ...(handler && { handler }), ...(trace_id !== undefined && { trace_id }) };
+    const cause: AgentCause = { by: "agent", call: name, ...given };
     const pin = toolbox.pin(called);
     if (earlier === undefined || isSameCall(earlier, called, input)) return { step: spec, pin, cause, refused };
     const reuses = digestOfJson([called, input]);

@@ -19,7 +19,7 @@ export interface ReceivedAnswer {
 /** Asks the model and reads its whole answer. A stream that is cut, or an answer that reports an error, is a failure. */
 export async function receiveAnswer(
   ask: AskModel,
-  { signal, step_id, attempt, cost }: ToolContext,
+  { signal, step_id, attempt, traceparent, cost }: ToolContext,
   options: ReceiveOptions,
 ): Promise<ReceivedAnswer> {
   let hasCost = false;
@@ -27,6 +27,7 @@ export async function receiveAnswer(
     signal,
     step_id,
     attempt,
+    traceparent,
     cost: (spent) => {
       hasCost = true;
       cost(spent);

@@ -7,6 +7,7 @@ import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { isHostAtWork, stepPace } from "../../core/run/step.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
+import type { CallEnd } from "../api/observer.ts";
 import type { GivenCall } from "../call/agent-call.ts";
 import { FencedError } from "../journal/append-errors.ts";
 
@@ -25,8 +26,8 @@ export class AgentCalls {
   readonly #handedOver = new Map<string, StepId>();
   readonly #groups = new Set<CallGroup>();
   readonly #watchers = new Set<() => void>();
-  /** The steps whose work the host began under this lease and has not ended. */
-  readonly #begun = new Set<StepId>();
+  /** By the steps whose work the host began under this lease and has not ended: takes the end. */
+  readonly #begun = new Map<StepId, (end: CallEnd) => void>();
 
   give(key: string, given: GivenCall): void {
     this.#given.set(key, given);
@@ -94,10 +95,11 @@ export class AgentCalls {
     return this.isWaitedFor || this.hasHostAtWork;
   }
 
-  /** The host begins the work of a step. */
-  hostBegins(step: StepId): void {
-    this.#begun.add(step);
+  /** The host begins the work of a step. Resolves when it has ended. */
+  hostBegins(step: StepId): Promise<CallEnd> {
+    const ended = new Promise<CallEnd>((resolve) => this.#begun.set(step, resolve));
     this.#notifyWatchers();
+    return ended;
   }
 
   /** Resolves after the next append. */
@@ -107,7 +109,7 @@ export class AgentCalls {
 
   /** Reacts to the events of an append. `run` is the run after them. */
   follow(events: readonly Event[], run: Run): void {
-    for (const step of this.#begun) if (!isHostAtWork(getStep(run, { step_id: step }))) this.#begun.delete(step);
+    if (this.#begun.size > 0) this.#endBegun(events, run);
     this.#notifyWatchers();
     for (const group of this.#groups) {
       if (!group.ids.every((id) => isAtRest(run, id))) continue;
@@ -115,6 +117,14 @@ export class AgentCalls {
       group.resolve();
     }
     if (this.#given.size > 0) for (const event of events) this.#forget(event, run);
+  }
+
+  #endBegun(events: readonly Event[], run: Run): void {
+    for (const [step_id, resolve] of this.#begun) {
+      if (isHostAtWork(getStep(run, { step_id }))) continue;
+      this.#begun.delete(step_id);
+      resolve(hostEnd(events.findLast((event) => "step_id" in event && event.step_id === step_id)));
+    }
   }
 
   #forget(event: Event, run: Run): void {
@@ -161,6 +171,14 @@ function isTold(run: Run, id: StepId): boolean {
   const step = findStep(run, id);
   if (step !== undefined && modelRequestOf(step) !== null && modelOutputOf(step)?.final === false) return false;
   return isAtRest(run, id);
+}
+
+/** Returns the end of work that a host did, as observers see it. */
+function hostEnd(event: Event | undefined): CallEnd {
+  if (event?.type === "step.succeeded")
+    return { status: "succeeded", output: event.output, fault: null, cost: event.cost ?? null };
+  const known = event?.type === "step.failed" || event?.type === "step.doubted" ? event.fault : null;
+  return { status: event?.type === "step.failed" ? "failed" : "unknown", output: null, fault: known, cost: null };
 }
 
 function isAtRest(run: Run, id: StepId): boolean {
