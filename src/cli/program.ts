@@ -69,6 +69,8 @@ const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   backup: async () => (await import("./commands/backup.ts")).backupCommand,
   restore: async () => (await import("./commands/restore.ts")).restoreCommand,
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand,
+  doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  open: async () => (await import("./commands/open.ts")).openCommand,
   serve: async () => (await import("./commands/serve.ts")).serveCommand,
   keys: async () => (await import("./commands/keys.ts")).keysCommand,
   mcp: async () => (await import("./commands/mcp.ts")).mcpCommand,

@@ -11,7 +11,8 @@ import { RequestReader } from "./request-input.ts";
 import { makeRouteTable } from "./route-table.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
 import { ServerSessions } from "./server-sessions.ts";
-import { startPage, startScript } from "./start-page.ts";
+import { startPage, startStyle } from "./start-page.ts";
+import { startScript } from "./start-script.ts";
 
 export interface ApiAppOptions {
   readonly engine: Engine;
@@ -86,7 +87,13 @@ export function apiApp(options: ApiAppOptions): Hono {
 function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins): void {
   const text = (body: string, status = 200, type = "text/plain; charset=utf-8") =>
     new Response(body, { status, headers: { "content-type": type } });
-  app.get("/", (context) => answered(options, context, async () => text(startPage, 200, "text/html; charset=utf-8")));
+  for (const path of ["/", "/runs/:id", "/gates/:id"])
+    app.get(path, (context) =>
+      answered(options, context, async () => text(startPage, 200, "text/html; charset=utf-8")),
+    );
+  app.get("/start.css", (context) =>
+    answered(options, context, async () => text(startStyle, 200, "text/css; charset=utf-8")),
+  );
   app.get("/start.js", (context) =>
     answered(options, context, async () => text(startScript, 200, "text/javascript; charset=utf-8")),
   );

@@ -62,6 +62,16 @@ describe("the command line against a server", () => {
     expect([given, err.includes("INTERNAL"), out.includes("INTERNAL")]).toEqual([exit, false, false]);
   });
 
+  it("opens the page of a run or a gate of its server", async () => {
+    const url = served.server.url;
+    const open = (id: string) => runCliIn(cwd, { env }, "open", id, "--print", "--json");
+    expect(JSON.parse((await open("run_1")).out)).toEqual({ url: `${url}/runs/run_1` });
+    expect(JSON.parse((await open("gate_1")).out)).toEqual({ url: `${url}/gates/gate_1` });
+    expect((await open("x")).exit).toBe(2);
+    const other = await runCliIn(cwd, { env: {} }, "open", "run_1", "--print", "--server", "file:///etc", "--json");
+    expect(other.exit).toBe(2);
+  });
+
   it("refuses a wrong token, an unreachable server and options that only a local store has", async () => {
     const wrong = await runCliIn(cwd, { env: { ...env, WRIT_TOKEN: "wrong" } }, "runs", "--json");
     expect([wrong.exit, JSON.parse(wrong.out).fault.code]).toEqual([4, "AUTH_REQUIRED"]);

@@ -26,7 +26,20 @@ beforeEach(() => {
 afterEach(() => rmSync(cwd, { recursive: true }));
 
 /** The commands that may create a file, or that use no store. */
-const others = ["run", "worker", "schedule", "restore", "init", "demo", "crashtest", "policy", "mcp", "serve", "keys"];
+const others = [
+  "run",
+  "worker",
+  "schedule",
+  "restore",
+  "init",
+  "demo",
+  "crashtest",
+  "policy",
+  "mcp",
+  "serve",
+  "keys",
+  "open",
+];
 
 const args: Readonly<Record<string, readonly string[]>> = {
   approve: ["gate_1"],

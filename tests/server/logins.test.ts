@@ -175,3 +175,25 @@ describe("the cookie of a browser", () => {
     expect((await send(cookie, { "x-writ-csrf": csrf })).status).toBe(401);
   });
 });
+
+describe("the page of the server", () => {
+  it.each(["/", "/runs/run_1", "/gates/gate_1"])("is served at %s without a script or a style inside", async (path) => {
+    const { url } = served.server;
+    const page = await (await fetch(`${url}${path}`)).text();
+    expect(page).not.toMatch(/<script(?![^>]* src="\/start\.js")|<style|style=|onclick=|javascript:/i);
+    for (const [asset, type] of [
+      ["/start.js", "text/javascript"],
+      ["/start.css", "text/css"],
+    ] as const) {
+      const response = await fetch(`${url}${asset}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`]);
+      expect(response.headers.get("content-security-policy")).not.toContain("unsafe");
+    }
+  });
+
+  it("sets every value as text", async () => {
+    const script = await (await fetch(`${served.server.url}/start.js`)).text();
+    expect(script).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/);
+    expect(() => new Function(`return async () => {${script}}`)).not.toThrow();
+  });
+});

@@ -160,7 +160,7 @@ function restoreCheckpoint(invocation: Invocation, at: CheckpointRef, options: C
   });
 }
 
-/** Forks a run. This process executes the fork, unless another executes the store. */
+/** Forks a run. This process executes the fork, unless another executes the store: then it waits for that one. */
 async function forkCheckpoint(
   invocation: Invocation,
   at: CheckpointRef,
@@ -169,10 +169,11 @@ async function forkCheckpoint(
   const { files, mode } = options;
   const plan = options.plan === undefined ? {} : { plan: await readPlanFile(options.plan, invocation.host) };
   return withEngine(invocation, options, { work: "if_free", needs: "tools" }, async (opened: OpenedEngine) => {
-    const { engine, person, works } = opened;
+    const { engine, person } = opened;
+    const isExecuted = opened.works || opened.isExecuted() === true;
     const terms = { ...plan, ...(files !== undefined && { files }), ...(mode !== undefined && { mode }) };
     const handle = await engine.checkpoints.fork(at, { principal: person, ...terms });
-    const result = works
+    const result = isExecuted
       ? await followRun(invocation, opened, handle, { stay: false, after: 0 })
       : { ...(await handle.now()), executing: opened.isExecuted() };
     await printRun(invocation, opened, result);
