@@ -141,5 +141,7 @@ export const commandsWithoutVerb: Readonly<Record<string, string>> = {
   init: "writes a config",
   demo: "has a store of its own",
   keys: "writes the file of keys",
+  open: "opens a page, whose requests are judged",
+  doctor: "reads by several verbs, each of which is judged, and shows a refusal as a finding",
   migrate: "changes the format of the store, and no data",
 };
