@@ -1,0 +1,19 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { repositoryPath } from "./repository-path.ts";
+
+const read = (path: string) => readFileSync(repositoryPath(path), "utf8");
+
+const rows = [...read("project/bad-input.md").matchAll(/^\| (B\d+) .+ \| `([^`]+)`: "(.+)" \|$/gm)].map(
+  ([, item = "", file = "", title = ""]) => [item, file, title] as const,
+);
+
+describe("project/bad-input.md", () => {
+  it("has a row for each kind of bad input", () => {
+    expect(rows.map(([item]) => item)).toEqual(Array.from({ length: 21 }, (_, at) => `B${at + 1}`));
+  });
+
+  it.each(rows)("names a test that exists for %s: %s", (_, file, title) => {
+    expect(read(file)).toMatch(new RegExp(`${title.replaceAll(/[.*+?^\${}()|[\]\\]/gu, "\\$&")}["\`]`));
+  });
+});
