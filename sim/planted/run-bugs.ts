@@ -118,7 +118,7 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "a cancelled run does not cancel its child runs",
     file: "engine/messages/child-runs.js",
-    find: "await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });",
+    find: "const child = run_id ?? childRunId(run.id, step_id);\n            await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });",
     replace: "",
   },
   {
