@@ -11,9 +11,9 @@ export const actBugs: readonly PlantedBug[] = [
   {
     name: "the start is recorded after the tool was called",
     file: "engine/journal/run-mailbox.js",
-    find: "const appending = appendOnce(this.#ports, entry);",
+    find: "const appending = appendTimed(this.#ports, entry);",
     replace:
-      'if (batch?.events[0].type === "step.started") batch.commands[0].answer(batch.decisions[0]);\n const appending = appendOnce(this.#ports, entry);',
+      'if (batch?.events[0].type === "step.started") batch.commands[0].answer(batch.decisions[0]);\n const appending = appendTimed(this.#ports, entry);',
   },
   {
     name: "the key that a tool receives has the attempt in it",

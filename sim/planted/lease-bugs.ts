@@ -126,9 +126,9 @@ export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "commands are answered before they are written",
     file: "engine/journal/run-mailbox.js",
-    find: "const appending = appendOnce(this.#ports, entry);",
+    find: "const appending = appendTimed(this.#ports, entry);",
     replace:
-      "for (const [index, queued] of batch?.commands.entries() ?? []) queued.answer(batch.decisions[index]);\n const appending = appendOnce(this.#ports, entry);",
+      "for (const [index, queued] of batch?.commands.entries() ?? []) queued.answer(batch.decisions[index]);\n const appending = appendTimed(this.#ports, entry);",
   },
   {
     name: "a worker that never held its new run goes on with it",
