@@ -31,6 +31,10 @@ export function searchStatements(prepare: Prepare) {
     addTag: prepare("insert into tag (tenant, kind, tag, key) values (?, ?, ?, ?) on conflict do nothing"),
     removeTag: prepare("delete from tag where tenant = ? and kind = ? and tag = ? and key = ?"),
     hasTag: prepare<KeyColumn>("select key from tag where tenant = ? and kind = ? and tag = ? and key = ?"),
+    countGivenTags: prepare<EntryCount>(
+      `select count(*) as entries from json_each(?3) as given
+       cross join tag on tenant = ?1 and kind = ?2 and tag = given.value ->> 0 and tag.key = given.value ->> 1`,
+    ),
     countTags: prepare<EntryCount>("select count(*) as entries from tag where tenant = ? and kind = ?"),
     allTags: prepare<KeyColumn & { readonly tag: string }>("select tag, key from tag where tenant = ? and kind = ?"),
     countTag: prepare<EntryCount>(

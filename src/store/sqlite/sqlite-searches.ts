@@ -149,16 +149,20 @@ async function findWrongTags(
 ): Promise<readonly RowName[]> {
   const wrong: RowName[] = [];
   let expected = 0;
-  const check = ({ key, row }: StoredRow): void => {
-    const tags = rowTags(table, row);
-    expected += tags.length;
-    if (tags.some((tag) => statements.hasTag.get(tenant, table, tag, key) === undefined)) wrong.push({ table, key });
+  const check = (rows: readonly StoredRow[]): void => {
+    const given = rows.map(({ key, row }) => ({ key, tags: rowTags(table, row) }));
+    const pairs = given.flatMap(({ key, tags }) => tags.map((tag) => [tag, key]));
+    expected += pairs.length;
+    // One statement for a page takes a third of the time of one per tag.
+    if (statements.countGivenTags.get(tenant, table, JSON.stringify(pairs))?.entries === pairs.length) return;
+    for (const { key, tags } of given)
+      if (tags.some((tag) => statements.hasTag.get(tenant, table, tag, key) === undefined)) wrong.push({ table, key });
   };
   for (let after = ""; ; ) {
     const page = await read(() =>
       searchRows(statements, tenant, { table, tags: [], order: "oldest", after, limit: PAGE_SIZE }),
     );
-    await read(() => page.rows.forEach(check));
+    await read(() => check(page.rows));
     if (page.next === null) break;
     after = page.next;
   }
