@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Budget } from "../src/core/limits/budget.ts";
 import type { Resource } from "../src/core/ports/resource.ts";
+import type { OpenGate } from "../src/core/run/gate-details.ts";
 import type { RunResult } from "../src/core/run/run-result.ts";
-import type { OpenGate } from "../src/core/run/to-open-gate.ts";
 import type { Slice } from "../src/core/state/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool/tool.ts";
 import type { Json } from "../src/core/values/json.ts";

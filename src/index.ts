@@ -16,7 +16,7 @@ export type {
 export type { Receipt } from "./core/call/receipt.ts";
 export type { HandedOverAnswer } from "./core/decide/command.ts";
 export type { SameActFact } from "./core/decide/same-act-fact.ts";
-export type { DoubtExits, Settlement } from "./core/event/doubt.ts";
+export type { DoubtExits, Settlement } from "./core/event/doubt-settlement.ts";
 export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {
   Call,
@@ -39,7 +39,6 @@ export type { ActNaming, BranchId, LeftAct, NamedAct, SubAgentLeft } from "./cor
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
 export type { OutputContents } from "./core/event/output-contents.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
-export type { Parking, SignalBoxVersion } from "./core/event/parking.ts";
 export type { Provenance } from "./core/event/provenance.ts";
 export type { Restoration, RestoredRun, RunRestored } from "./core/event/restoration.ts";
 export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
@@ -56,6 +55,7 @@ export type {
   StepDelivered,
 } from "./core/event/session.ts";
 export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
+export type { Parking, SignalBoxVersion } from "./core/event/step-parking.ts";
 export type { Takeover } from "./core/event/takeover.ts";
 export type { UndoneAct, UndoReport } from "./core/event/undone-act.ts";
 export type { ActVerification, VerifiedAct } from "./core/event/verified-act.ts";
@@ -101,14 +101,14 @@ export type {
 export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
 export type { Conversation, LeftAgent, ModelLane, RecordedAnswer } from "./core/run/conversation.ts";
+export type { OpenGate } from "./core/run/gate-details.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { MessageFact } from "./core/run/model-steps.ts";
-export type { Parked } from "./core/run/parked.ts";
+export type { Parked } from "./core/run/parked-run.ts";
 export type { Gate, Run, RunSpending } from "./core/run/run.ts";
 export type { BlockedStep, FailedStep, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
 export type { RunListing, RunSummary, WaitCounts } from "./core/run/run-summary.ts";
 export type { Act, NextDoubtAction, Reservation, SentCall, Step, StepPace, StepStanding } from "./core/run/step.ts";
-export type { OpenGate } from "./core/run/to-open-gate.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
 export type { ForgottenSession } from "./core/settings/forgotten-session.ts";

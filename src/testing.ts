@@ -1,5 +1,6 @@
 export type { HoldVerdict } from "./core/call/guard.ts";
 export type { ReuseTerms } from "./core/call/proposal.ts";
+export type { AllowedVerbFacts } from "./core/decide/allowed-verb-facts.ts";
 export type {
   ActSighting,
   CallEdit,
@@ -18,7 +19,6 @@ export type {
 export type { ContestTerms } from "./core/decide/contest-terms.ts";
 export type { Decision } from "./core/decide/decide.ts";
 export type { HandlerResult } from "./core/decide/handler-result.ts";
-export type { JudgedFacts } from "./core/decide/judged-facts.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
 export type { EventType } from "./core/event/event.ts";
 export type { OutputContents } from "./core/event/output-contents.ts";

@@ -62,7 +62,11 @@ export const actBugs: readonly PlantedBug[] = [
     file: "core/decide/ledger-permit.js",
     find: "return until !== null && now < until;",
     replace: "return until !== null;",
-    also: { file: "engine/call/last-check.js", find: "(until !== null && now >= until)", replace: "until === run" },
+    also: {
+      file: "engine/call/check-before-call.js",
+      find: "(until !== null && now >= until)",
+      replace: "until === run",
+    },
   },
   {
     name: "a copy is sent that may arrive after the idempotency ended",

@@ -99,7 +99,7 @@ export const fileBugs: readonly PlantedBug[] = [
   {
     name: "a log that a program still reads counts as empty",
     simulation: "file",
-    file: "store/sqlite/truncate-log.js",
+    file: "store/sqlite/truncate-write-ahead-log.js",
     find: "found?.busy === 0",
     replace: "found !== undefined",
   },
@@ -121,7 +121,7 @@ export const fileBugs: readonly PlantedBug[] = [
   {
     name: "a call whose worker is listed counts as ended",
     simulation: "file",
-    file: "engine/worker/find-live-sender.js",
+    file: "engine/worker/find-calling-worker.js",
     find: "const others = sent.filter(({ worker }) => worker !== own);",
     replace: "const others = [];",
   },

@@ -33,7 +33,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a marker counts as missing after a restart of the machine",
-    file: "engine/worker/unfinished-steps.js",
+    file: "engine/worker/find-recovery.js",
     find: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot)",
     replace: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, store.boot)",
   },
@@ -107,7 +107,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a marker that cannot be read counts as missing",
-    file: "engine/worker/unfinished-steps.js",
+    file: "engine/worker/find-recovery.js",
     find: "await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot)",
     replace: 'await store.marked(run.tenant, run.id, spec.step_id, sent.attempt, sent.boot).catch(() => "no")',
   },
@@ -144,7 +144,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a tool that reads is called before its run is accepted",
-    file: "engine/call/last-check.js",
+    file: "engine/call/check-before-call.js",
     find: "if (observesOutside(context, step))",
     replace: "if (step === null)",
   },
@@ -168,7 +168,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a run goes on under other rules off the record",
-    file: "engine/worker/unfinished-steps.js",
+    file: "engine/worker/find-recovery.js",
     find: "return isOwn || ended !== null ? null : { worker, digest };",
     replace: "return null;",
   },

@@ -10,7 +10,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: "a reservation has no limit",
-    file: "core/call/cost-tally.js",
+    file: "core/call/cost-charges.js",
     find: 'limit: "limit" in charge ? charge.limit : null',
     replace: "limit: null",
   },
@@ -62,7 +62,7 @@ export const limitBugs: readonly PlantedBug[] = [
     find: 'limit.of === "rate" && isExceeded(limit)',
     replace: 'limit.of === "fate"',
     also: {
-      file: "core/call/cost-tally.js",
+      file: "core/call/cost-charges.js",
       find: 'limit: "limit" in charge ? charge.limit : null',
       replace: 'limit: "unit" in charge ? charge.limit : null',
     },

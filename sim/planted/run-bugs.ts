@@ -129,7 +129,7 @@ export const runBugs: readonly PlantedBug[] = [
   },
   {
     name: "a cost is charged to one tally too few",
-    file: "core/call/cost-tally.js",
+    file: "core/call/cost-charges.js",
     find: '{ tally: costTally(unit, "tenant", "", month), amount },',
     replace: "",
   },

@@ -40,7 +40,7 @@ export const voteBugs: readonly PlantedBug[] = [
   {
     name: "any vote meets the demand",
     file: "core/decide/find-approval.js",
-    find: "demand === null || isDemandMet({ ...gatePoll(run, gate), demand }, gate.votes) ? gate : null",
+    find: "demand === null || isDemandMet({ ...gateVoteTerms(run, gate), demand }, gate.votes) ? gate : null",
     replace: "gate",
   },
   {

@@ -122,7 +122,7 @@ function mapObjects(list: Json | undefined, change: (value: JsonObject) => JsonO
   return changed.some((value, at) => value !== list[at]) ? changed : list;
 }
 
-/** Returns the value itself if it has these fields. A field that is undefined is none. */
+/** Returns the same object if it already has these fields. An undefined field counts as absent. */
 function withFields(value: JsonObject, fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   const changed = Object.entries(fields).filter(([name, field]) => field !== undefined && field !== value[name]);
   return changed.length === 0 ? value : { ...value, ...(Object.fromEntries(changed) as JsonObject) };

@@ -1,6 +1,6 @@
 import type { CallAnswer } from "../core/run/call-answer.ts";
+import type { OpenGate } from "../core/run/gate-details.ts";
 import type { RunResult } from "../core/run/run-result.ts";
-import type { OpenGate } from "../core/run/to-open-gate.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type JsonObject, sameJson } from "../core/values/json.ts";
@@ -9,7 +9,7 @@ import type { Engine } from "../engine/api/engine-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
 import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
-import { installedProblem } from "../peers/installed-problem.ts";
+import { installedPackageProblem } from "../peer-packages/installed-package-problem.ts";
 import { answeredCalls } from "./answered-calls.ts";
 import { parseArguments } from "./call-functions.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
@@ -73,7 +73,7 @@ export class GovernedSession implements Governed {
   }
 
   expectLibrary(library: PeerPackage, door: string): void {
-    const problem = installedProblem(library, door);
+    const problem = installedPackageProblem(library, door);
     if (problem !== null) this.#print(`writ: ${problem}`);
   }
 
@@ -192,7 +192,7 @@ export class GovernedSession implements Governed {
   }
 }
 
-/** The framework's own object is passed on: it may hold values that JSON cannot. A person may have edited the call. */
+/** Passes on the object of the framework, which may hold values other than JSON, unless a person edited the input. */
 function runWith({ input }: FrameworkCall, handler: FrameworkHandler): NonNullable<CallToolOptions["run"]> {
   const proposed = plainOutput(input ?? {}).value;
   return async (json, context) => handler(sameJson(json, proposed) ? input : json, context);

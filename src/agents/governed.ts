@@ -58,7 +58,7 @@ export interface Governed {
   expectLibrary(library: PeerPackage, door: string): void;
   /** Returns the declared effect of a tool; `acts` if none is declared. */
   effectOf(tool: string): Effect;
-  /** The framework has accepted the arguments of the call. If it does not make the call, that is not their fault. */
+  /** Records that the framework accepted the arguments. A call that is not made then has another cause. */
   acceptArguments(id: string): void;
   /** Judges a call without making it: returns its answer, or null if it may be made now. */
   judge(call: FrameworkCall, handler: FrameworkHandler): Promise<CallAnswer | null>;
@@ -66,11 +66,11 @@ export interface Governed {
   call(call: FrameworkCall, handler: FrameworkHandler, options?: FrameworkCallOptions): Promise<CallAnswer>;
   /** Lets the framework do the work of a call itself (`go`), or returns what became of it. `run.endCall` reports the end. */
   begin(call: FrameworkCall, options: FrameworkBeginOptions): Promise<BegunCall | CallAnswer>;
-  /** Opens a run beside the session, for what the adapter itself has to remember. */
+  /** Opens a second run of the session, which stores the data of the adapter. */
   openBeside(name: string): Promise<OpenRun>;
   /** Returns a `fetch` that records the answers of a model, so that a loop that starts again does not ask for them. */
   fetch(options?: RecordedFetchOptions): typeof globalThis.fetch;
-  /** Records that a client confirmed a held call. It meets a demand for a confirmation, never one for an approval. */
+  /** Records that a client confirmed a held call. A confirmation never counts as an approval. */
   confirm(call: Pick<FrameworkCall, "id" | "turn">, reason: string): Promise<void>;
   /** Decides held calls for the person whom your program has authenticated. */
   decide(decisions: readonly CallDecision[], options: PrincipalOptions): Promise<void>;

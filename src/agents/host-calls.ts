@@ -14,7 +14,7 @@ interface BegunHostCall {
   readonly release: () => Promise<void>;
 }
 
-/** The host may make the call. `input`: the one that a person made of it, or null if it is that of the host. */
+/** The host may make the call. `input`: the input that a person edited. Null: the input of the host is unchanged. */
 export interface AllowedHostCall {
   readonly go: true;
   readonly input: unknown;

@@ -1,7 +1,7 @@
 import { isPlainObject } from "../core/json/plain-object.ts";
 import type { Json } from "../core/values/json.ts";
 
-/** Returns the JSON Schema of a framework's schema, for display, or an empty one if it has none at hand. */
+/** Returns the JSON Schema of a framework's schema, for display, or an empty schema if the framework offers none. */
 export function jsonSchemaOf(schema: unknown): Json {
   if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return {};
   try {

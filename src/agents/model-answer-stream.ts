@@ -13,7 +13,7 @@ const CALL =
  * again and give that call another id.
  */
 export class ModelAnswerStream {
-  /** Of the live response. Null: the answer was on record. */
+  /** The headers of the live response. Null: the answer comes from the journal. */
   headers: Headers | null = null;
   /** Resolves to null when the first event passes. */
   readonly opened: Promise<null>;

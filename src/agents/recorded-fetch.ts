@@ -7,7 +7,7 @@ import { ModelAnswerStream } from "./model-answer-stream.ts";
 export interface RecordedFetchOptions {
   /** Requests of one lane follow each other. A title or a summary has a lane of its own. Default: main. */
   readonly lane?: string;
-  /** Returns the request without what changes from start to start, such as a clock. */
+  /** Returns the request without the values that differ after a restart, such as the current time. */
   readonly normalize?: (request: JsonObject) => JsonObject;
   /** JSON pointers to fields of the request that are recorded as digests. */
   readonly redact?: readonly string[];

@@ -24,9 +24,9 @@ interface CallingAgent {
 }
 
 /**
- * Names the calls of a host whose model gives a repeated call another id. A model that was cut off asks again. So an
- * equal call is about the earlier one until the model has seen its answer: an approved call is made, and an act is not
- * made again.
+ * Names the calls of a host whose model gives a repeated call another id. An interrupted model repeats its
+ * call. Until the model has received the answer, an equal call counts as the earlier call. So an approved call is made,
+ * and an act is not made a second time.
  */
 export class RepeatedCalls {
   readonly #governed: Governed;
@@ -44,7 +44,7 @@ export class RepeatedCalls {
         this.#unseen.set(keyOf(call.tool, call.input), { id: call.id, ...(turn !== null && { turn }) });
   }
 
-  /** True if an equal call is about this one. A read may be made again. */
+  /** True if an equal call counts as this call. A read may be made again. */
   #blocks({ tool, answer, delivered }: SessionCall): boolean {
     if (answer !== null && !isOver(answer)) return true;
     return !delivered && this.isAct(tool) && answer?.status !== "refused" && answer?.status !== "cancelled";
@@ -65,7 +65,7 @@ export class RepeatedCalls {
     return call;
   }
 
-  /** The answer goes to the model. An equal call is about this one while the call is not over. */
+  /** Records that the model gets the answer. An equal call counts as this call until this call has ended. */
   answered(id: string, agent: string | undefined, answer: Pick<CallAnswer, "status">): void {
     const call = this.#found.get(id);
     if (call === undefined) return;

@@ -18,7 +18,7 @@ interface TranscriptHost {
   readonly name: string;
   /** The name of the tool on record whose calls are the parts of the transcript. */
   readonly recordTool: string;
-  /** Returns the marks of an entry by which it is known that it is on record. One of them is its own id. */
+  /** Returns the marks that show whether an entry is recorded. The id of the entry is one of them. */
   marksOf(entry: JsonObject): readonly string[];
 }
 

@@ -105,7 +105,7 @@ export async function forClaudeAgent(
   };
 }
 
-/** A program that chooses the session of Claude itself, or keeps none, goes on doing so. */
+/** Returns the session options of a query. Empty: the program itself chooses the session of Claude, or stores none. */
 function sessionOptions(given: QueryOptions, record: TranscriptRecord): object {
   const { resume, sessionId, continue: continues, persistSession, sessionStore } = given;
   const isOwn = [resume, sessionId, sessionStore].some((value) => value !== undefined);
@@ -114,7 +114,7 @@ function sessionOptions(given: QueryOptions, record: TranscriptRecord): object {
   return { ...session, sessionStore: record, sessionStoreFlush: "eager" };
 }
 
-/** Returns the marks of an entry of the transcript: its own, and those of the calls and results in it. */
+/** Returns the ids in an entry of the transcript: the id of the entry, and the ids of its calls and results. */
 function marksOf({ uuid, message }: JsonObject): readonly string[] {
   const content = isJsonObject(message ?? null) ? (message as JsonObject).content : null;
   const blocks = Array.isArray(content) ? (content as readonly JsonObject[]) : [];

@@ -2,7 +2,7 @@ import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
 import { effects, modes } from "../core/values/effect.ts";
 import { defaultLimits } from "../engine/api/engine-limits.ts";
-import { allowanceProblems } from "../engine/rules/allowance-problems.ts";
+import { limitSettingProblems } from "../engine/rules/limit-setting-problems.ts";
 import { scopes } from "../http-api/api-route.ts";
 import { notifyProblems } from "../notify/recipient.ts";
 
@@ -22,9 +22,9 @@ const fields: Readonly<Record<string, (value: unknown) => string | null>> = {
   resources: (value) => unless(isPlainObject(value), "an object with a resource by each name"),
   principal: principalProblem,
   tenants: tenantsProblem,
-  budgets: (value) => first(allowanceProblems({ budgets: value }, "")),
-  rates: (value) => first(allowanceProblems({ rates: value }, "")),
-  zone: (value) => first(allowanceProblems({ zone: value }, "")),
+  budgets: (value) => first(limitSettingProblems({ budgets: value }, "")),
+  rates: (value) => first(limitSettingProblems({ rates: value }, "")),
+  zone: (value) => first(limitSettingProblems({ zone: value }, "")),
   policies: (value) => unless(Array.isArray(value), "a list of policies, as JSON"),
   guards: (value) => unless(Array.isArray(value), "a list of guards"),
   strictPlans: (value) => unless(typeof value === "boolean", "true or false"),
@@ -101,7 +101,7 @@ function tenantsProblem(value: unknown): string | null {
     const { mode, admin: _admin, trust, budgets: _budgets, rates: _rates, zone: _zone, ...others } = settings;
     const [other] = Object.keys(others);
     if (other !== undefined) return `valid: ${unknownField(`${tenant}.`, other, tenantFields)}`;
-    const limited = first(allowanceProblems(settings, `${tenant}.`));
+    const limited = first(limitSettingProblems(settings, `${tenant}.`));
     if (limited !== null) return limited;
     if (mode !== undefined && !isOneOf(mode, modes)) return `valid: ${tenant}.mode is one of ${modes.join(", ")}`;
     const names = trust === undefined || (Array.isArray(trust) && trust.every(isText));

@@ -1,6 +1,6 @@
-import type { Settlement } from "../core/event/doubt.ts";
+import type { Settlement } from "../core/event/doubt-settlement.ts";
 import type { Event, GateEvent, RunEvent, StepEvent } from "../core/event/event.ts";
-import type { Parking } from "../core/event/parking.ts";
+import type { Parking } from "../core/event/step-parking.ts";
 import type { UndoneAct } from "../core/event/undone-act.ts";
 import type { VerifiedAct } from "../core/event/verified-act.ts";
 import { utcText } from "../core/time/utc-text.ts";

@@ -1,5 +1,5 @@
 import { demandParts, demandText } from "../core/approval/approval-demand.ts";
-import type { OpenGate } from "../core/run/to-open-gate.ts";
+import type { OpenGate } from "../core/run/gate-details.ts";
 import type { Json } from "../core/values/json.ts";
 import type { UnreadableGate } from "../engine/api/engine-api.ts";
 import type { CommandLine } from "./command-line.ts";

@@ -6,7 +6,7 @@ const [first, ...others] = process.argv.slice(2);
 
 // The version is printed without loading the program, which takes longer than to start the process.
 if (others.length === 0 && (first === "--version" || first === "-V")) printVersion();
-else await (await import("./run-process.ts")).runProcess();
+else await (await import("./run-and-exit.ts")).runAndExit();
 
 function printVersion(): void {
   try {

@@ -1,7 +1,7 @@
 import type { Invocation } from "./invocation.ts";
-import { resultLines } from "./result-text.ts";
 import type { ShownResult } from "./run-advice.ts";
 import { loadRunFacts } from "./run-facts.ts";
+import { runResultLines } from "./run-result-text.ts";
 import type { TextLine } from "./text-line.ts";
 import type { OpenedEngine } from "./with-engine.ts";
 
@@ -15,5 +15,5 @@ export async function printRun(
   if (terminal.json) return terminal.printJson(document);
   const handle = await opened.engine.run(result.run_id, { principal: opened.person });
   const facts = await loadRunFacts(handle, result);
-  terminal.print(...before, ...resultLines(result, facts, opened, terminal.style));
+  terminal.print(...before, ...runResultLines(result, facts, opened, terminal.style));
 }

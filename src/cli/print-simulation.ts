@@ -3,7 +3,7 @@ import type { CostEstimate } from "../core/limits/budget.ts";
 import type { Engine, SimulatedStep, Simulation } from "../engine/api/engine-api.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { Invocation } from "./invocation.ts";
-import { stateText } from "./result-text.ts";
+import { stateText } from "./run-result-text.ts";
 import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import type { OpenedEngine } from "./with-engine.ts";

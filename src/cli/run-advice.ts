@@ -2,7 +2,7 @@ import type { Restoration } from "../core/event/restoration.ts";
 import type { BlockedStep, RunResult } from "../core/run/run-result.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import type { CommandLine } from "./command-line.ts";
-import { exampleOutput } from "./example-output.ts";
+import { exampleToolOutput } from "./example-tool-output.ts";
 import type { RunFacts } from "./run-facts.ts";
 import { shortDigest } from "./short-digest.ts";
 import { line, type TextLine } from "./text-line.ts";
@@ -171,7 +171,7 @@ function doubtLines(
 /** Returns an output that fits the tool, as words of the command; none if the tool is not known here or accepts null. */
 function outputWords(tool: Tool | undefined): readonly string[] {
   if (tool === undefined || tool.output.parse(null).ok) return [];
-  return ["--output", JSON.stringify(exampleOutput(tool.output))];
+  return ["--output", JSON.stringify(exampleToolOutput(tool.output))];
 }
 
 function outputNote(tool: Tool | undefined): string {

@@ -5,8 +5,8 @@ import type { OpenRunOptions } from "../engine/api/session-api.ts";
 import type { RecordedSlice, StateSnapshot, StateView } from "../engine/api/state-api.ts";
 import { type ApiRoute, type ApiScope, apiName, renameFields, renameOptions } from "../http-api/api-route.ts";
 import { apiRoutes } from "../http-api/api-routes.ts";
-import { readEventStream } from "./event-source.ts";
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
+import { readEventStream } from "./read-event-stream.ts";
 import { remoteRun } from "./remote-run.ts";
 import { type RemoteSession, remoteSession } from "./remote-session.ts";
 

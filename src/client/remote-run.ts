@@ -2,8 +2,8 @@ import type { RunResult } from "../core/run/run-result.ts";
 import { FaultError } from "../core/values/fault.ts";
 import type { RunId } from "../core/values/ids.ts";
 import type { RecordedEvent, RunHandle, RunProgress } from "../engine/api/engine-api.ts";
-import { readEventStream } from "./event-source.ts";
 import type { HttpCaller } from "./http-caller.ts";
+import { readEventStream } from "./read-event-stream.ts";
 
 /** Returns a handle on a run of the server. */
 export function remoteRun(caller: HttpCaller, run_id: RunId, attached: boolean): RunHandle {

@@ -10,7 +10,7 @@ import { toolProblems } from "./admin/tool-admin.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import type { Observer } from "./api/observer.ts";
-import { allowanceProblems } from "./rules/allowance-problems.ts";
+import { limitSettingProblems } from "./rules/limit-setting-problems.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 const knownOptions = [
@@ -66,7 +66,7 @@ export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "
       Array.isArray(observers) && observers.every(isObserver),
       "observers must be a list of { name, onEvent, aroundCall }, with at least one of the two functions",
     ),
-    ...allowanceProblems(options, ""),
+    ...limitSettingProblems(options, ""),
     ...problemUnless(Array.isArray(policies), "policies must be a list of policies, as JSON"),
     ...tenantProblems(tenants),
     ...limitProblems(limits),
@@ -122,7 +122,7 @@ function tenantProblems(tenants: unknown): readonly string[] {
         ["mode", "admin", "trust", "rules", "budgets", "rates", "zone"],
         `setting of tenant ${tenant}`,
       ),
-      ...allowanceProblems(settings, `tenant ${tenant}: `),
+      ...limitSettingProblems(settings, `tenant ${tenant}: `),
       ...problemUnless(
         mode === undefined || modes.includes(mode as never),
         `mode of ${tenant} must be ${modes.join(", ")}`,

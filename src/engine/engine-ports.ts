@@ -24,10 +24,10 @@ import { ResourceRegistry } from "./resources/resource-registry.ts";
 import { StoreHaltCache } from "./rules/halt-cache.ts";
 import { PolicyRegistry, readEnginePolicies } from "./rules/policy-registry.ts";
 import { rulesDigest } from "./rules/rules-digest.ts";
-import { TenantRules } from "./rules/tenant-rules.ts";
+import { SettingsByTenant } from "./rules/settings-by-tenant.ts";
 import { ProjectStates } from "./state/project-states.ts";
 import { makeRevertTool, makeStateTools } from "./state/state-tools.ts";
-import { DoubtTimes } from "./worker/doubt-times.ts";
+import { DoubtStopwatch } from "./worker/doubt-stopwatch.ts";
 import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
@@ -58,7 +58,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     newId,
     leases: new WorkerLeases(store, worker, stopwatch, terms),
     stopwatch,
-    doubtTimes: new DoubtTimes(clock, stopwatch),
+    doubtTimes: new DoubtStopwatch(clock, stopwatch),
     actsInFlight: new ActsInFlight(),
     offers,
     rulesDigest: digest,
@@ -66,7 +66,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     keepAlive: options.timers === undefined ? keepProcessAlive : (awaited) => awaited,
     toolbox,
     verbs,
-    tenants: new TenantRules(options.tenants ?? {}, options),
+    tenants: new SettingsByTenant(options.tenants ?? {}, options),
     slices,
     projects: new ProjectStates(store, {
       folds: new SliceFolds(slices),

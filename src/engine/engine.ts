@@ -10,7 +10,6 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
-import { assertRunExists, loadGateView, reportCost, reportSpending } from "./admin/admin-reports.ts";
 import { approveGate, rejectGate } from "./admin/approve-gate.ts";
 import { auditRun, auditTenant } from "./admin/audit/audit-journals.ts";
 import { adoptBackup } from "./admin/backup/adopt-backup.ts";
@@ -18,6 +17,7 @@ import { listBackups } from "./admin/backup/list-backups.ts";
 import { makeBackup } from "./admin/backup/make-backup.ts";
 import { reportBudgets } from "./admin/budget-report.ts";
 import { forkRun } from "./admin/fork-run.ts";
+import { assertRunExists, loadGateView, reportCost, reportSpending } from "./admin/gate-and-cost-reports.ts";
 import { HaltAdmin } from "./admin/halt-admin.ts";
 import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
@@ -26,8 +26,8 @@ import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
 import { resolveHeldStep } from "./admin/resolve-step.ts";
 import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
 import { DueRetentions } from "./admin/retention/due-retentions.ts";
+import { eraseEndedRuns, forgetRuns } from "./admin/retention/erase-ended-runs.ts";
 import { LogTruncation } from "./admin/retention/log-truncation.ts";
-import { forgetRuns, retainRuns } from "./admin/retention/retain-runs.ts";
 import { listRetentions } from "./admin/retention/run-retention.ts";
 import { RowLists } from "./admin/row-lists.ts";
 import { watchRunChanges } from "./admin/run-changes.ts";
@@ -339,7 +339,7 @@ class WritEngine implements VerbEngine {
   }
 
   async retain(options: Parameters<Engine["retain"]>[0] & JudgedRequest): ReturnType<Engine["retain"]> {
-    return retainRuns(this.#ports, this.#logTruncation, options);
+    return eraseEndedRuns(this.#ports, this.#logTruncation, options);
   }
 
   async forget(options: Parameters<Engine["forget"]>[0] & JudgedRequest): ReturnType<Engine["forget"]> {

@@ -11,8 +11,8 @@ interface LastCall {
 }
 
 /**
- * Names the calls of clients that send no call ids. A client that lost an answer asks the same question again, so an
- * equal question is about the last equal call until its answer was delivered. After that it is a new call.
+ * Names the calls of clients that send no call ids. A client that lost an answer repeats its request. So an equal
+ * request counts as the last equal call until the answer of that call is delivered. A later request is a new call.
  */
 export class CallMatcher {
   readonly #last = new Map<string, LastCall>();

@@ -4,13 +4,13 @@ import type { JsonObject } from "../core/values/json.ts";
 import { readTraceParent } from "../engine/ports/trace-parent.ts";
 import { isFinal } from "./call-matcher.ts";
 import { forClient } from "./calling-client.ts";
-import { canElicit, clientName, isOfNewRevision, takesTasks } from "./client-terms.ts";
+import { canElicit, clientName, isOfNewRevision, takesTasks } from "./client-capabilities.ts";
 import { type McpProgress, TRACE_META } from "./mcp-protocol.ts";
-import type { McpServing, ServerSdk } from "./mcp-serving.ts";
 import { isConfirmable, type McpQuestion, type McpSession } from "./mcp-session.ts";
+import { resultForClient, type SentResult } from "./result-for-client.ts";
+import type { ServeMcpOptions, ServerSdk } from "./serve-mcp-options.ts";
 import type { ServedTask } from "./served-task.ts";
 import { SessionTasks } from "./session-tasks.ts";
-import { type SentResult, toolResult } from "./tool-result.ts";
 
 /** The name under which Claude Code sends the id of a call. */
 const TOOL_USE_ID = "claudecode/toolUseId";
@@ -38,10 +38,10 @@ export type CallOutcome =
 export class ClientConnection {
   isClosed = false;
   readonly #server: Server;
-  readonly #serving: McpServing;
+  readonly #serving: ServeMcpOptions;
   readonly #sdk: ServerSdk;
 
-  constructor(server: Server, serving: McpServing, sdk: ServerSdk) {
+  constructor(server: Server, serving: ServeMcpOptions, sdk: ServerSdk) {
     this.#server = server;
     this.#serving = serving;
     this.#sdk = sdk;
@@ -140,7 +140,7 @@ export class ClientConnection {
   async result(answer: CallAnswer, { tool }: McpQuestion, { run }: McpSession): Promise<SentResult> {
     const served = (await this.#serving.tools.list()).find((each) => each.tool === tool);
     const hasOutputSchema = served?.definition.outputSchema !== undefined;
-    return toolResult(answer, { isMcp: served?.isMcp ?? false, hasOutputSchema }, run.run_id);
+    return resultForClient(answer, { isMcp: served?.isMcp ?? false, hasOutputSchema }, run.run_id);
   }
 }
 

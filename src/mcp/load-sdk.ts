@@ -1,6 +1,6 @@
 import { FaultError, fault } from "../core/values/fault.ts";
 import { peerProblem } from "../core/values/peer-package.ts";
-import { installedProblem } from "../peers/installed-problem.ts";
+import { installedPackageProblem } from "../peer-packages/installed-package-problem.ts";
 
 /** Loads the server side of the MCP SDK, which is an optional dependency. */
 export function loadServerSdk(): Promise<typeof import("@modelcontextprotocol/server")> {
@@ -22,7 +22,7 @@ export function loadClientStdio(): Promise<typeof import("@modelcontextprotocol/
 
 async function load<Module>(name: string, from: () => Promise<Module>): Promise<Module> {
   const peer = { name, tested: ["2"] };
-  const problem = installedProblem(peer, "MCP");
+  const problem = installedPackageProblem(peer, "MCP");
   if (problem !== null) throw new FaultError(fault("CONFIG_INVALID", problem));
   try {
     return await from();

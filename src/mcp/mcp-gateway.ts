@@ -1,10 +1,10 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { Instant } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
-import { notDoneErrors } from "./error-presets.ts";
 import type { ServerConfig } from "./gateway-config.ts";
 import { GatewayTools } from "./gateway-tools.ts";
 import { McpSession } from "./mcp-session.ts";
+import { notDoneErrors } from "./not-done-errors.ts";
 import { serveMcp } from "./serve-mcp.ts";
 import { pinningTools, ToolPins } from "./tool-pins.ts";
 import { UpstreamServer } from "./upstream-server.ts";

@@ -13,8 +13,8 @@ export interface McpToolsOptions {
 }
 
 /**
- * Returns the tools of an MCP server as tools of Writ, for `createEngine({ tools })` or `engine.tools.put`. The client is
- * connected by the caller, and stays its own.
+ * Returns the tools of an MCP server as tools of Writ, for `createEngine({ tools })` or `engine.tools.put`. The caller
+ * connects the client, and closes it.
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions): Promise<readonly Tool[]> {
   const { server, tools: settings = {} } = options;

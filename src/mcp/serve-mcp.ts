@@ -1,9 +1,9 @@
 import type { JSONRPCRequest, Result, Server, ServerContext } from "@modelcontextprotocol/server";
 import { writVersion } from "../core/values/writ-version.ts";
+import { TASKS_EXTENSION } from "./client-capabilities.ts";
 import { type CallParams, ClientConnection } from "./client-connection.ts";
-import { TASKS_EXTENSION } from "./client-terms.ts";
 import { loadServerSdk } from "./load-sdk.ts";
-import type { McpServing, ServerSdk } from "./mcp-serving.ts";
+import type { ServeMcpOptions, ServerSdk } from "./serve-mcp-options.ts";
 import { TaskRequests } from "./task-requests.ts";
 
 const capabilities = {
@@ -13,7 +13,7 @@ const capabilities = {
 };
 
 /** Returns a factory of MCP servers, one for each connection, for `serveStdio` or `createMcpHandler`. */
-export async function serveMcp(serving: McpServing): Promise<() => Server> {
+export async function serveMcp(serving: ServeMcpOptions): Promise<() => Server> {
   const sdk = await loadServerSdk();
   const TaskServer = taskServerOf(sdk);
   return () => {
@@ -41,7 +41,7 @@ export async function serveMcp(serving: McpServing): Promise<() => Server> {
 
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
-/** The SDK checks that the answer to a call is the result of a tool. A task is not one, so it passes beside the check. */
+/** The SDK accepts only the result of a tool as the answer to a call. A task is no result, so it skips the check. */
 function taskServerOf(sdk: ServerSdk): typeof Server {
   return class TaskServer extends sdk.Server {
     protected override _wrapHandler(method: string, handler: Handler): Handler {

@@ -4,7 +4,7 @@ import type { Instant } from "../core/values/ids.ts";
 import { isFinal } from "./call-matcher.ts";
 import type { McpQuestion, McpSession } from "./mcp-session.ts";
 
-/** How long a question about a task waits for a call that runs, before it is told that the call runs. */
+/** How long a request about a task waits for the end of the call, before the answer says that the call still runs. */
 const LOOK_MS = 100;
 /** How often a request that waits for the end of a call looks again. A decision of a person is seen at once. */
 const WAIT_MS = 1000;

@@ -2,10 +2,10 @@ import type { Server, ServerContext, StandardSchemaV1 } from "@modelcontextproto
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { JsonObject } from "../core/values/json.ts";
 import { isFinal } from "./call-matcher.ts";
+import { canElicit, clientName, isOfNewRevision, TASKS_EXTENSION, takesTasks } from "./client-capabilities.ts";
 import { type ClientConnection, confirmationOf, reportWaiting } from "./client-connection.ts";
-import { canElicit, clientName, isOfNewRevision, TASKS_EXTENSION, takesTasks } from "./client-terms.ts";
-import type { ServerSdk } from "./mcp-serving.ts";
 import { isConfirmable, type McpSession } from "./mcp-session.ts";
+import type { ServerSdk } from "./serve-mcp-options.ts";
 import type { ServedTask } from "./served-task.ts";
 
 /** How often a client should ask for the state of a task. */

@@ -43,7 +43,7 @@ export class UpstreamServer {
     this.redactor = new SecretRedactor(secrets);
   }
 
-  /** Returns the connected client. Throws a fault that proves that nothing was sent if there is none now. */
+  /** Returns the connected client. Without a connection, throws a fault that proves that nothing was sent. */
   async client(): Promise<McpClient> {
     if (this.#isClosed) throw this.#unavailable("the gateway closes");
     if (this.#client === null) {

@@ -3,7 +3,7 @@ import type { DeliveredNotice } from "../engine/api/delivered-notice.ts";
 import { pagePaths } from "../http-api/page-paths.ts";
 import type { MessageKind } from "./recipient.ts";
 
-/** One thing that a message tells. Its id stays the same however often it is told. */
+/** One fact that a message reports. Its id stays the same if it is sent again. */
 export interface MessageItem {
   readonly id: string;
   readonly kind: MessageKind;

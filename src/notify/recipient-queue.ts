@@ -20,8 +20,8 @@ const PENDING_MAX = 10_000;
 const TOLD_MAX = 10_000;
 
 /**
- * The messages to one recipient: at most one per minute. Items that wait are one message. An item is told when the
- * recipient has accepted a message with it.
+ * Sends the messages of one recipient, at most one per minute. All waiting items form one message. An item is delivered
+ * when the recipient has accepted a message that contains it.
  */
 export class RecipientQueue {
   readonly #send: SendMessage;
@@ -38,7 +38,7 @@ export class RecipientQueue {
     this.#terms = terms;
   }
 
-  /** Tells an item, or throws if that needs more time: offer it again. */
+  /** Sends an item. Throws if the item has to wait; the caller then offers it again. */
   async offer(item: MessageItem): Promise<void> {
     if (this.#told.has(item.id)) return;
     if (this.#pending.size < PENDING_MAX) this.#pending.set(item.id, item);

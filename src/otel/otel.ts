@@ -14,7 +14,7 @@ import {
 import { writVersion } from "../core/values/writ-version.ts";
 import type { AppendedEvent, ObservedCall, Observer } from "../engine/api/observer.ts";
 import { traceParentOf, traceParentText } from "../engine/ports/trace-parent.ts";
-import { installedProblem } from "../peers/installed-problem.ts";
+import { installedPackageProblem } from "../peer-packages/installed-package-problem.ts";
 import {
   callAttributes,
   type FactFrame,
@@ -52,7 +52,7 @@ export function otel({
   content = false,
   countWaiting,
 }: OtelOptions = {}): Observer {
-  const problem = installedProblem({ name: "@opentelemetry/api", tested: ["1"] }, "writ/otel");
+  const problem = installedPackageProblem({ name: "@opentelemetry/api", tested: ["1"] }, "writ/otel");
   if (problem !== null) process.emitWarning(problem); // Telemetry never stops a program.
   const engineMetrics = new EngineMetrics(meter, countWaiting ?? null);
   const openGates = new Map<string, OpenedGate>();

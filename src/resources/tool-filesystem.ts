@@ -1,4 +1,4 @@
-import { isWellFormed } from "../core/json/well-formed.ts";
+import { isWellFormed } from "../core/json/well-formed-text.ts";
 import { type FaultCode, FaultError, fault } from "../core/values/fault.ts";
 import { assertWithinLimit, type FileLimits } from "./file-limits.ts";
 import type { FilesystemBackend } from "./filesystem-backend.ts";

@@ -3,7 +3,7 @@ import type { Schema } from "../core/ports/schema.ts";
 import type { Json } from "../core/values/json.ts";
 import { throwUnusableSchema } from "./schema-faults.ts";
 import { jsonSchema } from "./schema-from-json-schema.ts";
-import { standardSchema } from "./standard-schema.ts";
+import { schemaFromStandardSchema } from "./schema-from-standard-schema.ts";
 
 /** A schema of a library that implements Standard Schema (zod, ArkType, …), or a JSON Schema. */
 export type SchemaDefinition = StandardSchemaV1 | JsonSchema;
@@ -26,7 +26,7 @@ export type SchemaOutput<Definition> = Definition extends StandardSchemaV1
  * Makes a schema from its definition. Throws SCHEMA_UNUSABLE, with the fix, for a schema that cannot be used reliably.
  */
 export function schemaFrom(definition: SchemaDefinition): Schema {
-  if (isStandard(definition)) return standardSchema(definition);
+  if (isStandard(definition)) return schemaFromStandardSchema(definition);
   if (typeof definition === "object" && definition !== null) return jsonSchema(definition);
   return throwUnusableSchema("a schema is a zod schema (or another Standard Schema) or a JSON Schema object");
 }

@@ -4,7 +4,7 @@ import { isPlainObject } from "../core/json/plain-object.ts";
 import { estimateProblems } from "../core/limits/budget.ts";
 import { planLimits } from "../core/plan/plan.ts";
 import type { Access } from "../core/ports/resource.ts";
-import { isStatePointer, STATE_POINTERS_MAX } from "../core/state/state-order.ts";
+import { isStatePointer, STATE_POINTERS_MAX } from "../core/state/state-access-order.ts";
 import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import { effects } from "../core/values/effect.ts";
 import { isName, nameRule } from "../core/values/is-name.ts";

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
-import type { BrowserSessions } from "./browser-sessions.ts";
+import { assertRequestAllowed, type ServerAddresses } from "./assert-request-allowed.ts";
+import type { BrowserLogins } from "./browser-logins.ts";
 import type { Authenticator, Credential, PresentedCredential } from "./credential.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { HttpFault, type Problem, problemOf } from "./problem.ts";
-import { assertRequestAllowed, type ServerAddresses } from "./request-guard.ts";
 import { RequestReader } from "./request-input.ts";
 import { makeRouteTable } from "./route-table.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
@@ -19,7 +19,7 @@ export interface ApiAppOptions {
   /** Ways of authentication, in order. The first that knows the credential decides. */
   readonly authenticators: readonly Authenticator[];
   /** Logs browsers in by links. Null: no browser can log in. */
-  readonly browsers: BrowserSessions | null;
+  readonly browsers: BrowserLogins | null;
   /** The addresses of the server. They are known once it listens. */
   readonly addresses: () => ServerAddresses;
   /** Aborts when the server stops: waits and streams end. */

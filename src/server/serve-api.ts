@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type ApiAppOptions, apiApp } from "./api-app.ts";
+import type { ServerAddresses } from "./assert-request-allowed.ts";
 import { httpLimits } from "./http-limits.ts";
-import type { ServerAddresses } from "./request-guard.ts";
 
 export interface ServeApiOptions extends Omit<ApiAppOptions, "addresses" | "stopping"> {
   /** 0 takes a free one. */

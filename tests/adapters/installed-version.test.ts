@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { installedVersion } from "../../src/peers/installed-version.ts";
+import { installedVersion } from "../../src/peer-packages/installed-version.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "writ-peers-"));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Decision } from "../../src/core/decide/decide.ts";
 import type { Event, EventType } from "../../src/core/event/event.ts";
 import { eventTraits } from "../../src/core/event/event-traits.ts";
-import { isProgress } from "../../src/core/run/parked.ts";
+import { isProgress } from "../../src/core/run/parked-run.ts";
 import type { StoredEvent } from "../../src/core/store/store.ts";
 import { needsOwnEntry } from "../../src/engine/journal/entry-sharing.ts";
 import { isHardEvent, isNeverShown, lastHardPosition } from "../../src/engine/journal/hard-events.ts";

@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { gateOf, mailTool, openedChat } from "./open-run-fixture.ts";
-import { assistant, chat, chatAnswer, scriptedModel, toolResult, user } from "./scripted-model.ts";
+import { assistant, chat, chatAnswer, resultForClient, scriptedModel, user } from "./scripted-model.ts";
 import { collectJournal, rejectedFault, type ScriptedTool } from "./scripted-tool.ts";
 
 const send = { id: "call_1", tool: "mail", input: { to: "ana", text: "refund" } };
 const inOtherWords = { id: "call_9", tool: "mail", input: { to: "ana", text: "your refund" } };
 const ask = chat(user("tell ana"));
 const edited = chat(user("please tell ana"));
-const afterSend = chat(user("tell ana"), assistant(null, send), toolResult("call_1", { id: "c2" }));
+const afterSend = chat(user("tell ana"), assistant(null, send), resultForClient("call_1", { id: "c2" }));
 
 /** A session in which a mail was sent, started again by another process with another request. */
 async function branched(stage: EngineFixture, sent: ScriptedTool) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { openChat, openedChat, reads } from "./open-run-fixture.ts";
-import { assistant, chat, chatAnswer, scriptedModel, toolResult, user } from "./scripted-model.ts";
+import { assistant, chat, chatAnswer, resultForClient, scriptedModel, user } from "./scripted-model.ts";
 import { collectJournal, rejectedFault, scriptedTool } from "./scripted-tool.ts";
 
 /** Talks for some turns: each request repeats the whole conversation, a system prompt and a list of tools. */
@@ -27,7 +27,7 @@ async function talkWithTool(run: OpenRun, turns: number): Promise<void> {
     messages.push(user(`question ${turn}`));
     await run.recordModelCall(chat(...messages), () => chatAnswer(null, call));
     const answer = await run.callTool(call);
-    messages.push(assistant(null, call), toolResult(call.id, answer));
+    messages.push(assistant(null, call), resultForClient(call.id, answer));
     await run.recordModelCall(chat(...messages), () => chatAnswer(`answer ${turn}`));
     messages.push(assistant(`answer ${turn}`));
   }
@@ -130,12 +130,12 @@ describe.each(storeKinds)("the contents of model calls on $name", ({ newFixture 
     const find = { id: "call_1", tool: "search", input: {} };
     const marked = { ...user("hello"), cache_control: { type: "ephemeral" } };
     await run.recordModelCall(chat(marked), () => chatAnswer(null, find));
-    const next = chat(user("hello"), assistant(null, find), toolResult("call_1", 1));
+    const next = chat(user("hello"), assistant(null, find), resultForClient("call_1", 1));
     await run.recordModelCall(next, () => chatAnswer("done"));
     const turns = await run.turns();
     expect(turns.map(({ model }) => model?.messages)).toEqual([
       [marked],
-      [assistant(null, find), toolResult("call_1", 1)],
+      [assistant(null, find), resultForClient("call_1", 1)],
     ]);
   });
 

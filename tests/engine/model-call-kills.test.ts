@@ -4,7 +4,7 @@ import type { Engine } from "../../src/engine/api/engine-api.ts";
 import type { OpenRun } from "../../src/engine/api/session-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { mailTool, openChat } from "./open-run-fixture.ts";
-import { assistant, chat, chatAnswer, chatStream, type ToolUse, toolResult, user } from "./scripted-model.ts";
+import { assistant, chat, chatAnswer, chatStream, resultForClient, type ToolUse, user } from "./scripted-model.ts";
 import { collectJournal } from "./scripted-tool.ts";
 
 /** Kills the process before its nth append, or after the append landed and before its answer. */
@@ -78,7 +78,7 @@ class KilledLoop {
       const [call] = answer.calls;
       const use = { id: call?.id ?? "", tool: "mail", input: { to: "ana" } };
       const result = await this.#call(engine, run, use);
-      messages.push(assistant(null, use), toolResult(use.id, result));
+      messages.push(assistant(null, use), resultForClient(use.id, result));
     }
   }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { openChat, openedChat, searchTool } from "./open-run-fixture.ts";
-import { assistant, chat, chatAnswer, chatStream, scriptedModel, toolResult, user } from "./scripted-model.ts";
+import { assistant, chat, chatAnswer, chatStream, resultForClient, scriptedModel, user } from "./scripted-model.ts";
 import { collectJournal, deferred, rejectedFault } from "./scripted-tool.ts";
 
 const find = { id: "call_1", tool: "search", input: { q: 1 } };
 const hello = chat(user("hello"));
-const afterFind = chat(user("hello"), assistant(null, find), toolResult("call_1", { found: 1 }));
+const afterFind = chat(user("hello"), assistant(null, find), resultForClient("call_1", { found: 1 }));
 
 describe.each(storeKinds)("R4: a model call on $name", ({ newFixture }) => {
   it("records its answer, and a loop that starts again in an unfinished turn gets it without asking", async () => {
@@ -120,7 +120,7 @@ describe.each(storeKinds)("R4: a model call on $name", ({ newFixture }) => {
     const found = searchTool();
     const again = { ...find, input: { q: 2 } };
     const model = scriptedModel(chatAnswer(null, find), chatAnswer(null, again), chatAnswer("done"));
-    const next = chat(user("hello"), assistant(null, find), toolResult("call_1", { found: 1 }));
+    const next = chat(user("hello"), assistant(null, find), resultForClient("call_1", { found: 1 }));
     const loop = async () => {
       const { run } = await openedChat(stage, [found]);
       await run.recordModelCall(hello, model.ask);
@@ -156,7 +156,7 @@ describe.each(storeKinds)("R4: a model call on $name", ({ newFixture }) => {
       },
       {
         model: {
-          messages: [assistant(null, find), toolResult("call_1", { found: 1 })],
+          messages: [assistant(null, find), resultForClient("call_1", { found: 1 })],
           answer: { json: chatAnswer("done") },
         },
         calls: [],

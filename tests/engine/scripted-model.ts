@@ -33,7 +33,7 @@ export const assistant = (content: string | null, ...calls: readonly ToolUse[]):
   ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
 });
 
-export const toolResult = (id: string, content: unknown): ChatMessage => ({
+export const resultForClient = (id: string, content: unknown): ChatMessage => ({
   role: "tool",
   tool_call_id: id,
   content: JSON.stringify(content),

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { notDoneErrors } from "../../src/mcp/error-presets.ts";
+import { notDoneErrors } from "../../src/mcp/not-done-errors.ts";
 import { ana, confirming, connect, gatewayStage, told } from "./gateway-fixture.ts";
 
 const object = { type: "object" };

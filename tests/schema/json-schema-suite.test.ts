@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Schema } from "../../src/core/ports/schema.ts";
 import type { JsonObject } from "../../src/core/values/json.ts";
 import { jsonSchema } from "../../src/schema/schema-from-json-schema.ts";
-import { findDraft, type SchemaDraft } from "../../src/schema/validator/schema-draft.ts";
+import { findDialect, type SchemaDialect } from "../../src/schema/validator/schema-dialect.ts";
 import { schemaRefusals } from "../../src/schema/validator/schema-refusals.ts";
 import { type SuiteGroup, schemaCases } from "./json-schema-cases.ts";
 
@@ -21,7 +21,7 @@ describe.each(["draft2020-12", "draft7"] as const)("JSON Schema %s", (draft) => 
   });
 
   it("has a case for every keyword", () => {
-    const { keywords } = findDraft(draft === "draft7" ? { $schema: draft07 } : {}) as SchemaDraft;
+    const { keywords } = findDialect(draft === "draft7" ? { $schema: draft07 } : {}) as SchemaDialect;
     const cases = schemaCases.filter((group) => group.draft === draft).map(({ file }) => file);
     expect(Object.keys(keywords).filter((keyword) => !cases.includes(`${keyword}.json`))).toEqual([]);
   });

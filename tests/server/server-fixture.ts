@@ -5,7 +5,7 @@ import { createEngine } from "../../src/engine/engine.ts";
 import { type ApiScope, scopes } from "../../src/http-api/api-route.ts";
 import { defineTool } from "../../src/schema/define-tool.ts";
 import { type ApiKey, apiKeys, makeApiKey } from "../../src/server/api-keys.ts";
-import { BrowserSessions } from "../../src/server/browser-sessions.ts";
+import { BrowserLogins } from "../../src/server/browser-logins.ts";
 import type { Authenticator } from "../../src/server/credential.ts";
 import { type ApiServer, serveApi } from "../../src/server/serve-api.ts";
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
@@ -42,7 +42,7 @@ export interface ServedEngine {
   readonly server: ApiServer;
   readonly sent: string[];
   readonly bugs: unknown[];
-  readonly browsers: BrowserSessions;
+  readonly browsers: BrowserLogins;
   /** The time of the server's credentials. */
   time: number;
   key(principal: Partial<PrincipalInput>, given?: readonly ApiScope[], expires_at?: number | null): string;
@@ -63,7 +63,7 @@ export async function serveEngine(
   const keys = new Map<string, ApiKey>();
   const engine = await createEngine({ store: memoryStore(), tools: serverTools(sent), ...given.engine });
   const now = () => served.time;
-  const browsers = new BrowserSessions(new Uint8Array(32).fill(7), now);
+  const browsers = new BrowserLogins(new Uint8Array(32).fill(7), now);
   const server = await serveApi({
     engine,
     port: 0,

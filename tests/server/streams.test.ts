@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readEventStream } from "../../src/client/event-source.ts";
+import { readEventStream } from "../../src/client/read-event-stream.ts";
 import { planOf, type ServedEngine, serveEngine } from "./server-fixture.ts";
 
 let served: ServedEngine;

@@ -10,10 +10,10 @@ import { cel } from "../../expression/cel.ts";
 import { runCrashTest } from "../../testing/crashtest/run-crash-test.ts";
 import type { CrashWindowResult } from "../../testing/crashtest/run-crash-window.ts";
 import { commandLineOf } from "../command-line.ts";
-import { crashTableLines } from "../crash-text.ts";
+import { countEffectsByCommand } from "../count-effects-by-command.ts";
+import { crashTestLines } from "../crash-test-text.ts";
 import { type GlobalOptions, helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
 import { readInline } from "../json-file.ts";
-import { runEffectCounter } from "../run-effect-counter.ts";
 import { line } from "../text-line.ts";
 import { loadConfigWithTools, proposerOf } from "../with-engine.ts";
 import { crashtestCallName } from "./crashtest-call.ts";
@@ -53,7 +53,7 @@ export function crashtestCommand(invocation: Invocation): Command {
     const { tenant } = proposerOf(options, config);
     terminal.printResult({ tool: tool.name, version, effect, guarantee, ok, windows: rows }, () => [
       line`${tool.name}@${version}: ${guarantee}`,
-      ...crashTableLines(rows, (store) => commandLineOf(host, { store, tenant }), terminal.style),
+      ...crashTestLines(rows, (store) => commandLineOf(host, { store, tenant }), terminal.style),
     ]);
     if (!ok) return 4;
     return rows.every(({ settled }) => settled) ? 0 : 3;
@@ -75,7 +75,7 @@ async function testTool(
       ...{ tool, cwd, env, signal: interrupted.signal },
       ...(patience !== undefined && { patienceMs: patience * 1000 }),
       newInput: () => parseInput(tool, input),
-      countEffects: (signal) => runEffectCounter(count, { cwd, env, signal }),
+      countEffects: (signal) => countEffectsByCommand(count, { cwd, env, signal }),
       command: ({ folder, kill }) => [...host.program, crashtestCallName, folder, "--json", "--kill", kill, ...scope],
       onWindow: (window, state) => terminal.note(line`${window}: ${state}`),
       onStderr: (chunk) => void (debug && host.stderr.write(chunk)),

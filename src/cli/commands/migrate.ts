@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { type MigrationResult, migrate } from "../../store/postgres/migrate.ts";
 import { migrateSqlite } from "../../store/sqlite/open-database.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
-import { migrationNotes } from "../migration-notes.ts";
+import { migrationProgressLines } from "../migration-progress-lines.ts";
 import { isPostgres, shownAddress } from "../store-address.ts";
 import { line } from "../text-line.ts";
 import { storeAddressFor } from "../with-engine.ts";
@@ -32,7 +32,7 @@ async function migrateFile(
   { terminal }: Invocation,
 ): Promise<MigrationResult> {
   if (grant !== undefined) throw invalidInput("a SQLite file has no roles; leave --grant out");
-  const noteAfter = migrationNotes(() => performance.now());
+  const noteAfter = migrationProgressLines(() => performance.now());
   return migrateSqlite(path, (progress) => {
     const note = noteAfter(progress);
     if (note !== null) terminal.note(note);

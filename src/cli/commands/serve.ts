@@ -34,7 +34,7 @@ export function serveCommand(invocation: Invocation): Command {
     const keys = await keysFilePath(options.keys, options, invocation.host.cwd);
     const meters = new StoreCounters();
     const workerSettings = { store: (store: OpenedEngine["store"]) => countingStore(store, meters), worker: {} };
-    // Without tools there is nothing to execute: the server is a window on what other processes do.
+    // A server without tools executes no run. It shows the runs that other processes execute.
     const hasConfig = findConfig(options, invocation.host.cwd) !== null;
     const address = promiseOfAddress();
     const opening = {
@@ -67,13 +67,13 @@ async function serve(
   }: ServeOptions & { readonly keys: string; readonly meters: StoreCounters; onListening(url: string): void },
 ): Promise<ExitCode> {
   const { apiKeys, keysFileReader, readKeysFile, writeKeysFile } = await import("../../server/api-keys.ts");
-  const { BrowserSessions } = await import("../../server/browser-sessions.ts");
+  const { BrowserLogins } = await import("../../server/browser-logins.ts");
   const { oidc } = await import("../../server/oidc.ts");
   const { serveApi } = await import("../../server/serve-api.ts");
   const now = () => Date.now();
   const file = readKeysFile(keys);
   writeKeysFile(keys, file);
-  const browsers = new BrowserSessions(Buffer.from(file.cookie_secret, "base64url"), now);
+  const browsers = new BrowserLogins(Buffer.from(file.cookie_secret, "base64url"), now);
   const authenticators: Authenticator[] = [apiKeys(keysFileReader(keys), now), browsers.authenticate];
   if (settings.oidc !== undefined) authenticators.push(await oidc(settings.oidc, now));
   const interrupted = new Promise<void>((resolve) => void host.onInterrupt(resolve));

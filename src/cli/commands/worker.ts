@@ -101,7 +101,7 @@ async function runWorker(
   const isReady = async () => !signal.aborted && (await store.nextDue().then(() => true));
   const server = port === undefined ? null : await serveHealth({ meters, isReady }, port, address);
   const where = server === null ? {} : { port: listeningPort(server) };
-  // Before the note: a signal may follow it at once.
+  // The listener is set before the note is printed, because a program that reads the note may send a signal at once.
   host.onInterrupt(() => {
     interrupted.abort();
     terminal.note(line`stopping once the calls in flight have ended; interrupt again to stop at once`);

@@ -37,7 +37,7 @@ export interface Vote {
 }
 
 /** The data of a gate that decides which votes count. */
-export interface VotePoll {
+export interface VoteTerms {
   readonly demand: Demand;
   readonly requester: string;
   readonly opened_at: Instant;
@@ -54,7 +54,7 @@ export function demandParts(demand: Demand): readonly Demand[] {
 }
 
 /** True if enough people have approved every part. A person counts once per part. */
-export function isDemandMet({ demand, ...poll }: VotePoll, votes: readonly Vote[]): boolean {
+export function isDemandMet({ demand, ...poll }: VoteTerms, votes: readonly Vote[]): boolean {
   return demandParts(demand).every((part) => {
     const counted = new Set(votes.filter((vote) => countsFor(part, poll, vote)).map(({ by }) => personKey(by)));
     return counted.size >= (part.people ?? 1);
@@ -62,11 +62,11 @@ export function isDemandMet({ demand, ...poll }: VotePoll, votes: readonly Vote[
 }
 
 /** True if the vote counts for at least one part. */
-export function mayVote({ demand, ...poll }: VotePoll, vote: Vote): boolean {
+export function mayVote({ demand, ...poll }: VoteTerms, vote: Vote): boolean {
   return demandParts(demand).some((part) => countsFor(part, poll, vote));
 }
 
-function countsFor(part: Demand, { requester, opened_at }: Omit<VotePoll, "demand">, vote: Vote): boolean {
+function countsFor(part: Demand, { requester, opened_at }: Omit<VoteTerms, "demand">, vote: Vote): boolean {
   if (isSamePerson(vote.by, requester) && !part.self && part.kind !== "confirmation") return false;
   const { escalate } = part;
   const isEscalated = escalate !== undefined && vote.at >= opened_at + escalate.after_ms;
@@ -112,7 +112,7 @@ function isSubset(some: readonly string[] | undefined, all: readonly string[]): 
 }
 
 /** Returns the time of the next escalation after a time, or null. */
-export function nextEscalationAt({ demand, opened_at }: VotePoll, after: Instant): Instant | null {
+export function nextEscalationAt({ demand, opened_at }: VoteTerms, after: Instant): Instant | null {
   const times = demandParts(demand)
     .flatMap(({ escalate }) => (escalate === undefined ? [] : [opened_at + escalate.after_ms]))
     .filter((at) => at > after);

@@ -1,4 +1,4 @@
-import type { StateAccess } from "../state/state-order.ts";
+import type { StateAccess } from "../state/state-access-order.ts";
 import type { Tenant } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
 import { NamePattern } from "./name-pattern.ts";

@@ -1,8 +1,8 @@
 import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { PinFact, Preview } from "../approval/result-preview.ts";
 import type { Call, ReuseSource } from "../event/event.ts";
-import type { SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent } from "../event/signal.ts";
+import type { SignalBoxVersion } from "../event/step-parking.ts";
 import type { CostEstimate } from "../limits/budget.ts";
 import type { Capture } from "../ports/resource.ts";
 import type { PolicyState } from "../state/policy-state.ts";

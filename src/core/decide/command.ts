@@ -15,11 +15,11 @@ import type {
 } from "../event/event.ts";
 import type { LeftAct } from "../event/left-act.ts";
 import type { ParentStep } from "../event/parent-step.ts";
-import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RunRules } from "../event/run-rules.ts";
 import type { AgentCause, CloseStatus, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
+import type { SignalBoxVersion } from "../event/step-parking.ts";
 import type { Takeover } from "../event/takeover.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
 import type { BudgetAlert } from "../limits/budget-alert.ts";
@@ -36,9 +36,9 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { AllowedVerbFacts } from "./allowed-verb-facts.ts";
 import type { ContestTerms } from "./contest-terms.ts";
 import type { HandlerResult } from "./handler-result.ts";
-import type { JudgedFacts } from "./judged-facts.ts";
 import type { SameActFact } from "./same-act-fact.ts";
 
 /** A call that a policy holds before its run begins. */
@@ -187,7 +187,7 @@ export type Command = { readonly now: Instant } & (
       readonly attempt: number | null;
       readonly reason: string;
       readonly in_flight: StepsInFlight;
-    } & JudgedFacts)
+    } & AllowedVerbFacts)
   | {
       readonly type: "approve";
       readonly gate_id: GateId;
@@ -231,7 +231,7 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly reason: string;
       readonly acts: readonly UndoneAct[];
-    } & JudgedFacts)
+    } & AllowedVerbFacts)
   /** Records what verifiers found about acts. `by` is the principal that asked, or null if the engine asked. */
   | {
       readonly type: "verify";
@@ -248,7 +248,7 @@ export type Command = { readonly now: Instant } & (
       readonly reason: string;
       /** Changes nothing unless the run has ended as failed or partial and has a step that can run again. */
       readonly only?: "failed";
-    } & JudgedFacts)
+    } & AllowedVerbFacts)
   /** The run was in a backup that is restored now. */
   | {
       readonly type: "park";
@@ -265,7 +265,7 @@ export type Command = { readonly now: Instant } & (
       readonly state: Pick<StateFact, "change" | "fault">;
       /** The resources that were restored with the state. Null if none changed. */
       readonly files: Required<Pick<StateRestore, "captures" | "closings">> | null;
-    } & JudgedFacts)
+    } & AllowedVerbFacts)
   /** The resources that an attempt changed are restored next. */
   | {
       readonly type: "restoring";

@@ -11,7 +11,7 @@ import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import { isSamePerson } from "../approval/person-key.ts";
 import type { Event, Notice } from "../event/event.ts";
-import { gatePoll } from "../run/gate-poll.ts";
+import { gateVoteTerms } from "../run/gate-vote-terms.ts";
 import { type Gate, getStep, type Run } from "../run/run.ts";
 import { isUndoStep } from "../run/step.ts";
 import { type Fault, fault } from "../values/fault.ts";
@@ -46,7 +46,7 @@ function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecisi
   const named = nameAct(run, found.gate, command.same);
   if (named.kind === "refused") return contestGate(command, named.fault);
   const votes = [...found.gate.votes, toVote(by, at)];
-  if (!isDemandMet(gatePoll(run, found.gate), votes))
+  if (!isDemandMet(gateVoteTerms(run, found.gate), votes))
     return { events: [{ type: "gate.endorsed", at, gate_id, by, reason, ...named.act }] };
   return { events: [{ type: "gate.approved", at, gate_id, by, reason, use_by, ...named.act, ...named.row }] };
 }
@@ -82,7 +82,7 @@ function expireGate(run: Run, { gate_id, in_flight: sparing, now: at }: CommandO
   const gate = run.gates.get(gate_id);
   if (gate === undefined || gate.status !== "open") return NO_CHANGE;
   if (at >= gate.expires_at) return { events: [{ type: "gate.expired", at, gate_id, sparing }] };
-  const due = nextEscalationAt(gatePoll(run, gate), gate.escalated_at ?? gate.opened_at);
+  const due = nextEscalationAt(gateVoteTerms(run, gate), gate.escalated_at ?? gate.opened_at);
   if (due === null || at < due) return NO_CHANGE;
   return { events: [{ type: "gate.escalated", at, gate_id, notices: [escalationNotice(run, gate, at)] }] };
 }
@@ -158,7 +158,7 @@ function forbiddenFault(run: Run, gate: Gate, command: GateCommand): Fault | nul
   if (type === "approve" && command.confirms) return unconfirmableFault(gate);
   const refused = judgeVerb(principal, type, NO_FACTS);
   if (refused !== null) return refused;
-  const poll = gatePoll(run, gate);
+  const poll = gateVoteTerms(run, gate);
   const vote = toVote(principal, now);
   if (mayVote(poll, vote)) return null;
   const message =

@@ -1,4 +1,4 @@
-import type { DoubtExits } from "../event/doubt.ts";
+import type { DoubtExits } from "../event/doubt-settlement.ts";
 import type { Notice } from "../event/event.ts";
 import type { Run } from "../run/run.ts";
 import type { Act, Step } from "../run/step.ts";

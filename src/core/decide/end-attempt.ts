@@ -1,14 +1,14 @@
 import { isSamePerson } from "../approval/person-key.ts";
 import { previewMismatch } from "../approval/result-preview.ts";
-import { costCharges } from "../call/cost-tally.ts";
+import { costCharges } from "../call/cost-charges.ts";
 import type { ToolFacts } from "../call/proposal.ts";
-import type { DoubtExits } from "../event/doubt.ts";
+import type { DoubtExits } from "../event/doubt-settlement.ts";
 import type { Event, LedgerVersion } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep } from "../plan/plan.ts";
-import { stepProvenance } from "../run/provenance.ts";
 import { findStep, getStep, type Run, startsNoCalls } from "../run/run.ts";
 import { type Act, isStartable, isUndoStep, type Step } from "../run/step.ts";
+import { stepProvenance } from "../run/step-provenance.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { assert } from "../values/assert.ts";
 import { type Effect, type WorldOutcome, worseEffect } from "../values/effect.ts";
@@ -41,7 +41,7 @@ function isCurrent(step: Step, { grant }: EndCommand): boolean {
   return isStartable(step, grant.started_at) && step.attempts + 1 === grant.attempt;
 }
 
-/** A value settles an act in doubt. After a recorded start, any other late value is kept as evidence. */
+/** A late output settles an act in doubt. The journal keeps any other late output if the start is recorded. */
 function endLateAttempt(run: Run, step: Step, command: EndCommand): PartialDecision {
   const { ending, grant, now } = command;
   const act = step.standing.state === "in_doubt" && step.act?.attempt === grant.attempt ? step.act : null;
@@ -93,7 +93,7 @@ function endAct(run: Run, step: Step, command: EndCommand): PartialDecision {
           ),
         };
   }
-  // For a call that was sent again, "not_done" is about the second call only.
+  // If the call was sent twice, "not_done" says nothing about the first call.
   if (provesNothingDone(command) && act.doubt === null)
     return failAttempt(run, step, command, ending.fault, nextLedgerVersion(act));
   return { events: [doubtedEvent(run, step, act, command, ending.fault)] };

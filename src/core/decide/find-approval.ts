@@ -1,6 +1,6 @@
 import { type Demand, isDemandMet } from "../approval/approval-demand.ts";
 import type { Call } from "../event/event.ts";
-import { gatePoll } from "../run/gate-poll.ts";
+import { gateVoteTerms } from "../run/gate-vote-terms.ts";
 import type { Gate, Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import type { Instant } from "../values/ids.ts";
@@ -9,7 +9,7 @@ import type { Instant } from "../values/ids.ts";
 export function findApproval(run: Run, step: Step, call: Call, demand: Demand | null, now: Instant): Gate | null {
   const gate = lastApprovedGate(run, step);
   if (gate === null || !isApprovalValid(gate, call, now)) return null;
-  return demand === null || isDemandMet({ ...gatePoll(run, gate), demand }, gate.votes) ? gate : null;
+  return demand === null || isDemandMet({ ...gateVoteTerms(run, gate), demand }, gate.votes) ? gate : null;
 }
 
 /** Returns the last gate of the step if it is approved, whether or not an attempt has used the approval. */

@@ -12,7 +12,7 @@ export function finishTurns(run: Run, { answers, now: at }: CommandOf<"finish_tu
   return hasUnfinishedTurn(run) ? { events: [{ type: "run.turn_finished", at, lane: null }] } : NO_CHANGE;
 }
 
-/** A turn is finished by its last answer. If its loop has asked more since, the turn goes on. */
+/** The last answer finishes a turn. If the agent has asked the model again since, the turn continues. */
 export function finishedTurns(run: Run, answers: readonly HandedOverAnswer[], at: Instant): readonly Event[] {
   return answers.flatMap(({ lane, step_id }) => {
     const step = findStep(run, step_id);

@@ -1,4 +1,4 @@
-import { costAmount } from "../call/cost-tally.ts";
+import { costAmount } from "../call/cost-charges.ts";
 import { type CallLimit, limitText } from "../call/counted-limits.ts";
 import type { LimitUnit } from "../limits/budget.ts";
 import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";

@@ -5,7 +5,7 @@ import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
 import type { ProposedCall } from "./command.ts";
 
-/** No call ends its siblings: each is its own request. A call that cannot be a step is on record with its refusal. */
+/** Returns the events of a proposed call. A failed call does not end other calls. A refused call is recorded, too. */
 export function proposedEvents({ step, pin, cause, refused }: ProposedCall, at: Instant): Event[] {
   const { step_id } = step;
   const alone = leanStep({ ...step, on_failure: "skip", on_rejected: "continue" });

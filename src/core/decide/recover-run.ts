@@ -52,7 +52,7 @@ function recoverStep(run: Run, { step_id, mark, alive, tool }: RecoveryFinding, 
   }
   if (step.standing.state === "in_doubt") return renewDoubt(step, step.standing, { tool, alive }, at);
   if (step.standing.state !== "running") return [];
-  // The host works on, whatever became of the worker, unless the worker died before it told the host to begin.
+  // The host continues its work without the worker. It has not begun if the worker died before it told the host.
   if (isHostAtWork(step) && mark !== "no") return [];
   if (step.act === null && step.failure !== null && !startsNoCalls(run))
     return [failedEvent(run, step, step.standing, { tool, why: step.failure, at })];

@@ -50,7 +50,7 @@ export function actsToConfirm(run: Run, step: Step, loaded: number): readonly St
     .map(({ spec }) => spec.step_id);
 }
 
-/** Acts recorded up to this position happened before the run was resumed, or before this process knew it. */
+/** Returns the position of the last resume or load of the run. Acts recorded up to it must be confirmed. */
 function continuedAt({ positions }: Run, loaded: number): number {
   return Math.max(positions.resumed, loaded);
 }

@@ -55,7 +55,7 @@ function retryLimits({ spec }: Step, tool: RetryTerms, fault: Fault): RetryLimit
   return { tries: spec.retries === null ? (tool.tries ?? usual) : spec.retries + 1, baseMs, capMs };
 }
 
-/** The tool did not fail, or a new approval is needed, so the retry settings of plan and tool do not apply. */
+/** True if the tool did not fail, or if a new approval is needed. The retry settings then do not apply. */
 function isFreeOrStale(fault: Fault): boolean {
   return isFreeRetry(fault) || fault.code === "PREVIEW_STALE";
 }

@@ -97,7 +97,7 @@ interface EarlierReceipt {
   readonly checks: NonNullable<PartialDecision["checks"]>;
 }
 
-/** Answers a call by the receipt of the earlier act that its approvers say it is. Null: they did not say so. */
+/** Answers a call with the receipt of an earlier act. The approvers named this act. Null: they named no act. */
 export function answerBySameAct(
   run: Run,
   step: Step,

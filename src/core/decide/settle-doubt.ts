@@ -1,6 +1,6 @@
 import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
-import type { Settlement } from "../event/doubt.ts";
+import type { Settlement } from "../event/doubt-settlement.ts";
 import type { Event, LedgerVersion, StepsInFlight } from "../event/event.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep, type PlanStep, planStep } from "../plan/plan.ts";

@@ -5,7 +5,7 @@ import type { CallLimit } from "../call/counted-limits.ts";
 import { evaluateGuards, type Policy, type Rules, type Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { Event } from "../event/event.ts";
-import type { Parking } from "../event/parking.ts";
+import type { Parking } from "../event/step-parking.ts";
 import { isConditionMet } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
@@ -91,7 +91,7 @@ function judgeStart(run: Run, command: StartCommand, rules: Rules, policy: Polic
   return confirmReliedActs(run, step, command, verdict) ?? startKind(run, step, command, verdict, effect);
 }
 
-/** Confirms the acts that the step relies on. Null: it may start, as far as they are concerned. */
+/** Confirms the acts that the step relies on. Null: these acts do not prevent the start. */
 function confirmReliedActs(run: Run, step: Step, command: StartCommand, verdict: Verdict): PartialDecision | null {
   const { proposal, now } = command;
   const permit = relianceOnActs(run, step, command);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { accepts, starts } from "../../testing/given/commands.ts";
 import { hireRun, later, plan, planWait, step } from "../../testing/given/fixtures.ts";
 import { type CommandFrom, given, pass } from "../../testing/given/given.ts";
-import type { SignalBoxVersion } from "../event/parking.ts";
+import type { SignalBoxVersion } from "../event/step-parking.ts";
 import { runResult } from "../run/run-result.ts";
 import type { Instant, RunId, StepId } from "../values/ids.ts";
 

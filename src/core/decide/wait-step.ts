@@ -1,7 +1,7 @@
 import type { Proposal } from "../call/proposal.ts";
 import type { EndStatus, Event, StepsInFlight } from "../event/event.ts";
-import type { Parking, SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent, TakenSignal } from "../event/signal.ts";
+import type { Parking, SignalBoxVersion } from "../event/step-parking.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { findStep, type Run } from "../run/run.ts";
 import { awaitsSignal, type Step } from "../run/step.ts";

@@ -84,7 +84,7 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "step.uncompensated": { hard: "always", progress: "always", alone: "always", visible: true },
   "step.superseded": { hard: "never", progress: "never", alone: "never", visible: true },
   // If the event is lost, the next equal call is answered with this one.
-  // The parent knows its sub-agent before the sub-agent exists.
+  // The parent run records its sub-agent before the sub-agent starts.
   "step.delegated": { hard: "always", progress: "never", alone: "never", visible: true },
   "step.delivered": { hard: "never", progress: "never", alone: "never", visible: true },
   "evidence.kept": { hard: "never", progress: "never", alone: "never", visible: true },

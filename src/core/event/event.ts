@@ -14,7 +14,7 @@ import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 import type { Requested } from "../values/requested.ts";
-import type { DoubtExits, Settlement } from "./doubt.ts";
+import type { DoubtExits, Settlement } from "./doubt-settlement.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
 import type { GateContest } from "./gate-contest.ts";
@@ -22,12 +22,12 @@ import type { ActNaming, NamedAct, SubAgentLeft } from "./left-act.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { OutputContents } from "./output-contents.ts";
 import type { ParentStep } from "./parent-step.ts";
-import type { Parking } from "./parking.ts";
 import type { Provenance } from "./provenance.ts";
 import type { Restoration, RunRestored } from "./restoration.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
 import type { AgentCause, RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
+import type { Parking } from "./step-parking.ts";
 import type { Takeover } from "./takeover.ts";
 import type { UndoReport } from "./undone-act.ts";
 import type { ActVerification } from "./verified-act.ts";
@@ -310,7 +310,7 @@ export interface Call {
   readonly key: EffectKey | null;
   /** The source of the key. With a template, a call with the same key and another input is a different call. */
   readonly keyed_by: "identity" | "template" | "input" | null;
-  /** A reason to look twice before the call is approved: its identity may not be what it looks like. */
+  /** A warning for the approver: equal-looking texts in the identity of the call may differ in their bytes. */
   readonly caution?: string;
 }
 

@@ -1,6 +1,6 @@
 import type { Digest, Instant } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
-import type { SignalBoxVersion } from "./parking.ts";
+import type { SignalBoxVersion } from "./step-parking.ts";
 
 /** The idempotency key of a request: the same request under the same key is executed once. */
 export interface Request {

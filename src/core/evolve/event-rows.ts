@@ -1,9 +1,9 @@
 import type { Event, Notice } from "../event/event.ts";
 import type { ActNaming, BranchId, LeftAct } from "../event/left-act.ts";
-import type { SignalBoxVersion } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
 import type { SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
+import type { SignalBoxVersion } from "../event/step-parking.ts";
 import { leftActKey } from "../run/branch-acts.ts";
 import { type Gate, getStep, type Run, runStatus } from "../run/run.ts";
 import { runDueAt } from "../run/run-wakeups.ts";
@@ -159,7 +159,7 @@ export interface RequestScope {
   readonly session?: string | null;
 }
 
-/** A JSON list ends itself, so two different requests never have the same key. */
+/** The key begins with a JSON list, whose end is unambiguous. Two different requests never have the same key. */
 export function requestKey(principal: string, key: string, { project, session }: RequestScope): string {
   return `request:${JSON.stringify([principal, project ?? null, session ?? null])}${key}`;
 }

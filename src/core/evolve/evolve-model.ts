@@ -97,7 +97,7 @@ function withdraw(run: MutableRun, step: Step): void {
   if (isIdleStep(step)) withdrawStep(run, step, { state: "cancelled" });
 }
 
-/** The sub-agent of a call that is left has been told: no later event tells it again. */
+/** Withdraws a left call. Its sub-agent is cancelled by now, so later events do not cancel it again. */
 function leave(run: MutableRun, step: Step): void {
   withdraw(run, step);
   const left = getStep(run, step.spec);
@@ -155,7 +155,7 @@ export function addLeftActs(run: MutableRun, acts: readonly LeftAct[]): MutableR
   return run;
 }
 
-/** An act of an old branch has answered a call, so it holds no other one. */
+/** An act of an old branch has answered a call. Later calls are not held because of this act. */
 export function settleBranchAct(run: MutableRun, answers: StepId, reused: ReuseSource | undefined): MutableRun {
   const { conversation } = run;
   if (reused === undefined || conversation === null) return run;

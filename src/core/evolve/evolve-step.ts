@@ -1,9 +1,8 @@
-import { costAmount } from "../call/cost-tally.ts";
+import { costAmount } from "../call/cost-charges.ts";
 import type { Call, Event, LedgerVersion, StepEvent } from "../event/event.ts";
 import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
 import { planStep } from "../plan/plan.ts";
 import { callKey } from "../run/call-name.ts";
-import { stepProvenance } from "../run/provenance.ts";
 import { findStep, getStep, type MutableRun } from "../run/run.ts";
 import {
   type Act,
@@ -15,6 +14,7 @@ import {
   stepPace,
   undoStepId,
 } from "../run/step.ts";
+import { stepProvenance } from "../run/step-provenance.ts";
 import { applyFailurePolicy, moveStep, reopenStep, replaceStep } from "../run/step-transition.ts";
 import type { Cost } from "../tool/tool.ts";
 import { assert, unreachable } from "../values/assert.ts";

@@ -4,7 +4,7 @@ import { StepIndex } from "../persistent/step-index.ts";
 import { Vector } from "../persistent/vector.ts";
 import { type LeanPlan, planStep } from "../plan/plan.ts";
 import { dependentSteps } from "../plan/step-graph.ts";
-import { isProgress, type Parked } from "../run/parked.ts";
+import { isProgress, type Parked } from "../run/parked-run.ts";
 import { copyRun, type MutableRun, type Run, runStatus } from "../run/run.ts";
 import { isUndoStep, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";

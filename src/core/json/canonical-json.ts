@@ -1,7 +1,7 @@
 import { assert } from "../values/assert.ts";
 import type { Json } from "../values/json.ts";
 import { isPlainObject } from "./plain-object.ts";
-import { isWellFormed } from "./well-formed.ts";
+import { isWellFormed } from "./well-formed-text.ts";
 
 /**
  * Returns the canonical text of a JSON value (RFC 8785). Values are equal exactly if their texts are, so that a digest

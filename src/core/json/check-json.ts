@@ -2,7 +2,7 @@ import type { Json } from "../values/json.ts";
 import { pointerTo } from "./json-pointer.ts";
 import { isPlainObject } from "./plain-object.ts";
 import { type Reason, ReasonList } from "./reason-list.ts";
-import { isWellFormed } from "./well-formed.ts";
+import { isWellFormed } from "./well-formed-text.ts";
 
 /** The maximum size of one JSON value. Every limit is checked while reading, so nothing larger is ever built. */
 export interface JsonLimits {

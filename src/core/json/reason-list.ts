@@ -1,4 +1,4 @@
-import { toWellFormed } from "./well-formed.ts";
+import { toWellFormed } from "./well-formed-text.ts";
 
 /** One problem: where it is (a JSON pointer), what it is, and what to do about it. */
 export interface Reason {

@@ -9,7 +9,7 @@ import {
 } from "./check-json.ts";
 import { jsonNumberProblem } from "./json-number.ts";
 import { pointerTo } from "./json-pointer.ts";
-import { isWellFormed } from "./well-formed.ts";
+import { isWellFormed } from "./well-formed-text.ts";
 
 /**
  * Parses JSON text and refuses content that two parsers could read differently: repeated keys, numbers that a double

@@ -5,7 +5,7 @@ export interface TallyCharge {
   readonly amount: number;
 }
 
-/** A charge that only lands if the tally stays within its limit. */
+/** A charge that the store refuses if the tally would exceed its limit. */
 export interface LimitedCharge extends TallyCharge {
   /** Null: the charge is recorded and never refused. */
   readonly limit: number | null;

@@ -9,7 +9,7 @@ export type ModelContent =
 /** A call of a tool that a model's answer contains. */
 export interface ModelToolCall {
   readonly id: string;
-  /** Null: the answer does not name it where the id is. */
+  /** Null: the part of the answer with the id has no tool name. */
   readonly tool: string | null;
 }
 
@@ -36,7 +36,7 @@ interface ModelOutputFacts {
 /** `omitted`: the content was not recorded. `stored`: it is in the journal; the folded run has no contents. */
 type AbsentContent = "omitted" | "stored";
 
-/** Returns the length of a content as JSON text, nearly. */
+/** Returns the approximate length of a content as JSON text. */
 export function contentLength(content: ModelContent): number {
   return content.form === "text" ? content.text.length : JSON.stringify(content).length;
 }

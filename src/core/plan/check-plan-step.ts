@@ -1,6 +1,6 @@
 import { FieldReader } from "../json/field-reader.ts";
 import { pointerTo, valueAt } from "../json/json-pointer.ts";
-import { isDeclaredPointer, isStatePointer, STATE_POINTERS_MAX } from "../state/state-order.ts";
+import { isDeclaredPointer, isStatePointer, STATE_POINTERS_MAX } from "../state/state-access-order.ts";
 import { identityCaution } from "../tool/act-identity.ts";
 import type { CachePolicy, Tool } from "../tool/tool.ts";
 import { type Effect, effects, effectTags, worseEffect } from "../values/effect.ts";

@@ -2,7 +2,7 @@ import { checkJson } from "../json/check-json.ts";
 import { FieldReader } from "../json/field-reader.ts";
 import { pointerTo } from "../json/json-pointer.ts";
 import { type Reason, ReasonList } from "../json/reason-list.ts";
-import { isStatePointer, type StateAccess, StateOrder } from "../state/state-order.ts";
+import { isStatePointer, type StateAccess, StateAccessOrder } from "../state/state-access-order.ts";
 import type { StepId } from "../values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
 import { checkPlanStep } from "./check-plan-step.ts";
@@ -105,7 +105,7 @@ function orderByDeclaredState(steps: readonly PlanStep[], { tools, reasons }: Pl
     };
   });
   if (accesses.every(({ state_reads, state_writes }) => state_reads === null && state_writes === null)) return steps;
-  const order = new StateOrder<StepId>();
+  const order = new StateAccessOrder<StepId>();
   const ordered = [...steps];
   let edges = 0;
   // In the order of the explicit dependencies, so that the added ones cannot form a cycle.

@@ -2,10 +2,10 @@ import type { ReuseSource } from "../event/event.ts";
 import { utcText } from "../time/utc-text.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Json } from "../values/json.ts";
+import { type OpenGate, toOpenGate } from "./gate-details.ts";
 import type { Gate, Run } from "./run.ts";
 import { type BlockedStep, toBlockedStep } from "./run-result.ts";
 import { type Step, stepPace } from "./step.ts";
-import { type OpenGate, toOpenGate } from "./to-open-gate.ts";
 
 /** The result of a call of an agent, once the call goes no further by itself. */
 export type CallAnswer =

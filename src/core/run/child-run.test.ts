@@ -4,8 +4,8 @@ import { accepts, cancels, delivers, does, fails, starts } from "../../testing/g
 import { hireRun, orderRun, plan, sendMail, step } from "../../testing/given/fixtures.ts";
 import { type GivenRun, given } from "../../testing/given/given.ts";
 import type { ParentStep } from "../event/parent-step.ts";
-import type { SignalBoxVersion } from "../event/parking.ts";
 import type { SignalSent } from "../event/signal.ts";
+import type { SignalBoxVersion } from "../event/step-parking.ts";
 import { fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
 import { awaitedChildRun, childEndSignal } from "./child-run.ts";

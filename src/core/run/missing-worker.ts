@@ -17,7 +17,7 @@ export interface MissingWorker {
     | "RULES_MISSING"
     /** No worker that may execute the run delivers notices. */
     | "NO_NOTICES";
-  /** The things that the run needs one of. */
+  /** The requirements of the run. A worker must meet one of them. */
   readonly needs: readonly string[];
   readonly with_needs: readonly WorkerId[];
   readonly with_rules: readonly WorkerId[];

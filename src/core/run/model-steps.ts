@@ -27,7 +27,7 @@ export function askedModel({ spec }: { readonly spec: Pick<PlanStep, "kind" | "p
   return isJsonObject(fields) && typeof fields.model === "string" ? fields.model : "";
 }
 
-/** The key of what a caller gives with a model call. A lane asks one question at a time. */
+/** Returns the key of the function that a caller passes with a model call. A lane has one request at a time. */
 export function modelCallKey({ lane, digest }: Pick<ModelRequest, "lane" | "digest">): string {
   return JSON.stringify(["model", lane, digest]);
 }

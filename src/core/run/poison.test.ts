@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Event } from "../event/event.ts";
-import { isProgress } from "./parked.ts";
+import { isProgress } from "./parked-run.ts";
 
 const event = (type: string, more: object = {}) => ({ type, ...more }) as unknown as Event;
 

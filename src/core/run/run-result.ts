@@ -1,7 +1,7 @@
 import type { EndStatus, ReuseSource } from "../event/event.ts";
-import type { Parking } from "../event/parking.ts";
 import type { Restoration } from "../event/restoration.ts";
 import type { RulesChange } from "../event/run-rules.ts";
+import type { Parking } from "../event/step-parking.ts";
 import type { Takeover } from "../event/takeover.ts";
 import type { Halt } from "../store/tables.ts";
 import { utcText } from "../time/utc-text.ts";
@@ -9,11 +9,11 @@ import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import { awaitedChildRun } from "./child-run.ts";
+import { type OpenGate, toOpenGate } from "./gate-details.ts";
 import type { MissingWorker } from "./missing-worker.ts";
-import type { Parked } from "./parked.ts";
+import type { Parked } from "./parked-run.ts";
 import { type Gate, outcomeId, type Run, type RunSpending, type Step } from "./run.ts";
 import { isRunResumable } from "./step-transition.ts";
-import { type OpenGate, toOpenGate } from "./to-open-gate.ts";
 
 /** The result of a run at rest. */
 export interface RunResult {

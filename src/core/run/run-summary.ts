@@ -13,7 +13,7 @@ export interface RunSummary {
   readonly spent: RunCost;
 }
 
-/** By thing, the number of steps that wait for it. A thing that no step waits for is absent. */
+/** The number of waiting steps for each cause of waiting. A cause without waiting steps is absent. */
 export type WaitCounts = Readonly<Partial<Record<WaitingFor, number>>>;
 
 /** The data of a run for lists. */

@@ -1,6 +1,6 @@
 import { nextEscalationAt } from "../approval/approval-demand.ts";
 import type { Instant } from "../values/ids.ts";
-import { gatePoll } from "./gate-poll.ts";
+import { gateVoteTerms } from "./gate-vote-terms.ts";
 import { idleEndAt } from "./idle-run.ts";
 import type { Gate, Run } from "./run.ts";
 import type { Step } from "./step.ts";
@@ -53,6 +53,6 @@ export function stepWakeAt(run: Run, step: Step): Instant | null {
 
 /** Returns the time at which an undecided gate escalates next or expires. */
 function gateDueAt(run: Run, gate: Gate): Instant {
-  const escalates = nextEscalationAt(gatePoll(run, gate), gate.escalated_at ?? gate.opened_at);
+  const escalates = nextEscalationAt(gateVoteTerms(run, gate), gate.escalated_at ?? gate.opened_at);
   return escalates === null ? gate.expires_at : (Math.min(escalates, gate.expires_at) as Instant);
 }

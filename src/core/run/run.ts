@@ -27,7 +27,7 @@ import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId, Tenant } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
 import type { Conversation } from "./conversation.ts";
-import type { Parked } from "./parked.ts";
+import type { Parked } from "./parked-run.ts";
 import { emptyListing, type RunListing } from "./run-summary.ts";
 import type { Step, StepPace } from "./step.ts";
 
@@ -332,7 +332,7 @@ function parkedStatus(parked: Parked): RunStatus {
 export function runStatus(run: Run): RunStatus {
   if (run.ended !== null) return run.ended.status;
   if (run.parked !== null) return parkedStatus(run.parked);
-  // The same until its end, so that a call does not change the row of the run.
+  // An open run keeps this status until its end, so a call does not change the row of the run.
   if (run.plan === null) return run.open ? "open" : "closing";
   return isRunning(run) ? "running" : "waiting";
 }

@@ -1,8 +1,8 @@
-import type { DoubtExits } from "../event/doubt.ts";
+import type { DoubtExits } from "../event/doubt-settlement.ts";
 import type { Call, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
 import type { ExternalAttempt } from "../event/external-attempt.ts";
-import type { Parking } from "../event/parking.ts";
 import type { Provenance } from "../event/provenance.ts";
+import type { Parking } from "../event/step-parking.ts";
 import type { VerifiedAct } from "../event/verified-act.ts";
 import type { LimitUnit } from "../limits/budget.ts";
 import type { PlanStep } from "../plan/plan.ts";

@@ -3,7 +3,7 @@ import type { PlanStep } from "../plan/plan.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Digest } from "../values/ids.ts";
 import { isJsonObject } from "../values/json.ts";
-import type { Parked } from "./parked.ts";
+import type { Parked } from "./parked-run.ts";
 import { type Run, type Step, stepsParkedForTools } from "./run.ts";
 import { runDueAt } from "./run-wakeups.ts";
 

@@ -2,12 +2,12 @@ import { parsePointer, pointerTo } from "../json/json-pointer.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, FaultError, fault } from "../values/fault.ts";
 import type { Json } from "../values/json.ts";
-import { currentEntries } from "./current-entries.ts";
+import { migratedEntries } from "./migrated-entries.ts";
 import { changedPointer, Footprint, type Patch, type PatchOperation } from "./patch.ts";
 import { applyPatch, type Entries, entriesFrom, entriesToJson, type ProjectState } from "./project-state.ts";
 import { findSlice, recordedSliceName, type Slice } from "./slice.ts";
 import { createSliceDraft, type DraftBackend } from "./slice-draft.ts";
-import { isDeclaredPointer, type StateAccess } from "./state-order.ts";
+import { isDeclaredPointer, type StateAccess } from "./state-access-order.ts";
 
 /** The options of a draft. */
 export interface DraftOptions {
@@ -96,7 +96,7 @@ export class Draft implements DraftBackend {
   entries(slice: Slice): Entries {
     const stored = this.#state.get(recordedSliceName(slice, this.#options.session));
     if (stored === undefined) return entriesFrom(slice.initial, slice.version);
-    const current = currentEntries(slice, stored);
+    const current = migratedEntries(slice, stored);
     if (!current.ok) throw this.refuse(current.fault);
     return current.entries;
   }
@@ -141,7 +141,7 @@ export class Draft implements DraftBackend {
     const slice = findSlice(this.#options.slices, parsePointer(path)?.[0] ?? "");
     assert(slice !== undefined, "an append is to a known slice");
     const stored = this.#state.get(recordedSliceName(slice, this.#options.session));
-    if (stored === undefined || currentEntries(slice, stored).ok) this.change(slice, { op: "append", path, value });
+    if (stored === undefined || migratedEntries(slice, stored).ok) this.change(slice, { op: "append", path, value });
   }
 
   /** Creates the slice if it is absent, and migrates it to its current version. */

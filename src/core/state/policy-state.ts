@@ -1,7 +1,7 @@
 import { parsePointer, pointerTo, valueAt } from "../json/json-pointer.ts";
 import type { Check } from "../store/store.ts";
 import type { Json } from "../values/json.ts";
-import { currentEntries } from "./current-entries.ts";
+import { migratedEntries } from "./migrated-entries.ts";
 import { entriesFrom, entryAt, type ProjectState } from "./project-state.ts";
 import { recordedSliceName, type Slice } from "./slice.ts";
 
@@ -31,7 +31,7 @@ export function readStateValue(state: ProjectState, { slices, session }: StateSc
   const slice = slices.find((each) => each.name === name);
   if (slice === undefined || key === undefined) return { wrong: `${place} is not in a slice of this engine` };
   const stored = state.get(recordedSliceName(slice, session)) ?? entriesFrom(slice.initial, slice.version);
-  const current = currentEntries(slice, stored);
+  const current = migratedEntries(slice, stored);
   if (!current.ok) return { wrong: current.fault.message };
   const entry = entryAt(current.entries, key);
   const value = entry === undefined ? undefined : valueAt(entry, inside.reduce(pointerTo, ""));

@@ -1,6 +1,6 @@
 import { pointerTo } from "../json/json-pointer.ts";
 import { type Fault, fault } from "../values/fault.ts";
-import { currentEntries } from "./current-entries.ts";
+import { migratedEntries } from "./migrated-entries.ts";
 import type { Patch, PatchOperation } from "./patch.ts";
 import { type Entries, entriesFrom, entriesToJson, entryAt, type ProjectState } from "./project-state.ts";
 import { findSlice, type Slice } from "./slice.ts";
@@ -31,7 +31,7 @@ export function revertPatch(
     if (slice.policy === "log" && options.preserveLogs) continue;
     const current = now.get(name) as Entries;
     const stored = then.get(name) ?? entriesFrom(slice.initial, slice.version);
-    const old = currentEntries(slice, slice.policy === "cache" ? entriesFrom(slice.initial, slice.version) : stored);
+    const old = migratedEntries(slice, slice.policy === "cache" ? entriesFrom(slice.initial, slice.version) : stored);
     if (!old.ok) return old;
     const place = pointerTo("", name);
     const isWhole = touched.whole || slice.policy === "cache" || old.entries !== stored || current.v !== slice.version;

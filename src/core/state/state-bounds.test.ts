@@ -5,7 +5,7 @@ import { Draft, type DraftOptions } from "./draft.ts";
 import { Footprint, findStateConflict } from "./patch.ts";
 import { applyPatch, EMPTY_STATE, entriesFrom, entriesToJson } from "./project-state.ts";
 import { defaultSlicePolicy, findSlice, recordedSliceName, type Slice } from "./slice.ts";
-import { isStatePointer, type StateAccess } from "./state-order.ts";
+import { isStatePointer, type StateAccess } from "./state-access-order.ts";
 
 const beds = defineSlice({ name: "beds", shape: "map", entry: {}, initial: { north: { free: 1, taken: 0 } } });
 const notes = defineSlice({ name: "notes", shape: "list", entry: {}, initial: ["first"] });

@@ -1,4 +1,4 @@
-import { isWellFormed } from "../json/well-formed.ts";
+import { isWellFormed } from "../json/well-formed-text.ts";
 import { assert } from "../values/assert.ts";
 import type { RunId, Tenant } from "../values/ids.ts";
 import {

@@ -19,7 +19,7 @@ import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/re
 import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { loadGateRow } from "./admin-reports.ts";
+import { loadGateRow } from "./gate-and-cost-reports.ts";
 import { type ActName, readSameAct } from "./read-same-act.ts";
 
 /** Approves a held call, or the same call with another input. */

@@ -4,7 +4,7 @@ import { type Fault, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { DoubtView, UnreadableDoubt } from "../api/list-api.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { loadReadableRun } from "./admin-reports.ts";
+import { loadReadableRun } from "./gate-and-cost-reports.ts";
 
 /** Returns acts in doubt with their calls, which are only in the journals; each run is read once. */
 export async function loadDoubtViews(

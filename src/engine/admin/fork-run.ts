@@ -19,8 +19,8 @@ import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { inheritedRestoration, ownRules, readPlan, type SubmittedRun, toolPins } from "../messages/submit-run.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
-import { type RestoredFiles, restoreFiles } from "../resources/restore-files.ts";
 import { RestorePoints, type RestoreTarget } from "../resources/restore-points.ts";
+import { type RestoredResources, restoreResourcesAt } from "../resources/restore-resources-at.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { atCheckpoint } from "./state-checkpoints.ts";
@@ -60,7 +60,7 @@ export async function forkRun(
   };
   const { origin, context, project, session, correlation_id, trace_id } = source;
   const mailbox = new RunMailbox(ports, newRun(tenant, id), null);
-  const accept = (restored: RestoredFiles) =>
+  const accept = (restored: RestoredResources) =>
     mailbox.ask(() => ({
       type: "accept",
       now,
@@ -87,7 +87,7 @@ export async function forkRun(
   const target = { run: source, step, side: at.side };
   const tag = makeCaptureTag({ for: "fork", tenant, run_id: source.id, at: now, position: source.position, into: id });
   if (files === undefined) await assertFilesUnchanged(ports, target);
-  await (files === "restore" ? restoreFiles(ports, target, tag, accept) : accept(null));
+  await (files === "restore" ? restoreResourcesAt(ports, target, tag, accept) : accept(null));
   await leasedRuns.takeDueRun(mailbox.run, mailbox.loaded);
   return { id, attached: false };
 }

@@ -20,7 +20,7 @@ import { loadRun } from "../journal/load-run.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { assertRunExists } from "./admin-reports.ts";
+import { assertRunExists } from "./gate-and-cost-reports.ts";
 
 /** Waiting runs per read. */
 const PAGE_SIZE = 1000;

@@ -69,7 +69,7 @@ async function listWaitingRuns(
   return waiting;
 }
 
-/** True if the run could continue now, if a worker had what it needs. */
+/** True if the run is due, or if it waits for a worker that meets its requirements. */
 function isWaiting({ due_at, needs = [] }: TimerRow, now: Instant): boolean {
   return needs.length > 0 || (due_at !== null && due_at <= now);
 }

@@ -26,8 +26,8 @@ import { readPrincipal } from "../api/read-principal.ts";
 import { idPrefix } from "../ports/system-ports.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { loadGateViews } from "./admin-reports.ts";
 import { loadDoubtViews } from "./doubt-views.ts";
+import { loadGateViews } from "./gate-and-cost-reports.ts";
 import { assertFilters, countList, type ListSearch, readListPage, toListPage } from "./list-page.ts";
 
 const gateStatuses = ["open", "approved", "rejected", "expired", "closed", "consumed"];

@@ -43,7 +43,7 @@ export async function* watchRunChanges(
   }
 }
 
-/** Times of other processes differ, and a row lands a little after its time. */
+/** Clocks of processes differ, and a store writes a row shortly after the time in the row. */
 const CLOCK_DIFFERENCE_MS = 60_000;
 
 function readSince(since: unknown): number {

@@ -6,7 +6,7 @@ import { notDone } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
-import { rehearsalStore } from "../../store/rehearsal/rehearsal-store.ts";
+import { simulationStore } from "../../store/simulation/simulation-store.ts";
 import type { Simulation, SubmitOptions } from "../api/engine-api.ts";
 import { ToolRegistry } from "../call/tool-registry.ts";
 import { loadRun } from "../journal/load-run.ts";
@@ -53,7 +53,7 @@ export async function simulatePlan(
 }
 
 function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: SimulationNotes): WorkerPorts {
-  const store = rehearsalStore(real.store);
+  const store = simulationStore(real.store);
   return {
     ...real,
     store,

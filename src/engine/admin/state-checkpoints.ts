@@ -22,8 +22,8 @@ import type { JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
-import { restoreFiles } from "../resources/restore-files.ts";
 import { diffFiles } from "../resources/restore-points.ts";
+import { restoreResourcesAt } from "../resources/restore-resources-at.ts";
 import { findInvariantFault, openRunState } from "../state/attempt-state.ts";
 import type { StateVersion, VersionedState } from "../state/project-states.ts";
 import { assertSeesAllState } from "../state/state-view.ts";
@@ -72,7 +72,7 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
       const { checks } = options;
       const judged = { ...requestField(options), ...(checks && { checks }) };
       const command = { type: "restore", principal, reason, to: version.version, ...judged } as const;
-      const { events } = await restoreFiles(this.#ports, { run, step, side: at.side }, tag, (files) =>
+      const { events } = await restoreResourcesAt(this.#ports, { run, step, side: at.side }, tag, (files) =>
         this.#leasedRuns.command(tenant, id, () => ({ ...command, now: clock.now(), state: restored(), files })),
       );
       return toCheckpointRestore(events, project.head.version);

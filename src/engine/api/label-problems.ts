@@ -1,4 +1,4 @@
-import { isWellFormed } from "../../core/json/well-formed.ts";
+import { isWellFormed } from "../../core/json/well-formed-text.ts";
 import { requestLimits } from "./request-limits.ts";
 
 /** The title and the labels of a run, as options. */

@@ -1,5 +1,5 @@
-import type { DoubtExits } from "../../core/event/doubt.ts";
-import type { OpenGate } from "../../core/run/to-open-gate.ts";
+import type { DoubtExits } from "../../core/event/doubt-settlement.ts";
+import type { OpenGate } from "../../core/run/gate-details.ts";
 import type { DoubtRow, GateRow, OutcomeRow, RunRow, WaitingFor } from "../../core/store/tables.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { Instant, RunId } from "../../core/values/ids.ts";

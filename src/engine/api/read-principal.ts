@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import { checkJson } from "../../core/json/check-json.ts";
 import { isPlainObject } from "../../core/json/plain-object.ts";
-import { isStatePointer } from "../../core/state/state-order.ts";
+import { isStatePointer } from "../../core/state/state-access-order.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";

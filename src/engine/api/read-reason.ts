@@ -1,4 +1,4 @@
-import { isWellFormed } from "../../core/json/well-formed.ts";
+import { isWellFormed } from "../../core/json/well-formed-text.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { requestLimits } from "./request-limits.ts";
 

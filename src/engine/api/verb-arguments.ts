@@ -66,7 +66,7 @@ export function optionsInInput(verb: HoldableVerb, input: JsonObject): JsonObjec
   );
 }
 
-/** The principal is that of the run. */
+/** The principal is not part of the input, because the run has it. */
 function optionNames(verb: HoldableVerb): readonly string[] {
   const [method] = verb.split(":") as [EngineVerb];
   return Object.keys(verbOptions[method]).filter((name) => name !== "principal");

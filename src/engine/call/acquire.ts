@@ -6,7 +6,7 @@ import { actAttempt } from "./acts-in-flight.ts";
 import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallResources } from "./call-resources.ts";
-import { STORE_TOO_SLOW } from "./last-check.ts";
+import { STORE_TOO_SLOW } from "./check-before-call.ts";
 import { driftFault } from "./preview-call.ts";
 
 /**

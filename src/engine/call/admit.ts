@@ -15,11 +15,11 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, captureForCall } from "./call-resources.ts";
 import { withCallLimits, withOneTallyUsage, withTallyUsage } from "./cost-estimate.ts";
-import { withExternalFacts } from "./external-facts.ts";
 import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
 import { recordLeftAgents, withSameAct } from "./record-left-agents.ts";
+import { withStoredFacts } from "./stored-facts.ts";
 import { withoutTool } from "./tool-fault.ts";
 import { askVerifier } from "./verify.ts";
 
@@ -107,7 +107,7 @@ function startCommand(
 
 const NONE: readonly never[] = [];
 
-/** The call that used the budget up may have lost its worker before it recorded the alert. */
+/** True if a budget refuses the call. The alert may be missing, if the worker of an earlier call died before it. */
 function isOverBudget({ events }: Decision): boolean {
   return events.some((event) => event.type === "step.rejected" && event.rule === "budget");
 }
@@ -134,7 +134,7 @@ async function refreshProposal(
   // The child run does not exist yet, so its end cannot be read.
   if (stepKinds[step.spec.kind].startsRun && proposal.signal === null) return proposal;
   // The ledger row or the earned trust has changed.
-  return withExternalFacts(ports, mailbox.run, step, proposal);
+  return withStoredFacts(ports, mailbox.run, step, proposal);
 }
 
 async function supplyFact(
@@ -173,7 +173,7 @@ async function supplyFact(
       if (!(await ports.leases.confirm(context.claim)))
         throw new FencedError("another worker claimed the run before it started a child run");
       const flaw = await childRuns.start(mailbox.run, step, proposal.input);
-      return flaw === null ? withExternalFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
+      return flaw === null ? withStoredFacts(ports, mailbox.run, step, proposal) : { ...proposal, flaw };
     }
   }
 }

@@ -5,9 +5,9 @@ import type { Claim } from "../../core/store/store.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { CallEnd } from "../api/observer.ts";
 import type { RunMailbox } from "../journal/run-mailbox.ts";
-import type { GivenCall } from "./agent-call.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallPorts } from "./call-ports.ts";
+import type { CallerFunction } from "./caller-function.ts";
 import type { ChildRunPort } from "./child-run-port.ts";
 import type { RunningHandler } from "./handler-attempt.ts";
 
@@ -32,7 +32,7 @@ export interface CallContext {
   confirmActs(acts: readonly StepId[]): Promise<void>;
 
   /** Returns what the process that proposed the call of a step gave with it, or null. */
-  givenWith(step: Step): GivenCall | null;
+  givenWith(step: Step): CallerFunction | null;
 
   /** The host of the agent begins the work of a step itself. Resolves when it has ended. */
   hostBegins(step: StepId): Promise<CallEnd>;

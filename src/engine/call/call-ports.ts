@@ -7,7 +7,7 @@ import type { EngineLimits } from "../api/engine-limits.ts";
 import type { ResourcePorts } from "../resources/resource-ports.ts";
 import type { HaltCache } from "../rules/halt-cache.ts";
 import type { PolicyRegistry } from "../rules/policy-registry.ts";
-import type { TenantRules } from "../rules/tenant-rules.ts";
+import type { SettingsByTenant } from "../rules/settings-by-tenant.ts";
 import type { ActsInFlight } from "./acts-in-flight.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import type { VerbPort } from "./verb-tools.ts";
@@ -23,7 +23,7 @@ export interface CallPorts extends ResourcePorts {
   readonly limits: EngineLimits;
   readonly toolbox: ToolRegistry;
   readonly verbs: () => VerbPort;
-  readonly tenants: TenantRules;
+  readonly tenants: SettingsByTenant;
   readonly policies: PolicyRegistry;
   readonly halts: HaltCache;
   readonly leases: LeaseConfirmation;

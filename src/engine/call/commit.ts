@@ -14,7 +14,7 @@ import { type AttemptReport, hasSucceeded } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, endingFault, restoreResources, settleResources } from "./call-resources.ts";
-import { reuseTermsFor } from "./external-facts.ts";
+import { reuseTermsFor } from "./stored-facts.ts";
 import { verifyAct } from "./verify.ts";
 
 /**

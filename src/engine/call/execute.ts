@@ -9,15 +9,15 @@ import { downstreamKey } from "../ports/digest.ts";
 import { traceParentOf, traceParentText } from "../ports/trace-parent.ts";
 import { isAct } from "./acquire.ts";
 import { actAttempt } from "./acts-in-flight.ts";
-import { type GivenCall, runInContext } from "./agent-call.ts";
 import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
+import { type CallerFunction, runInContext } from "./caller-function.ts";
+import { checkBeforeCall } from "./check-before-call.ts";
 import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
-import { lastCheck } from "./last-check.ts";
 import { callEnd, observedCall, traceIdOf } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
@@ -27,7 +27,7 @@ type Execution = AttemptReport | null | Promise<AttemptReport | null>;
 
 /** Stage 4. Calls the handler and returns the report of the attempt: its output, its fault, or that it was not called. */
 export function execute(context: CallContext, step: Step, grant: Grant, resources: CallResources): Execution {
-  const check = lastCheck(context, step, grant);
+  const check = checkBeforeCall(context, step, grant);
   // Nothing is awaited between the last check and the start of the handler.
   return check === null
     ? callHandler(context, step, grant, resources)
@@ -42,7 +42,7 @@ async function executeAfter(
   resources: CallResources,
 ): Promise<AttemptReport | null> {
   let check: Promise<AttemptReport | null> | null = first;
-  for (; check !== null; check = lastCheck(context, step, grant)) {
+  for (; check !== null; check = checkBeforeCall(context, step, grant)) {
     const refused = await check;
     if (refused !== null) return refused;
   }
@@ -118,7 +118,12 @@ async function closeAttempt(
 }
 
 /** Tells the host to begin. If it has stopped waiting, no process knows the token, so the call is not made. */
-function letHostBegin(context: CallContext, step: Step, grant: Grant, given: GivenCall | null): AttemptReport | null {
+function letHostBegin(
+  context: CallContext,
+  step: Step,
+  grant: Grant,
+  given: CallerFunction | null,
+): AttemptReport | null {
   const { run } = context.mailbox;
   const { observers } = context.ports;
   const until = findStep(run, grant.step_id)?.external?.until;
@@ -143,7 +148,10 @@ function handlerWork(
   { ports, mailbox: { run } }: CallContext,
   step: Step,
   grant: Grant,
-  { resources: { state, captured }, given }: { readonly resources: CallResources; readonly given: GivenCall | null },
+  {
+    resources: { state, captured },
+    given,
+  }: { readonly resources: CallResources; readonly given: CallerFunction | null },
 ): HandlerWork {
   const { spec, cause } = step;
   const { input, call, estimate } = grant.proposal;

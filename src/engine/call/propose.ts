@@ -3,11 +3,11 @@ import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { awaitsSignal } from "../../core/run/step.ts";
 import { worseEffect } from "../../core/values/effect.ts";
-import { awayFault } from "./agent-call.ts";
 import type { CallContext } from "./call-context.ts";
-import { withExternalFacts } from "./external-facts.ts";
+import { awayFault } from "./caller-function.ts";
 import { withHostWork } from "./host-work.ts";
 import { makeProposal } from "./make-proposal.ts";
+import { withStoredFacts } from "./stored-facts.ts";
 
 /**
  * Stage 1. Puts the call together with the facts that its decision always needs: the input, the key, the row of the
@@ -56,5 +56,5 @@ async function proposeWithFacts(context: CallContext, step: Step, refreshing: Pr
   await ports.halts.refreshIfStale(mailbox.run);
   const proposal = proposalOf(context, step, { call: usesCall(mailbox.run, step) });
   if (proposal.call === null && !awaitsSignal(step)) return proposal;
-  return withExternalFacts(ports, mailbox.run, step, proposal);
+  return withStoredFacts(ports, mailbox.run, step, proposal);
 }

@@ -5,7 +5,7 @@ import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import type { Instant, RunId } from "../../core/values/ids.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { ChildRunPort } from "./child-run-port.ts";
-import { readLedgerFact } from "./external-facts.ts";
+import { readLedgerFact } from "./stored-facts.ts";
 
 /** Returns the proposal with the ledger row of the act of another run that the call is, as its approvers say. */
 export async function withSameAct(ports: CallPorts, run: Run, { spec }: Step, proposal: Proposal): Promise<Proposal> {

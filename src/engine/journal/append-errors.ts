@@ -25,7 +25,7 @@ export function isEngineClosed(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code === "ENGINE_CLOSED";
 }
 
-/** The store failed, or its answer was lost. It may come back. */
+/** True if the store failed or its answer was lost. The caller may try again later. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof FaultError && error.fault.code.startsWith("STORE_");
 }

@@ -8,7 +8,7 @@ type AppendPorts = Pick<JournalPorts, "store" | "timers">;
 
 /**
  * Appends an entry exactly once. If the answer of the store is lost, the same bytes are sent again: if they had landed, the store
- * refuses the position and the stored hash is ours. If the store stays away, the caller gets STORE_UNKNOWN, not a plain failure.
+ * refuses the position, and the stored hash is that of the entry. Without an answer, the fault is STORE_UNKNOWN.
  */
 export function appendOnce(ports: AppendPorts, entry: Entry): Promise<AppendResult> {
   const onError = (error: unknown) => {

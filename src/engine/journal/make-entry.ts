@@ -1,4 +1,4 @@
-import { eventCharges } from "../../core/call/cost-tally.ts";
+import { eventCharges } from "../../core/call/cost-charges.ts";
 import type { Event } from "../../core/event/event.ts";
 import { eventRows } from "../../core/evolve/event-rows.ts";
 import { type Run, type RunStatus, runStatus } from "../../core/run/run.ts";

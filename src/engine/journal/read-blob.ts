@@ -44,7 +44,7 @@ async function findContent(store: Store, tenant: Tenant, run: RunId, sha256: str
 
 const OUTPUT_EVENTS: ReadonlySet<string> = new Set(["step.succeeded", "step.failed"]);
 
-/** The chain of the journal was not read from its start, so the bytes are checked by their own digest. */
+/** Checks the bytes against their digest, because the hash chain of the journal was not read. */
 function checkedBytes(content: string, sha256: string): Uint8Array {
   const bytes = Buffer.from(content, "base64");
   if (hash("sha256", bytes) === sha256) return new Uint8Array(bytes);

@@ -24,7 +24,7 @@ import type { JournalPorts } from "./journal-ports.ts";
 import type { LoadedRun } from "./load-run.ts";
 import type { MailboxListener } from "./mailbox-listener.ts";
 import { type EntryTerms, makeEntry } from "./make-entry.ts";
-import { isPlainBatch, RESULTS_AHEAD_MAX } from "./plain-results.ts";
+import { mayContinue, RESULTS_AHEAD_MAX } from "./may-continue.ts";
 import { publishState } from "./publish-state.ts";
 import { readNewEvents } from "./read-new-events.ts";
 
@@ -212,7 +212,7 @@ export class RunMailbox {
     if (this.#epoch === null || this.#listener === null || this.#ports.durability === "every") return false;
     if (this.#unwritten.length > 0 || this.#isOffering) return false;
     const count = (this.#ahead?.events.length ?? 0) + batch.events.length;
-    return count <= RESULTS_AHEAD_MAX && isPlainBatch(batch) && !this.#listener.showsResult(batch.after, batch.events);
+    return count <= RESULTS_AHEAD_MAX && mayContinue(batch) && !this.#listener.showsResult(batch.after, batch.events);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { SignalFact } from "../../core/call/proposal.ts";
-import type { SignalBoxVersion } from "../../core/event/parking.ts";
 import type { SignalSent } from "../../core/event/signal.ts";
+import type { SignalBoxVersion } from "../../core/event/step-parking.ts";
 import { signalPuts } from "../../core/evolve/event-rows.ts";
 import type { Entry } from "../../core/store/store.ts";
 import type { SignalRow } from "../../core/store/tables.ts";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { OutputContents } from "../../core/event/output-contents.ts";
 import { unsafeKeyProblem, valueLimits } from "../../core/json/check-json.ts";
 import { isPlainObject } from "../../core/json/plain-object.ts";
-import { isWellFormed, toWellFormed } from "../../core/json/well-formed.ts";
+import { isWellFormed, toWellFormed } from "../../core/json/well-formed-text.ts";
 import type { Json } from "../../core/values/json.ts";
 import { errorText } from "./thrown-fault.ts";
 

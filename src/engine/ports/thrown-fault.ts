@@ -1,5 +1,5 @@
 import type { HandlerResult } from "../../core/decide/handler-result.ts";
-import { toWellFormed } from "../../core/json/well-formed.ts";
+import { toWellFormed } from "../../core/json/well-formed-text.ts";
 import { type Fault, FaultError, fault, faults, NotDoneError } from "../../core/values/fault.ts";
 import { toStorableJsonOrNull } from "./storable-json.ts";
 

@@ -76,7 +76,7 @@ function endingOf(ports: CallPorts, { spec, pin }: Step, report: ReadReport): Ha
   return readOutput(ports, { tool, checksOutput: true }, report.output);
 }
 
-/** An act in doubt that a verifier looks for is answered as it is now. */
+/** Returns the answer of a call. An act in doubt is answered at once, although a verifier may still settle it. */
 function answerOf(run: Run, step: Step): CallAnswer {
   const answer = callAnswer(run, step);
   if (answer !== null) return answer;

@@ -15,7 +15,7 @@ import { assert } from "../../core/values/assert.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, StepId } from "../../core/values/ids.ts";
 import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
-import type { GivenCall } from "../call/agent-call.ts";
+import type { CallerFunction } from "../call/caller-function.ts";
 import { loadEventAt } from "../journal/load-run.ts";
 import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { captureContext } from "../ports/async-context.ts";
@@ -217,14 +217,14 @@ export class ModelCalls {
 interface GivenAsk {
   readonly ask: AskModel;
   readonly options: ModelCallOptions;
-  readonly within: GivenCall["within"];
+  readonly within: CallerFunction["within"];
 }
 
 /** Asks the model for one step, and keeps what came, which is more than the record may hold. */
 class AskAttempt {
   received: ReceivedAnswer | null = null;
   error: unknown = null;
-  readonly handler: GivenCall;
+  readonly handler: CallerFunction;
 
   constructor({ ask, options, within }: GivenAsk) {
     this.handler = {

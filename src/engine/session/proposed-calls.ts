@@ -73,7 +73,7 @@ function readInput(input: unknown, tool: string): Pick<ReadCall, "input" | "refu
   return { input: {}, refused: fault("INVALID_INPUT", `${tool}: its input must be an object`) };
 }
 
-/** Makes the steps of the calls for the current run. Their ids are ours; the ids of the agent are names of them. */
+/** Makes the steps of the calls for the current run. The engine makes the step ids. The ids of the agent are names of the calls. */
 export function proposedCalls(
   { toolbox }: CallPorts,
   run: Run,

@@ -25,7 +25,7 @@ import type {
   OpenRunOptions,
   SessionTurn,
 } from "../api/session-api.ts";
-import type { GivenCall } from "../call/agent-call.ts";
+import type { CallerFunction } from "../call/caller-function.ts";
 import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { judgeRecordedCall } from "../messages/attach-to-run.ts";
@@ -77,7 +77,7 @@ async function takeUnlessClosed(lease: SessionLease, waitMs: number): Promise<Ru
 /** Calls that are proposed together, and how their caller runs them. */
 interface ProposedTurn {
   readonly calls: readonly ReadCall[];
-  readonly given: GivenCall;
+  readonly given: CallerFunction;
   readonly handler: AgentCause["handler"];
 }
 
@@ -366,7 +366,7 @@ export class SessionRun implements OpenRun {
   }
 }
 
-/** True if the start of the work is on record, and the host is not told to begin yet. */
+/** True if the start of the work is recorded and the host has not received the order to begin. */
 function isAboutToBegin(run: Run, calls: readonly ReadCall[], work: HostWork): boolean {
   return work.begun === null && calls.some(({ name }) => isWorkOf(findCallStep(run, name), work));
 }

@@ -8,9 +8,9 @@ import { Footprint, findStateConflict, type Patch } from "../../core/state/patch
 import type { PolicyState } from "../../core/state/policy-state.ts";
 import { applyPatch } from "../../core/state/project-state.ts";
 import type { Slice } from "../../core/state/slice.ts";
+import type { StateAccess } from "../../core/state/state-access-order.ts";
 import { StateAfterPatch } from "../../core/state/state-after-patch.ts";
 import type { StateChange } from "../../core/state/state-change.ts";
-import type { StateAccess } from "../../core/state/state-order.ts";
 import { type Effect, worseEffect } from "../../core/values/effect.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Json } from "../../core/values/json.ts";

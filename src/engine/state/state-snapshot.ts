@@ -1,4 +1,4 @@
-import { currentEntries } from "../../core/state/current-entries.ts";
+import { migratedEntries } from "../../core/state/migrated-entries.ts";
 import { type Entries, entriesFrom, entriesToJson, type ProjectState } from "../../core/state/project-state.ts";
 import { type ListDraft, type MapDraft, recordedSliceName, type Slice } from "../../core/state/slice.ts";
 import type { ToolContext } from "../../core/tool/tool.ts";
@@ -25,7 +25,7 @@ export function makeSnapshot(
 
 /** As the slice has them now; another version that it cannot read is refused. */
 function migrateEntries(slice: Slice, kept: Entries): Entries {
-  const current = currentEntries(slice, kept);
+  const current = migratedEntries(slice, kept);
   if (current.ok) return current.entries;
   throw new FaultError(current.fault);
 }
@@ -43,7 +43,7 @@ function isSliceSnapshot(slice: Json): boolean {
   return slice.shape === "list" ? Array.isArray(slice.entries) : slice.shape === "map" && isJsonObject(slice.entries);
 }
 
-/** Makes state what a snapshot says: a slice that is not in it was empty. Logs stay as they are. */
+/** Replaces the state by a snapshot. A slice that the snapshot lacks becomes empty. Log slices do not change. */
 export function loadSnapshot(slices: readonly Slice[], snapshot: StateSnapshot, context: ToolContext): Json {
   for (const name of Object.keys(snapshot.slices))
     if (!slices.some((slice) => slice.name === name))

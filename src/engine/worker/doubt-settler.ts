@@ -6,7 +6,7 @@ import type { GateId, RunId, StepId, WorkerId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
 import { hostEndCommand } from "../call/host-end.ts";
 import { verifyAct } from "../call/verify.ts";
-import { liveSender } from "./unfinished-steps.ts";
+import { callingWorkerOf } from "./find-recovery.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const UNREPORTED = {
@@ -82,7 +82,7 @@ export class DoubtSettler {
     const { mailbox } = this.#context;
     const step = findStep(mailbox.run, step_id);
     if (step?.standing.state !== "in_doubt" || !step.standing.doubt.alive) return null;
-    const sender = await liveSender(this.#ports, mailbox.run, step);
+    const sender = await callingWorkerOf(this.#ports, mailbox.run, step);
     if (sender === null) await mailbox.ask(() => handlerEnded(this.#ports, step));
     return sender;
   }

@@ -15,16 +15,16 @@ import type { MailboxListener } from "../journal/mailbox-listener.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
-import { AgentCalls } from "./agent-calls.ts";
+import { AwaitedCalls } from "./awaited-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
+import { abandonIfIdle, continueStepsOfTools, findRecovery } from "./find-recovery.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
 import type { LeasedRunOwner } from "./leased-run-owner.ts";
-import { settleLostResources } from "./lost-resources.ts";
+import { restoreForLostWorker } from "./restore-for-lost-worker.ts";
 import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
 import { StepAlarms } from "./step-alarms.ts";
 import { StepScheduler } from "./step-scheduler.ts";
-import { abandonIfIdle, continueStepsOfTools, findRecovery } from "./unfinished-steps.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /**
@@ -34,7 +34,7 @@ import type { WorkerPorts } from "./worker-ports.ts";
 export class LeasedRun implements MailboxListener {
   readonly claim: Claim;
   readonly mailbox: RunMailbox;
-  readonly calls = new AgentCalls();
+  readonly calls = new AwaitedCalls();
   readonly #ports: WorkerPorts;
   readonly #scheduler: StepScheduler;
   readonly #handlers: RunningHandlers;
@@ -140,7 +140,7 @@ export class LeasedRun implements MailboxListener {
 
   async #recover(): Promise<void> {
     this.#ports.projects.markStale(this.run.tenant, runStateKey(this.run));
-    await settleLostResources(this.#ports, this.mailbox);
+    await restoreForLostWorker(this.#ports, this.mailbox);
     const recovery = await findRecovery(this.#ports, this.run, this.claim, this.#owner.hasFailed);
     if (recovery !== null) {
       this.#ports.failpoint("recover.before");

@@ -15,7 +15,7 @@ import { DoubtTimers } from "./doubt-timers.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { LeasedRun } from "./leased-run.ts";
 import type { LeaseEnd } from "./leased-run-owner.ts";
-import { ReturnReports } from "./return-reports.ts";
+import { ReturnedHandlers } from "./returned-handlers.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
@@ -40,7 +40,7 @@ export class LeasedRuns {
   /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
-  readonly #returns: ReturnReports;
+  readonly #returns: ReturnedHandlers;
   readonly #doubts: DoubtTimers;
   #onWorkAvailable: () => void = () => {};
   #onRest: (until: Instant) => void = () => {};
@@ -51,7 +51,7 @@ export class LeasedRuns {
     this.#ports = ports;
     this.#slots = new HandlerSlots(ports.limits.concurrency);
     this.#works = works;
-    this.#returns = new ReturnReports(ports, (tenant, run, make) =>
+    this.#returns = new ReturnedHandlers(ports, (tenant, run, make) =>
       this.command(tenant, run, (_, latest) => make(latest)),
     );
     this.#doubts = new DoubtTimers(ports, (run) => this.takeDueRun(run));

@@ -3,7 +3,7 @@ import type { LeasedRun } from "./leased-run.ts";
 import type { LeasedRuns } from "./leased-runs.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
-/** The longest pause between two looks whether a run that this worker asked for was released. */
+/** The maximum time between two checks whether another worker has released the requested run. */
 const askAgainMs = 50;
 
 /**

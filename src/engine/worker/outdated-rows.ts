@@ -56,7 +56,7 @@ export class OutdatedRows {
   }
 }
 
-/** The last put of each row gives its current content. */
+/** Keeps the last put of each row, which has the current content. */
 function rewrittenRows(tenant: Tenant, run: RunId, events: readonly Event[]): readonly Put[] {
   const rows = new Map<string, Put>();
   for (const put of historyRows(emptyRun(run, tenant), events))

@@ -5,10 +5,10 @@ import type { Expression } from "../../core/ports/expression.ts";
 import type { Json } from "../../core/values/json.ts";
 import { approvalRule } from "../rules/approval-rule.ts";
 import { CallSelector } from "../rules/call-selector.ts";
-import { conditionRule } from "../rules/condition-rule.ts";
 import { denyRule } from "../rules/deny-rule.ts";
 import { flowRule } from "../rules/flow-rule.ts";
 import { type ParameterTest, parameterRule } from "../rules/parameter-rule.ts";
+import { requireRule } from "../rules/require-rule.ts";
 import type { Rule, RuleAnswer, RuleCheck } from "../rules/rule.ts";
 import type { RuleFieldReader } from "../rules/rule-field-reader.ts";
 import type { StateInvariant } from "../rules/state-invariant.ts";
@@ -16,7 +16,7 @@ import { stateRule } from "../rules/state-rule.ts";
 import { weekdays, windowRule } from "../rules/window-rule.ts";
 import { demandFields, parseDemand } from "./parse-demand.ts";
 import { budgetFields, parseBudget, parseRate, parseZone, rateFields } from "./parse-limit.ts";
-import { parseInvariant, parseStatePointers, stateFields, stateVariables } from "./parse-state.ts";
+import { parseInvariant, parseStatePointers, stateFields, stateVariables } from "./parse-state-pointers.ts";
 
 const ruleKinds = [
   "allow",
@@ -132,7 +132,7 @@ function parseStateRule(fields: FieldReader, reader: RuleFieldReader, { reason }
 function parseConditionRule(fields: FieldReader, reader: RuleFieldReader, { reason }: LimitRule): RuleCheck | null {
   const expression = reader.expression(fields, "expression");
   if (fields.value("expression") === undefined) fields.addReason("expression", "is required: the condition");
-  return expression && conditionRule(expression, reason);
+  return expression && requireRule(expression, reason);
 }
 
 function parseParameterRule(fields: FieldReader, reader: RuleFieldReader, { reason }: LimitRule): RuleCheck | null {

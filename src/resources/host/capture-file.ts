@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
+import { AppendOnlyFile, type FileRecord } from "./append-only-file.ts";
+import type { CaptureRecord, LoggedRecord } from "./capture-record.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
-import type { LoggedRecord, LogRecord } from "./log-record.ts";
 import { hashChunks, verifyChunks } from "./object-store.ts";
-import { type FileRecord, RecordFile } from "./record-file.ts";
 
 const pieceBytes = 8_388_608;
 /** The file grows in steps of this size. */
@@ -34,7 +34,7 @@ export class CaptureFile {
   readonly #folder: string;
   readonly #path: string;
   readonly #contents = new Map<Digest, Content>();
-  #file: RecordFile;
+  #file: AppendOnlyFile;
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -61,7 +61,7 @@ export class CaptureFile {
     return { isReplaced, entries: this.#readRecords() };
   }
 
-  append(id: string, record: LogRecord, bytes?: Uint8Array): LoggedRecord {
+  append(id: string, record: CaptureRecord, bytes?: Uint8Array): LoggedRecord {
     const digest = contentDigest(record);
     if (digest === null || bytes === undefined || this.#hasIntact(digest))
       return { record, at: this.#file.append(recordHead(id, record)) };
@@ -70,7 +70,7 @@ export class CaptureFile {
     return { record, at };
   }
 
-  appendFrom(id: string, record: LogRecord, length: number, chunks: Iterable<Uint8Array>): LoggedRecord {
+  appendFrom(id: string, record: CaptureRecord, length: number, chunks: Iterable<Uint8Array>): LoggedRecord {
     const digest = contentDigest(record);
     if (digest === null || this.#hasIntact(digest)) return { record, at: this.#file.append(recordHead(id, record)) };
     const at = this.#file.appendFrom(recordHead(id, record), length, verifyChunks(chunks, digest));
@@ -100,7 +100,7 @@ export class CaptureFile {
    */
   rewrite(entries: Iterable<CaptureEntry>): void {
     const place = this.#temporaryPath();
-    const written = RecordFile.create(this.#disk, place, preallocateBytes);
+    const written = AppendOnlyFile.create(this.#disk, place, preallocateBytes);
     const done = new Set<Digest>();
     try {
       for (const { id, logged } of entries) {
@@ -134,7 +134,7 @@ export class CaptureFile {
     const entries = records.map(({ head, from, at, bytes }): CaptureEntry => {
       const { of, ...record } = head;
       // `append` wrote every record of the file.
-      return { id: String(of), logged: { record: record as unknown as LogRecord, at: { from, at, bytes } } };
+      return { id: String(of), logged: { record: record as unknown as CaptureRecord, at: { from, at, bytes } } };
     });
     for (const { logged } of entries) this.#indexContent(logged);
     const last = entries.at(-1);
@@ -172,15 +172,15 @@ export class CaptureFile {
     return `${this.#path}.${randomBytes(6).toString("hex")}${temporarySuffix}`;
   }
 
-  #openFile(): RecordFile {
+  #openFile(): AppendOnlyFile {
     try {
-      return RecordFile.open(this.#disk, this.#path, preallocateBytes);
+      return AppendOnlyFile.open(this.#disk, this.#path, preallocateBytes);
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
     }
     // Created under a temporary name and then linked, so that the file is never half written under its name.
     const place = this.#temporaryPath();
-    RecordFile.create(this.#disk, place).close();
+    AppendOnlyFile.create(this.#disk, place).close();
     try {
       this.#disk.linkSync(place, this.#path);
       this.#disk.unlinkSync(place);
@@ -193,12 +193,12 @@ export class CaptureFile {
   }
 }
 
-function recordHead(id: string, record: LogRecord): JsonObject {
+function recordHead(id: string, record: CaptureRecord): JsonObject {
   return { of: id, ...record } as unknown as JsonObject;
 }
 
 /** Returns the digest of a record with content in the file, or null. */
-function contentDigest(record: LogRecord): Digest | null {
+function contentDigest(record: CaptureRecord): Digest | null {
   return record.type === "was" && record.was.kind === "file" && record.was.size > 0 ? record.was.digest : null;
 }
 

@@ -1,7 +1,7 @@
 import { assert } from "../../core/values/assert.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import type { CaptureFile } from "./capture-file.ts";
-import type { LoggedRecord, LogRecord } from "./log-record.ts";
+import type { CaptureRecord, LoggedRecord } from "./capture-record.ts";
 
 /**
  * begun: nothing has changed yet. open: the tool may be running, or its process died. closed: the call succeeded, but
@@ -10,7 +10,7 @@ import type { LoggedRecord, LogRecord } from "./log-record.ts";
  */
 export type CaptureState = "begun" | "open" | "closed" | "kept" | "restoring" | "restored";
 
-const stateAfter: Readonly<Partial<Record<LogRecord["type"], CaptureState>>> = {
+const stateAfter: Readonly<Partial<Record<CaptureRecord["type"], CaptureState>>> = {
   opened: "open",
   was: "open",
   closed: "closed",
@@ -22,7 +22,7 @@ const stateAfter: Readonly<Partial<Record<LogRecord["type"], CaptureState>>> = {
 /** The undo data of one call, written before the call changes anything. */
 export class CaptureLog {
   readonly id: string;
-  readonly begun: Extract<LogRecord, { type: "begun" }>;
+  readonly begun: Extract<CaptureRecord, { type: "begun" }>;
   readonly #file: CaptureFile;
   readonly #records: LoggedRecord[] = [];
   #state: CaptureState = "begun";
@@ -63,7 +63,7 @@ export class CaptureLog {
   }
 
   /** The state at the end of the call; null if the call did not succeed. */
-  get closed(): Extract<LogRecord, { type: "closed" }> | null {
+  get closed(): Extract<CaptureRecord, { type: "closed" }> | null {
     const closed = this.#records.findLast(({ record }) => record.type === "closed")?.record;
     return closed?.type === "closed" ? closed : null;
   }
@@ -74,11 +74,11 @@ export class CaptureLog {
     return last?.type === "restored" ? last.changed : null;
   }
 
-  append(record: LogRecord, bytes?: Uint8Array): void {
+  append(record: CaptureRecord, bytes?: Uint8Array): void {
     this.addRecord(this.#file.append(this.id, record, bytes));
   }
 
-  appendFrom(record: LogRecord, length: number, chunks: Iterable<Uint8Array>): void {
+  appendFrom(record: CaptureRecord, length: number, chunks: Iterable<Uint8Array>): void {
     this.addRecord(this.#file.appendFrom(this.id, record, length, chunks));
   }
 

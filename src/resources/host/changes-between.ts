@@ -4,7 +4,7 @@ import type { Digest } from "../../core/values/ids.ts";
 import { decodeFileName } from "../file-name-bytes.ts";
 import type { TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
-import type { PriorState } from "./log-record.ts";
+import type { PriorState } from "./capture-record.ts";
 import { asideName } from "./restore-from-log.ts";
 import { compareTrees } from "./restore-tree.ts";
 import type { DirectoryNode, TreeNode } from "./tree-node.ts";

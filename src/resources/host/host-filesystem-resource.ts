@@ -20,7 +20,7 @@ import { closeHandleCall, closeRawCall, closeWatchedCall, type OpenCall } from "
 import { ContentSweeper } from "./content-sweeper.ts";
 import { diskFault } from "./disk.ts";
 import { HostBackend } from "./host-backend.ts";
-import { hostIdentity } from "./host-identity.ts";
+import { machineIdentity } from "./machine-identity.ts";
 import { type KnownTrees, restoreCalls, rewindCalls } from "./restore-calls.ts";
 import { currentProcessMark } from "./running-processes.ts";
 import { isTreeBusy } from "./tree-lock.ts";
@@ -34,7 +34,7 @@ import { type HostFilesystemOptions, openWorkingTree, type WorkingTree } from ".
  */
 export class HostFilesystem implements Resource<Filesystem> {
   readonly name: string;
-  readonly host: string = hostIdentity();
+  readonly host: string = machineIdentity();
   readonly #parts: WorkingTree;
   readonly #openCalls = new Map<string, OpenCall>();
   readonly #trees: KnownTrees = { latest: null, byCall: new Map() };

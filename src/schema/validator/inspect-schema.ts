@@ -3,8 +3,8 @@ import { pointerTo } from "../../core/json/json-pointer.ts";
 import { type Reason, ReasonList } from "../../core/json/reason-list.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { isExponential } from "./pattern-cost.ts";
+import { effectiveMembers, findDialect, isFragment, type SchemaDialect } from "./schema-dialect.ts";
 import { SchemaDocument } from "./schema-document.ts";
-import { effectiveMembers, findDraft, isFragment, type SchemaDraft } from "./schema-draft.ts";
 import { schemaLimits } from "./schema-limits.ts";
 import { schemaRefusals } from "./schema-refusals.ts";
 
@@ -18,7 +18,7 @@ export function inspectSchema(definition: unknown): InspectedSchema {
   if (!checked.ok) return checked;
   const { value } = checked;
   if (!isJsonObject(value)) return refuse("", "a JSON Schema is an object; use {} for anything");
-  const draft = findDraft(value);
+  const draft = findDialect(value);
   if (draft === null) return refuse("/$schema", schemaRefusals.otherDraft);
   const document = new SchemaDocument(value, draft);
   if (document.isTooLarge) return refuse("", `it contains more than ${schemaLimits.schemas} schemas`);
@@ -32,7 +32,7 @@ function refuse(path: string, message: string): InspectedSchema {
 }
 
 /** Adds a reason for each member that is not allowed. */
-function inspectMembers(schema: JsonObject, path: string, draft: SchemaDraft, reasons: ReasonList): void {
+function inspectMembers(schema: JsonObject, path: string, draft: SchemaDialect, reasons: ReasonList): void {
   for (const name of effectiveMembers(schema, draft)) {
     // The $id of the whole schema is ignored: no reference leads from one schema to another.
     const problem = name === "$id" && path === "" ? null : memberProblem(name, schema[name] as Json, draft);
@@ -40,7 +40,7 @@ function inspectMembers(schema: JsonObject, path: string, draft: SchemaDraft, re
   }
 }
 
-function memberProblem(name: string, argument: Json, draft: SchemaDraft): string | null {
+function memberProblem(name: string, argument: Json, draft: SchemaDialect): string | null {
   switch (name) {
     case "$ref":
     case "$dynamicRef":

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { Keyword, KeywordCompiler } from "./keyword.ts";
 import type { EvaluatedMembers, MeteredValidation, Validator } from "./metered-validation.ts";
+import { effectiveMembers } from "./schema-dialect.ts";
 import type { SchemaDocument } from "./schema-document.ts";
-import { effectiveMembers } from "./schema-draft.ts";
 
 /** Compiles a JSON Schema to a function. Each schema inside it is compiled once, so that it may refer to itself. */
 export class SchemaCompiler implements KeywordCompiler {

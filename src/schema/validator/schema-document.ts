@@ -1,6 +1,6 @@
 import { parsePointer, pointerTo, valueAt } from "../../core/json/json-pointer.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import { effectiveMembers, isFragment, type SchemaDraft } from "./schema-draft.ts";
+import { effectiveMembers, isFragment, type SchemaDialect } from "./schema-dialect.ts";
 import { schemaLimits } from "./schema-limits.ts";
 
 /**
@@ -9,14 +9,14 @@ import { schemaLimits } from "./schema-limits.ts";
  */
 export class SchemaDocument {
   readonly root: JsonObject;
-  readonly draft: SchemaDraft;
+  readonly draft: SchemaDialect;
   /** Each schema with its path. */
   readonly schemas = new Map<JsonObject, string>();
   readonly #anchors = new Map<string, JsonObject>();
   /** The number of schemas, including `true` and `false`. */
   #count = 0;
 
-  constructor(root: JsonObject, draft: SchemaDraft) {
+  constructor(root: JsonObject, draft: SchemaDialect) {
     this.root = root;
     this.draft = draft;
     const pending: Located[] = [[root, ""]];

@@ -35,7 +35,7 @@ export function rulesElsewhere({ workers }: MemoryTables, own: Digest | null, no
   return new Set(live.map(({ rules }) => rules).filter((rules) => rules !== own));
 }
 
-/** Returns which due runs a worker claims: it has one of their tools, or no other worker that may claim them has. */
+/** Returns a test: true if the worker, or no other worker that may claim the run, offers one of its tools. */
 export function notLeftToOthers(
   { workers }: MemoryTables,
   own: WorkerId,

@@ -3,14 +3,14 @@ import { type AppendResult, type Check, type Entry, type Store, sharedTenant } f
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Tenant } from "../../core/values/ids.ts";
 import { type AppendBatch, appendCall, type BatchClaims, createBatch } from "./append-batch.ts";
-import { appendEntryBatch } from "./append-entry-batch.ts";
 import { type AppendQueue, createAppendQueue, type QueuedEntry } from "./append-queue.ts";
 import { type AppendFacts, resultsOf } from "./append-results.ts";
-import { appendSingleEntry } from "./append-single-entry.ts";
 import { textArray } from "./binary-array.ts";
 import { type FunctionCaller, SqlRefusal } from "./function-caller.ts";
 import { toPostgresFault } from "./postgres-fault.ts";
+import { singleEntryCall } from "./single-entry-call.ts";
 import { splitByConflict } from "./split-by-conflict.ts";
+import { wholeBatchCall } from "./whole-batch-call.ts";
 
 /**
  * How often entries that lost a race are sent again. One more try is normally enough: it finds the row of the winner.
@@ -117,8 +117,8 @@ class BatchSender {
   async #sendWhole(waiting: readonly QueuedEntry[]): Promise<boolean> {
     const [only] = waiting;
     const call =
-      (only !== undefined && waiting.length === 1 && appendSingleEntry(only.entry)) ||
-      appendEntryBatch(this.#batch(waiting));
+      (only !== undefined && waiting.length === 1 && singleEntryCall(only.entry)) ||
+      wholeBatchCall(this.#batch(waiting));
     if (call === null) return false;
     try {
       const [answer] = await this.#calls<readonly [boolean]>(call, () => true);

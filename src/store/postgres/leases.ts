@@ -6,8 +6,8 @@ import { batchPerTick } from "./batch-per-tick.ts";
 import { int8Array, textArray } from "./binary-array.ts";
 import type { FunctionCaller } from "./function-caller.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
-import { claimValues } from "./lease-requests.ts";
 import type { PgValue } from "./pg-driver.ts";
+import { claimValues } from "./postgres-handover.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { ownProcess } from "./worker-list.ts";
 

@@ -12,7 +12,7 @@ export function eraseMethod({ statements, group, read }: SqliteContext): Store["
   return async (what, hashOf) => {
     assertStorableNames(what.tenant, what.run, ...what.blobs);
     const found = read(() => hashBodies(statements, what, hashOf));
-    // Only a locked file is waited for: an erasure keeps its place among the calls of this turn.
+    // The code awaits only a locked file. Otherwise the erasure would lose its order among the calls of this turn.
     const bodies = found instanceof Promise ? await found : found;
     return group.join("hard", () => eraseRun(statements, what, bodies, hashOf));
   };

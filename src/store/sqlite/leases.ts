@@ -118,11 +118,11 @@ function claimMethods({
 }
 
 /**
- * Returns the first work of a transaction that claims runs. A worker that stood still shows with its claim that it runs
- * again, so that an observer that has found it stalled meanwhile does not take the run that it has just claimed.
+ * Returns the first operation of a transaction that claims runs. It writes a new beat if the latest beat is old. So an
+ * observer that judged the worker as stalled does not evict it after this claim.
  */
 function beatIfDue(workers: OwnWorkers): () => void {
-  // Decided once: a transaction that is repeated beats again.
+  // The decision is made once, so a repeated transaction also writes the beat.
   return workers.isBeatDue ? () => workers.beat() : () => {};
 }
 

@@ -1,7 +1,7 @@
 import { isPlainObject } from "../../core/json/plain-object.ts";
 import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
 import { FaultError } from "../../core/values/fault.ts";
-import { keepingTimers } from "./keeping-timers.ts";
+import { exitBlockingTimers } from "./exit-blocking-timers.ts";
 import { SQLITE_BUSY } from "./sqlite-fault.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 
@@ -11,7 +11,7 @@ import { sqliteTimes } from "./sqlite-times.ts";
  */
 export async function retryOpening<Opened>(
   open: () => Opened,
-  timers: Timers = keepingTimers,
+  timers: Timers = exitBlockingTimers,
   stopwatch: Stopwatch = () => performance.now(),
 ): Promise<Opened> {
   const started = stopwatch();

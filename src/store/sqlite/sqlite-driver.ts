@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
-import { installedProblem } from "../../peers/installed-problem.ts";
+import { installedPackageProblem } from "../../peer-packages/installed-package-problem.ts";
 
 /** The part of the interface of `@photostructure/sqlite` and `node:sqlite` that this store uses. */
 export interface SqliteDatabase {
@@ -87,7 +87,7 @@ const thisProcess: SqliteDrivers = {
     } catch {
       return null;
     }
-    const problem = installedProblem({ name: "@photostructure/sqlite", tested: ["1", "2"] }, "the SQLite store");
+    const problem = installedPackageProblem({ name: "@photostructure/sqlite", tested: ["1", "2"] }, "the SQLite store");
     if (problem !== null) throw new FaultError(fault("STORE_UNUSABLE", problem));
     return load("@photostructure/sqlite");
   },

@@ -11,7 +11,7 @@ interface ReadPorts {
 }
 
 interface SqliteReads extends Pick<SqliteContext, "read"> {
-  /** Reads now or never. */
+  /** Reads at once. Throws if another process locks the file, and does not wait. */
   readNow<Result>(work: () => Result): Result;
   /** Lets every later read fail. */
   close(): void;

@@ -10,8 +10,8 @@ import { DataVersion } from "./data-version.ts";
 import { createEntryWriter } from "./entry-writer.ts";
 import { eraseMethod } from "./erase-method.ts";
 import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
+import { exitBlockingTimers } from "./exit-blocking-timers.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
-import { keepingTimers } from "./keeping-timers.ts";
 import { sqliteLeases } from "./leases.ts";
 import { takeMaintenanceLock } from "./maintenance-lock.ts";
 import { IN_MEMORY, openDatabase } from "./open-database.ts";
@@ -24,7 +24,7 @@ import { sqliteSearches } from "./sqlite-searches.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 import { sqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
-import { truncateLog } from "./truncate-log.ts";
+import { truncateLog } from "./truncate-write-ahead-log.ts";
 import { UnrenewedLeases } from "./unrenewed-leases.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { WorkerRegistry } from "./worker-registry.ts";
@@ -43,7 +43,7 @@ export interface SqliteOptions {
 export interface SqliteInternals {
   readonly stopwatch?: Stopwatch;
   readonly dice?: RandomSource;
-  /** How long a worker that lives but does not move keeps its runs, in milliseconds. The same for all processes. */
+  /** How long a live worker that writes no beat keeps its runs, in milliseconds. All processes use the same value. */
   readonly stallMs?: number;
   readonly failpoint?: WorkerFailpoints;
   /** Returns the type of the file system of a folder. */
@@ -84,7 +84,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   const statements = sqliteStatements(db);
   const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));
   // A process that waits for a write or a read does not end before it.
-  const waits = { timers: options.timers ?? keepingTimers, stopwatch, dice };
+  const waits = { timers: options.timers ?? exitBlockingTimers, stopwatch, dice };
   const group = groupCommit(db, file, { ...waits, onBegin: () => version.observe() });
   const reads = sqliteReads(file, waits);
   const boot = bootId();

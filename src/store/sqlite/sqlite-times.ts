@@ -2,7 +2,7 @@
 export const sqliteTimes = {
   /** The time between two looks of a worker at the others. */
   lookMs: 250,
-  /** How long a worker whose lock is held may stand still before it loses its runs. */
+  /** How long a live worker may write no beat before it loses its runs. */
   stallMs: 60_000,
   /** How long a write waits for the transactions of other processes before it fails. */
   busyMs: 5000,

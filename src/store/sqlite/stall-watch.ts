@@ -1,7 +1,7 @@
 import type { Stopwatch } from "../../core/ports/clock.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
 
-/** An observer that looks this much too rarely stood still itself. A busy machine delays a look by several intervals. */
+/** An observer that misses this many checks was stopped itself. A busy machine delays a check by several intervals. */
 const looksMissedMax = 4;
 
 /** The beat of a worker: it changes while the worker runs. Null: the worker has no row. */

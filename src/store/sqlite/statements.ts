@@ -285,7 +285,7 @@ export interface ClaimColumns {
   readonly run: RunId;
   readonly epoch: number | null;
   readonly worker: WorkerId | null;
-  /** 0 or null: the lease is as a release or an eviction leaves it, or there is none. */
+  /** 0 or null: no lease exists, or a release or an eviction ended it. */
   readonly held: 0 | 1 | null;
   readonly sent: number;
   readonly markers: string;

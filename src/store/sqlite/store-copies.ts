@@ -8,7 +8,7 @@ import { readTenants } from "./list-tenants.ts";
 import { connectOrFault, IN_MEMORY } from "./open-database.ts";
 import { backupSqlite, connectSqlite, type SqliteDatabase } from "./sqlite-driver.ts";
 import { toSqliteFault } from "./sqlite-fault.ts";
-import { truncateLog } from "./truncate-log.ts";
+import { truncateLog } from "./truncate-write-ahead-log.ts";
 
 /** Copies the store online, with SQLite's backup interface. */
 export function sqliteCopies(db: SqliteDatabase, file: string, open: (copy: string) => Store): StoreCopies {

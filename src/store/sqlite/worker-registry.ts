@@ -43,7 +43,7 @@ interface Peer {
   readonly boot: string | null;
   readonly pid: number | null;
   readonly beat: Beat;
-  /** True if it claims no runs and holds none: it has nothing to lose, but its process may live. */
+  /** True if the worker claims and holds no runs. Its process may still live. */
   readonly idle: boolean;
 }
 

@@ -5,7 +5,7 @@ import { approvalScenarios } from "./approval-scenarios.ts";
 import { argumentScenarios } from "./argument-scenarios.ts";
 import type { CallRecord } from "./call-record.ts";
 import { callScenarios } from "./call-scenarios.ts";
-import { ContractStage } from "./contract-stage.ts";
+import { ContractEnvironment } from "./contract-environment.ts";
 import { crashScenarios } from "./crash-scenarios.ts";
 import { directCalls } from "./direct-calls.ts";
 import { stopScenarios } from "./stop-scenarios.ts";
@@ -44,7 +44,7 @@ export function adapterContract(adapter: AdapterUnderTest): readonly AdapterChec
 
 async function play(scenario: AdapterScenario, adapter: AdapterUnderTest): Promise<readonly CallRecord[]> {
   const { script, gated = false, engine = {}, work = {}, maxRetries = 0 } = scenario;
-  const stage = await ContractStage.start(adapter, { script: script(), gated, engine, work, maxRetries });
+  const stage = await ContractEnvironment.start(adapter, { script: script(), gated, engine, work, maxRetries });
   try {
     await scenario.play(stage);
     return await stage.record();

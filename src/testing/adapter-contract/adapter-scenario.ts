@@ -1,7 +1,7 @@
 import type { EngineOptions } from "../../engine/api/engine-api.ts";
 import type { ModelScript } from "../scripted-model/model-script.ts";
 import type { AdapterTrait } from "./adapter-under-test.ts";
-import type { ContractStage, ToolWork } from "./contract-stage.ts";
+import type { ContractEnvironment, ToolWork } from "./contract-environment.ts";
 
 /** One scenario of the contract. It is played with the adapter and with direct calls, and both leave the same record. */
 export interface AdapterScenario {
@@ -18,5 +18,5 @@ export interface AdapterScenario {
   /** False: when the call goes on depends on the adapter, so the records are not compared. Default: true. */
   readonly isCompared?: boolean;
   /** Plays the scenario and checks what every adapter promises. */
-  play(stage: ContractStage): Promise<void>;
+  play(stage: ContractEnvironment): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { AdapterScenario } from "./adapter-scenario.ts";
-import { anaPerson, botAgent, type ContractStage } from "./contract-stage.ts";
+import { anaPerson, botAgent, type ContractEnvironment } from "./contract-environment.ts";
 
 const send = (to: string) => ({ tool: "send", input: { to } });
 const heldOne = () => [{ calls: [send("ana")] }, { text: "waits" }, { text: "still waits" }];
@@ -8,7 +8,7 @@ const heldTwo = () => [{ calls: [send("ana"), send("bo")] }, { text: "waits" }];
 const principal = anaPerson;
 
 /** Asks the question. The acts of the answer are held, and nothing was done. */
-async function askHeld(stage: ContractStage): Promise<void> {
+async function askHeld(stage: ContractEnvironment): Promise<void> {
   await stage.ask();
   assert.deepEqual(stage.sent, []);
   for (const id of ["call_1_1", "call_1_2"]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { AdapterScenario } from "./adapter-scenario.ts";
-import { anaPerson } from "./contract-stage.ts";
+import { anaPerson } from "./contract-environment.ts";
 
 const send = (to: string) => ({ tool: "send", input: { to } });
 const never = () => new Promise<never>(() => {});

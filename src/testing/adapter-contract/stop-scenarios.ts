@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { AdapterScenario } from "./adapter-scenario.ts";
-import type { ContractStage } from "./contract-stage.ts";
+import type { ContractEnvironment } from "./contract-environment.ts";
 
 /** Longer than the timeout of any tool of the contract. */
 const TIMEOUT_MS = 60_000;
 const never = () => new Promise<never>(() => {});
 
 /** Asks, aborts when the tool runs, and waits until the program has noticed. */
-async function askAndAbort(stage: ContractStage): Promise<void> {
+async function askAndAbort(stage: ContractEnvironment): Promise<void> {
   const controller = new AbortController();
   const asked = stage.ask(controller.signal).catch(() => null);
   await stage.running;

@@ -16,8 +16,8 @@ export const crashWindows = {
 export type CrashWindow = keyof typeof crashWindows;
 
 /**
- * The recorded outcome of an act at rest. `happened`: the act happened, but its output does not match the schema.
- * `running`: the act had not come to rest when the time for it was over.
+ * The recorded outcome of an act. `happened`: the act happened, but its output does not match the schema.
+ * `running`: the act had not ended at the time limit.
  */
 export type RecordedOutcome = "succeeded" | "happened" | "in_doubt" | "running" | "failed" | "not_started";
 

@@ -19,7 +19,7 @@ export interface CrashTestCallOptions
   readonly principal: PrincipalInput;
 }
 
-/** How the record of the call stands when the act is at rest. */
+/** The recorded outcome of the call, when the run cannot continue by itself or the time limit is reached. */
 export interface CrashTestReport {
   readonly run_id: string;
   readonly recorded: RecordedOutcome;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Check } from "../../../src/core/store/store.ts";
 import type { Epoch, RunId } from "../../../src/core/values/ids.ts";
 import { createBatch } from "../../../src/store/postgres/append-batch.ts";
-import { appendEntryBatch } from "../../../src/store/postgres/append-entry-batch.ts";
+import { wholeBatchCall } from "../../../src/store/postgres/whole-batch-call.ts";
 import { buildEntry, runA, runB, timerJson } from "../../../src/testing/store-contract/contract-rule.ts";
 
 type EntryOptions = Parameters<typeof buildEntry>[0];
@@ -17,7 +17,7 @@ describe("batch without conditions that need a check per entry", () => {
     ["replaces a row", { puts: [{ table: "ledger", key: "a", was: 1, row: "{}" }] }],
     ["has a glance", { checks: [{ ...check, glance: "house" }] }],
   ])("is sent as one call if each %s", (_, options) => {
-    expect(appendEntryBatch(createBatch([buildEntry(options)]))?.name).toBe("append_all");
+    expect(wholeBatchCall(createBatch([buildEntry(options)]))?.name).toBe("append_all");
   });
 
   it.each<[string, EntryOptions]>([
@@ -29,7 +29,7 @@ describe("batch without conditions that need a check per entry", () => {
     ["has no events", { events: [] }],
   ])("is sent entry by entry if one %s", (_, options) => {
     expect(
-      appendEntryBatch(createBatch([buildEntry({ run: "run-other" as RunId }), buildEntry({ run: runB, ...options })])),
+      wholeBatchCall(createBatch([buildEntry({ run: "run-other" as RunId }), buildEntry({ run: runB, ...options })])),
     ).toBeNull();
   });
 });

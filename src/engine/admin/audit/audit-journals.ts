@@ -13,14 +13,14 @@ import type { Digest, RunId, Tenant } from "../../../core/values/ids.ts";
 import type { AuditReport } from "../../api/engine-api.ts";
 import { blobNameIn, GENESIS_HASH, JournalCodec, type JournalEvent } from "../../journal/journal-codec.ts";
 import { listJournalBatches } from "../../journal/store-listing.ts";
-import { ClaimAudit, type ClaimedJournal } from "./audit-claims.ts";
+import { LeaseAudit, type LeaseAuditJournal } from "./audit-leases.ts";
 import { auditStates } from "./audit-states.ts";
 import { ledgerIn } from "./erased-run-rows.ts";
 import { type AuditedStore, explainRow, parseRow, rowOwner } from "./explain-row.ts";
 import { isSameRow, JournalFolds } from "./journal-folds.ts";
 import { foldRows, isRunJournal, openEvents } from "./journal-rows.ts";
-import { RowCensus } from "./row-census.ts";
 import { TallyAudit } from "./tally-audit.ts";
+import { UnexplainedRows } from "./unexplained-rows.ts";
 
 interface JournalAudit {
   readonly events: number;
@@ -54,8 +54,8 @@ async function auditJournals(audited: AuditedStore): Promise<AuditReport> {
   const broken: AuditReport["broken"][number][] = [];
   const counts = { runs: 0, events: 0, erased: 0 };
   const tallies = await TallyAudit.begin(audited.store, audited.tenant);
-  const census = new RowCensus();
-  const claims = new ClaimAudit(audited);
+  const census = new UnexplainedRows();
+  const claims = new LeaseAudit(audited);
   for await (const { run, verdict } of auditAllJournals(audited, claims)) {
     counts.runs += 1;
     counts.events += verdict.events;
@@ -85,7 +85,7 @@ function auditedStore(store: Store, tenant: Tenant): AuditedStore {
 /** Yields an audit of every journal. */
 async function* auditAllJournals(
   audited: AuditedStore,
-  claims: ClaimAudit,
+  claims: LeaseAudit,
 ): AsyncIterable<{ readonly run: RunId; readonly verdict: JournalAudit }> {
   const { store, tenant } = audited;
   for await (const part of listJournalBatches(store, tenant)) {
@@ -100,7 +100,7 @@ async function* auditAllJournals(
   }
 }
 
-function toClaimedJournal({ run, opened, erased, broken }: JournalFindings): ClaimedJournal {
+function toClaimedJournal({ run, opened, erased, broken }: JournalFindings): LeaseAuditJournal {
   return { run, events: opened, isWhole: erased === 0 && broken === null };
 }
 

@@ -8,8 +8,8 @@ import { loadRun } from "../../journal/load-run.ts";
 import { RunMailbox } from "../../journal/run-mailbox.ts";
 import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
-import { retainJournals, unsharedBlobs } from "./retain-journals.ts";
-import { retainSnapshots } from "./retain-snapshots.ts";
+import { eraseOldJournals, unsharedBlobs } from "./erase-old-journals.ts";
+import { eraseOldSnapshots } from "./erase-old-snapshots.ts";
 
 /** An ended run, and its position when it was read. */
 export interface ErasableRun {
@@ -26,9 +26,9 @@ export async function applyRetention(
   const candidates = await listErasableRuns(ports, tenant, endedBefore);
   const erased = {
     runs: 0,
-    events: await retainJournals(ports, tenant, endedBefore),
+    events: await eraseOldJournals(ports, tenant, endedBefore),
     waiting: 0,
-    snapshots: await retainSnapshots(ports, tenant, endedBefore),
+    snapshots: await eraseOldSnapshots(ports, tenant, endedBefore),
   };
   if (candidates.length === 0) return erased;
   // Read after the positions: a later receipt moves its run on, and then nothing of that run is erased.

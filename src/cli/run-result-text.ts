@@ -1,0 +1,71 @@
+import type { BlockedStep, StepResult } from "../core/run/run-result.ts";
+import { gateLines } from "./gate-text.ts";
+import { type AdviceContext, adviceLines, type ShownResult } from "./run-advice.ts";
+import type { RunFacts } from "./run-facts.ts";
+import { spentLines } from "./spent-text.ts";
+import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
+import type { TextStyle } from "./text-style.ts";
+import { timeText } from "./time-text.ts";
+
+/** Returns the status of a run, its steps, and what can be done now. */
+export function runResultLines(
+  result: ShownResult,
+  facts: RunFacts,
+  context: AdviceContext,
+  style: TextStyle,
+): readonly TextLine[] {
+  const status = result.poison === undefined ? statusText(result) : "poison";
+  const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
+  const steps = Object.entries(result.steps).map(([id, step]) => [
+    line`${id}`,
+    stateText(step.state, style),
+    stepText(step, blocked.get(id), style),
+  ]);
+  const { requester } = facts;
+  return [
+    line`${stateText(status, style)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
+    ...refusalLines(result),
+    ...tableLines(steps, "  "),
+    ...result.gates.flatMap((gate) => gateLines({ ...gate, requester }, context.commandLine, style)),
+    ...adviceLines(result, facts, context, style),
+    ...spentLines(result.spent),
+  ];
+}
+
+/** A refused plan has no steps that could show the fault. */
+function refusalLines({ refused, steps }: ShownResult): readonly TextLine[] {
+  if (refused === undefined || Object.keys(steps).length > 0) return [];
+  return [line`  ${refused.code}: ${refused.message}`];
+}
+
+function statusText({ running, final, status, rejected, restored }: ShownResult): string {
+  if (rejected) return "rejected";
+  if (restored !== undefined) return "restored";
+  if (running === true) return "running";
+  return final || status !== "partial" ? status : "waiting";
+}
+
+const goodStates = /^(completed|succeeded|compensated|approved|consumed)$/;
+const badStates = /^(failed|failed_final|rejected|compensation_failed|cancelled|skipped|expired|poison)$/;
+
+/** Returns a state in its colour: green for done, red for failed, yellow for open. */
+export function stateText(state: string, { green, red, yellow }: TextStyle): TextLine {
+  return line`${state}`.painted(goodStates.test(state) ? green : badStates.test(state) ? red : yellow);
+}
+
+function stepText(step: StepResult, blocked: BlockedStep | undefined, style: TextStyle): TextLine {
+  if (step.state === "succeeded") {
+    const { reused } = step;
+    const from =
+      reused === undefined ? "" : `  (recorded by ${reused.step} of ${reused.run} at ${timeText(reused.at, style)})`;
+    return line`${shortValue(step.output)}${from}`;
+  }
+  if (step.state === "waiting_approval") return line`${step.gate_id}`;
+  if (step.state === "compensated") return line`${step.confirmed ? "undone and confirmed" : "undone, unconfirmed"}`;
+  if (step.fault !== undefined) return line`${step.fault.code}: ${step.fault.message}${untilText(blocked, style)}`;
+  return blocked === undefined ? line`` : line`${blocked.reason_code}${untilText(blocked, style)}`;
+}
+
+function untilText(blocked: BlockedStep | undefined, style: TextStyle): string {
+  return blocked?.until === undefined ? "" : `, until ${timeText(blocked.until, style)}`;
+}

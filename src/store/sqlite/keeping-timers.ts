@@ -1,9 +1,0 @@
-import type { Timers } from "../../core/ports/clock.ts";
-
-/** Timers that keep the process from ending. */
-export const keepingTimers: Timers = {
-  after: (ms, work) => {
-    const timer = setTimeout(work, ms);
-    return () => clearTimeout(timer);
-  },
-};
