@@ -21,10 +21,10 @@ export function randomKillName({ seed, number }: RandomKillCase, { cell }: CellO
 }
 
 /**
- * Without `expired`, whose short gate limit would apply to every scenario on the store, and without the scenarios of held
- * verbs whose policies and restores would reach the runs and files of others.
+ * Without `expired`, whose short gate limit would apply to every scenario on the store, and without the scenarios whose
+ * policies and restores would reach the runs and files of others.
  */
-const apart: readonly ScenarioName[] = ["expired", "heldBackup", "heldFork", "heldRestore", "heldUndo"];
+const apart: readonly ScenarioName[] = ["expired", "heldBackup", "heldFork", "heldRestore", "heldUndo", "watched"];
 const scenarioNames = (Object.keys(scenarios) as ScenarioName[]).filter((name) => !apart.includes(name));
 
 /** The maximum number of kills per store. */

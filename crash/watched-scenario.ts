@@ -12,7 +12,7 @@ const fileIn = (world: string) => join(`${world}.watched`, "page");
 function watchedTree(world: string): Readonly<Record<string, Resource>> {
   mkdirSync(`${world}.watched`, { recursive: true });
   if (!existsSync(fileIn(world))) writeFileSync(fileIn(world), "draft");
-  return { work: new HostFilesystem({ root: `${world}.watched` }) };
+  return { page: new HostFilesystem({ root: `${world}.watched` }) };
 }
 
 /** Another program changes a file in two writes while the call waits for it. The world knows what each attempt found. */
@@ -22,7 +22,7 @@ function watchTool(world: ScenarioWorld): Tool {
     effect: "writes",
     input: { type: "object" },
     output: { type: "string" },
-    resources: { work: "watched" },
+    resources: { page: "watched" },
     run: async () => {
       const path = fileIn(world.worldLog.path);
       world.worldLog.append({ did: "found", to: readFileSync(path, "utf8") });

@@ -23,6 +23,8 @@ export interface EngineFixture {
   readonly clock: FakeClock;
   /** Opens an engine. Tenant acme has the mode auto_exec unless the options say otherwise. */
   open(options: Partial<EngineOptions> & Pick<EngineOptions, "tools">): Promise<Engine>;
+  /** Returns the number of timers that are set. */
+  armedTimers(): number;
   /** Advances the clock and fires the timers that are due. */
   advance(ms: number): Promise<void>;
   /** Calls `work` after this time. */
@@ -110,6 +112,7 @@ function fixtureOn(openBackingStore: (clock: FakeClock) => BackingStore): Engine
       const { store, timers } = begin();
       return createEngine({ store, timers, dice: () => 0.5, tenants: { acme: { mode: "auto_exec" } }, ...options });
     },
+    armedTimers: () => timers.armed,
     advance: (ms) => timers.pass(ms),
     schedule: (ms, work) => void timers.after(ms, work),
     runUntilIdle: async (run) => {

@@ -149,12 +149,16 @@ describe.each(storeKinds)("R3, R6, R10: an open run on $name", ({ newFixture }) 
     const stage = newFixture();
     const { engine, run } = await openedChat(stage, [mailTool()], gated);
     const call = { id: "1", tool: "mail", input: {} };
+    await run.callTool(call);
+    const armed = stage.armedTimers();
     const patient = run.callTool(call, { waitMs: 60_000 });
     await stage.advance(1000);
     const { gates } = await (await engine.run(run.run_id, { principal: anaPerson })).result();
     await engine.approve(gates[0]?.gate_id ?? "", { principal: anaPerson });
     await stage.advance(100);
     expect(await patient).toMatchObject({ status: "succeeded" });
+    // A timer that is left would keep the process alive.
+    expect(stage.armedTimers()).toBeLessThanOrEqual(armed);
   });
 
   it("ends the wait when the signal aborts at the moment at which the handler starts", async () => {

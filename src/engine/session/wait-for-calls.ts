@@ -42,7 +42,7 @@ export async function waitForCalls(
         continue;
       }
       if (left <= 0 || !answers.some((answer) => answer?.status === "held")) return;
-      await race(Promise.race([leased.calls.changed(), passed(ports, left)]), stop);
+      await changedOrLate(ports, leased, left, stop);
       if (leased.isReleased) throw new FaultError(fault("SESSION_BUSY", "this process no longer holds the run"));
     }
   } finally {
@@ -68,8 +68,22 @@ function isAway({ calls }: LeasedRun, step: Step): boolean {
   return given !== null && (given.run !== null || given.work !== null);
 }
 
-function passed(ports: WorkerPorts, ms: number): Promise<void> {
-  return new Promise((resolve) => void ports.timers.after(ms, resolve));
+/** Waits for a change of the calls, for this long at most. The timer ends with the wait: it keeps a process alive. */
+async function changedOrLate(
+  { timers }: WorkerPorts,
+  { calls }: LeasedRun,
+  ms: number,
+  stop: Promise<never> | null,
+): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = timers.after(ms, resolve);
+  });
+  try {
+    await race(Promise.race([calls.changed(), late]), stop);
+  } finally {
+    cancel();
+  }
 }
 
 /** Rejects with the reason of the signal when it aborts. */
