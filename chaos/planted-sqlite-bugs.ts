@@ -25,7 +25,7 @@ const noLeaseProof: SourcePatch = {
 };
 
 /** Guard: an observer that stood still, or whose clock jumped, counts from zero. */
-const noRestart: SourcePatch = { file: "store/sqlite/stall-watch.js", from: "this.#seen.clear();", to: ";" };
+const noRestart: SourcePatch = { file: "store/sqlite/stalled-workers.js", from: "this.#seen.clear();", to: ";" };
 
 /** Guard: a worker that claims a run after a pause shows with it that it runs. */
 const noBeatWithClaim: SourcePatch = { file: leases, from: "workers.isBeatDue ?", to: "false ?" };

@@ -14,8 +14,8 @@ export type {
   ToolFacts,
 } from "./core/call/proposal.ts";
 export type { Receipt } from "./core/call/receipt.ts";
+export type { ActNamedByApprover } from "./core/decide/act-named-by-approver.ts";
 export type { HandedOverAnswer } from "./core/decide/command.ts";
-export type { SameActFact } from "./core/decide/same-act-fact.ts";
 export type { DoubtExits, Settlement } from "./core/event/doubt-settlement.ts";
 export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {

@@ -1,6 +1,6 @@
 export type { HoldVerdict } from "./core/call/guard.ts";
 export type { ReuseTerms } from "./core/call/proposal.ts";
-export type { AllowedVerbFacts } from "./core/decide/allowed-verb-facts.ts";
+export type { AllowedVerb } from "./core/decide/allowed-verb.ts";
 export type {
   ActSighting,
   CallEdit,

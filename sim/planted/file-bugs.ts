@@ -51,7 +51,7 @@ export const fileBugs: readonly PlantedBug[] = [
     replace: "{ file, boot, timers, stopwatch: () => clock.now(), stallMs,",
     // A jump between two looks would start the count again.
     also: {
-      file: "store/sqlite/stall-watch.js",
+      file: "store/sqlite/stalled-workers.js",
       find: "if (now - this.#lookedAt >= mostMs)",
       replace: "if (now < 0)",
     },
@@ -59,7 +59,7 @@ export const fileBugs: readonly PlantedBug[] = [
   {
     name: "the time of a suspended machine counts",
     simulation: "file",
-    file: "store/sqlite/stall-watch.js",
+    file: "store/sqlite/stalled-workers.js",
     find: "if (now - this.#lookedAt >= mostMs)",
     replace: "if (now < 0)",
   },

@@ -46,14 +46,14 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "a branch forgets the acts that answered its calls",
     simulation,
-    file: "core/run/branch-acts.js",
+    file: "core/run/left-acts.js",
     find: "reused === null ? step : findStep(run, reused)",
     replace: "step",
   },
   {
     name: "a branch knows only the acts that have ended",
     simulation,
-    file: "core/run/branch-acts.js",
+    file: "core/run/left-acts.js",
     find: "return act !== null && !didNothing.includes(act.state);",
     replace: 'return act !== null && act.state === "committed";',
   },
@@ -102,7 +102,7 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "the acts of a sub-agent that a branch leaves hold nothing",
     simulation,
-    file: "core/run/branch-acts.js",
+    file: "core/run/left-acts.js",
     find: "if (mayHaveActed(step) && !isUndoStep(step))",
     replace: "if (false)",
   },
@@ -127,7 +127,7 @@ export const modelBugs: readonly PlantedBug[] = [
     find: "if (act.answers !== null && calls.has(act.answers))",
     replace: "if (false)",
     also: {
-      file: "core/run/branch-acts.js",
+      file: "core/run/left-acts.js",
       find: "if (answers !== null || act.branch",
       replace: "if (act.branch",
     },

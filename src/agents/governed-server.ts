@@ -1,7 +1,7 @@
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
+import type { CallsMadeAgain } from "./calls-made-again.ts";
 import type { Governed } from "./governed.ts";
-import type { RepeatedCalls } from "./repeated-calls.ts";
 
 /** A message of JSON-RPC between a host and a server in this process. */
 interface Message {
@@ -28,7 +28,7 @@ export interface InProcessServer {
 /** The calls of a server as they pass between a host and the tools of the server. */
 interface ServerTerms {
   readonly governed: Governed;
-  readonly calls: RepeatedCalls;
+  readonly calls: CallsMadeAgain;
   /** Returns the name of a tool on record. */
   toolName(tool: string): string;
   /** Returns the id of the call that a request carries. Undefined: it carries none, so the call is not made. */

@@ -2,10 +2,10 @@ import type { CallAnswer } from "../core/run/call-answer.ts";
 import { sameJson } from "../core/values/json.ts";
 import type { HostReport } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
+import type { CallsMadeAgain, ReportedCall } from "./calls-made-again.ts";
 import type { ToolTerms } from "./declared-effects.ts";
 import type { FileCheckpoints } from "./file-checkpoints.ts";
 import type { FrameworkBeginOptions, Governed } from "./governed.ts";
-import type { RepeatedCalls, ReportedCall } from "./repeated-calls.ts";
 
 /** A call that the host makes itself. */
 interface BegunHostCall {
@@ -23,11 +23,11 @@ export interface AllowedHostCall {
 /** Judges the calls that a host makes itself, and records how they ended. Files are captured around each of them. */
 export class HostCalls {
   readonly #governed: Governed;
-  readonly #calls: RepeatedCalls;
+  readonly #calls: CallsMadeAgain;
   readonly #files: FileCheckpoints | null;
   readonly #begun = new Map<string, BegunHostCall>();
 
-  constructor(governed: Governed, calls: RepeatedCalls, files: FileCheckpoints | null) {
+  constructor(governed: Governed, calls: CallsMadeAgain, files: FileCheckpoints | null) {
     this.#governed = governed;
     this.#calls = calls;
     this.#files = files;

@@ -1,8 +1,8 @@
+import { CallsMadeAgain } from "../agents/calls-made-again.ts";
 import { FileCheckpoints } from "../agents/file-checkpoints.ts";
 import type { CallDecision, Governed } from "../agents/governed.ts";
 import { GovernedServer, type InProcessServer } from "../agents/governed-server.ts";
 import { HostCalls } from "../agents/host-calls.ts";
-import { RepeatedCalls } from "../agents/repeated-calls.ts";
 import { TranscriptRecord } from "../agents/transcript-record.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
@@ -63,7 +63,7 @@ export async function forClaudeAgent(
   const files = resource === undefined ? null : new FileCheckpoints(governed, { ...watched, resource });
   const record = await TranscriptRecord.open(governed, { name: "claude", recordTool: "claude.transcript", marksOf });
   const effectOf = (tool: string) => builtInTerms(tool)?.effect ?? governed.effectOf(tool);
-  const calls = new RepeatedCalls(governed, { name: "claude", effectOf }, await governed.run.turns());
+  const calls = new CallsMadeAgain(governed, { name: "claude", effectOf }, await governed.run.turns());
   const hooks = new GovernedHooks(calls, new HostCalls(governed, calls, files));
   const servers = new Map<InProcessServer, GovernedServer>();
   const serverFor = (name: string, instance: InProcessServer): GovernedServer => {

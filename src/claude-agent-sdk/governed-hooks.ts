@@ -1,5 +1,5 @@
+import type { CallsMadeAgain } from "../agents/calls-made-again.ts";
 import type { HostCalls } from "../agents/host-calls.ts";
-import type { RepeatedCalls } from "../agents/repeated-calls.ts";
 import type { TranscriptRecord } from "../agents/transcript-record.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { HostReport } from "../engine/api/session-api.ts";
@@ -36,12 +36,12 @@ const CUT_OFF =
 
 /** The hooks that govern the tools that Claude Code runs itself. Tools of `inProcess` servers are governed where they run. */
 export class GovernedHooks {
-  readonly #calls: RepeatedCalls;
+  readonly #calls: CallsMadeAgain;
   readonly #work: HostCalls;
   /** Null: the program keeps the session of Claude itself. */
   transcript: TranscriptRecord | null = null;
 
-  constructor(calls: RepeatedCalls, work: HostCalls) {
+  constructor(calls: CallsMadeAgain, work: HostCalls) {
     this.#calls = calls;
     this.#work = work;
   }

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { CallsMadeAgain } from "../../src/agents/calls-made-again.ts";
 import { FileCheckpoints } from "../../src/agents/file-checkpoints.ts";
 import { govern } from "../../src/agents/govern.ts";
 import { HostCalls } from "../../src/agents/host-calls.ts";
-import { RepeatedCalls } from "../../src/agents/repeated-calls.ts";
 import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
 import { anaPerson, botAgent, storeKinds } from "../engine/engine-fixture.ts";
 
@@ -29,7 +29,7 @@ describe.each(storeKinds)("the files around the calls that a host makes itself, 
         mayChange: (tool) => tool !== "Read",
       });
       const agent = { name: "host", effectOf: governed.effectOf.bind(governed) };
-      const calls = new RepeatedCalls(governed, agent, await governed.run.turns());
+      const calls = new CallsMadeAgain(governed, agent, await governed.run.turns());
       const work = new HostCalls(governed, calls, files);
       const begin = (id: string, tool: string) =>
         work.begin({ id, tool, input: { id }, agent: undefined }, null, { forMs });

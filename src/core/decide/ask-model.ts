@@ -1,7 +1,7 @@
 import type { Event } from "../event/event.ts";
-import { actsOf } from "../run/branch-acts.ts";
 import { leftAgentNotices } from "../run/child-run.ts";
 import type { ModelLane } from "../run/conversation.ts";
+import { actsOf } from "../run/left-acts.ts";
 import {
   commonMessages,
   continuesAnswer,

@@ -36,10 +36,10 @@ import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
-import type { AllowedVerbFacts } from "./allowed-verb-facts.ts";
+import type { ActNamedByApprover } from "./act-named-by-approver.ts";
+import type { AllowedVerb } from "./allowed-verb.ts";
 import type { ContestTerms } from "./contest-terms.ts";
 import type { HandlerResult } from "./handler-result.ts";
-import type { SameActFact } from "./same-act-fact.ts";
 
 /** A call that a policy holds before its run begins. */
 export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
@@ -187,7 +187,7 @@ export type Command = { readonly now: Instant } & (
       readonly attempt: number | null;
       readonly reason: string;
       readonly in_flight: StepsInFlight;
-    } & AllowedVerbFacts)
+    } & AllowedVerb)
   | {
       readonly type: "approve";
       readonly gate_id: GateId;
@@ -200,7 +200,7 @@ export type Command = { readonly now: Instant } & (
       /** The edited call that is approved instead. Absent if the held call is approved. */
       readonly edit?: CallEdit;
       /** The earlier act that the call is. Its receipt answers the call. */
-      readonly same?: SameActFact;
+      readonly same?: ActNamedByApprover;
       readonly use_within_ms: number;
       readonly contest?: ContestTerms;
       readonly in_flight: StepsInFlight;
@@ -231,7 +231,7 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly reason: string;
       readonly acts: readonly UndoneAct[];
-    } & AllowedVerbFacts)
+    } & AllowedVerb)
   /** Records what verifiers found about acts. `by` is the principal that asked, or null if the engine asked. */
   | {
       readonly type: "verify";
@@ -248,7 +248,7 @@ export type Command = { readonly now: Instant } & (
       readonly reason: string;
       /** Changes nothing unless the run has ended as failed or partial and has a step that can run again. */
       readonly only?: "failed";
-    } & AllowedVerbFacts)
+    } & AllowedVerb)
   /** The run was in a backup that is restored now. */
   | {
       readonly type: "park";
@@ -265,7 +265,7 @@ export type Command = { readonly now: Instant } & (
       readonly state: Pick<StateFact, "change" | "fault">;
       /** The resources that were restored with the state. Null if none changed. */
       readonly files: Required<Pick<StateRestore, "captures" | "closings">> | null;
-    } & AllowedVerbFacts)
+    } & AllowedVerb)
   /** The resources that an attempt changed are restored next. */
   | {
       readonly type: "restoring";

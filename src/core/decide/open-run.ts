@@ -1,9 +1,9 @@
 import type { Event } from "../event/event.ts";
 import type { RunClosed } from "../event/session.ts";
-import { hasLeftAgents } from "../run/branch-acts.ts";
 import { callKey } from "../run/call-name.ts";
 import { subAgentCancelNotices } from "../run/child-run.ts";
 import { idleEndAt, idleMsOf } from "../run/idle-run.ts";
+import { hasLeftAgents } from "../run/left-acts.ts";
 import { hasUnfinishedTurn } from "../run/model-steps.ts";
 import { findStep, type Run, startsNoCalls } from "../run/run.ts";
 import { stepPace } from "../run/step.ts";

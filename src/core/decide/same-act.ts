@@ -2,18 +2,18 @@ import type { Verdict } from "../call/guard.ts";
 import type { LedgerFact } from "../call/proposal.ts";
 import type { Call, ReuseSource } from "../event/event.ts";
 import type { ActNaming, NamedAct } from "../event/left-act.ts";
-import { branchActsOf, leftActKey } from "../run/branch-acts.ts";
+import { branchActsOf, leftActKey } from "../run/left-acts.ts";
 import { findStep, type Gate, getStep, type Run } from "../run/run.ts";
 import { type Step, stepPace } from "../run/step.ts";
 import type { LedgerRow } from "../store/tables.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { RunId, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
+import type { ActNamedByApprover } from "./act-named-by-approver.ts";
 import type { CommandOf } from "./command.ts";
 import { findApproval } from "./find-approval.ts";
 import { openGate } from "./open-gate.ts";
 import type { PartialDecision } from "./partial-decision.ts";
-import type { SameActFact } from "./same-act-fact.ts";
 
 /** The answer to an approver who names an earlier act. All approvers of a gate name the same one. */
 export type Naming =
@@ -21,7 +21,7 @@ export type Naming =
   | { readonly kind: "refused"; readonly fault: Fault };
 
 /** Decides whether the receipt of an earlier act may answer a held call. An act answers one call after a branch. */
-export function nameAct(run: Run, gate: Gate, same: SameActFact | undefined): Naming {
+export function nameAct(run: Run, gate: Gate, same: ActNamedByApprover | undefined): Naming {
   if (gate.votes.length > 0 && saidText(run, gate) !== saidText(run, sameFields(run, same))) {
     const said = saidText(run, gate);
     const message = `an approver of gate ${gate.gate_id} says that the call is ${said}; agree, or reject it`;
@@ -37,7 +37,7 @@ export function nameAct(run: Run, gate: Gate, same: SameActFact | undefined): Na
   return { kind: "named", act: sameFields(run, same), row };
 }
 
-function sameFields({ id }: Run, same: SameActFact | undefined): NamedAct {
+function sameFields({ id }: Run, same: ActNamedByApprover | undefined): NamedAct {
   if (same === undefined) return {};
   const { run_id, step_id: same_as } = same;
   return run_id === id ? { same_as } : { same_as, same_in: run_id };
@@ -49,7 +49,11 @@ function saidText(run: Run, { same_as, same_in }: NamedAct): string {
 }
 
 /** Returns why the act cannot answer the call of the gate, or null. */
-function unnameable(run: Run, gate: Gate, { run_id, step_id, branch, ledger, named }: SameActFact): string | null {
+function unnameable(
+  run: Run,
+  gate: Gate,
+  { run_id, step_id, branch, ledger, named }: ActNamedByApprover,
+): string | null {
   const { spec } = getStep(run, gate);
   const acts = branchActsOf(run, spec.name);
   const act = acts.find((each) => each.run_id === run_id && each.step_id === step_id);

@@ -9,7 +9,7 @@ import type { Parking } from "../event/step-parking.ts";
 import { isConditionMet } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
-import { hasLeftAgents } from "../run/branch-acts.ts";
+import { hasLeftAgents } from "../run/left-acts.ts";
 import { findStep, getStep, type Run } from "../run/run.ts";
 import { isStartable, isUndoStep, type Step } from "../run/step.ts";
 import { isNotifiedOnLift } from "../settings/halt.ts";

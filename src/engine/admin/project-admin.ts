@@ -5,7 +5,7 @@ import {
   type ProjectLockEvent,
   projectLockPut,
   unlockedProject,
-} from "../../core/settings/project-lock.ts";
+} from "../../core/settings/project-closure.ts";
 import type { RecordedVersion } from "../../core/state/snapshot-bundle.ts";
 import type { Entry } from "../../core/store/store.ts";
 import type { ProjectLock, ProjectLockRow } from "../../core/store/tables.ts";

@@ -1,8 +1,8 @@
+import type { ActNamedByApprover } from "../../core/decide/act-named-by-approver.ts";
 import { usesReceipt } from "../../core/decide/same-act.ts";
-import type { SameActFact } from "../../core/decide/same-act-fact.ts";
 import type { LeftAct } from "../../core/event/left-act.ts";
 import { namingKey } from "../../core/evolve/event-rows.ts";
-import { inheritedActs } from "../../core/run/branch-acts.ts";
+import { inheritedActs } from "../../core/run/left-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { LedgerRow, NamingRow } from "../../core/store/tables.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
@@ -23,7 +23,7 @@ export async function readSameAct(
   tenant: Tenant,
   id: RunId,
   name: ActName,
-): Promise<SameActFact> {
+): Promise<ActNamedByApprover> {
   const run = leasedRuns.get(tenant, id)?.run ?? (await loadRun(ports.store, tenant, id)).run;
   const { step_id } = name;
   const run_id = name.run_id ?? id;
@@ -34,7 +34,7 @@ export async function readSameAct(
   return { run_id, step_id, branch: act.branch, ledger, named: await readNamedCall(ports, run, act) };
 }
 
-async function readNamedCall(ports: WorkerPorts, run: Run, act: LeftAct): Promise<SameActFact["named"]> {
+async function readNamedCall(ports: WorkerPorts, run: Run, act: LeftAct): Promise<ActNamedByApprover["named"]> {
   const stored = await ports.store.row(run.tenant, "request", namingKey(act.branch, act));
   if (stored === null) return null;
   const { run_id, step_id } = JSON.parse(stored.row) as NamingRow;

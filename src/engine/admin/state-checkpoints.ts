@@ -1,7 +1,7 @@
 import type { StateFact } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
 import { findStep, type Run, runStateKey, type Step } from "../../core/run/run.ts";
-import { projectLockFault } from "../../core/settings/project-lock.ts";
+import { projectLockFault } from "../../core/settings/project-closure.ts";
 import type { Patch } from "../../core/state/patch.ts";
 import { type RevertOptions, revertPatch } from "../../core/state/revert-patch.ts";
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";

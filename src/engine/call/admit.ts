@@ -16,11 +16,11 @@ import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, captureForCall } from "./call-resources.ts";
 import { withCallLimits, withOneTallyUsage, withTallyUsage } from "./cost-estimate.ts";
 import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
+import { withoutTool } from "./missing-tool-fault.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
 import { recordLeftAgents, withSameAct } from "./record-left-agents.ts";
 import { withStoredFacts } from "./stored-facts.ts";
-import { withoutTool } from "./tool-fault.ts";
 import { askVerifier } from "./verify.ts";
 
 /**

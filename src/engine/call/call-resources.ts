@@ -12,8 +12,8 @@ import type { AttemptState } from "../state/attempt-state.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
+import { withoutTool } from "./missing-tool-fault.ts";
 import { timeLimitFor } from "./time-limit.ts";
-import { withoutTool } from "./tool-fault.ts";
 
 /** The acquisitions of a call: captured resources and a draft of the state. Released when the call ends. */
 export class CallResources {

@@ -23,8 +23,8 @@ import { type Json, type JsonObject, sameJson } from "../../core/values/json.ts"
 import { digestOfJson, digestOfParts, downstreamKey, undoKey } from "../ports/digest.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { estimateCost } from "./cost-estimate.ts";
+import { missingToolFault } from "./missing-tool-fault.ts";
 import { canPreview } from "./preview-call.ts";
-import { toolFault } from "./tool-fault.ts";
 
 /** Makes the proposal of a step: resolves bindings, parses the input once, derives the key of an act. No I/O, never throws. */
 export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
@@ -67,7 +67,7 @@ const NONE: readonly never[] = [];
 /** Returns why the step must wait: this worker does not have its tool or one of its resources; else null. */
 function mismatch({ toolbox, resources }: CallPorts, run: Run, step: Step): Fault | null {
   const tool = toolbox.get(step.spec.name);
-  return toolFault(toolbox, step) ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
+  return missingToolFault(toolbox, step) ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
 }
 
 type ProposedCall = Pick<Proposal, "input" | "call" | "derived" | "flaw">;

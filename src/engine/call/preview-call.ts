@@ -22,9 +22,9 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { CallResources } from "./call-resources.ts";
 import { startHandler } from "./handler-attempt.ts";
+import { withoutTool } from "./missing-tool-fault.ts";
 import { traceIdOf } from "./observed-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
-import { withoutTool } from "./tool-fault.ts";
 
 /** True if a preview of the call can show something. */
 export function canPreview(tool: Tool, step: Step): boolean {

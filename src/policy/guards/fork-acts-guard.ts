@@ -1,5 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
-import { branchActsOf, leftActKey } from "../../core/run/branch-acts.ts";
+import { branchActsOf, leftActKey } from "../../core/run/left-acts.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { isUndoStep } from "../../core/run/step.ts";
 

@@ -11,7 +11,7 @@ import { LockFile } from "./lock-file.ts";
 import { IN_MEMORY } from "./open-database.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import { sqliteTimes } from "./sqlite-times.ts";
-import { type Beat, StallWatch } from "./stall-watch.ts";
+import { type Beat, StalledWorkers } from "./stalled-workers.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { lockName, workersFolder } from "./worker-locks.ts";
 import { evictWorker, suspendWorker, type WorkerRow } from "./worker-statements.ts";
@@ -56,7 +56,7 @@ export class WorkerRegistry {
   readonly #options: WorkerRegistryOptions;
   readonly #own = new Map<WorkerId, LockFile>();
   readonly #terms = new Map<WorkerId, TermColumns>();
-  readonly #stalls: StallWatch;
+  readonly #stalls: StalledWorkers;
   #beatAt = Number.NEGATIVE_INFINITY;
   /** The number of beats. A worker that registers again continues with it, so that its beat is new to all observers. */
   #beats = 0;
@@ -67,7 +67,7 @@ export class WorkerRegistry {
   constructor(context: Pick<SqliteContext, "statements" | "group" | "read">, options: WorkerRegistryOptions) {
     this.#context = context;
     this.#options = options;
-    this.#stalls = new StallWatch(options.stallMs, options.stopwatch);
+    this.#stalls = new StalledWorkers(options.stallMs, options.stopwatch);
   }
 
   /** Registers a worker of this process: first its lock, then its row, so that a row always had a locked file. */

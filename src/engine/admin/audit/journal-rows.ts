@@ -3,7 +3,7 @@ import type { SignalSent } from "../../../core/event/signal.ts";
 import { historyRows, signalPuts } from "../../../core/evolve/event-rows.ts";
 import { emptyRun } from "../../../core/run/run.ts";
 import { type HaltEvent, haltPuts } from "../../../core/settings/halt.ts";
-import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-lock.ts";
+import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-closure.ts";
 import { type RetentionEvent, retentionPut } from "../../../core/settings/retention-events.ts";
 import { foldSchedule, type ScheduleEvent, schedulePuts } from "../../../core/settings/schedule.ts";
 import { type PolicyEvent, policyPuts } from "../../../core/settings/tenant-policies.ts";

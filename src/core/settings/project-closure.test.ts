@@ -10,7 +10,7 @@ import {
   projectLockFault,
   projectLockPuts,
   unlockedProject,
-} from "./project-lock.ts";
+} from "./project-closure.ts";
 
 const order = { at: 5 as Instant, by: "ana", reason: "" };
 const closed = (how: ProjectLock["how"]): ProjectLockEvent => ({ type: "project.closed", ...order, how });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { StallWatch } from "./stall-watch.ts";
+import { StalledWorkers } from "./stalled-workers.ts";
 
 /** An observer whose looks are at these times. Returns whether the worker, whose beat never changes, is stalled at each. */
 function stalledAt(stallMs: number, looks: readonly number[]): readonly boolean[] {
   let now = 0;
-  const watch = new StallWatch(stallMs, () => now);
+  const watch = new StalledWorkers(stallMs, () => now);
   return looks.map((at) => {
     now = at;
     watch.look(["wrk_1"]);

@@ -3,7 +3,7 @@ import type { LedgerRow } from "../store/tables.ts";
 import type { RunId, StepId } from "../values/ids.ts";
 
 /** The earlier act that an approver names, and the facts about it from the store. */
-export interface SameActFact {
+export interface ActNamedByApprover {
   readonly run_id: RunId;
   readonly step_id: StepId;
   /** The last branch that left the act. Null: the run knows no such act. */

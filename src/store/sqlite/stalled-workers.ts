@@ -11,7 +11,7 @@ export type Beat = number | null;
  * Decides by the beats of other workers which of them are stalled. Time is that of the observer alone. If the observer
  * itself did not look for a while, for example because its machine was suspended, it starts to count again.
  */
-export class StallWatch {
+export class StalledWorkers {
   readonly #stallMs: number;
   readonly #stopwatch: Stopwatch;
   readonly #seen = new Map<string, { readonly beat: Beat; readonly since: number }>();

@@ -28,7 +28,7 @@ interface CallingAgent {
  * call. Until the model has received the answer, an equal call counts as the earlier call. So an approved call is made,
  * and an act is not made a second time.
  */
-export class RepeatedCalls {
+export class CallsMadeAgain {
   readonly #governed: Governed;
   readonly #agent: CallingAgent;
   readonly #unseen = new Map<string, Pick<FrameworkCall, "id" | "turn">>();
