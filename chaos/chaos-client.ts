@@ -25,6 +25,9 @@ export type FindEffect = (did: string, to: string) => LoggedEffect | undefined;
 
 const pollEveryMs = 300;
 
+/** How many runs are settled at once when the faults have ended. */
+const settlers = 64;
+
 /** Clients that submit jobs, poll them, and act as the people whom they need. */
 export class ChaosClient {
   readonly jobs: ClientJob[] = [];
@@ -55,7 +58,8 @@ export class ChaosClient {
     }, withinMs);
     await this.#work;
     const open = this.jobs.filter(({ isEnded }) => !isEnded);
-    await runInParallel(8, async () => {
+    // A doubt about an absent effect waits for a while, so that many have to wait at once.
+    await runInParallel(settlers, async () => {
       for (let clientJob = open.pop(); clientJob !== undefined; clientJob = open.pop())
         await this.#followSafely(clientJob);
     });
