@@ -101,8 +101,9 @@ describe("commit whose answer is lost", () => {
 
   /** Waits until a transaction on the server waits for a lock. */
   async function waitForBlocked(): Promise<void> {
-    const blocked =
-      "select count(*)::integer from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'writ'";
+    // Other test files use other databases of the same server.
+    const blocked = `select count(*)::integer from pg_stat_activity
+      where wait_event_type = 'Lock' and application_name = 'writ' and datname = current_database()`;
     for (;;) if (((await database.query<[number]>(blocked))[0]?.[0] ?? 0) > 0) return;
   }
 });
