@@ -25,7 +25,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "console/**/*.test.ts", "tests/**/*.test.ts"],
           exclude: ["**/*.slow.test.ts"],
           setupFiles: "tests/property-seed.ts",
           // They leave nothing behind in their process; loading everything anew for each file takes longer than the tests.
@@ -54,9 +54,21 @@ export default defineConfig({
         test: {
           name: "slow",
           include: ["tests/**/*.slow.test.ts"],
+          exclude: ["tests/console/**"],
           testTimeout: 240_000,
           hookTimeout: 240_000,
           // These spawn processes and wait for them; they start when the fast ones are done.
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          name: "console",
+          include: ["tests/console/*.slow.test.ts"],
+          // One browser, and one copy of the modules, for all files of a process.
+          isolate: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           sequence: { groupOrder: 2 },
         },
       },

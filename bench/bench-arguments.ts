@@ -11,6 +11,8 @@ export interface BenchArguments {
   readonly processes: boolean;
   /** Measure what adapters and the gateway add to a call. */
   readonly surfaces: boolean;
+  /** Measure the console alone. Without it, the default measures it too. */
+  readonly console: boolean;
   /** Measure other engines too, with packages from this folder; null: no. */
   readonly peers: { readonly from: string } | null;
   /** Write the results to the page in docs. */
@@ -18,7 +20,7 @@ export interface BenchArguments {
 }
 
 export const benchUsage =
-  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--cold] [--write] [--processes] [--surfaces] [--peers [--from FOLDER]]";
+  "npm run --silent bench -- [--json] [--store sqlite|postgres] [--only ID] [--rounds 7] [--cold] [--write] [--processes] [--surfaces] [--console] [--peers [--from FOLDER]]";
 
 /** With fewer rounds one disturbed round could be the median. */
 const DEFAULT_ROUNDS = 7;
@@ -31,6 +33,7 @@ const options = {
   cold: { type: "boolean" },
   processes: { type: "boolean" },
   surfaces: { type: "boolean" },
+  console: { type: "boolean" },
   peers: { type: "boolean" },
   from: { type: "string" },
   write: { type: "boolean" },
@@ -49,6 +52,7 @@ export function parseBenchArguments(
       cold = false,
       processes = false,
       surfaces = false,
+      console: consoleAlone = false,
       only = null,
       store = "sqlite",
     } = values;
@@ -59,6 +63,8 @@ export function parseBenchArguments(
       return { wrong: "--processes is for one SQLite file; it does not go with --store postgres or --peers" };
     if (surfaces && (processes || store === "postgres" || values.peers === true))
       return { wrong: "--surfaces does not go with --processes, --store postgres or --peers" };
+    if (consoleAlone && (surfaces || processes || store === "postgres" || values.peers === true))
+      return { wrong: "--console does not go with --surfaces, --processes, --store postgres or --peers" };
     const rounds = values.rounds === undefined ? DEFAULT_ROUNDS : Number(values.rounds);
     if (!Number.isInteger(rounds) || rounds < 1) return { wrong: `--rounds ${values.rounds} is not a whole number` };
     if (only !== null && !ids.includes(only))
@@ -67,7 +73,7 @@ export function parseBenchArguments(
     if (cold && (only === null || write)) return { wrong: "--cold measures one result: it goes with --only" };
     if (values.from !== undefined && values.peers !== true) return { wrong: "--from goes with --peers" };
     const peers = values.peers === true ? { from: values.from ?? process.cwd() } : null;
-    return { json, only, store, rounds, cold, processes, surfaces, peers, write };
+    return { json, only, store, rounds, cold, processes, surfaces, console: consoleAlone, peers, write };
   } catch (error) {
     return { wrong: error instanceof Error ? error.message : String(error) };
   }

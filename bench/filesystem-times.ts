@@ -154,12 +154,12 @@ function timeSync(work: () => unknown): number {
 }
 
 /** Returns paths with a hundred files per directory. */
-function treePaths(count: number): readonly string[] {
+export function treePaths(count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `d${Math.floor(at / 100)}/file-${at % 100}.txt`);
 }
 
 /** Makes the tree at the first use and removes it at the exit of the process. */
-function lazyTree(count: number): () => Promise<{ readonly root: string; readonly files: HostFilesystem }> {
+export function lazyTree(count: number): () => Promise<{ readonly root: string; readonly files: HostFilesystem }> {
   let cached: { readonly root: string; readonly files: HostFilesystem } | null = null;
   return async () => {
     cached ??= await makeTree(count);

@@ -8,6 +8,7 @@ import {
   workReportText,
 } from "./bench-report.ts";
 import { coldRound } from "./cold-round.ts";
+import { closeConsoleMeasurements, consoleMeasurements, measurableConsole } from "./console/console-measurements.ts";
 import { describeMachine } from "./machine.ts";
 import type { Measurement, MeasurementRound } from "./measurement.ts";
 import { openPeerMeasurements } from "./peers/peer-measurements.ts";
@@ -50,23 +51,32 @@ async function measureDetails({ id, traffic, split, work, hasCold }: Measurement
   };
 }
 
-async function measureStore(
-  part: PagePart,
-  all: readonly Measurement[],
-  { json, only, rounds, cold, write }: BenchArguments,
-): Promise<void> {
-  const selected = all.filter(({ id }) => only === null || only === id);
+/** The measurements of each part of the page. */
+type MeasuredParts = Partial<Record<PagePart, readonly Measurement[]>>;
+
+async function measureParts(parts: MeasuredParts, { json, only, rounds, cold, write }: BenchArguments): Promise<void> {
+  const selected = Object.values(parts)
+    .flat()
+    .filter(({ id }) => only === null || only === id);
   if (selected.length === 0) throw new Error(`${only} is not measured with these options`);
   const report = await measure(selected, { rounds: cold ? 1 : rounds, cold, details: write || !json });
-  if (write) writeResultsPart(part, benchReportText(report));
+  if (write) writeParts(parts, report);
   console.log(json ? benchReportJson(report) : `${benchReportText(report)}\n\n${workReportText(report)}`.trimEnd());
+}
+
+function writeParts(parts: MeasuredParts, report: BenchReport): void {
+  for (const [part, measurements] of Object.entries(parts) as [PagePart, readonly Measurement[]][]) {
+    const ids = new Set(measurements.map(({ id }) => id));
+    const measured = report.measured.filter(({ measurement: { id } }) => ids.has(id));
+    if (measured.length > 0) writeResultsPart(part, benchReportText({ ...report, measured }));
+  }
 }
 
 /** Measures on a temporary server. */
 async function measureOnPostgres(options: BenchArguments): Promise<void> {
   const server = await startBenchServer();
   try {
-    await measureStore("postgres", postgresMeasurements(server), options);
+    await measureParts({ postgres: postgresMeasurements(server) }, options);
   } finally {
     await server.close();
   }
@@ -80,14 +90,18 @@ async function measurePeers(folder: string, { json, rounds, write }: BenchArgume
   console.log(json ? peersReportJson(report, absent) : peersReportText(report, absent));
 }
 
-const measurements = sqliteMeasurements();
 /** Stands in for a server where only the ids of the measurements are read. */
 const noServer = {} as BenchServer;
+const all = [
+  ...sqliteMeasurements(),
+  ...consoleMeasurements(),
+  ...processMeasurements(),
+  ...surfaceMeasurements(),
+  ...postgresMeasurements(noServer),
+];
 const args = parseBenchArguments(
   process.argv.slice(2),
-  [...measurements, ...processMeasurements(), ...surfaceMeasurements(), ...postgresMeasurements(noServer)].map(
-    ({ id }) => id,
-  ),
+  all.map(({ id }) => id),
 );
 if ("wrong" in args) {
   console.error(`${args.wrong}\n${benchUsage}`);
@@ -95,11 +109,14 @@ if ("wrong" in args) {
 } else if (args.store === "postgres") {
   await measureOnPostgres(args);
 } else if (args.processes) {
-  await measureStore("processes", processMeasurements(), args);
+  await measureParts({ processes: processMeasurements() }, args);
 } else if (args.surfaces) {
-  await measureStore("surfaces", surfaceMeasurements(), args);
+  await measureParts({ surfaces: surfaceMeasurements() }, args);
+} else if (args.console) {
+  await measureParts({ console: measurableConsole() }, args);
 } else if (args.peers === null) {
-  await measureStore("figures", measurements, args);
+  await measureParts({ figures: sqliteMeasurements(), console: measurableConsole() }, args);
 } else {
   await measurePeers(args.peers.from, args);
 }
+await closeConsoleMeasurements();

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The page in docs. A run writes the parts between the marks; the other text is written by hand. */
 const pageFile = fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url));
 
-export type PagePart = "figures" | "processes" | "surfaces" | "postgres" | "peers";
+export type PagePart = "figures" | "processes" | "surfaces" | "console" | "postgres" | "peers";
 
 /** Replaces a part of the page by the results of a run. */
 export function writeResultsPart(part: PagePart, text: string): void {

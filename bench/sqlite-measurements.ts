@@ -1,4 +1,5 @@
 import { auditSpeed } from "./audit-speed.ts";
+import { coldReadTime } from "./cold-read-time.ts";
 import { commandTime } from "./command-time.ts";
 import { handleTime, memoryRollback, scanTime } from "./filesystem-times.ts";
 import { guardChain } from "./guard-chain.ts";
@@ -8,8 +9,10 @@ import { runBytes, runFlatness } from "./long-run.ts";
 import type { Measurement } from "./measurement.ts";
 import { memoryUse } from "./memory-use.ts";
 import { openRunFlatness, openRunSpeed } from "./open-run-speed.ts";
+import { checkTime, graphSpeed, planMakespan } from "./plan-speed.ts";
 import { storeWithEndedRuns } from "./prepared-store.ts";
 import { resumeTime, sessionResumeTime } from "./resume-time.ts";
+import { snapshotTime } from "./snapshot-times.ts";
 import { sqliteThroughput } from "./sqlite-throughput.ts";
 import { startUpTime } from "./start-up-time.ts";
 import { transactionTime } from "./transaction-time.ts";
@@ -28,6 +31,9 @@ const endedRuns: Workload = {
   durability: "process",
 };
 
+const largeSnapshot = { entries: 100_000, files: 10_000 };
+const smallSnapshot = { entries: 1000, files: 1000 };
+
 /** All measurements on SQLite. The ids are stable, because scripts read them. */
 export function sqliteMeasurements(): readonly Measurement[] {
   const store = storeWithEndedRuns(endedRuns);
@@ -38,10 +44,14 @@ export function sqliteMeasurements(): readonly Measurement[] {
     openRunFlatness("open.flat.sqlite"),
     sessionResumeTime("open.resume.sqlite", 1000, 5),
     listTime("list.runs.100000.sqlite", 100_000),
+    planMakespan("dag.makespan"),
+    graphSpeed("dag.10000.memory"),
+    checkTime("check.1000"),
     guardChain("guards.100"),
     auditSpeed("audit.sqlite", store),
     memoryUse("rss.sqlite"),
     startUpTime("startup.sqlite", store),
+    coldReadTime("read.cold.sqlite", 400, 50),
     historyStep("history.step.sqlite", files),
     historyOpen("history.open.sqlite", files),
     commandTime("cli.version", "`writ --version`", ["--version"]),
@@ -53,6 +63,8 @@ export function sqliteMeasurements(): readonly Measurement[] {
     handleTime("fs.host.restore.50000", "restore", 50_000),
     scanTime("fs.host.walk.snapshot.10000", "snapshot", 10_000),
     scanTime("fs.host.walk.restore.10000", "restore", 10_000),
+    snapshotTime("snapshot.take", "take", largeSnapshot, smallSnapshot),
+    snapshotTime("snapshot.restore", "restore", largeSnapshot, smallSnapshot),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { StepResult } from "../src/core/run/run-result.ts";
+import type { StepResult } from "../src/core/run/step-result.ts";
 import type { RunProgress } from "../src/engine/api/engine-api.ts";
 import type { ChaosJob } from "./chaos-jobs.ts";
 import type { LoggedEffect } from "./effect-log.ts";

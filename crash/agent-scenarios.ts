@@ -108,7 +108,7 @@ export async function findClosedSession(
   { engine }: Pick<ScenarioStart, "engine">,
   session: string,
 ): Promise<string | null> {
-  for (const { run_id, status } of await engine.runs({ principal: personAna, limit: 1000 })) {
+  for (const { run_id, status } of await engine.runs({ principal: personAna, session, limit: 1000 })) {
     if (status === "open") continue;
     let isOfSession = false;
     for await (const { event } of (await engine.run(run_id, { principal: personAna })).events()) {

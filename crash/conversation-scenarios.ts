@@ -5,7 +5,7 @@ import { closeSession } from "./agent-scenarios.ts";
 import { type AgentStart, agentPrincipal, mailTool, personAna, type Scenario } from "./scenario.ts";
 import { askTool } from "./scenario-tools.ts";
 
-const toAna = { did: "send", to: "ana@example.org" } as const;
+export const toAna = { did: "send", to: "ana@example.org" } as const;
 
 /** A user who edits a message after a mail was sent. Every start asks the first version again. */
 export const branchedScenario: Scenario = {
@@ -62,12 +62,12 @@ export const delegatedScenario: Scenario = {
   },
 };
 
-function sendTo({ named }: AgentStart, id: string): AgentCall {
+export function sendTo({ named }: AgentStart, id: string): AgentCall {
   return { id, tool: named("mail.send"), input: { to: toAna.to } };
 }
 
 /** Makes a call until it has succeeded. Acts as the person who says which earlier mail it is, and who settles doubts. */
-async function untilSent(start: AgentStart, run: OpenRun, call: AgentCall): Promise<void> {
+export async function untilSent(start: AgentStart, run: OpenRun, call: AgentCall): Promise<void> {
   for (let answer = await run.callTool(call); answer.status !== "succeeded"; answer = await run.callTool(call))
     await decide(start, run, answer);
 }

@@ -44,7 +44,7 @@ export const proofParts: Readonly<Record<PartName, ProofPart>> = {
 const scenariosKilledAtEachWrite: readonly ScenarioName[] = ["opaque", "gated", "undone", "large"];
 
 /** Points after which a second process is killed too, because the first left something to recover. */
-const pointsWithLeftovers = /^(mark\.after|tool\.after|gate\.after|approve\.after|notice\.after)$/;
+const pointsWithLeftovers = /^(mark|tool|gate|approve|notice|rollback)\.after$/;
 
 /** Points at which a worker leaves a lock file or a row, and at which the next one removes them. */
 const workerPoints = /^(register|unregister|evict)\.(before|after)$/;
@@ -130,7 +130,7 @@ async function runReplays({ runner, selector, totals, log }: PartContext): Promi
 
 /** Scenarios without a clock change and without files beside the store, which a recording does not contain. */
 const replayableNames = scenarioNames.filter(
-  (name) => !["scheduled", "filing", "uncaptured", "watched"].includes(name),
+  (name) => !["scheduled", "filing", "snapshot", "uncaptured", "watched", "rollback"].includes(name),
 );
 
 /** Scenarios in which the act never runs. */

@@ -21,10 +21,20 @@ export function randomKillName({ seed, number }: RandomKillCase, { cell }: CellO
 }
 
 /**
- * Without `expired`, whose short gate limit would apply to every scenario on the store, and without the scenarios whose
- * policies and restores would reach the runs and files of others.
+ * Without `expired` and `segmented`, whose limits would apply to every scenario on the store, and without the scenarios whose
+ * policies and restores would reach the runs and files of others, or whose files they would reach.
  */
-const apart: readonly ScenarioName[] = ["expired", "heldBackup", "heldFork", "heldRestore", "heldUndo", "watched"];
+const apart: readonly ScenarioName[] = [
+  "expired",
+  "heldBackup",
+  "heldFork",
+  "heldRestore",
+  "heldUndo",
+  "rollback",
+  "segmented",
+  "snapshot",
+  "watched",
+];
 const scenarioNames = (Object.keys(scenarios) as ScenarioName[]).filter((name) => !apart.includes(name));
 
 /** The maximum number of kills per store. */

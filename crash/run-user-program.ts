@@ -68,6 +68,7 @@ function openScenarioEngine(
   const { store, at, world } = setup;
   const parts = setup.scenarioNames.map((name) => newPart(name, setup));
   const gateMs = parts.map(({ scenario }) => scenario.gateMs).find((ms) => ms !== undefined);
+  const segmentSteps = parts.map(({ scenario }) => scenario.segmentSteps).find((steps) => steps !== undefined);
   const noticeLog = new WorldLog(world, "notices");
   return createEngine({
     store,
@@ -76,7 +77,11 @@ function openScenarioEngine(
     resources: Object.assign({}, ...parts.map(({ scenario }) => scenario.resources?.(world) ?? {})),
     tenants: { demo: { mode: "auto_exec" } },
     budgets: parts.flatMap(({ scenario, world: own }) => scenario.budgets?.(own) ?? []),
-    limits: { takeovers: maxTakeovers(parts), ...(gateMs !== undefined && { gateMs }) },
+    limits: {
+      takeovers: maxTakeovers(parts),
+      ...(gateMs !== undefined && { gateMs }),
+      ...(segmentSteps !== undefined && { segmentSteps }),
+    },
     dice: () => 0,
     failpoint: at,
     onNotice: async ({ notice_id }) => noticeLog.append({ did: "notice", to: notice_id }),
@@ -113,8 +118,14 @@ export async function holdRunIdle(setup: ProgramSetup, name: ScenarioName, openA
 /** Reads every run without working: that must be possible before any recovery. */
 export async function inspectStore(store: Store): Promise<void> {
   const engine = await createEngine({ store: { ...store, close: async () => {} }, tools: [], work: false });
+  const hasRetention = (await engine.retentions({ principal: personAna })).length > 0;
   for (const { run_id } of await engine.runs({ principal: personAna })) {
-    await (await engine.run(run_id, { principal: personAna })).now();
+    try {
+      await (await engine.run(run_id, { principal: personAna })).now();
+    } catch (error) {
+      const isErased = hasRetention && error instanceof FaultError && error.fault.code === "RUN_NOT_FOUND";
+      if (!isErased) throw error;
+    }
   }
   await engine.close();
 }
@@ -168,10 +179,12 @@ async function submitScenario(
   );
   const { mode = "auto_exec", project } = scenario;
   const as = { principal: agentPrincipal, mode, ...(project !== undefined && { project }) };
-  if (!scenario.keyless) return engine.submit({ steps }, { ...as, requestKey: name, ...more });
+  const replan = scenario.replanner === undefined ? {} : { replan: { by: world.named(scenario.replanner) } };
+  const plan = { ...(scenario.atomicity && { atomicity: scenario.atomicity }), steps };
+  if (!scenario.keyless) return engine.submit(plan, { ...as, ...replan, requestKey: name, ...more });
   const [found] = await engine.runs({ principal: agentPrincipal, label: name });
   return found === undefined
-    ? engine.submit({ steps }, { ...as, labels: [name] })
+    ? engine.submit(plan, { ...as, labels: [name] })
     : engine.run(found.run_id, { principal: agentPrincipal });
 }
 

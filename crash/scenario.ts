@@ -34,6 +34,10 @@ export interface Scenario {
   /** The budgets of its tools. */
   budgets?(world: ScenarioWorld): readonly Budget[];
   readonly steps: readonly Readonly<Record<string, Json>>[];
+  /** The tool that is asked for another plan if its plan does not complete. */
+  readonly replanner?: string;
+  /** Present if its plan is rolled back as a whole. */
+  readonly atomicity?: "plan";
   /** By step that acts: its effect in the world. */
   readonly acts: Readonly<Record<string, ExpectedEffect>>;
   /** Calls that change nothing, and that may repeat once per killed process. */
@@ -48,6 +52,8 @@ export interface Scenario {
   readonly takeovers?: number;
   /** True: the first process of a pair lacks the tool of the last step, and hands the run over. */
   readonly isHandedOver?: true;
+  /** The number of calls after which the run of a session is full. */
+  readonly segmentSteps?: number;
   /** The time limit of its gates. */
   readonly gateMs?: number;
   /** Present: no plan is submitted. This is the loop of an agent on the open run of a session, the same at every start. */

@@ -16,6 +16,8 @@ import {
   verifyAsPerson,
   waitForSchedule,
 } from "./person-actions.ts";
+import { replannedScenario } from "./replanned-scenario.ts";
+import { rollbackScenario } from "./rollback-scenario.ts";
 import { cheapSchema, type MailOutput, mailTool, resolveByLooking, type Scenario, verifyMail } from "./scenario.ts";
 import {
   askTool,
@@ -29,6 +31,8 @@ import {
   pingTool,
   verifyBooking,
 } from "./scenario-tools.ts";
+import { deliveredScenario, forgottenScenario, segmentedScenario } from "./segmented-scenario.ts";
+import { snapshotScenario } from "./snapshot-scenario.ts";
 import {
   countTool,
   fileCountTool,
@@ -246,6 +250,7 @@ export const scenarios = {
     before: waitForMatchingState,
     person: restoreSecondStep,
   },
+  snapshot: snapshotScenario,
   uncaptured: uncapturedScenario,
   watched: watchedScenario,
   metered: {
@@ -381,10 +386,15 @@ export const scenarios = {
   heldFork,
   heldRestore,
   heldUndo: heldUndo(undone),
+  replanned: replannedScenario,
+  rollback: rollbackScenario,
   model: modelScenario,
   stream: streamScenario,
   branched: branchedScenario,
   delegated: delegatedScenario,
+  segmented: segmentedScenario,
+  delivered: deliveredScenario,
+  forgotten: forgottenScenario,
 } as const satisfies Record<string, Scenario>;
 
 export type ScenarioName = keyof typeof scenarios;

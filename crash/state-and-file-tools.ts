@@ -89,12 +89,15 @@ async function readCount({ slice, resource }: ToolContext): Promise<number> {
 }
 
 /** Calls the read tool until files and state can be read, and returns their common count. */
-export async function waitForMatchingState({ engine }: ScenarioStart): Promise<Json> {
+export async function waitForMatchingState(
+  { engine }: Pick<ScenarioStart, "engine">,
+  scenario = "filing",
+): Promise<Json> {
   // One request key, so that a repetition after a fault is the same call.
-  const as = { principal: agentPrincipal, project: "filing", requestKey: randomUUID() };
+  const as = { principal: agentPrincipal, project: scenario, requestKey: randomUUID() };
   for (;;) {
     try {
-      const { step } = await engine.call("filing.look", {}, as);
+      const { step } = await engine.call(`${scenario}.look`, {}, as);
       if (step.state === "succeeded") return step.output;
       throw new Error(`the count cannot be read: ${JSON.stringify(step)}`);
     } catch (error) {
@@ -110,7 +113,7 @@ export async function restoreSecondStep({ engine, result, worldLog }: ScenarioRu
   const events = (await engine.run(result.run_id, { principal: personAna })).events();
   let isRestored = false;
   for await (const { event } of events) isRestored ||= event.type === "state.restored";
-  const count = await waitForMatchingState({ engine, worldLog });
+  const count = await waitForMatchingState({ engine });
   if (count !== (isRestored ? 1 : 2))
     throw new Error(`the count is ${count}, but the journal implies ${isRestored ? 1 : 2}`);
   if (isRestored) return false;

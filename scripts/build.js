@@ -1,10 +1,12 @@
-// Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise). Prints to
-// stderr only, because stdout belongs to the next program.
+// Compiles src to dist, or with --bench src and bench to dist-bench (--sim, --crash and --chaos likewise), or
+// with --console only the console. Prints to stderr only, because stdout belongs to the next program.
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "vite";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -26,10 +28,12 @@ const chunkGroups = [
   { name: "program", test: /dist-modules\/cli\/(?!commands|main)/, minShareCount: 2, priority: 1 },
 ];
 
-if (program === undefined) {
+if (process.argv.includes("--console")) await buildConsole();
+else if (program === undefined) {
   compile("build", [dist, modules]);
   fixDeclarations(dist);
   await bundle();
+  await buildConsole();
 } else {
   compile(program, [join(root, `dist-${program}`)]);
 }
@@ -90,4 +94,38 @@ function rewriteUrls(text, file) {
     const moved = posix.join(posix.dirname(file), path);
     return `new URL("${moved.startsWith(".") ? moved : `./${moved}`}", import.meta.url)`;
   });
+}
+
+/** Builds the console: a page, its scripts and styles under names with their hash, and the licences of its libraries. */
+async function buildConsole() {
+  const out = join(dist, "console");
+  await build({
+    root: join(root, "console"),
+    configFile: false,
+    logLevel: "error",
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    build: {
+      target: "es2022",
+      outDir: out,
+      emptyOutDir: true,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      license: { fileName: "licences.md" },
+    },
+  });
+  const page = join(out, "index.html");
+  const text = readFileSync(page, "utf8");
+  const id = createHash("sha256").update(text).digest("base64url").slice(0, 16);
+  writeFileSync(page, text.replace("<head>", `<head>\n    <meta name="writ-build" content="${id}" />`));
+  for (const name of readdirSync(out, { recursive: true, encoding: "utf8" })) {
+    if (/\.(?:js|css|html|svg|md)$/.test(name)) compress(join(out, name));
+  }
+}
+
+/** Writes the compressed forms of a file beside it. */
+function compress(path) {
+  const bytes = readFileSync(path);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
 }

@@ -205,8 +205,16 @@ for (const [prefix, place] of Object.entries(handles)) {
   partSchemas(exportedType(`${root}src/engine/api/${file}`, name), `${prefix}.`, verbs);
 }
 
+/** Writes each member on a line of its own. */
+function lines(members) {
+  return Object.entries(members)
+    .map(([name, schema]) => `\n${JSON.stringify(name)}:${JSON.stringify(schema)}`)
+    .join(",");
+}
+
 function source() {
-  const json = JSON.stringify({ verbs, definitions }).replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+  const json = `{"verbs":{${lines(verbs)}},\n"definitions":{${lines(definitions)}}}`;
+  const text = json.replaceAll("\\", "\\\\").replaceAll("`", "\\`").replaceAll("${", "\\${");
   return `import type { JsonObject } from "../core/values/json.ts";
 
 /** The JSON Schemas of a verb of the engine: its arguments before the options, its options, and its answer. */
@@ -222,7 +230,7 @@ export interface VerbSchemas {
  * in \`src/engine/api\`.
  */
 export const engineSchemas = JSON.parse(
-  '${json}',
+  \`${text}\`,
 ) as {
   readonly verbs: Readonly<Record<string, VerbSchemas>>;
   readonly definitions: Readonly<Record<string, JsonObject>>;

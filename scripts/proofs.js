@@ -13,8 +13,11 @@ const proofs = [
   ["npm", "run", "--silent", "chaos", "--", "--store", "sqlite"],
   ["npm", "run", "--silent", "chaos", "--", "--store", "sqlite", "--bugs"],
   ["npm", "run", "--silent", "sim", "--", "--json", "--steps", "10000000"],
+  ["npm", "run", "--silent", "sim", "--", "--json", "--plans", "--steps", "1100000", "--planted", "none"],
   ["npm", "run", "--silent", "properties"],
+  ["npm", "run", "--silent", "check:cases"],
   ["npm", "run", "--silent", "check:bugs"],
+  ["npm", "run", "--silent", "check:server"],
   ["npm", "run", "--silent", "matrix"],
 ];
 const benchmarks = [["npm", "run", "--silent", "bench"]];

@@ -1,4 +1,6 @@
 import { randomInt } from "node:crypto";
+import { searchPlanCases } from "./plans/search-plan-cases.ts";
+import { simulatePlans } from "./plans/simulate-plans.ts";
 import { plantedBugs } from "./planted/planted-bugs.ts";
 import { type BugSearch, searchBugs } from "./planted/search-bugs.ts";
 import { searchFileSeeds } from "./processes/search-file-seeds.ts";
@@ -27,9 +29,9 @@ if ("wrong" in args) {
 const seed = args.seed ?? randomInt(2 ** 31);
 process.exitCode = await (args.steps === null ? simulateOne(seed, args) : simulateMany(seed, args.steps, args));
 
-async function simulateOne(seed: number, { json, about, file, sessions }: SimArguments): Promise<number> {
+async function simulateOne(seed: number, { json, about, file, sessions, plans }: SimArguments): Promise<number> {
   Error.stackTraceLimit = 30;
-  const simulateSeed = sessions ? simulateSessions : file ? simulateFile : simulate;
+  const simulateSeed = plans ? simulatePlans : sessions ? simulateSessions : file ? simulateFile : simulate;
   const { steps, violation, trace } = await simulateSeed(seed, about);
   const violations = violation === null ? 0 : 1;
   if (violation !== null) console.error([...violation.lines, `seed ${seed}: ${violation.law}`].join("\n"));
@@ -41,15 +43,15 @@ async function simulateOne(seed: number, { json, about, file, sessions }: SimArg
 async function simulateMany(
   from: number,
   steps: number,
-  { json, first, file, sessions, planted: selection }: SimArguments,
+  { json, first, file, sessions, plans, planted: selection, every }: SimArguments,
 ): Promise<number> {
   const startedAt = performance.now();
-  const search = sessions ? searchSessionSeeds : file ? searchFileSeeds : searchSeeds;
+  const search = plans ? searchPlanCases : sessions ? searchSessionSeeds : file ? searchFileSeeds : searchSeeds;
   const found = await search({ from, steps, first });
   const perSecond = Math.round((found.steps * 1000) / (performance.now() - startedAt));
   const unusedCounters = findUnusedCounters(found);
   printViolations(found, unusedCounters);
-  const searches = await searchPlantedBugs(from, selection, json ? () => {} : printBugSearch);
+  const searches = await searchPlantedBugs(from, selection, every, json ? () => {} : printBugSearch);
   const missed = searches.filter((each) => each.found === null);
   for (const { name } of missed) console.error(`not found: ${name}`);
   const sum = {
@@ -75,12 +77,13 @@ async function simulateMany(
 function searchPlantedBugs(
   from: number,
   selection: string,
+  every: number,
   print: (one: BugSearch) => void,
 ): Promise<readonly BugSearch[]> {
   const known = selection === "known";
   const bugs = plantedBugs.filter(({ name }) => known || selection === "all" || name.includes(selection));
   return searchBugs(
-    bugs,
+    bugs.filter((_, index) => index % every === 0),
     { from, steps: known ? MAX_SEARCH_STEPS.known : MAX_SEARCH_STEPS.search, jobs: 2, known },
     print,
   );

@@ -6,6 +6,8 @@ export interface SimArguments {
   readonly file: boolean;
   /** Simulate sessions of agents and the hosts that do calls themselves. */
   readonly sessions: boolean;
+  /** Simulate random plans, and compare each with a serial model. */
+  readonly plans: boolean;
   /** The minimum number of steps, over as many seeds as needed; null: one seed, to its end. */
   readonly steps: number | null;
   /** Stop at the first violation. */
@@ -19,6 +21,8 @@ export interface SimArguments {
    * whose names contain this text.
    */
   readonly planted: string;
+  /** 1: search for every selected bug; n: for every nth. */
+  readonly every: number;
 }
 
 const DEFAULT_STEPS = 1_000_000;
@@ -32,28 +36,34 @@ export function parseSimArguments(args: readonly string[]): SimArguments | { rea
         json: { type: "boolean", default: false },
         file: { type: "boolean", default: false },
         sessions: { type: "boolean", default: false },
+        plans: { type: "boolean", default: false },
         first: { type: "boolean", default: false },
         steps: { type: "string" },
         seed: { type: "string" },
         about: { type: "string" },
         planted: { type: "string", default: "all" },
+        every: { type: "string", default: "1" },
       },
     });
-    const { json, file, sessions, first, about = null, planted } = values;
+    const { json, file, sessions, plans, first, about = null, planted } = values;
     const numbers = {
       steps: parseWholeNumber(values.steps),
       seed: parseWholeNumber(values.seed),
+      every: parseWholeNumber(values.every),
     };
     for (const [name, value] of Object.entries(numbers))
       if (Number.isNaN(value)) return { wrong: `--${name} must be a whole number` };
-    const { seed, steps } = numbers;
+    const { seed, steps, every } = numbers;
+    if (!every) return { wrong: "--every must be at least 1" };
     return {
       json,
       file,
       sessions,
+      plans,
       first,
       about,
       planted,
+      every,
       seed,
       steps: steps ?? (seed === null ? DEFAULT_STEPS : null),
     };

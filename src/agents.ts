@@ -1,3 +1,4 @@
+export type { AskPlanningModel, PlanQuestion } from "./agents/ask-for-json.ts";
 export { callValue, type PendingOutput } from "./agents/call-value.ts";
 export type { DeclaredEffects, ToolTerms } from "./agents/declared-effects.ts";
 export type { FrameworkTool } from "./agents/framework-tool.ts";
@@ -10,4 +11,6 @@ export type {
   FrameworkHandler,
   Governed,
 } from "./agents/governed.ts";
+export { modelPlanner } from "./agents/model-planner.ts";
+export { type ModelPlannerOptions, modelReplanner } from "./agents/model-replanner.ts";
 export type { RecordedFetchOptions } from "./agents/recorded-fetch.ts";

@@ -6,6 +6,7 @@ export type {
   Resource,
   ResourceChange,
   ResourceClosing,
+  ResourceContents,
   ResourceDifference,
   ResourceMoment,
   RestoreReport,
@@ -25,4 +26,5 @@ export type { Disk } from "./resources/host/disk.ts";
 export { HostFilesystem } from "./resources/host/host-filesystem-resource.ts";
 export type { HostFilesystemOptions } from "./resources/host/working-tree.ts";
 export { MemoryFilesystem, type MemoryFilesystemOptions } from "./resources/memory/memory-filesystem.ts";
+export { type SnapshotableOptions, snapshotable } from "./resources/snapshotable/snapshotable.ts";
 export { protectedNames } from "./resources/tree-path.ts";

@@ -16,6 +16,7 @@ export type {
 export type { Receipt } from "./core/call/receipt.ts";
 export type { ActNamedByApprover } from "./core/decide/act-named-by-approver.ts";
 export type { HandedOverAnswer } from "./core/decide/command.ts";
+export type { BackupRestore, RestoredRun, RunRestored } from "./core/event/backup-restore.ts";
 export type { DoubtExits, Settlement } from "./core/event/doubt-settlement.ts";
 export type { DuplicateAct } from "./core/event/duplicate-act.ts";
 export type {
@@ -24,23 +25,30 @@ export type {
   EndStatus,
   Event,
   GateEvent,
-  LedgerVersion,
   Notice,
-  ReuseSource,
   RunEvent,
-  StepCause,
   StepEvent,
   StepsInFlight,
-  ToolPin,
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
 export type { GateContest } from "./core/event/gate-contest.ts";
-export type { ActNaming, BranchId, LeftAct, NamedAct, SubAgentLeft } from "./core/event/left-act.ts";
+export type { LedgerVersion } from "./core/event/ledger-version.ts";
+export type {
+  ActNaming,
+  ActsLeftAbove,
+  BranchId,
+  LeftAct,
+  LeftActEvent,
+  NamedAct,
+  SubAgentLeft,
+} from "./core/event/left-act.ts";
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
 export type { OutputContents } from "./core/event/output-contents.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Provenance } from "./core/event/provenance.ts";
-export type { Restoration, RestoredRun, RunRestored } from "./core/event/restoration.ts";
+export type { ReplanCause, ReplanTerms, RunReplanned } from "./core/event/replan.ts";
+export type { ReuseSource } from "./core/event/reuse-source.ts";
+export type { RollbackCause, RunRollingBack } from "./core/event/rollback.ts";
 export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
 export type {
   AgentCause,
@@ -54,20 +62,47 @@ export type {
   StepDelegated,
   StepDelivered,
 } from "./core/event/session.ts";
-export type { Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
+export type { Intent, RecordedIntent, Request, SignalSent, TakenSignal } from "./core/event/signal.ts";
+export type { RunSimulated, SimulatedGate, SimulatedStep, Simulation } from "./core/event/simulation.ts";
+export type { StepCause } from "./core/event/step-cause.ts";
 export type { Parking, SignalBoxVersion } from "./core/event/step-parking.ts";
 export type { Takeover } from "./core/event/takeover.ts";
+export type { ToolPin } from "./core/event/tool-pin.ts";
 export type { UndoneAct, UndoReport } from "./core/event/undone-act.ts";
-export type { ActVerification, VerifiedAct } from "./core/event/verified-act.ts";
-export type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "./core/limits/budget.ts";
+export type { ActVerification, VerifiedAct, VerifiedChange } from "./core/event/verified-act.ts";
+export type {
+  Budget,
+  CostEstimate,
+  LimitRule,
+  LimitSet,
+  LimitUnit,
+  Rate,
+  RunBudget,
+  RunBudgets,
+} from "./core/limits/budget.ts";
 export type { AlertLevel, BudgetAlert } from "./core/limits/budget-alert.ts";
 export type { LimitedCharge, TallyCharge } from "./core/limits/tally-charge.ts";
 export type { ModelContent, ModelToolCall } from "./core/model/model-content.ts";
 export type { StepIndex } from "./core/persistent/step-index.ts";
-export type { TrieMap } from "./core/persistent/trie-map.ts";
+export type { TreeSummary, TrieMap } from "./core/persistent/trie-map.ts";
 export type { Vector } from "./core/persistent/vector.ts";
 export type { Wakeup, WakeupHeap } from "./core/persistent/wakeup-heap.ts";
-export type { Condition, LeanPlan, LeanStep, Plan, PlanBinding, PlanStep } from "./core/plan/plan.ts";
+export { equivalentPlans, optimizePlan } from "./core/plan/optimize-plan.ts";
+export type {
+  BoundPart,
+  Comparison,
+  Condition,
+  LeanPlan,
+  LeanStep,
+  OutcomeBinding,
+  OutputCondition,
+  Plan,
+  PlanBinding,
+  PlanStep,
+  StateCondition,
+  StepBinding,
+} from "./core/plan/plan.ts";
+export type { PlanBounds } from "./core/plan/plan-bounds.ts";
 export {
   type AnyPlannedOutput,
   buildPlan as plan,
@@ -80,7 +115,18 @@ export {
   type PlannedStepOptions,
   type PlannedValue,
 } from "./core/plan/plan-builder.ts";
+export type { PlanFinding, PlanTerms } from "./core/plan/plan-findings.ts";
 export type { ConditionInput, PlanBindingInput, PlanInput, PlanStepInput } from "./core/plan/plan-input.ts";
+export type { PlanOrder, StepSequence } from "./core/plan/plan-order.ts";
+export {
+  type PlanCandidate,
+  type RankedPlan,
+  type RankTerms,
+  type RankWeights,
+  rankPlans,
+  type ScorePart,
+  type ToolHistory,
+} from "./core/plan/rank-plans.ts";
 export type { PlanStepKind, StepKind } from "./core/plan/step-kinds.ts";
 export type { Clock, RandomSource, Stopwatch, Timers } from "./core/ports/clock.ts";
 export type { Expression, ExpressionResult } from "./core/ports/expression.ts";
@@ -93,11 +139,13 @@ export type {
   Resource,
   ResourceChange,
   ResourceClosing,
+  ResourceContents,
   ResourceDifference,
   ResourceHandles,
   ResourceMoment,
   RestoreReport,
 } from "./core/ports/resource.ts";
+export type { LeftPlace, RevertReport } from "./core/ports/revert-report.ts";
 export type { Parsed, Schema } from "./core/ports/schema.ts";
 export { type CallAnswer, type ModelText, modelText } from "./core/run/call-answer.ts";
 export type { Conversation, LeftAgent, ModelLane, RecordedAnswer } from "./core/run/conversation.ts";
@@ -105,14 +153,26 @@ export type { OpenGate } from "./core/run/gate-details.ts";
 export type { MissingWorker } from "./core/run/missing-worker.ts";
 export type { MessageFact } from "./core/run/model-steps.ts";
 export type { Parked } from "./core/run/parked-run.ts";
-export type { Gate, Run, RunSpending } from "./core/run/run.ts";
-export type { BlockedStep, FailedStep, ResultOutcome, RunResult, StepResult } from "./core/run/run-result.ts";
+export type { ReplanContext, ReportedAct, ReportedFailure, ReportedSuccess } from "./core/run/replan-context.ts";
+export type { Replanning } from "./core/run/replanning.ts";
+export type { RollbackReport } from "./core/run/rollback-report.ts";
+export type { Gate, Run, RunRecord, RunSpending, RunTerms } from "./core/run/run.ts";
+export type { BlockedStep, FailedStep, ResultOutcome, RunResult } from "./core/run/run-result.ts";
 export type { RunListing, RunSummary, WaitCounts } from "./core/run/run-summary.ts";
 export type { Act, NextDoubtAction, Reservation, SentCall, Step, StepPace, StepStanding } from "./core/run/step.ts";
+export type { RunTimes, RunVersions, StepCounts, StepReport, StepVersion } from "./core/run/step-report.ts";
+export type { StepResult } from "./core/run/step-result.ts";
+export type { StepTimes } from "./core/run/step-times.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
 export type { ForgottenSession } from "./core/settings/forgotten-session.ts";
 export type { RetentionCounts, RetentionRecord } from "./core/settings/retention-events.ts";
+export type {
+  DeclaredState,
+  NamedStatePointers,
+  PointerToken,
+  StatePointer,
+} from "./core/state/named-state-pointers.ts";
 export type { Patch, PatchOperation } from "./core/state/patch.ts";
 export type { PolicyState, StateScope, StateValue } from "./core/state/policy-state.ts";
 export type { Entries, ProjectState } from "./core/state/project-state.ts";
@@ -130,6 +190,15 @@ export type {
   SliceShape,
   ViewOf,
 } from "./core/state/slice.ts";
+export {
+  type ResourceSnapshot,
+  type SliceSnapshot,
+  type Snapshot,
+  type SnapshotCall,
+  type SnapshotContents,
+  type SnapshotPhase,
+  snapshotsEquivalent,
+} from "./core/state/snapshot.ts";
 export type { SnapshotPointer } from "./core/state/snapshot-bundle.ts";
 export type { StateAfterPatch } from "./core/state/state-after-patch.ts";
 export type { ForkOrigin, RejectedCall, StateChange, StateRestore } from "./core/state/state-change.ts";
@@ -182,8 +251,10 @@ export type {
 } from "./core/store/tables.ts";
 export type { TimeWindow } from "./core/time/time-window.ts";
 export type { TimeZone } from "./core/time/time-zone.ts";
+export type { ExternalChange } from "./core/tool/external-change.ts";
 export type {
   CachePolicy,
+  ChangeProbe,
   CompletedAct,
   Cost,
   IdentityField,
@@ -209,11 +280,28 @@ export {
 } from "./core/values/fault.ts";
 export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./core/values/ids.ts";
 export type { Json, JsonObject } from "./core/values/json.ts";
+export type { TextForm } from "./core/values/normalize-text.ts";
 export type { PeerPackage } from "./core/values/peer-package.ts";
 export type { Requested } from "./core/values/requested.ts";
-export type { TextForm } from "./core/values/text-form.ts";
+export type { ActReport } from "./engine/api/act-report.ts";
+export type {
+  DailySpending,
+  SpentByDay,
+  SpentByDayOptions,
+  ToolActivity,
+  ToolActivityOptions,
+  ToolActivityReport,
+} from "./engine/api/activity-api.ts";
 export type { AdoptOptions, AdoptReport, BackupReport } from "./engine/api/backup-api.ts";
-export type { Checkpoints, ForkOptions } from "./engine/api/checkpoint-api.ts";
+export type { CheckOptions, PlanReport } from "./engine/api/check-api.ts";
+export type {
+  CheckpointFilter,
+  Checkpoints,
+  ForkOptions,
+  LoadOptions,
+  SnapshotReadOptions,
+  TakeSnapshotOptions,
+} from "./engine/api/checkpoint-api.ts";
 export type { DeliveredNotice } from "./engine/api/delivered-notice.ts";
 export type {
   ApproveOptions,
@@ -222,7 +310,6 @@ export type {
   CostReport,
   Engine,
   EngineOptions,
-  PlanReport,
   RejectOptions,
   ResolveOptions,
   ServeOptions,
@@ -231,6 +318,7 @@ export type {
   SpendingReport,
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
+export type { EngineTools, PutToolsOptions, ToolView } from "./engine/api/engine-tools.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
 export { type HeldGate, heldGate } from "./engine/api/held-gate.ts";
 export type {
@@ -261,12 +349,24 @@ export type {
   ObserverReport,
   TimedAppend,
 } from "./engine/api/observer.ts";
-export type { PolicyPlaceOptions, TenantPolicies } from "./engine/api/policy-api.ts";
+export type { OutcomeReport } from "./engine/api/outcome-report.ts";
+export type {
+  JudgedSample,
+  PolicyPlaceOptions,
+  PolicySample,
+  PolicyTestOptions,
+  PolicyVersion,
+  SampleVerdict,
+  SetPolicyOptions,
+  TenantPolicies,
+  VerdictWord,
+} from "./engine/api/policy-api.ts";
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
-export type { ProjectApi, ProjectVersion } from "./engine/api/project-api.ts";
+export type { ProjectApi, ProjectVersion, ProjectView } from "./engine/api/project-api.ts";
+export type { AbortableSubmitOptions, ReplanOptions, ReplanSettings } from "./engine/api/replan-options.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
 export type { ForgetOptions, RetentionReport } from "./engine/api/retention-api.ts";
-export type { RecordedEvent, RunHandle, RunProgress } from "./engine/api/run-handle-api.ts";
+export type { EventIds, RecordedEvent, RunHandle, RunProgress, TraceIds } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {
   AgentCall,
@@ -287,27 +387,45 @@ export type {
   SessionModelCall,
   SessionTurn,
 } from "./engine/api/session-api.ts";
-export type { SimulatedGate, SimulatedStep, Simulation } from "./engine/api/simulation-api.ts";
 export type {
   CheckpointDiff,
   CheckpointRef,
   CheckpointRestore,
   CheckpointView,
   RecordedSlice,
-  SliceSnapshot,
   SnapshotOptions,
   StateSelector,
   StateSnapshot,
   StateVersionSelector,
   StateView,
+  StepChange,
 } from "./engine/api/state-api.ts";
 export type { TenantSettings } from "./engine/api/tenant-settings.ts";
-export type { EngineTools, PutToolsOptions, ToolView } from "./engine/api/tool-api.ts";
 export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
 export { createEngine } from "./engine/engine.ts";
+export {
+  type PlanAndExecuteOptions,
+  type PlannedRun,
+  type PlanningEngine,
+  type PlanningOptions,
+  type PlanSource,
+  planAndExecute,
+  rankCandidates,
+} from "./engine/plan-and-execute.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";
 export type { BlobReference, OmittedValue } from "./engine/ports/plain-output.ts";
 export type { NewId } from "./engine/ports/system-ports.ts";
+export { definePlanner, type PlannerDefinition, type PlanRequest } from "./schema/define-planner.ts";
+export { defineReplanner, type ReplanAnswer, type ReplannerDefinition } from "./schema/define-replanner.ts";
 export { defineSlice, type FoldDefinition, type SliceDefinition } from "./schema/define-slice.ts";
-export { type DoneOf, defineTool, type ProbeOf, type SightingOf, type ToolDefinition } from "./schema/define-tool.ts";
+export {
+  type ChangeProbeOf,
+  type ChangeSighting,
+  type DoneOf,
+  defineTool,
+  type ProbeOf,
+  type SightingOf,
+  type ToolDefinition,
+} from "./schema/define-tool.ts";
+export { kvSlice } from "./schema/kv-slice.ts";
 export type { SchemaDefinition, SchemaInput, SchemaOutput } from "./schema/schema-from.ts";

@@ -6,6 +6,7 @@ export type {
   ProcessServerConfig,
   ServerConfig,
 } from "./mcp/gateway-config.ts";
+export type { GatewayHttpOptions } from "./mcp/gateway-http.ts";
 export { type McpGateway, type McpGatewayOptions, mcpGateway } from "./mcp/mcp-gateway.ts";
 export type {
   McpClient,
@@ -14,5 +15,6 @@ export type {
   McpToolDefinition,
   McpToolResult,
 } from "./mcp/mcp-protocol.ts";
+export { type McpServer, type McpServerOptions, mcpServer, type StdioStreams } from "./mcp/mcp-server.ts";
 export { type McpToolsOptions, mcpTools } from "./mcp/mcp-tools.ts";
 export { mcpPinSlice } from "./mcp/tool-pins.ts";

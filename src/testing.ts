@@ -1,13 +1,12 @@
 export type { HoldVerdict } from "./core/call/guard.ts";
 export type { ReuseTerms } from "./core/call/proposal.ts";
+export type { ActSighting } from "./core/decide/act-finding.ts";
 export type { AllowedVerb } from "./core/decide/allowed-verb.ts";
 export type {
-  ActSighting,
   CallEdit,
   Command,
   FollowUpStep,
   Grant,
-  HeldRequest,
   InheritedStep,
   ProposedCall,
   RecoveryFinding,
@@ -19,7 +18,9 @@ export type {
 export type { ContestTerms } from "./core/decide/contest-terms.ts";
 export type { Decision } from "./core/decide/decide.ts";
 export type { HandlerResult } from "./core/decide/handler-result.ts";
+export type { HeldRequest } from "./core/decide/held-request.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
+export type { ReplanFact } from "./core/decide/replan-run.ts";
 export type { EventType } from "./core/event/event.ts";
 export type { OutputContents } from "./core/event/output-contents.ts";
 export type { HaltFact } from "./core/settings/halt.ts";

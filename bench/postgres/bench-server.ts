@@ -13,6 +13,8 @@ export interface BenchServer {
   readonly superuserUrl: string;
   /** Empties all tables. */
   empty(): Promise<void>;
+  /** Ends the sessions of the role of `url`, such as those of killed processes, and returns when they have ended. */
+  endSessions(): Promise<void>;
   query(text: string): Promise<void>;
   /** Connects as a superuser, who is not bound by row-level security. */
   connect(): Promise<Client>;
@@ -50,6 +52,7 @@ export async function startBenchServer(): Promise<BenchServer> {
       query(
         "truncate writ.head, writ.event, writ.rows, writ.tally, writ.due, writ.need, writ.lease, writ.marker, writ.tag, writ.outdated",
       ),
+    endSessions: () => query(`select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = '${role}'`),
     cpu: () => cpuMicros(server),
     close: async () => {
       await client.end();

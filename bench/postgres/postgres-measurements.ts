@@ -1,4 +1,5 @@
 import type { Measurement } from "../measurement.ts";
+import { postgresScaling } from "../processes/process-scaling.ts";
 import type { BenchServer } from "./bench-server.ts";
 import { claimSpeed, idleQueries } from "./claim-speed.ts";
 import { postgresListTime } from "./postgres-list-time.ts";
@@ -46,6 +47,7 @@ export function postgresMeasurements(server: BenchServer): readonly Measurement[
     postgresFlatness(server, "W4.flat.postgres"),
     claimSpeed(server, "claims.postgres"),
     idleQueries(server, "idle.postgres"),
+    ...[2, 4, 8].map((processes) => postgresScaling(server, `processes.${processes}.postgres`, processes)),
     postgresListTime(server, "list.runs.100000.postgres", 100_000),
   ];
 }

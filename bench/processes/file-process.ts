@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Store } from "../../src/core/store/store.ts";
+import { postgres } from "../../src/store/postgres/postgres-store.ts";
 import { connectSqlite } from "../../src/store/sqlite/sqlite-driver.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import { openBenchEngine, openWorkloadEngine, runWorkload, type Workload } from "../workload.ts";
 import { benchCall } from "./bench-call.ts";
 import { machineTime, type ProcessReport, type ProcessRole } from "./process-role.ts";
 
-/** One of the processes of a measured file. It exits when its standard input closes. */
+/** One of the processes of a measured store. It exits when its standard input closes. */
 const role = JSON.parse(process.argv[2] ?? "{}") as ProcessRole;
 
 const input = createInterface({ input: process.stdin });
@@ -38,8 +39,9 @@ async function work(file: string): Promise<void> {
 
 /** Runs a workload without end. Reports how many runs ended between `warmMs` and `warmMs + measuredMs`. */
 async function load(role: Extract<ProcessRole, { do: "load" }>): Promise<void> {
-  const { file, warmRuns, warmMs, measuredMs, workload } = role;
-  const engine = await openWorkloadEngine(workload, await sqlite(file));
+  const { store, warmRuns, warmMs, measuredMs, workload } = role;
+  const opened = store.startsWith("postgres:") ? await postgres(store) : await sqlite(store);
+  const engine = await openWorkloadEngine(workload, opened);
   await runWorkload(engine, { ...workload, runs: warmRuns });
   report({ type: "ready" });
   await new Promise((resolve) => input.once("line", resolve));

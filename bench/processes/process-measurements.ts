@@ -1,12 +1,13 @@
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
-import type { Measurement, MeasurementOrder, MeasurementRound } from "../measurement.ts";
+import type { Measurement, MeasurementRound } from "../measurement.ts";
 import { percentile } from "../samples.ts";
 import { withMemoryFile, withScratchFile } from "../scratch-file.ts";
 import { benchPrincipal, openBenchEngine, type Workload } from "../workload.ts";
 import { benchCall, benchCallPlan } from "./bench-call.ts";
 import { BenchProcess, withProcesses } from "./bench-process.ts";
 import { machineTime, type ProcessRole } from "./process-role.ts";
+import { sqliteScaling } from "./process-scaling.ts";
 
 /** The number of worker processes that share a file. */
 const PROCESSES = 4;
@@ -15,12 +16,6 @@ const KILLS = 40;
 const RUNS_PER_KILL = 5;
 const WAKE_UPS = 200;
 const MEASURED_MS = 5_000;
-
-/** The runs that a process ends before it is measured, so that its code is compiled whichever share of the machine it gets. */
-const WARM_RUNS = 2_000;
-
-/** The time in which all processes work before they are measured. */
-const WARM_MS = 1_000;
 
 /** Another process holds the write lock for this long, again and again. */
 const HELD_MS = 200;
@@ -34,7 +29,6 @@ const fewReads: Workload = {
   order: "chain",
   durability: "process",
 };
-const manyReads: Workload = { ...fewReads, atOnce: 20, durability: "power" };
 
 /** The measurements of several processes on one SQLite file. */
 export function processMeasurements(): readonly Measurement[] {
@@ -67,15 +61,9 @@ export function processMeasurements(): readonly Measurement[] {
       round: () =>
         withMemoryFile(async (file) => compare(await longestTurn(file, "held"), await longestTurn(file, "free"))),
     },
-    {
-      id: "processes.sqlite",
-      about: `${PROCESSES} processes on one file, each with 20 runs of 10 reads at a time: steps of all`,
-      limitAbout: "one process on one file",
-      unit: "steps/s",
-      goal: { of: "ratio", atLeast: 1 },
-      startsProcesses: true,
-      round: compareRates,
-    },
+    sqliteScaling("processes.2.sqlite", 2, null),
+    sqliteScaling("processes.sqlite", PROCESSES, { of: "ratio", atLeast: 1 }),
+    sqliteScaling("processes.8.sqlite", 8, null),
   ];
 }
 
@@ -165,29 +153,6 @@ async function longestTurn(file: string, writes: "held" | "free"): Promise<numbe
       process?.go();
       return (await process?.next("gaps"))?.longest ?? Number.NaN;
     });
-  });
-}
-
-async function compareRates(order: MeasurementOrder): Promise<MeasurementRound> {
-  const alone = order === "limit first" ? await stepRate(1) : null;
-  const together = await stepRate(PROCESSES);
-  return compare(together, alone ?? (await stepRate(1)));
-}
-
-/** Returns the steps per second of all processes together. */
-function stepRate(processes: number): Promise<number> {
-  return withScratchFile((file) => {
-    const times = { warmRuns: WARM_RUNS, warmMs: WARM_MS, measuredMs: MEASURED_MS };
-    const role: ProcessRole = { do: "load", file, ...times, workload: manyReads };
-    return withProcesses(
-      Array.from({ length: processes }, () => role),
-      async (all) => {
-        for (const each of all) each.go();
-        const ended = await Promise.all(all.map((each) => each.next("ended")));
-        const runs = ended.reduce((sum, each) => sum + each.runs, 0);
-        return (runs * manyReads.steps * 1000) / MEASURED_MS;
-      },
-    );
   });
 }
 

@@ -7,7 +7,8 @@ export type ProcessRole =
   /** Submits and executes its own runs: `warmRuns` before it is ready, then without end. */
   | {
       readonly do: "load";
-      readonly file: string;
+      /** The file of SQLite, or the URL of Postgres. */
+      readonly store: string;
       readonly warmRuns: number;
       readonly warmMs: number;
       readonly measuredMs: number;

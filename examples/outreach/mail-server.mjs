@@ -29,11 +29,20 @@ export async function startMailServer(maildir, onMail) {
   return { port: server.server.address().port, close: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** The mails in the mailbox, one line each. */
+/** The mails in the mailbox, oldest first. */
 export function mailsIn(maildir) {
-  return readdirSync(join(maildir, "new")).map((name) => {
-    const text = readFileSync(join(maildir, "new", name), "utf8");
-    const header = (field) => new RegExp(`^${field}: (.*)$`, "im").exec(text)?.[1]?.trim() ?? "";
-    return { to: header("To"), subject: header("Subject"), message_id: header("Message-ID") };
+  const files = readdirSync(join(maildir, "new")).sort();
+  return files.map((name) => {
+    const [head, ...rest] = readFileSync(join(maildir, "new", name), "utf8").split(/\r?\n\r?\n/);
+    const lines = head.replaceAll(/\r?\n[ \t]+/g, " ");
+    const header = (field) => new RegExp(`^${field}: *(.*)$`, "im").exec(lines)?.[1]?.trim() ?? "";
+    return {
+      from: header("From"),
+      to: header("To"),
+      subject: header("Subject"),
+      message_id: header("Message-ID"),
+      received_at: Number(name.split(".")[0]),
+      body: rest.join("\n\n").trim(),
+    };
   });
 }

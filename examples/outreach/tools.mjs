@@ -28,12 +28,12 @@ function model(name, input, answer) {
   });
 }
 
-export function outreachTools({ port, mailbox, failApply = false }) {
+export function outreachTools({ port, mailbox, failApply = false, timeoutMs = 5000 }) {
   const send = defineTool({
     name: "Gmail.SendEmail",
     effect: "acts",
     tags: ["external_send"],
-    timeoutMs: 5000,
+    timeoutMs,
     settleAfter: 200,
     input: z.object({ to: z.email(), subject: z.string(), body: z.string() }),
     output: z.object({ message_id: z.string() }),

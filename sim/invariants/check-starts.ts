@@ -42,7 +42,7 @@ function assertionProblem({ spec }: Step): string | null {
 /** Plans bind the text of a call to the id in another step's answer. */
 function hasWrongBinding(run: Run, { spec }: Step, { text }: JsonObject): boolean {
   const { "/text": binding } = spec.bindings;
-  if (binding?.as !== "value") return false;
+  if (binding?.as !== "value" || !("step" in binding)) return false;
   const standing = findStep(run, binding.step)?.standing;
   return standing?.state === "succeeded" && (standing.output as JsonObject).id !== text;
 }

@@ -120,7 +120,7 @@ export const actBugs: readonly PlantedBug[] = [
   {
     name: "an undone act can be undone again",
     file: "core/decide/settle-doubt.js",
-    find: "const impossible = undoFault(step, tool) ?? repeatedUndoFault(run, step);",
+    find: "const impossible = atomicUndoFault(run, step) ?? undoFault(step, tool) ?? repeatedUndoFault(run, step);",
     replace: 'const impossible = step.standing.state.startsWith("compensat") ? null : undoFault(step, tool);',
   },
   {

@@ -90,6 +90,11 @@ export const fileBugs: readonly PlantedBug[] = [
         replace: "",
       },
       {
+        file: statements,
+        find: "where exists (select 1 from lease where tenant = ?1 and run = ?2 and worker = ?6 and epoch = ?5)",
+        replace: "where ?6 is not null",
+      },
+      {
         file: leases,
         find: "function markerMethods({ statements, group, read }, boot)",
         replace: "function markerMethods({ statements, group, read, workers }, boot)",

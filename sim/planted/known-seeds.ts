@@ -170,4 +170,8 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "an act of a sub-agent that answered a call holds nothing after the next branch": 11,
   "an act of an old branch answers every call that an approver names it for": 28,
   "a sub-agent that a branch has left goes on": 341,
+  "a rollback leaves a single version of the state": 6,
+  "a cancelled atomic plan is not rolled back": 49,
+  "an entry goes back to its value before the last write of the plan": 1,
+  "a rollback leaves an act whose call was in doubt": 1,
 };

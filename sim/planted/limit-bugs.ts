@@ -46,7 +46,7 @@ export const limitBugs: readonly PlantedBug[] = [
   },
   {
     name: "a late value is settled with its last cost only",
-    file: "core/evolve/evolve-step.js",
+    file: "core/evolve/step-reservations.js",
     find: "reported + costAmount(unit, cost)",
     replace: "costAmount(unit, cost)",
   },

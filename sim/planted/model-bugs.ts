@@ -40,7 +40,7 @@ export const modelBugs: readonly PlantedBug[] = [
     name: "an act after a branch is not held",
     simulation,
     file: "policy/guards/fork-acts-guard.js",
-    find: "forkReason(run, step) ?? branchReason(run, step)",
+    find: "forkReason(run, step) ?? (isKnownOther ? null : branchReason(run, step))",
     replace: "forkReason(run, step)",
   },
   {
@@ -119,6 +119,11 @@ export const modelBugs: readonly PlantedBug[] = [
     file: parentCall,
     find: "return inheritedActs(after);",
     replace: "return [];",
+    also: {
+      file: "engine/messages/left-acts-below.js",
+      find: "const acts = inheritedActs(above);",
+      replace: "const acts = [];",
+    },
   },
   {
     name: "an act of a sub-agent that answered a call holds nothing after the next branch",
@@ -143,8 +148,8 @@ export const modelBugs: readonly PlantedBug[] = [
     name: "a sub-agent that a branch has left goes on",
     simulation,
     file: "core/decide/ask-model.js",
-    find: "const notices = leftAgentNotices(run, left);",
-    replace: "const notices = [];",
+    find: "const notices = [...leftAgentNotices(run, left), ...leftActsNotices(run, left)];",
+    replace: "const notices = [...leftActsNotices(run, left)];",
     also: {
       file: "engine/messages/child-runs.js",
       find: "await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });\n    const acts = [];",

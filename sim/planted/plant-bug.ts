@@ -17,8 +17,11 @@ export interface PlantedBug extends TextEdit {
   readonly name: string;
   /** More edits, where the engine would otherwise prevent the harm elsewhere, or the bug would need a rare moment. */
   readonly also?: TextEdit | readonly TextEdit[];
-  /** Where to search: in the engine on a store in memory (default), in the processes of one SQLite file, or in sessions. */
-  readonly simulation?: "engine" | "file" | "sessions";
+  /**
+   * Where to search: in the engine on a store in memory (default), in the processes of one SQLite file, in sessions, or
+   * in random plans that are compared with a model.
+   */
+  readonly simulation?: "engine" | "file" | "sessions" | "plans";
 }
 
 /** Returns all edits of a bug. */
@@ -41,6 +44,7 @@ const compiled = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const searches = {
   engine: { module: join("sim", "search-seeds.js"), name: "searchSeeds" },
   file: { module: join("sim", "processes", "search-file-seeds.js"), name: "searchFileSeeds" },
+  plans: { module: join("sim", "plans", "search-plan-cases.js"), name: "searchPlanCases" },
   sessions: { module: join("sim", "sessions", "search-session-seeds.js"), name: "searchSessionSeeds" },
 } as const;
 

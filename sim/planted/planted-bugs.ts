@@ -5,6 +5,7 @@ import { leaseBugs } from "./lease-bugs.ts";
 import { limitBugs } from "./limit-bugs.ts";
 import { modelBugs } from "./model-bugs.ts";
 import type { PlantedBug } from "./plant-bug.ts";
+import { rollbackBugs } from "./rollback-bugs.ts";
 import { runBugs } from "./run-bugs.ts";
 import { sessionBugs } from "./session-bugs.ts";
 import { signalBugs } from "./signal-bugs.ts";
@@ -23,4 +24,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...fileBugs,
   ...sessionBugs,
   ...modelBugs,
+  ...rollbackBugs,
 ];

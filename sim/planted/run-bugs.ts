@@ -65,7 +65,7 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "an errand or an absent act starts in a cancelled run",
     file: "core/run/step-transition.js",
-    find: "if (startsNoCalls(run) && !isUndoStep(step))",
+    find: "if (startsNoMore(run, step) && !isReversal(step))",
     replace: "if (run.cancel === run)",
   },
   {
@@ -74,7 +74,7 @@ export const runBugs: readonly PlantedBug[] = [
     find: "if (dependent.missing === 0)",
     replace: "if (dependent.missing <= 1)",
     also: {
-      file: "core/decide/start-step.js",
+      file: "core/decide/start-fault.js",
       find: "const undone = step.cause === null &&",
       replace: "const undone = step.cause === run &&",
     },
@@ -95,8 +95,8 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "a parked run continues",
     file: "core/decide/start-step.js",
-    find: "if (run.parked !== null || !isStartable(step, now))",
-    replace: "if (!isStartable(step, now))",
+    find: "if (run.parked !== null)",
+    replace: "if (run.id === null)",
     also: {
       file: "engine/worker/leased-run.js",
       find: "if (this.run.parked !== null)",
@@ -219,17 +219,17 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "an assertion always passes",
     file: "core/decide/start-step.js",
-    find: "if (isConditionMet(condition, (id) => stepOutput(run, id)))",
+    find: "if (isStepConditionMet(run, condition, proposal.policy_state))",
     replace: "if (claim !== undefined)",
   },
   {
     name: "a stopped plan continues",
-    file: "core/decide/start-step.js",
+    file: "core/decide/start-fault.js",
     find: "if (run.stopped !== null)",
     replace: "if (run.stopped === run)",
     also: {
       file: "core/run/step-transition.js",
-      find: "if (run.stopped !== null && !isUndoStep(step))",
+      find: "if (run.stopped !== null && !isReversal(step))",
       replace: "if (run.stopped === run)",
     },
   },

@@ -23,13 +23,13 @@ export const stateBugs: readonly PlantedBug[] = [
   {
     name: "a failed call leaves all of its draft",
     file: "core/state/draft.js",
-    find: "return this.#changes.filter(({ path }) => logs.has(parsePointer(path)?.[0]));",
+    find: "return this.#changes.filter((change) => isLog(change) && !isReplaced(change));",
     replace: "return this.#changes;",
   },
   {
     name: "the log entries of a failed call are lost",
     file: "core/state/draft.js",
-    find: "return this.#changes.filter(({ path }) => logs.has(parsePointer(path)?.[0]));",
+    find: "return this.#changes.filter((change) => isLog(change) && !isReplaced(change));",
     replace: "return [];",
   },
   {

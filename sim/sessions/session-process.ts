@@ -2,6 +2,7 @@ import type { Store } from "../../src/core/store/store.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { defineTool } from "../../src/schema/define-tool.ts";
+import type { VirtualScheduler } from "../virtual-scheduler.ts";
 import type { SessionContext } from "./session-context.ts";
 
 const anything = {} as const;
@@ -98,8 +99,18 @@ export class SessionProcess {
 /** The names of the store's methods that answer at once. */
 const immediate: readonly string[] = ["watch", "changes", "truncateLog", "beginMaintenance"];
 
+/** The store that the processes of a simulation share. */
+interface SharedStore {
+  readonly store: Store;
+  readonly scheduler: VirtualScheduler;
+  readonly observer: Pick<SessionContext["observer"], "onAppended"> | null;
+}
+
 /** Returns the shared store as one process reaches it: the scheduler answers each call. */
-function scheduledStore({ store, scheduler, observer }: SessionContext, process: SessionProcess): Store {
+export function scheduledStore(
+  { store, scheduler, observer }: SharedStore,
+  process: { readonly number: number; readonly isAlive: boolean },
+): Store {
   const methods = Object.entries(store).map(([name, member]) => {
     if (name === "close") return [name, async () => {}];
     if (typeof member !== "function" || immediate.includes(name)) return [name, member];
@@ -109,7 +120,7 @@ function scheduledStore({ store, scheduler, observer }: SessionContext, process:
         if (!process.isAlive) return;
         const execute = () => {
           const done = call(...given);
-          if (name === "append") void done.then((results) => observer.onAppended(given[0] as never, results as never));
+          if (name === "append") void done.then((results) => observer?.onAppended(given[0] as never, results as never));
           done.then(
             (answer) => process.isAlive && resolve(answer),
             (error) => process.isAlive && reject(error),

@@ -8,6 +8,7 @@ import { GovernedSession } from "./governed-session.ts";
 
 export interface GovernOptions
   extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "waitMs" | "traceId"> {
+  /** The engine, as `createEngine` returns it. */
   readonly engine: Engine;
   /**
    * The worst that each tool does: `{ search: "reads" }`, or the terms of an act such as its `identity` and `verify`. A
@@ -15,8 +16,8 @@ export interface GovernOptions
    */
   readonly effects?: DeclaredEffects;
   /**
-   * return (default): a held call is answered at once, in the way the framework has for it. wait: the call waits for the
-   * decision of the person.
+   * return: a held call is answered at once, in the way the framework has for it. wait: the call waits for the
+   * decision of the person. Default: return.
    */
   readonly hold?: "return" | "wait";
   /** Prints what a person should know at the start. Default: `console.warn`. */

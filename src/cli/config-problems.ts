@@ -2,7 +2,7 @@ import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
 import { effects, modes } from "../core/values/effect.ts";
 import { defaultLimits } from "../engine/api/engine-limits.ts";
-import { limitSettingProblems } from "../engine/rules/limit-setting-problems.ts";
+import { limitSettingProblems } from "../engine/api/limit-setting-problems.ts";
 import { scopes } from "../http-api/api-route.ts";
 import { notifyProblems } from "../notify/recipient.ts";
 
@@ -58,8 +58,11 @@ function notifyProblem(value: unknown): string | null {
 
 function serverProblem(value: unknown): string | null {
   if (!isPlainObject(value)) return "an object like { oidc: { issuer, audience } }";
-  const [other] = Object.keys(value).filter((name) => name !== "oidc");
-  if (other !== undefined) return `valid: ${unknownField("server.", other, ["oidc"])}`;
+  const [other] = Object.keys(value).filter((name) => !["oidc", "demo"].includes(name));
+  if (other !== undefined) return `valid: ${unknownField("server.", other, ["oidc", "demo"])}`;
+  const { demo } = value;
+  if (demo !== undefined && !(isPlainObject(demo) && isText(demo.url) && isText(demo.secret)))
+    return "valid: server.demo needs url and secret";
   return value.oidc === undefined ? null : oidcProblem(value.oidc);
 }
 

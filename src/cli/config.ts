@@ -8,6 +8,7 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
 import type { EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
 import type { NotifySettings } from "../notify/notify-people.ts";
+import type { DemoSupervisor } from "../server/demo-routes.ts";
 import type { OidcOptions } from "../server/oidc.ts";
 import { configProblems } from "./config-problems.ts";
 import { faultFromError } from "./fault-from-error.ts";
@@ -51,6 +52,8 @@ type NotifyConfig = Pick<NotifySettings, "recipients"> & Partial<Pick<NotifySett
 export interface ServerSettings {
   /** The issuer of the tokens of people. */
   readonly oidc?: OidcOptions;
+  /** The supervisor of the demo that starts this server. */
+  readonly demo?: DemoSupervisor;
 }
 
 export interface LoadedConfig extends Config {

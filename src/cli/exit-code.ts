@@ -20,6 +20,7 @@ export function exitCodeOfStatus(status: RunResult["status"]): ExitCode {
     case "completed":
       return 0;
     case "partial":
+    case "rolling_back":
     case "open":
     case "closing":
       return 3;

@@ -44,10 +44,11 @@ export function votesText({ demand, votes }: Pick<OpenGate, "demand" | "votes">)
 }
 
 /** Returns the estimated cost, and whether the call can be undone. */
-function estimateLines({ estimate, reversible }: OpenGate): readonly TextLine[] {
+function estimateLines({ estimate, reversible, covers }: OpenGate): readonly TextLine[] {
   const { usd_micros = 0, credits = 0, tokens_in = 0, tokens_out = 0 } = estimate ?? {};
   const [cost] = spentLines({ usd_micros, credits, tokens_in, tokens_out }).map((cost) => line`  estimate: ${cost}`);
-  const undo = reversible === null ? [] : [line`  ${reversible ? "can be undone" : "cannot be undone"}`];
+  const how = covers === undefined ? "can be undone" : "can be undone, and is undone if the plan aborts";
+  const undo = reversible === null ? [] : [line`  ${reversible ? how : "cannot be undone"}`];
   return cost === undefined ? undo : [cost, ...undo];
 }
 

@@ -1,11 +1,7 @@
-import { demandText } from "../core/approval/approval-demand.ts";
-import type { CostEstimate } from "../core/limits/budget.ts";
-import type { Engine, SimulatedStep, Simulation } from "../engine/api/engine-api.ts";
+import type { Engine } from "../engine/api/engine-api.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { Invocation } from "./invocation.ts";
-import { stateText } from "./run-result-text.ts";
-import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
-import type { TextStyle } from "./text-style.ts";
+import { simulationLines } from "./simulation-text.ts";
 import type { OpenedEngine } from "./with-engine.ts";
 
 /** Simulates as the principal that would submit the plan, because the guards depend on the principal. */
@@ -19,45 +15,4 @@ export async function printSimulation(
   terminal.printResult(simulation, () => simulationLines(simulation, terminal.style));
   const fails = Object.values(simulation.steps).some(({ would }) => would === "fail");
   return fails || simulation.status === "failed" ? 4 : 0;
-}
-
-function simulationLines(simulation: Simulation, style: TextStyle): readonly TextLine[] {
-  const { status, steps, acts, gates, changes } = simulation;
-  const rows = Object.entries(steps).map(([id, step]) => [line`${id}`, line`${step.would}`, wouldText(step)]);
-  const final = acts.filter(({ reversible }) => !reversible).map(({ step_id }) => step_id);
-  return [
-    line`would be ${stateText(status, style)}; no act was made`,
-    ...tableLines(rows, "  "),
-    ...gates.map(({ step_id, reason, demand }) => line`${step_id} asks for ${demandText(demand)}: ${reason}`),
-    ...changes.map(
-      ({ path, before, after }) => line`${path}: ${shortValue(before ?? null)} → ${shortValue(after ?? null)}`,
-    ),
-    ...acts.flatMap(({ step_id, caution }) => (caution === undefined ? [] : [line`caution, ${step_id}: ${caution}`])),
-    ...(final.length === 0 ? [] : [line`cannot be undone: ${final.join(", ")}`]),
-    ...costLines(simulation.cost),
-  ];
-}
-
-function costLines({ least, most }: Simulation["cost"]): readonly TextLine[] {
-  if (most === null) return [line`the cost is unknown; at least ${amountsText(least)}`];
-  const [from, to] = [amountsText(least), amountsText(most)];
-  return to === "nothing" ? [] : [line`would cost ${from === to ? to : `${from} to ${to}`}`];
-}
-
-function amountsText(amounts: CostEstimate): string {
-  const parts = Object.entries(amounts).flatMap(([unit, amount]) => (amount === 0 ? [] : [`${amount} ${unit}`]));
-  return parts.join(", ") || "nothing";
-}
-
-function wouldText(step: SimulatedStep): TextLine {
-  switch (step.would) {
-    case "succeed":
-      return shortValue(step.output);
-    case "act":
-      return line`${step.needs_approval ? "after approval, " : ""}with ${shortValue(step.input)}`;
-    case "fail":
-      return line`${step.fault.code}: ${step.fault.message}`;
-    case "unknown":
-      return line`${step.why}`;
-  }
 }

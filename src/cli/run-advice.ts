@@ -1,4 +1,4 @@
-import type { Restoration } from "../core/event/restoration.ts";
+import type { BackupRestore } from "../core/event/backup-restore.ts";
 import type { BlockedStep, RunResult } from "../core/run/run-result.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -230,7 +230,7 @@ function poisonLines(
 /** Says why a run of a restored backup waits, with the commands to release or cancel it. */
 function restoredLines(
   run_id: string,
-  { backup_at }: Restoration,
+  { backup_at }: BackupRestore,
   commandLine: CommandLine,
   style: TextStyle,
 ): readonly TextLine[] {

@@ -1,3 +1,4 @@
+import { addedSteps } from "../core/event/added-steps.ts";
 import type { Event } from "../core/event/event.ts";
 import type { RunResult } from "../core/run/run-result.ts";
 import type { RunHandle } from "../engine/api/engine-api.ts";
@@ -32,11 +33,8 @@ export async function loadRunFacts(handle: RunHandle, result: RunResult): Promis
 }
 
 function addStepFacts(steps: Map<string, StepFacts>, event: Event): void {
-  if (event.type === "run.accepted")
-    for (const { step_id, name } of event.plan?.steps ?? [])
-      steps.set(step_id, { tool: name, undoes: false, verifies: false });
-  if (event.type === "step.proposed")
-    steps.set(event.step_id, { tool: event.step.name, undoes: event.cause.by === "undo", verifies: false });
+  const undoes = event.type === "step.proposed" && event.cause.by === "undo";
+  for (const { step_id, name } of addedSteps(event)) steps.set(step_id, { tool: name, undoes, verifies: false });
   const known = event.type === "step.doubted" ? steps.get(event.step_id) : undefined;
   if (event.type === "step.doubted" && known !== undefined)
     steps.set(event.step_id, { ...known, verifies: event.exits.verify });

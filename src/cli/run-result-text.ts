@@ -1,8 +1,12 @@
-import type { BlockedStep, StepResult } from "../core/run/run-result.ts";
+import type { BlockedStep } from "../core/run/run-result.ts";
+import type { StepReport } from "../core/run/step-report.ts";
+import type { StepResult } from "../core/run/step-result.ts";
 import { gateLines } from "./gate-text.ts";
 import { type AdviceContext, adviceLines, type ShownResult } from "./run-advice.ts";
 import type { RunFacts } from "./run-facts.ts";
+import { simulationLines } from "./simulation-text.ts";
 import { spentLines } from "./spent-text.ts";
+import { stateText } from "./state-text.ts";
 import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
@@ -16,15 +20,17 @@ export function runResultLines(
 ): readonly TextLine[] {
   const status = result.poison === undefined ? statusText(result) : "poison";
   const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
-  const steps = Object.entries(result.steps).map(([id, step]) => [
-    line`${id}`,
+  const steps = result.results.map((step) => [
+    line`${step.step_id}`,
     stateText(step.state, style),
-    stepText(step, blocked.get(id), style),
+    line`${worldText(step.world)}`,
+    stepText(step, blocked.get(step.step_id), style),
   ]);
   const { requester } = facts;
   return [
     line`${stateText(status, style)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
     ...refusalLines(result),
+    ...(result.simulation === undefined ? [] : simulationLines(result.simulation, style)),
     ...tableLines(steps, "  "),
     ...result.gates.flatMap((gate) => gateLines({ ...gate, requester }, context.commandLine, style)),
     ...adviceLines(result, facts, context, style),
@@ -45,14 +51,6 @@ function statusText({ running, final, status, rejected, restored }: ShownResult)
   return final || status !== "partial" ? status : "waiting";
 }
 
-const goodStates = /^(completed|succeeded|compensated|approved|consumed)$/;
-const badStates = /^(failed|failed_final|rejected|compensation_failed|cancelled|skipped|expired|poison)$/;
-
-/** Returns a state in its colour: green for done, red for failed, yellow for open. */
-export function stateText(state: string, { green, red, yellow }: TextStyle): TextLine {
-  return line`${state}`.painted(goodStates.test(state) ? green : badStates.test(state) ? red : yellow);
-}
-
 function stepText(step: StepResult, blocked: BlockedStep | undefined, style: TextStyle): TextLine {
   if (step.state === "succeeded") {
     const { reused } = step;
@@ -64,6 +62,20 @@ function stepText(step: StepResult, blocked: BlockedStep | undefined, style: Tex
   if (step.state === "compensated") return line`${step.confirmed ? "undone and confirmed" : "undone, unconfirmed"}`;
   if (step.fault !== undefined) return line`${step.fault.code}: ${step.fault.message}${untilText(blocked, style)}`;
   return blocked === undefined ? line`` : line`${blocked.reason_code}${untilText(blocked, style)}`;
+}
+
+/** Returns how the step changed the world, or an empty text if it did not or its state says so. */
+function worldText(world: StepReport["world"]): string {
+  switch (world) {
+    case "state_changed":
+      return "changed state";
+    case "side_effect_committed":
+      return "acted";
+    case "compensatable_failure":
+      return "acted, can be undone";
+    default:
+      return "";
+  }
 }
 
 function untilText(blocked: BlockedStep | undefined, style: TextStyle): string {

@@ -1,8 +1,10 @@
+import type { Snapshot } from "../core/state/snapshot.ts";
 import type { RunId } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput, RunHandle } from "../engine/api/engine-api.ts";
 import type { ListPage, RunChange } from "../engine/api/list-api.ts";
 import type { OpenRunOptions } from "../engine/api/session-api.ts";
-import type { RecordedSlice, StateSnapshot, StateView } from "../engine/api/state-api.ts";
+import type { RecordedSlice, StateView } from "../engine/api/state-api.ts";
+import { assertNotAborted, cancelOnAbort } from "../engine/messages/cancel-on-abort.ts";
 import { type ApiRoute, type ApiScope, apiName, renameFields, renameOptions } from "../http-api/api-route.ts";
 import { apiRoutes } from "../http-api/api-routes.ts";
 import { type ClientOptions, HttpCaller } from "./http-caller.ts";
@@ -39,8 +41,11 @@ export type PlainVerbs =
   | "verify"
   | "gate"
   | "workers"
+  | "outcome"
+  | "act"
   | "cost"
   | "spent"
+  | "spentByDay"
   | "budgets"
   | "audit"
   | "retain"
@@ -78,7 +83,7 @@ export interface WritClient extends ClientPart<Engine, PlainVerbs> {
   readonly schedules: ClientPart<Engine["schedules"], keyof Engine["schedules"]>;
   readonly policies: ClientPart<Engine["policies"], keyof Engine["policies"]>;
   readonly halts: ClientPart<Engine["halts"], keyof Engine["halts"]>;
-  readonly tools: ClientPart<Engine["tools"], "list">;
+  readonly tools: ClientPart<Engine["tools"], "list" | "activity">;
   whoami(): Promise<WhoAmI>;
 }
 
@@ -95,8 +100,13 @@ export function client(options: ClientOptions): WritClient {
       (methods[part] as Record<string, unknown>)[name] = verbMethod(caller, route);
     }
   }
+  const submit = methods.submit as (plan: unknown, options: object) => Promise<RunHandle>;
   return {
     ...methods,
+    submit: async (plan: unknown, { signal, ...given }: { readonly signal?: AbortSignal } = {}) => {
+      assertNotAborted(signal);
+      return cancelOnAbort(await submit(plan, given), signal);
+    },
     run: async (runId: string) => {
       await caller.call("run.now", { run_id: runId });
       return remoteRun(caller, runId as RunId, true);
@@ -145,17 +155,17 @@ function readAnswer(caller: HttpCaller, verb: string, body: unknown): unknown {
 function remoteState(body: unknown): Omit<StateView, "slice"> {
   const { version, at, slices, snapshot } = body as Pick<StateView, "version" | "at"> & {
     readonly slices: Readonly<Record<string, RecordedSlice>>;
-    readonly snapshot: StateSnapshot;
+    readonly snapshot: Snapshot;
   };
   return {
     version,
     at,
     all: () => slices,
-    snapshot: ({ includeAll = false, tag } = {}) => ({
+    snapshot: ({ includeAll = false, policies = ["state"], tags = {} } = {}) => ({
       ...snapshot,
-      tag: tag ?? snapshot.tag,
+      tags,
       slices: Object.fromEntries(
-        Object.entries(snapshot.slices).filter(([, { policy }]) => includeAll || policy === "state"),
+        Object.entries(snapshot.slices).filter(([, { policy }]) => includeAll || policies.includes(policy)),
       ),
     }),
   };

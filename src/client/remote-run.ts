@@ -22,6 +22,9 @@ export function remoteRun(caller: HttpCaller, run_id: RunId, attached: boolean):
     events: (options = {}) => remoteEvents(caller, run_id, options),
     transcript: async () =>
       (await caller.call("run.transcript", { run_id })).body as Awaited<ReturnType<RunHandle["transcript"]>>,
+    changes: async () =>
+      (await caller.call("run.changes", { run_id })).body as Awaited<ReturnType<RunHandle["changes"]>>,
+    turns: async () => (await caller.call("run.turns", { run_id })).body as Awaited<ReturnType<RunHandle["turns"]>>,
     blob: async ({ blob, bytes }) => {
       const response = await caller.open("run.blob", { run_id, blob, bytes }, {});
       return new Uint8Array(await response.arrayBuffer());

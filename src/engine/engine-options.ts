@@ -9,8 +9,8 @@ import { isName } from "../core/values/is-name.ts";
 import { toolProblems } from "./admin/tool-admin.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
+import { limitSettingProblems } from "./api/limit-setting-problems.ts";
 import type { Observer } from "./api/observer.ts";
-import { limitSettingProblems } from "./rules/limit-setting-problems.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 const knownOptions = [
@@ -60,7 +60,7 @@ export function assertEngineOptions(options: EngineOptions & Pick<WorkerPorts, "
     ...problemUnless(durabilities.includes(durability), `durability must be one of ${durabilities.join(", ")}`),
     ...problemUnless(
       Array.isArray(guards) && guards.every(isVersionedGuard),
-      "guards must be a list of { id, version, judge }; change the version whenever a guard judges differently",
+      "guards must be a list of { id, version, judge, state }; change the version whenever a guard judges differently",
     ),
     ...problemUnless(
       Array.isArray(observers) && observers.every(isObserver),
@@ -84,7 +84,12 @@ function storeProblems(store: unknown): readonly string[] {
 }
 
 function isVersionedGuard(guard: Partial<VersionedGuard> | null | undefined): boolean {
-  return typeof guard?.judge === "function" && isName(guard.id) && isName(guard.version);
+  return typeof guard?.judge === "function" && isName(guard.id) && isName(guard.version) && isState(guard.state);
+}
+
+/** The pointers are checked where they are parsed. */
+function isState(state: unknown): boolean {
+  return state === undefined || isPlainObject(state);
 }
 
 function isObserver(observer: Partial<Observer> | null | undefined): boolean {
@@ -115,11 +120,11 @@ function tenantProblems(tenants: unknown): readonly string[] {
   if (!isPlainObject(tenants)) return ["tenants must be an object of settings by tenant"];
   return Object.entries(tenants).flatMap(([tenant, settings]) => {
     if (!isPlainObject(settings)) return [`tenant ${tenant} must have an object of settings`];
-    const { mode, admin, trust = [], rules = "adopt" } = settings;
+    const { mode, admin, trust = [], rules = "adopt", autoExecRoles = [] } = settings;
     return [
       ...unknownFieldProblems(
         settings,
-        ["mode", "admin", "trust", "rules", "budgets", "rates", "zone"],
+        ["mode", "autoExecRoles", "admin", "trust", "rules", "budgets", "rates", "zone"],
         `setting of tenant ${tenant}`,
       ),
       ...limitSettingProblems(settings, `tenant ${tenant}: `),
@@ -128,6 +133,10 @@ function tenantProblems(tenants: unknown): readonly string[] {
         `mode of ${tenant} must be ${modes.join(", ")}`,
       ),
       ...problemUnless(admin === undefined || isName(admin), `admin of ${tenant} must be the name of a role`),
+      ...problemUnless(
+        Array.isArray(autoExecRoles) && autoExecRoles.every(isName),
+        `autoExecRoles of ${tenant} must be a list of names of roles`,
+      ),
       ...problemUnless(rules === "adopt" || rules === "pinned", `rules of ${tenant} must be adopt or pinned`),
       ...problemUnless(
         Array.isArray(trust) && trust.every((tool) => typeof tool === "string"),

@@ -1,12 +1,16 @@
 import { noticeRequirement, rulesRequirement } from "../core/run/worker-requirements.ts";
+import type { Slice } from "../core/state/slice.ts";
 import { SliceFolds } from "../core/state/slice-fold.ts";
 import type { WorkerId } from "../core/values/ids.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
 import { standardGuards } from "../policy/guards/standard-guards.ts";
+import { userGuards } from "../policy/guards/user-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ActsInFlight } from "./call/acts-in-flight.ts";
+import { EqualCalls } from "./call/equal-calls.ts";
 import { makeModelTool } from "./call/model-tool.ts";
+import { makeRollbackTool } from "./call/rollback-tool.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
 import { makeVerbTools, type VerbPort } from "./call/verb-tools.ts";
 import { Observers } from "./journal/observers.ts";
@@ -21,6 +25,7 @@ import {
 } from "./ports/system-ports.ts";
 import { readCaptureStatus } from "./resources/capture-status.ts";
 import { ResourceRegistry } from "./resources/resource-registry.ts";
+import { makeSnapshotTools } from "./resources/snapshot-tools.ts";
 import { StoreHaltCache } from "./rules/halt-cache.ts";
 import { PolicyRegistry, readEnginePolicies } from "./rules/policy-registry.ts";
 import { rulesDigest } from "./rules/rules-digest.ts";
@@ -31,20 +36,37 @@ import { DoubtStopwatch } from "./worker/doubt-stopwatch.ts";
 import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
+function callsInFlight(): Pick<WorkerPorts, "actsInFlight" | "equalCalls"> {
+  return { actsInFlight: new ActsInFlight(), equalCalls: new EqualCalls() };
+}
+
+/** Returns the tools of state, and those of the engine's own methods, which no plan can name. */
+function makeBuiltInTools(slices: readonly Slice[], resources: NonNullable<EngineOptions["resources"]>) {
+  const revert = slices.length === 0 ? [] : [makeRevertTool(slices)];
+  const verbs = [
+    makeModelTool(),
+    makeRollbackTool(),
+    ...makeVerbTools(),
+    ...revert,
+    ...makeSnapshotTools(slices, resources),
+  ];
+  return { state: makeStateTools(slices), verbs };
+}
+
 /** Makes the services of an engine from its options. */
 export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, verbs: () => VerbPort): WorkerPorts {
   const { store, timers = systemTimers, dice = systemRandom, newId = systemIds, clock = store.clock } = options;
   const worker = newId("wrk", clock.now()) as WorkerId;
-  const { tools = [], slices = [] } = options;
+  const { tools = [], slices = [], strictPlans = false } = options;
   // With timers of the caller, time is the clock of the caller.
   const stopwatch = options.stopwatch ?? (options.timers === undefined ? systemStopwatch : () => clock.now());
-  const verbTools = [makeModelTool(), ...makeVerbTools(), ...(slices.length === 0 ? [] : [makeRevertTool(slices)])];
-  const toolbox = new ToolRegistry(tools, lazyCel, { state: makeStateTools(slices), verbs: verbTools });
+  const { resources = {} } = options;
+  const toolbox = new ToolRegistry(tools, lazyCel, makeBuiltInTools(slices, resources));
   const policies = new PolicyRegistry(readEnginePolicies(options.policies ?? [], lazyCel), { store, clock }, lazyCel);
-  const onNotice = options.onNotice ?? null;
   const limits = { ...defaultLimits, ...options.limits };
+  const guards = userGuards(options.guards ?? [], lazyCel);
   const digest = rulesDigest(options);
-  const always = [...(onNotice === null ? [] : [noticeRequirement]), rulesRequirement(digest)];
+  const always = [...(options.onNotice ? [noticeRequirement] : []), rulesRequirement(digest)];
   const offers = () => [...always, ...toolbox.needs()];
   const terms = { ...options.worker, rules: digest, offers: offers() };
   return {
@@ -59,7 +81,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     leases: new WorkerLeases(store, worker, stopwatch, terms),
     stopwatch,
     doubtTimes: new DoubtStopwatch(clock, stopwatch),
-    actsInFlight: new ActsInFlight(),
+    ...callsInFlight(),
     offers,
     rulesDigest: digest,
     // With timers of the caller, time is the caller's, and so is the life of the process.
@@ -73,9 +95,10 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
       every: limits.snapshotVersions,
       recent: limits.checkpoints,
     }),
-    resources: new ResourceRegistry(options.resources ?? {}, (capture) => readCaptureStatus(store, capture)),
+    resources: new ResourceRegistry(resources, (capture) => readCaptureStatus(store, capture)),
     rules: {
-      guards: [...standardGuards, ...(options.guards ?? [])],
+      guards: [...standardGuards, ...guards],
+      guardPointers: guards.flatMap(({ pointers }) => pointers),
       policyFor: (run) => policies.of(run),
       conditionsOf: (tool) => toolbox.conditionsOf(tool),
     },
@@ -84,8 +107,9 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     alerted: new Set(),
     durability: options.durability ?? "power",
     limits,
+    strictPlans,
     failpoint: options.failpoint ?? (() => {}),
-    onNotice,
+    onNotice: options.onNotice ?? null,
     gateNotices: options.gateNotices ? { gate_notice: true } : {},
     observers: new Observers(options.observers ?? []),
   };

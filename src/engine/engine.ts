@@ -4,34 +4,32 @@ import { checkPlan } from "../core/plan/check-plan.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import { PlanCache } from "../core/plan/plan-cache.ts";
 import type { KnownTools } from "../core/plan/plan-context.ts";
-import type { StepResult } from "../core/run/run-result.ts";
+import type { StepResult } from "../core/run/step-result.ts";
 import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
 import { approveGate, rejectGate } from "./admin/approve-gate.ts";
-import { auditRun, auditTenant } from "./admin/audit/audit-journals.ts";
 import { adoptBackup } from "./admin/backup/adopt-backup.ts";
-import { listBackups } from "./admin/backup/list-backups.ts";
 import { makeBackup } from "./admin/backup/make-backup.ts";
-import { reportBudgets } from "./admin/budget-report.ts";
+import { checkReport } from "./admin/check-report.ts";
 import { forkRun } from "./admin/fork-run.ts";
-import { assertRunExists, loadGateView, reportCost, reportSpending } from "./admin/gate-and-cost-reports.ts";
+import { assertRunExists, loadGateView } from "./admin/gate-and-cost-reports.ts";
 import { HaltAdmin } from "./admin/halt-admin.ts";
-import { listWorkers } from "./admin/list-workers.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
 import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
+import { recordDryRun } from "./admin/record-dry-run.ts";
 import { resolveHeldStep } from "./admin/resolve-step.ts";
 import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
-import { DueRetentions } from "./admin/retention/due-retentions.ts";
 import { eraseEndedRuns, forgetRuns } from "./admin/retention/erase-ended-runs.ts";
 import { LogTruncation } from "./admin/retention/log-truncation.ts";
-import { listRetentions } from "./admin/retention/run-retention.ts";
+import { RetentionRunner } from "./admin/retention/retention-runner.ts";
 import { RowLists } from "./admin/row-lists.ts";
 import { watchRunChanges } from "./admin/run-changes.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
+import { SnapshotAdmin } from "./admin/snapshot-admin.ts";
 import { StateCheckpoints } from "./admin/state-checkpoints.ts";
 import { ToolAdmin } from "./admin/tool-admin.ts";
 import { undoRun } from "./admin/undo-run.ts";
@@ -39,9 +37,10 @@ import { VerbJudge } from "./admin/verb-judge.ts";
 import { verifyRun } from "./admin/verify-run.ts";
 import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type {
+  AbortableSubmitOptions,
   ApproveOptions,
-  AuditReport,
   CallResult,
+  CheckOptions,
   Engine,
   EngineOptions,
   GateView,
@@ -60,25 +59,29 @@ import { readPrincipal } from "./api/read-principal.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
 import { readToolName } from "./api/read-tool-name.ts";
 import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
-import type { StateSnapshot, StateView } from "./api/state-api.ts";
+import type { StateView } from "./api/state-api.ts";
 import { assertEngineOptions, hasConditions } from "./engine-options.ts";
 import { makePorts } from "./engine-ports.ts";
 import { HeldVerbs } from "./held-verbs.ts";
 import type { JudgedRequest } from "./journal/judged-request.ts";
 import { judgedEngine } from "./judged-engine.ts";
+import { assertNotAborted, cancelOnAbort } from "./messages/cancel-on-abort.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
+import { checkWithFallbacks, type OtherPlans, readReplanTerms } from "./messages/other-plans.ts";
 import { readSignal } from "./messages/read-signal.ts";
 import { refuseCall, refusePlan } from "./messages/refuse-run.ts";
 import { retryFailedRun } from "./messages/retry-failed-run.ts";
 import { ScheduleRunner } from "./messages/schedule-runner.ts";
 import { sendSignal } from "./messages/send-signal.ts";
+import { submissionMode } from "./messages/submission-mode.ts";
 import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
 import { endCall } from "./session/end-call.ts";
 import { openSessionRun } from "./session/segmented-session.ts";
-import { STATE_LOAD_TOOL } from "./state/state-tools.ts";
+import { parseSnapshotId } from "./state/snapshot-id.ts";
 import { viewState } from "./state/state-view.ts";
+import { tenantReports } from "./tenant-reports.ts";
 import type { VerbEngine } from "./verb-methods.ts";
 import { DueRuns } from "./worker/due-runs.ts";
 import { LeasedRuns } from "./worker/leased-runs.ts";
@@ -110,6 +113,7 @@ class WritEngine implements VerbEngine {
   readonly #due: DueRuns;
   readonly #logTruncation: LogTruncation;
   readonly #lists: RowLists;
+  readonly #reports: ReturnType<typeof tenantReports>;
   readonly #closed = new AbortController();
   #closing: Promise<void> | null = null;
   readonly schedules: ScheduleRunner;
@@ -127,23 +131,29 @@ class WritEngine implements VerbEngine {
     this.halts = new HaltAdmin(ports, this.leasedRuns);
     this.schedules = new ScheduleRunner(ports, this.leasedRuns, strict);
     const checkpoints = new StateCheckpoints(ports, this.leasedRuns);
+    const snapshots = new SnapshotAdmin(ports, (name, input, options) => this.#callBuiltIn(name, input, options));
     this.checkpoints = {
       list: (options) => checkpoints.list(options),
       restore: (at, options) => checkpoints.restore(at, options),
       diff: (from, to, options) => checkpoints.diff(from, to, options),
-      load: (snapshot, options) => this.call(STATE_LOAD_TOOL, { snapshot: snapshot as unknown as Json }, options),
-      fork: async (at, options) => {
+      take: (options) => snapshots.take(options),
+      get: (at, options) => snapshots.get(at, options),
+      load: (snapshot, options) => snapshots.load(snapshot, options),
+      fork: async (given, options) => {
         const principal = readPrincipal(options.principal);
+        const at = typeof given === "string" ? parseSnapshotId(given) : given;
         return this.#handle(principal, await forkRun(ports, this.leasedRuns, at, { ...options, principal }));
       },
     };
     this.projects = new ProjectAdmin(ports, {
       state: (options) => this.state(options),
-      load: (snapshot, options) => this.#revert(snapshot, options),
+      load: (snapshot, options) =>
+        this.#callBuiltIn("projects.revert" satisfies Verb, { snapshot: snapshot as unknown as Json }, options),
     });
     this.#logTruncation = new LogTruncation(ports);
     this.#lists = new RowLists(ports, this.leasedRuns);
-    const retentions = new DueRetentions(ports, this.#logTruncation);
+    this.#reports = tenantReports(ports);
+    const retentions = new RetentionRunner(ports, this.#logTruncation);
     this.#due = new DueRuns(ports, this.leasedRuns, { schedules: this.schedules, retentions });
     this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
     this.#plans = new PlanCache(ports.toolbox.callable, strict);
@@ -157,18 +167,27 @@ class WritEngine implements VerbEngine {
     await this.#due.start();
   }
 
-  async submit(plan: unknown, given: SubmitOptions): Promise<RunHandle> {
+  async submit(plan: unknown, { signal, replan, fallbacks, ...given }: AbortableSubmitOptions): Promise<RunHandle> {
     const principal = readPrincipal(given.principal);
     const options = readSubmitOptions(given);
-    const checked = this.#plans.check(plan, options.context);
+    assertNotAborted(signal);
+    const terms = readReplanTerms(this.#ports, replan);
+    const checked = checkWithFallbacks(this.#plans, plan, fallbacks, {
+      context: options.context,
+      replan: terms,
+      tools: this.#ports.toolbox.callable,
+    });
     if (!checked.ok) {
       const refused = await refusePlan(this.#ports, this.leasedRuns, plan, checked, { principal, options });
       throw new FaultError(refused.fault);
     }
-    return this.#submitChecked(checked.plan, principal, options);
+    const wanted = { ...options, ...terms, fallbacks: checked.fallbacks };
+    if (submissionMode(this.#ports, principal, options) === "dry_run")
+      return this.#handle(principal, await recordDryRun(this.#ports, checked.plan, principal, wanted));
+    return cancelOnAbort(await this.#submitChecked(checked.plan, principal, wanted), signal);
   }
 
-  async #submitChecked(plan: Plan, principal: Principal, options: SubmitOptions): Promise<RunHandle> {
+  async #submitChecked(plan: Plan, principal: Principal, options: SubmitOptions & OtherPlans): Promise<RunHandle> {
     const submitted = await submitRun(this.#ports, this.leasedRuns, plan, principal, options);
     if (submitted.attached && options.retryFailed)
       await retryFailedRun(this.#ports, this.leasedRuns, principal, submitted.id);
@@ -183,11 +202,11 @@ class WritEngine implements VerbEngine {
     return this.#callResult(await this.#callHandle(this.#ports.toolbox.callable, readToolName(tool), input, options));
   }
 
-  /** Calls the tool that no plan can name, so that rules about `projects.revert` judge it. */
-  async #revert(snapshot: StateSnapshot, options: SubmitOptions): Promise<CallResult> {
+  /** Calls a tool that no plan can name, so that rules about the verb of its name judge it. */
+  async #callBuiltIn(name: string, input: JsonObject, options: SubmitOptions): Promise<CallResult> {
     const { toolbox } = this.#ports;
-    const tools = { get: (name: string) => toolbox.get(name), all: () => toolbox.callable.all() };
-    return this.#callResult(await this.#callHandle(tools, "projects.revert" satisfies Verb, { snapshot }, options));
+    const tools = { get: (tool: string) => toolbox.get(tool), all: () => toolbox.callable.all() };
+    return this.#callResult(await this.#callHandle(tools, name, input, options));
   }
 
   async #callResult<Output>(handle: RunHandle): Promise<CallResult<Output>> {
@@ -206,7 +225,10 @@ class WritEngine implements VerbEngine {
     const plan = { steps: [{ step_id: "call", name, payload: input }] };
     const checked = checkPlan(plan, { tools, context: options.context, strict: this.#plans.strict });
     if (checked.ok) return this.#submitChecked(checked.plan, principal, options);
-    const refused = await refuseCall(this.#ports, this.leasedRuns, { name, input }, checked, { principal, options });
+    const refused = await refuseCall(this.#ports, this.leasedRuns, { name, input, tools }, checked, {
+      principal,
+      options,
+    });
     if (refused.run_id === null) throw new FaultError(refused.fault);
     return this.#handle(principal, { id: refused.run_id, attached: false });
   }
@@ -225,11 +247,8 @@ class WritEngine implements VerbEngine {
     return endCall(this.#ports, this.leasedRuns, readPrincipal(principal), token, report);
   }
 
-  check(plan: unknown, { context = {} }: { readonly context?: JsonObject } = {}): PlanReport {
-    const checked = checkPlan(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict });
-    return checked.ok
-      ? { ok: true, reasons: [], warnings: checked.warnings }
-      : { ok: false, reasons: checked.reasons, warnings: [] };
+  check(plan: unknown, { context = {}, ...terms }: CheckOptions = {}): PlanReport {
+    return checkReport(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict }, terms);
   }
 
   async simulate(plan: unknown, given: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {
@@ -315,28 +334,16 @@ class WritEngine implements VerbEngine {
     return loadGateView(this.#ports, readPrincipal(principal).tenant, gateId as GateId);
   }
 
-  async workers({ principal }: PrincipalOptions): ReturnType<Engine["workers"]> {
-    return listWorkers(this.#ports.store, readPrincipal(principal).tenant, this.#now());
-  }
-
-  cost(runId: string, { principal }: PrincipalOptions): ReturnType<Engine["cost"]> {
-    return reportCost(this.#ports, readPrincipal(principal).tenant, runId as RunId);
-  }
-
-  async spent({ principal, period, by, project }: Parameters<Engine["spent"]>[0]): ReturnType<Engine["spent"]> {
-    return reportSpending(this.#ports, readPrincipal(principal).tenant, period, { by, project });
-  }
-
-  async budgets(options: Parameters<Engine["budgets"]>[0]): ReturnType<Engine["budgets"]> {
-    return reportBudgets(this.#ports, readPrincipal(options.principal).tenant, options);
-  }
-
-  async audit({ principal, runId }: PrincipalOptions & { readonly runId?: string }): Promise<AuditReport> {
-    const who = readPrincipal(principal);
-    if (runId === undefined) return auditTenant(this.#ports.store, who.tenant);
-    await assertRunExists(this.#ports, who.tenant, runId as RunId);
-    return auditRun(this.#ports.store, who.tenant, runId as RunId);
-  }
+  readonly workers: Engine["workers"] = (options) => this.#reports.workers(options);
+  readonly outcome: Engine["outcome"] = (outcomeId, options) => this.#reports.outcome(outcomeId, options);
+  readonly act: Engine["act"] = (key, options) => this.#reports.act(key, options);
+  readonly cost: Engine["cost"] = (runId, options) => this.#reports.cost(runId, options);
+  readonly spent: Engine["spent"] = (options) => this.#reports.spent(options);
+  readonly spentByDay: Engine["spentByDay"] = (options) => this.#reports.spentByDay(options);
+  readonly budgets: Engine["budgets"] = (options) => this.#reports.budgets(options);
+  readonly audit: Engine["audit"] = (options) => this.#reports.audit(options);
+  readonly retentions: Engine["retentions"] = (options) => this.#reports.retentions(options);
+  readonly backups: Engine["backups"] = (options) => this.#reports.backups(options);
 
   async retain(options: Parameters<Engine["retain"]>[0] & JudgedRequest): ReturnType<Engine["retain"]> {
     return eraseEndedRuns(this.#ports, this.#logTruncation, options);
@@ -346,16 +353,8 @@ class WritEngine implements VerbEngine {
     return forgetRuns(this.#ports, this.#logTruncation, options);
   }
 
-  async retentions({ principal }: PrincipalOptions): ReturnType<Engine["retentions"]> {
-    return listRetentions(this.#ports, readPrincipal(principal).tenant);
-  }
-
   backup(file: string, options: ReasonOptions): ReturnType<Engine["backup"]> {
     return makeBackup(this.#ports, file, options);
-  }
-
-  async backups({ principal }: PrincipalOptions): ReturnType<Engine["backups"]> {
-    return listBackups(this.#ports, readPrincipal(principal).tenant);
   }
 
   adoptBackup(options: Parameters<Engine["adoptBackup"]>[0]): ReturnType<Engine["adoptBackup"]> {

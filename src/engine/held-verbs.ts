@@ -12,13 +12,14 @@ import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts
 import type { VerbJudge } from "./admin/verb-judge.ts";
 import type { PrincipalOptions } from "./api/request-options.ts";
 import { type HoldableVerb, optionsInInput, positionalNames, verbInput } from "./api/verb-arguments.ts";
+import { toolPins } from "./call/tool-pins.ts";
 import type { VerbPort } from "./call/verb-tools.ts";
 import { isRulesChange } from "./journal/judged-request.ts";
 import { newRun } from "./journal/load-run.ts";
 import { RunMailbox } from "./journal/run-mailbox.ts";
 import { listRows } from "./journal/store-listing.ts";
 import { recordRefusedRun } from "./messages/refuse-run.ts";
-import { ownRules, toolPins } from "./messages/submit-run.ts";
+import { ownRules } from "./messages/submit-run.ts";
 import { digestOfJson } from "./ports/digest.ts";
 import { type VerbEngine, type VerbMethod, type VerbMethods, verbMethods } from "./verb-methods.ts";
 import type { LeasedRuns } from "./worker/leased-runs.ts";

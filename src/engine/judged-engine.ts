@@ -16,6 +16,7 @@ import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
 import type { HeldVerbs } from "./held-verbs.ts";
 import { judgedHandle } from "./judged-handle.ts";
 import { judgedSession } from "./judged-session.ts";
+import { parseSnapshotId } from "./state/snapshot-id.ts";
 import type { VerbEngine } from "./verb-methods.ts";
 
 /**
@@ -43,6 +44,7 @@ export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVer
       put: async (tools, given = {}) => engine.tools.put(tools, readOptions("tools.put", given)),
       remove: async (names) => engine.tools.remove(names),
       list: async (given) => engine.tools.list(judge.judge("tools.list", given)),
+      activity: async (given) => engine.tools.activity(judge.judge("tools.activity", given, ownTarget)),
     },
     authenticate: async (given) => judge.principals.authenticate(readOptions("authenticate", given).credential),
     serve: async (given = {}) => engine.serve(readOptions("serve", given)),
@@ -121,7 +123,19 @@ function judgedDecisions(
   };
 }
 
-type Report = keyof EngineLists | "state" | "gate" | "workers" | "cost" | "spent" | "budgets" | "audit" | "retentions";
+type Report =
+  | keyof EngineLists
+  | "state"
+  | "gate"
+  | "outcome"
+  | "act"
+  | "workers"
+  | "cost"
+  | "spent"
+  | "spentByDay"
+  | "budgets"
+  | "audit"
+  | "retentions";
 
 function judgedReports(engine: VerbEngine, judge: VerbJudge): Pick<Engine, Report> {
   return {
@@ -138,10 +152,21 @@ function judgedReports(engine: VerbEngine, judge: VerbJudge): Pick<Engine, Repor
       judge.assertAllowed(options.principal, "gate", { by: gate.requester, project: null });
       return gate;
     },
+    outcome: async (outcomeId, given) => {
+      const outcome = await engine.outcome(outcomeId, judge.judge("outcome", given, ownTarget));
+      await judge.judgeOn("outcome", given, () => ({ runId: outcome.run_id }));
+      return outcome;
+    },
+    act: async (key, given) => {
+      const act = await engine.act(key, judge.judge("act", given, ownTarget));
+      await judge.judgeOn("act", given, () => ({ runId: act.run_id }));
+      return act;
+    },
     workers: async (given) => engine.workers(judge.judge("workers", given)),
     cost: async (runId, given) => engine.cost(runId, await judge.judgeOn("cost", given, () => ({ runId }))),
     spent: async (given) =>
       engine.spent(judge.judge("spent", given, ({ by = null, project = null }) => ({ by, project }))),
+    spentByDay: async (given) => engine.spentByDay(judge.judge("spentByDay", given, ownTarget)),
     budgets: async (given) =>
       engine.budgets(
         await judge.judgeOn("budgets", given, ({ principal, by = principal.id, runId }) =>
@@ -168,11 +193,21 @@ function stateTarget(of: StateSelector): VerbTarget | RunTarget {
 function judgedCheckpoints(checkpoints: Checkpoints, judge: VerbJudge, held: HeldVerbs): Checkpoints {
   return {
     list: async (given) => checkpoints.list(await judge.judgeOn("checkpoints.list", given, stateTarget)),
+    take: async (given) => checkpoints.take(judge.judge("checkpoints.take", given)),
+    get: async (at, given) => {
+      const call = readCheckpointRef(at);
+      return checkpoints.get(call, await judge.judgeOn("checkpoints.get", given, () => call));
+    },
     restore: async (at, given) => {
       const call = checkpointCall(readCheckpointRef(at));
       return held.use("checkpoints.restore", judge.judge("checkpoints.restore", given), call);
     },
-    load: async (snapshot, given) => checkpoints.load(snapshot, judgeSubmission(judge, "checkpoints.load", given)),
+    load: async (snapshot, given) => {
+      const options = judgeSubmission(judge, "checkpoints.load", given);
+      // Replacing logs takes the right to restore them.
+      if (options.preserveLogs === false) judge.assertAllowed(options.principal, "checkpoints.restore", NO_FACTS);
+      return checkpoints.load(snapshot, options);
+    },
     diff: async (from, to, given) => {
       const [early, late] = [readCheckpointRef(from), readCheckpointRef(to)];
       const options = await judge.judgeOn("checkpoints.diff", given, () => early);
@@ -196,7 +231,8 @@ function checkpointCall({ runId, stepId, side }: CheckpointRef) {
   return { run_id: runId, step_id: stepId, side };
 }
 
-function readCheckpointRef(at: CheckpointRef): CheckpointRef {
+function readCheckpointRef(at: CheckpointRef | string): CheckpointRef {
+  if (typeof at === "string") return parseSnapshotId(at);
   assertKnownFields("the fields of the checkpoint", at, ["runId", "stepId", "side"]);
   return { ...at };
 }
@@ -204,6 +240,7 @@ function readCheckpointRef(at: CheckpointRef): CheckpointRef {
 function judgedProjects(projects: ProjectApi, judge: VerbJudge, held: HeldVerbs): ProjectApi {
   const of = (project: string) => () => ({ by: null, project });
   return {
+    list: async (given) => projects.list(judge.judge("projects.list", given)),
     history: async (project, given) => projects.history(project, judge.judge("projects.history", given, of(project))),
     closure: async (project, given) => projects.closure(project, judge.judge("projects.closure", given, of(project))),
     close: async (project, given) => held.use("projects.close", judge.judge("projects.close", given), { project }),
@@ -233,6 +270,9 @@ function judgedPolicies(policies: TenantPolicies, judge: VerbJudge, held: HeldVe
     set: async (document, given) => held.use("policies.set", judge.judge("policies.set", given), { document }),
     remove: async (name, given) => held.use("policies.remove", judge.judge("policies.remove", given), { name }),
     list: async (given) => policies.list(judge.judge("policies.list", given)),
+    get: async (name, given) => policies.get(name, judge.judge("policies.get", given)),
+    history: async (given) => policies.history(judge.judge("policies.history", given)),
+    test: async (document, given) => policies.test(document, judge.judge("policies.test", given)),
   };
 }
 

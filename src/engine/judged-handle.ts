@@ -29,6 +29,14 @@ export function judgedHandle(judge: VerbJudge, principal: Principal, handle: Run
       judge.assertAllowed(principal, "run.transcript", run);
       return handle.transcript();
     },
+    changes: async () => {
+      judge.assertAllowed(principal, "run.changes", run);
+      return handle.changes();
+    },
+    turns: async () => {
+      judge.assertAllowed(principal, "run.turns", run);
+      return handle.turns();
+    },
     blob: async (reference) => {
       judge.assertAllowed(principal, "run.blob", run);
       return handle.blob(readOptions("run.blob", reference));

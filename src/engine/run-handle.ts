@@ -5,14 +5,20 @@ import { isRunning, type Run } from "../core/run/run.ts";
 import { type RunResult, runResult, withRulesElsewhere } from "../core/run/run-result.ts";
 import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
 import type { RunRow, TimerRow } from "../core/store/tables.ts";
+import { assert } from "../core/values/assert.ts";
 import type { RunId } from "../core/values/ids.ts";
 import type { RecordedEvent, RunHandle, RunProgress } from "./api/engine-api.ts";
 import { readReason } from "./api/read-reason.ts";
+import type { SessionTurn } from "./api/session-api.ts";
+import type { StepChange } from "./api/state-api.ts";
+import { eventIds, readTraceIds, traceIdsOf } from "./journal/event-ids.ts";
 import { lastHardPosition } from "./journal/hard-events.ts";
 import { GENESIS_HASH, JournalCodec } from "./journal/journal-codec.ts";
 import { loadRun } from "./journal/load-run.ts";
-import { readBlob } from "./journal/read-blob.ts";
+import { readOutputBytes } from "./journal/read-output-bytes.ts";
 import type { BlobReference } from "./ports/plain-output.ts";
+import { readEarlierTurns, readTurnsOf } from "./session/session-turns.ts";
+import { readStepChanges } from "./state/read-step-changes.ts";
 import type { LeasedRuns } from "./worker/leased-runs.ts";
 import { waitForResult } from "./worker/wait-for-result.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
@@ -26,6 +32,8 @@ export class EngineRunHandle implements RunHandle {
   readonly #principal: Principal;
   /** The run, if it had ended when it was accepted. */
   readonly #ended: Run | null;
+  /** True in the turn of the event loop in which the run ended: nothing that happened since can be known here. */
+  #hasJustEnded: boolean;
 
   constructor(
     ports: WorkerPorts,
@@ -39,6 +47,11 @@ export class EngineRunHandle implements RunHandle {
     this.run_id = run.id;
     this.attached = run.attached;
     this.#ended = run.ended ?? null;
+    this.#hasJustEnded = this.#ended !== null;
+    if (this.#hasJustEnded)
+      ports.endOfTurn(() => {
+        this.#hasJustEnded = false;
+      });
   }
 
   result(): Promise<RunResult> {
@@ -53,9 +66,11 @@ export class EngineRunHandle implements RunHandle {
     const { store } = this.#ports;
     const { tenant } = this.#principal;
     this.#leasedRuns.assertOpen();
-    const isUnchanged =
-      this.#ended !== null && (await store.head(tenant, this.run_id))?.position === this.#ended.position;
-    if (this.#ended !== null && isUnchanged) return runResult(this.#ended);
+    if (this.#ended !== null) {
+      const isUnchanged =
+        this.#hasJustEnded || (await store.head(tenant, this.run_id))?.position === this.#ended.position;
+      if (isUnchanged) return runResult(this.#ended);
+    }
     return this.#explain(await waitForResult(this.#ports, this.#leasedRuns, tenant, this.run_id));
   }
 
@@ -99,22 +114,30 @@ export class EngineRunHandle implements RunHandle {
     const { tenant } = this.#principal;
     const journal = new JournalCodec(tenant, this.run_id);
     let position = after;
+    let ids = after === 0 ? null : await readTraceIds(this.#ports.store, tenant, this.run_id);
     let previous =
       (await this.#ports.store.events(tenant, this.run_id, Math.max(0, after - 1), 1))[0]?.hash ?? GENESIS_HASH;
     if (after === 0) previous = GENESIS_HASH;
     for (;;) {
-      const changed = this.#leasedRuns.nextProgress(signal);
-      const { ended, rested, synced } = await this.#reached();
-      const news = await this.#ports.store.events(tenant, this.run_id, position);
-      journal.assertIntact(news, previous, position);
-      const durable = this.#ports.durability === "process" ? 0 : Math.max(synced, lastHardPosition(news, rested));
-      for (const stored of news) {
-        position = stored.position;
-        previous = stored.hash;
-        yield { position, event: await journal.open(stored, this.#ports.store), durable: position <= durable };
+      const progress = follow ? this.#leasedRuns.watchProgress(signal) : null;
+      try {
+        const { ended, rested, synced } = await this.#reached();
+        const news = await this.#ports.store.events(tenant, this.run_id, position);
+        journal.assertIntact(news, previous, position);
+        const durable = this.#ports.durability === "process" ? 0 : Math.max(synced, lastHardPosition(news, rested));
+        for (const stored of news) {
+          position = stored.position;
+          previous = stored.hash;
+          const event = await journal.open<Event>(stored, this.#ports.store);
+          ids ??= traceIdsOf(event);
+          assert(ids !== null, "the first event of a run accepts it");
+          yield { position, ids: eventIds(ids, event), event, durable: position <= durable };
+        }
+        if (progress === null || ended || signal?.aborted) return;
+        await this.#ports.keepAlive(progress.changed);
+      } finally {
+        progress?.stop();
       }
-      if (!follow || ended || signal?.aborted) return;
-      await this.#ports.keepAlive(changed);
     }
   }
 
@@ -124,8 +147,23 @@ export class EngineRunHandle implements RunHandle {
     return runTranscript(events);
   }
 
+  async changes(): Promise<readonly StepChange[]> {
+    const events: Pick<RecordedEvent, "event" | "position">[] = [];
+    for await (const { event, position } of this.events()) if ("state" in event) events.push({ event, position });
+    return readStepChanges(this.#ports.store, this.#principal.tenant, this.run_id, events);
+  }
+
+  async turns(): Promise<readonly SessionTurn[]> {
+    const ports = this.#ports;
+    const { run } = await loadRun(ports.store, this.#principal.tenant, this.run_id);
+    // The reader of a run may read all of its events.
+    const judge = async (): Promise<null> => null;
+    const earlier = await readEarlierTurns(ports, this.#principal, run, judge);
+    return [...earlier, ...(await readTurnsOf(ports, run, judge))];
+  }
+
   blob({ blob }: BlobReference): Promise<Uint8Array> {
-    return readBlob(this.#ports.store, this.#principal.tenant, this.run_id, blob);
+    return readOutputBytes(this.#ports.store, this.#principal.tenant, this.run_id, blob);
   }
 
   /** Returns how far the run has come. It is read before the events, so these are at least as recent. */

@@ -51,7 +51,7 @@ export function renameFields(object: object, rename: (name: string) => string): 
 }
 
 /** The options whose fields have names of the engine, too. */
-const nestedOptions = ["parent", "at", "from", "to"];
+const nestedOptions = ["parent", "at", "from", "to", "replan"];
 
 /** Renames the options of a verb, and the fields of those that name a call or a checkpoint. */
 export function renameOptions(object: object, rename: (name: string) => string): Record<string, unknown> {

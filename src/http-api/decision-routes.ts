@@ -37,4 +37,20 @@ export const decisionRoutes: readonly ApiRoute[] = [
     about: "Settles an act in doubt, or has it verified",
   },
   { verb: "outcomes", method: "GET", path: "/v1/outcomes", scope: "read", about: "Lists outcomes" },
+  {
+    verb: "outcome",
+    method: "GET",
+    path: "/v1/outcomes/{outcome_id}",
+    scope: "read",
+    given: ["outcome_id"],
+    about: "Shows an outcome with its output",
+  },
+  {
+    verb: "act",
+    method: "GET",
+    path: "/v1/acts/{key}",
+    scope: "read",
+    given: ["key"],
+    about: "Shows whether the act with a key happened, and its receipt",
+  },
 ];

@@ -54,6 +54,20 @@ export const runRoutes: readonly ApiRoute[] = [
     about: "Shows the calls of a run and their answers",
   },
   {
+    verb: "run.changes",
+    method: "GET",
+    path: "/v1/runs/{run_id}/changes",
+    scope: "read",
+    about: "Shows the values that the calls of a run changed in the state, before and after",
+  },
+  {
+    verb: "run.turns",
+    method: "GET",
+    path: "/v1/runs/{run_id}/turns",
+    scope: "read",
+    about: "Shows the messages, answers and calls of an open run and of the earlier runs of its session",
+  },
+  {
     verb: "run.blob",
     method: "GET",
     path: "/v1/runs/{run_id}/blobs/{blob}",

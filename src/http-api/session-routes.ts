@@ -21,7 +21,7 @@ export const sessionRoutes: readonly ApiRoute[] = [
     verb: "openRun.findCall",
     method: "GET",
     path: "/v1/sessions/{session_id}/calls/{id}",
-    scope: "read",
+    scope: "submit",
     given: ["id"],
     about: "Shows what became of a call",
   },
@@ -76,7 +76,7 @@ export const sessionRoutes: readonly ApiRoute[] = [
     verb: "openRun.turns",
     method: "GET",
     path: "/v1/sessions/{session_id}/turns",
-    scope: "read",
+    scope: "submit",
     about: "Shows the turns of a session",
   },
   {

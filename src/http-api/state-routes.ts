@@ -19,6 +19,22 @@ export const stateRoutes: readonly ApiRoute[] = [
     about: "Lists the calls that changed state or files",
   },
   {
+    verb: "checkpoints.take",
+    method: "POST",
+    path: "/v1/checkpoints/take",
+    scope: "submit",
+    ...keyed,
+    about: "Takes a snapshot of the state of a project and of all resources",
+  },
+  {
+    verb: "checkpoints.get",
+    method: "POST",
+    path: "/v1/checkpoints/get",
+    scope: "read",
+    given: ["at"],
+    about: "Shows the snapshot of a checkpoint",
+  },
+  {
     verb: "checkpoints.diff",
     method: "POST",
     path: "/v1/checkpoints/diff",
@@ -50,6 +66,13 @@ export const stateRoutes: readonly ApiRoute[] = [
     given: ["snapshot"],
     ...keyed,
     about: "Loads a snapshot into the state by a run of its own",
+  },
+  {
+    verb: "projects.list",
+    method: "GET",
+    path: "/v1/projects",
+    scope: "read",
+    about: "Lists the projects that have a state, in the order of their names",
   },
   {
     verb: "projects.history",

@@ -14,7 +14,10 @@ export interface GatewayHttpOptions {
 }
 
 /** Serves a gateway over HTTP on the loopback address, at /mcp. Close the server to end it. */
-export async function serveGatewayHttp(gateway: McpGateway, { port, token }: GatewayHttpOptions): Promise<Server> {
+export async function serveGatewayHttp(
+  gateway: Pick<McpGateway, "server">,
+  { port, token }: GatewayHttpOptions,
+): Promise<Server> {
   const sdk = await loadServerSdk();
   const handler = sdk.createMcpHandler(gateway.server);
   const server = createServer((request, response) => {

@@ -11,7 +11,8 @@ import type { UpstreamServer } from "./upstream-server.ts";
 interface GatewayServer {
   readonly upstream: UpstreamServer;
   readonly settings: Readonly<Record<string, McpToolSettings>>;
-  readonly notDone: RegExp | null;
+  /** Returns the errors of a tool that prove that nothing happened. */
+  readonly notDone: (tool: string) => RegExp | null;
 }
 
 interface GatewayToolsOptions {
@@ -91,11 +92,13 @@ export class GatewayTools implements ServedTools {
       server: upstream.name,
       client: () => upstream.client(),
       redact: <Said>(said: Said) => upstream.redactor.json(said),
-      notDone,
     };
     const tools = usable.map((definition) => {
       const tool = names.get(definition.name) as string;
-      return defineMcpTool(tool, definition, settings[definition.name] ?? {}, source);
+      return defineMcpTool(tool, definition, settings[definition.name] ?? {}, {
+        ...source,
+        notDone: notDone(definition.name),
+      });
     });
     await engine.tools.put(tools);
     const gone = (this.#served.get(upstream.name) ?? []).filter(({ tool }) => !tools.some(({ name }) => name === tool));

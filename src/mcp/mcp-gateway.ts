@@ -1,9 +1,9 @@
 import type { Server } from "@modelcontextprotocol/server";
 import type { Instant } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
+import { ClientSessions } from "./client-sessions.ts";
 import type { ServerConfig } from "./gateway-config.ts";
 import { GatewayTools } from "./gateway-tools.ts";
-import { McpSession } from "./mcp-session.ts";
 import { notDoneErrors } from "./not-done-errors.ts";
 import { serveMcp } from "./serve-mcp.ts";
 import { pinningTools, ToolPins } from "./tool-pins.ts";
@@ -53,25 +53,11 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
     tools.add({ upstream, settings: config.tools ?? {}, notDone: notDoneErrors(command) });
     return upstream;
   });
-  const sessions = new Map<string, Promise<McpSession>>();
-  const openSession = (client: string): Promise<McpSession> => {
-    const opened =
-      sessions.get(client) ??
-      McpSession.open(engine, {
-        principal,
-        project,
-        session: sessionName(session, client, sessions.size),
-        agent: { name: client },
-        releaseMs: SESSION_IDLE_MS,
-        isRead: (tool) => tools.isRead(tool),
-      });
-    sessions.set(client, opened);
-    opened.catch(() => sessions.delete(client));
-    return opened;
-  };
+  const isRead = (tool: string) => tools.isRead(tool);
+  const sessions = new ClientSessions(engine, { principal, project, session, isRead });
   const server = await serveMcp({
     tools,
-    session: openSession,
+    session: (client) => sessions.open(client),
     holdMs,
     onError,
     now: () => Date.now() as Instant,
@@ -80,15 +66,7 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
     server,
     close: async () => {
       await Promise.all(upstreams.map((upstream) => upstream.close()));
-      for (const opened of sessions.values()) await opened.then((each) => each.release()).catch(onError);
+      await sessions.release(onError);
     },
   };
-}
-
-/** A gateway keeps its session while it runs. */
-const SESSION_IDLE_MS = 24 * 60 * 60 * 1000;
-
-/** A gateway with one client has one session. Over HTTP, each further client has its own. */
-function sessionName(session: string, client: string, others: number): string {
-  return others === 0 ? session : `${session} ${client}`.slice(0, 150);
 }

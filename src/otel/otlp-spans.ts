@@ -1,4 +1,5 @@
 import type { Event } from "../core/event/event.ts";
+import type { LeanStep } from "../core/plan/plan.ts";
 import { askedModel } from "../core/run/model-steps.ts";
 import type { Cost } from "../core/tool/tool.ts";
 import { writVersion } from "../core/values/writ-version.ts";
@@ -74,7 +75,11 @@ class RunSpans {
   constructor(runId: string, accepted: AcceptedEvent) {
     this.#runId = runId;
     this.#accepted = accepted;
-    for (const { step_id, name, effect } of accepted.plan?.steps ?? [])
+    this.#addPlanned(accepted.plan?.steps ?? []);
+  }
+
+  #addPlanned(steps: readonly LeanStep[]): void {
+    for (const { step_id, name, effect } of steps)
       this.#tools.set(step_id, { name, effect, call_id: null, model: null, trace_id: null });
   }
 
@@ -86,6 +91,9 @@ class RunSpans {
 
   #add(event: Event): void {
     switch (event.type) {
+      case "run.replanned":
+        this.#addPlanned(event.plan.steps);
+        return;
       case "step.proposed":
         this.#tools.set(event.step_id, proposedTool(event));
         return;

@@ -10,6 +10,7 @@ import {
 } from "../core/call/guard.ts";
 import type { ToolFacts } from "../core/call/proposal.ts";
 import type { LimitSet } from "../core/limits/budget.ts";
+import { resolveStatePointer } from "../core/state/named-state-pointers.ts";
 import type { StateAfterPatch } from "../core/state/state-after-patch.ts";
 import type { Check } from "../core/store/store.ts";
 import { type Mode, stricterMode } from "../core/values/effect.ts";
@@ -19,7 +20,6 @@ import { riskLevels } from "./rules/call-selector.ts";
 import type { Rule, RuleAnswer } from "./rules/rule.ts";
 import { RuleInput } from "./rules/rule-input.ts";
 import { findBrokenInvariant, type StateInvariant } from "./rules/state-invariant.ts";
-import { resolveStatePointer } from "./rules/state-pointers.ts";
 
 /** The policies of all layers combined. Each layer can only add restrictions, so their order does not matter. */
 export class CompiledPolicy implements Policy {

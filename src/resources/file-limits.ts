@@ -12,6 +12,7 @@ export const fileLimits = {
   grepMatches: 1_000,
   grepBytes: 1_073_741_824,
   treeEntries: 1_000_000,
+  snapshotBytes: 5_242_880,
   /**
    * How many captures are kept for restores, and their total size. Beyond these limits the oldest captures are dropped;
    * no call is refused.

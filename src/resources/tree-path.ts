@@ -64,6 +64,17 @@ export function assertWritable(path: TreePath, names: readonly string[]): void {
     throw forbiddenPathFault(path.join("/"), `${printablePath(found)} is a protected name (option \`protect\`)`);
 }
 
+/** Returns whether a tool may write the path. */
+export function isWritablePath(path: string, limits: FileLimits, names: readonly string[]): boolean {
+  try {
+    assertWritable(treePath(path, limits), names);
+    return true;
+  } catch (error) {
+    if (error instanceof FaultError) return false;
+    throw error;
+  }
+}
+
 /**
  * Maps all spellings that some file system treats as the same name to one: case, composition, look-alikes and ignorable
  * characters.

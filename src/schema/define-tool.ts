@@ -4,6 +4,7 @@ import type { Access } from "../core/ports/resource.ts";
 import type { Schema } from "../core/ports/schema.ts";
 import type {
   CachePolicy,
+  ChangeProbe,
   CompletedAct,
   IdentityField,
   Probe,
@@ -16,7 +17,7 @@ import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import type { Effect } from "../core/values/effect.ts";
 import { FaultError, fault, notDone } from "../core/values/fault.ts";
 import type { Json } from "../core/values/json.ts";
-import type { TextForm } from "../core/values/text-form.ts";
+import type { TextForm } from "../core/values/normalize-text.ts";
 import { type SchemaDefinition, type SchemaInput, type SchemaOutput, schemaFrom } from "./schema-from.ts";
 import { defaultTimeoutMs, findToolProblems } from "./tool-problems.ts";
 
@@ -28,18 +29,27 @@ export interface ToolDefinition<
   Previewed extends Returned<Output> = Returned<Output>,
   Found extends Returned<Output> = Returned<Output>,
 > {
+  /** The name by which plans and agents call it. */
   readonly name: string;
-  /** A run uses the version that it was accepted with. */
+  /** A run uses the version that it was accepted with. Default: "1". */
   readonly version?: string;
+  /** The worst thing that a call can do: `pure`, `reads`, `writes` or `acts`. */
   readonly effect: Effect;
+  /** A sentence for people and models. */
   readonly description?: string;
+  /** Names that policies use. Default: none. */
   readonly tags?: readonly string[];
+  /** The risk that policies compare. Default: medium for acts, else low. */
   readonly risk?: Tool["risk"];
   /** The principal must have one of these roles. Default: no role is needed. */
   readonly roles?: readonly string[];
-  /** Conditions that every call must satisfy, in the expression language of policies. */
+  /** True: a call is held until its requester confirms it, in advance (`confirmed`) or at the gate. Never an approval. */
+  readonly confirmation?: boolean;
+  /** Conditions that every call must satisfy, in the expression language of policies. `state` declares what they read. */
   readonly preconditions?: Tool["preconditions"];
+  /** A JSON Schema or a Standard Schema such as one of zod. Every input is checked. */
   readonly input: Input;
+  /** The schema of the output, which is checked, too. */
   readonly output: Output;
   /**
    * The fields of the input, by name or JSON pointer, that make two calls the same act. With `normalize`, texts that
@@ -66,13 +76,20 @@ export interface ToolDefinition<
    */
   readonly tries?: number;
   /**
-   * The failures after which a call is tried again. `named`, the default: only the temporary faults of the fault table,
+   * The failures after which a call is tried again. `named`: only the temporary faults of the fault table,
    * such as `RATE_LIMIT`. `any`: also every other error that the handler throws (`TOOL_FAILED`). An act needs
-   * `errorsMean: "not_done"` for it.
+   * `errorsMean: "not_done"` for it. Default: named.
    */
   readonly retry?: Tool["retry"];
+  /** Whether a recorded output may answer a later call with the same input. Default: never. */
   readonly cache?: CachePolicy;
+  /** With the cache policy `ttl_only`: how long a recorded output may answer, in milliseconds. */
   readonly cacheTtlMs?: number;
+  /**
+   * `tenant`: a recorded output also answers the calls of other principals of the tenant, unless a call brings a handler
+   * of its own. Only for outputs that do not depend on who asks. Default: principal.
+   */
+  readonly cacheShare?: Tool["cacheShare"];
   /**
    * The estimated cost of a call. It is reserved in the budgets that count it, and charged unless the handler reports
    * the actual cost. `{}`: no cost.
@@ -85,16 +102,17 @@ export interface ToolDefinition<
    */
   readonly resources?: Readonly<Record<string, Access>>;
   /**
-   * The state of the project that the tool reads and writes: names of slices, or JSON pointers such as `/beds/north`.
+   * The state of the project that the tool reads: names of slices, or JSON pointers such as `/beds/north`.
    * Steps of a plan that conflict wait for each other. Access to any other state fails the call. Written state may also
    * be read.
    */
   readonly stateReads?: readonly string[];
+  /** The state of the project that the tool writes, in the same form. */
   readonly stateWrites?: readonly string[];
   /** The fields of the output, by name or JSON pointer, that are stored only as digests. */
   readonly redact?: readonly string[];
 
-  /** Acts: how long after its timeout the act can still take effect, in milliseconds. */
+  /** Acts: how long after its timeout the act can still take effect, in milliseconds. Default: 60,000. */
   readonly settleAfter?: number;
   /**
    * Acts: the reaction if `verify` does not find a recorded act before its result is reused, or before a step of its
@@ -103,12 +121,18 @@ export interface ToolDefinition<
   readonly confirm?: Tool["confirm"];
   /** Acts: how long the receiver recognises the key and does not repeat the act. */
   readonly idempotent?: { readonly forMs: number };
-  /** Acts: whether an error means that the act did not happen. */
+  /** Acts: whether an error means that the act did not happen. Default: unknown. */
   readonly errorsMean?: Tool["errorsMean"];
-  /** Acts: the reaction if another run has already done the same act. */
+  /** Acts: the reaction if another run has already done the same act. Default: hold. */
   readonly onDuplicate?: Tool["onDuplicate"];
-  /** Acts: true if compensating an act that never happened does no harm. */
+  /** Acts: true if compensating an act that never happened does no harm. Default: false. */
   readonly safeIfAbsent?: boolean;
+  /**
+   * Acts of an open run: `safe` passes the signal of the caller (`callTool`) to the handler. A handler that then throws
+   * the reason of its signal says that the act did not happen; any other end counts as always. Default: never, because
+   * an act that is stopped in the middle would be in doubt.
+   */
+  readonly abort?: Tool["abort"];
 
   /**
    * Does the work. `external`: the host of an agent does it itself, between `beginCall` and `endCall`. Called in another
@@ -116,8 +140,8 @@ export interface ToolDefinition<
    */
   readonly run: RunOf<Input, Result> | "external";
   /**
-   * Acts: returns the output that the act would have, without acting. It may read state and nothing else that can
-   * change.
+   * Acts, and tools with `resources`: returns the output that the call would have, without making it. For an act it may
+   * read state and nothing else that can change; otherwise also the resources, and the call must return the same output.
    */
   preview?(
     input: SchemaOutput<Input>,
@@ -125,6 +149,11 @@ export interface ToolDefinition<
   ): Promise<Previewed> | Previewed;
   /** Acts: checks in the outside world whether the act happened. */
   verify?(probe: ProbeOf<Input, Output>): Promise<SightingOf<Found>> | SightingOf<Found>;
+  /**
+   * Acts: checks in the outside world whether a change that the handler recorded (`context.changed`) is still in effect.
+   * `differs` says how the resource differs from the record.
+   */
+  verifyChange?(probe: ChangeProbeOf<Input>): Promise<ChangeSighting> | ChangeSighting;
   /** Acts: undoes the act. */
   compensate?(done: DoneOf<Input, Output>, context: ToolContext): unknown;
 }
@@ -156,6 +185,13 @@ export type ProbeOf<Input, Output> = Omit<Probe, "input" | "output"> & {
 
 export type SightingOf<Found> =
   | { readonly saw: "happened"; readonly output: Found; readonly differs?: string }
+  | Exclude<Sighting, { readonly saw: "happened" }>;
+
+export type ChangeProbeOf<Input> = Omit<ChangeProbe, "input"> & { readonly input: SchemaOutput<Input> };
+
+/** The answer of a verifier about a recorded change. */
+export type ChangeSighting =
+  | { readonly saw: "happened"; readonly differs?: string }
   | Exclude<Sighting, { readonly saw: "happened" }>;
 
 export type DoneOf<Input, Output> = Omit<CompletedAct, "input" | "output"> & {
@@ -209,6 +245,7 @@ function commonSettings(definition: Definition) {
     tags: [...new Set(definition.tags)],
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     roles: definition.roles ?? [],
+    confirmation: definition.confirmation ?? false,
     preconditions: definition.preconditions ?? [],
     identity: definition.identity?.map(toIdentityField) ?? null,
     timeoutMs: definition.timeoutMs ?? defaultTimeoutMs(definition.asks),
@@ -218,6 +255,7 @@ function commonSettings(definition: Definition) {
     retry: definition.retry ?? "named",
     cache: definition.cache ?? "never",
     cacheTtlMs: definition.cacheTtlMs ?? null,
+    cacheShare: definition.cacheShare ?? "principal",
     cost: costOf(definition),
     resources: definition.resources ?? {},
     stateReads: definition.stateReads?.map(toPointer) ?? null,
@@ -241,12 +279,13 @@ function actSettings(definition: Definition) {
     errorsMean: definition.errorsMean ?? "unknown",
     onDuplicate: definition.onDuplicate ?? "hold",
     safeIfAbsent: definition.safeIfAbsent ?? false,
+    abort: definition.abort ?? "never",
   } as const;
 }
 
 /** Makes handlers that are called on the definition, for `this`, and that reject instead of throwing. */
 function handlers(definition: Definition) {
-  const { verify, compensate, preview } = definition;
+  const { verify, verifyChange, compensate, preview } = definition;
   return {
     // Not async, because that would wrap the promise of the handler in a second one.
     run: (input: Json, context: ToolContext): Promise<unknown> => {
@@ -263,6 +302,13 @@ function handlers(definition: Definition) {
         : async (input: Json, context: Pick<ToolContext, "slice" | "signal" | "now">): Promise<unknown> =>
             preview.call(definition, input, context),
     // The caller checks the result of a verifier: its output must match the schema.
+    verifyChange:
+      verifyChange === undefined
+        ? null
+        : async (probe: ChangeProbe): Promise<Sighting> => {
+            const seen = await verifyChange.call(definition, probe);
+            return seen.saw === "happened" ? { ...seen, output: null } : seen;
+          },
     verify: verify === undefined ? null : async (probe: Probe) => (await verify.call(definition, probe)) as Sighting,
     compensate:
       compensate === undefined

@@ -9,20 +9,21 @@ import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import { effects } from "../core/values/effect.ts";
 import { isName, nameRule } from "../core/values/is-name.ts";
 import { isJsonObject, type Json } from "../core/values/json.ts";
-import { type TextForm, textForms } from "../core/values/text-form.ts";
+import { type TextForm, textForms } from "../core/values/normalize-text.ts";
 
 /** A definition whose types are not checked: its author may not use TypeScript. */
 type UncheckedDefinition = Readonly<Record<string, unknown>>;
 
 const commonFields = [
-  ..."name version effect description tags risk roles preconditions input output identity".split(" "),
-  ..."timeoutMs asks heartbeatMs tries retry cache cacheTtlMs cost resources stateReads stateWrites redact run".split(
+  ..."name version effect description tags risk roles confirmation preconditions input output identity".split(" "),
+  ..."timeoutMs asks heartbeatMs tries retry cache cacheTtlMs cacheShare cost resources stateReads stateWrites redact run".split(
     " ",
   ),
 ];
-const actFields = "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent preview verify compensate".split(
-  " ",
-);
+const actFields =
+  "settleAfter confirm idempotent errorsMean onDuplicate safeIfAbsent abort preview verify verifyChange compensate".split(
+    " ",
+  );
 const knownFields = [...commonFields, ...actFields];
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -129,10 +130,13 @@ const allowedChoices: Readonly<Record<string, readonly unknown[]>> = {
   asks: ["model"],
   retry: ["named", "any"],
   cache: ["never", "use_if_safe", "ttl_only"],
+  cacheShare: ["principal", "tenant"],
   confirm: ["none", "strict", "warn", "gate"],
   errorsMean: ["unknown", "not_done"],
   onDuplicate: ["hold", "reuse", "refuse"],
   safeIfAbsent: [true, false],
+  abort: ["never", "safe"],
+  confirmation: [true, false],
 };
 
 function choiceProblems(definition: UncheckedDefinition): readonly string[] {
@@ -158,21 +162,22 @@ function numberProblems(definition: UncheckedDefinition): readonly string[] {
     .map(([field, { min, max }]) => `${field} must be a whole number from ${min} to ${max}`);
 }
 
-/** Checks only the form. The engine parses the expressions. */
+/** Checks only the form. The engine parses the expressions and the pointers into state. */
 function conditionProblems({ preconditions = [] }: UncheckedDefinition): readonly string[] {
   const isCondition = (each: unknown) =>
     isPlainObject(each) &&
-    Object.keys(each).every((key) => ["id", "expression"].includes(key)) &&
+    Object.keys(each).every((key) => ["id", "expression", "state"].includes(key)) &&
     matches(each.id, /^[A-Za-z0-9][\w.-]{0,63}$/) &&
-    typeof each.expression === "string";
+    typeof each.expression === "string" &&
+    (each.state === undefined || isPlainObject(each.state));
   return problemUnless(
     Array.isArray(preconditions) && preconditions.length <= tagsMax && preconditions.every(isCondition),
-    `preconditions must be at most ${tagsMax} of { id, expression }`,
+    `preconditions must be at most ${tagsMax} of { id, expression, state }`,
   );
 }
 
 function functionProblems(definition: UncheckedDefinition): readonly string[] {
-  return ["run", "preview", "verify", "compensate"]
+  return ["run", "preview", "verify", "verifyChange", "compensate"]
     .filter((field) => typeof definition[field] !== "function" && (definition[field] !== undefined || field === "run"))
     .filter((field) => field !== "run" || definition.run !== "external")
     .map((field) => `${field} must be a function${field === "run" ? ', or "external" if a host does the work' : ""}`);
@@ -248,9 +253,10 @@ function contradictions(definition: UncheckedDefinition): readonly string[] {
   } = definition;
   const { asks, timeoutMs = defaultTimeoutMs(asks), heartbeatMs, retry, errorsMean } = definition;
   const isNoAct = effects.includes(effect as never) && effect !== "acts";
+  const changesResources = Object.keys(definition.resources ?? {}).length > 0;
   return [
     ...actFields
-      .filter((field) => isNoAct && definition[field] !== undefined)
+      .filter((field) => isNoAct && definition[field] !== undefined && !(field === "preview" && changesResources))
       .map((field) => `${field} is only for acts, and this tool has the effect ${String(effect)}; remove it`),
     ...problemUnless(
       isShorter(heartbeatMs, timeoutMs),
@@ -269,6 +275,10 @@ function contradictions(definition: UncheckedDefinition): readonly string[] {
     ...problemUnless(
       cacheTtlMs === undefined || cache !== "never",
       "cacheTtlMs needs a cache: use_if_safe or ttl_only",
+    ),
+    ...problemUnless(
+      definition.cacheShare === undefined || cache !== "never",
+      "cacheShare needs a cache: use_if_safe or ttl_only",
     ),
     ...problemUnless(
       confirm === "none" || verify !== undefined,

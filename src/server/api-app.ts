@@ -1,18 +1,23 @@
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Context, Hono } from "hono";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
+import { consolePaths, demoPaths } from "../http-api/page-paths.ts";
 import { assertRequestAllowed, type ServerAddresses } from "./assert-request-allowed.ts";
 import type { BrowserLogins } from "./browser-logins.ts";
+import type { ConsoleFiles } from "./console-files.ts";
 import type { Authenticator, Credential, PresentedCredential } from "./credential.ts";
+import { type DemoSupervisor, demoRoutes } from "./demo-routes.ts";
 import { FailedLogins } from "./failed-logins.ts";
-import { HttpFault, type Problem, problemOf } from "./problem.ts";
+import { httpLimits } from "./http-limits.ts";
+import { type Problem, problemOf } from "./problem.ts";
+import { readJsonBody } from "./request-body.ts";
 import { RequestReader } from "./request-input.ts";
 import { makeRouteTable } from "./route-table.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
 import { ServerSessions } from "./server-sessions.ts";
-import { startPage, startStyle } from "./start-page.ts";
-import { startScript } from "./start-script.ts";
+import { jsonResponse, sendText, textResponse } from "./text-response.ts";
 
 export interface ApiAppOptions {
   readonly engine: Engine;
@@ -20,10 +25,15 @@ export interface ApiAppOptions {
   readonly authenticators: readonly Authenticator[];
   /** Logs browsers in by links. Null: no browser can log in. */
   readonly browsers: BrowserLogins | null;
+  readonly console: ConsoleFiles;
+  /** The supervisor of the demo that started this server. */
+  readonly demo?: DemoSupervisor;
   /** The addresses of the server. They are known once it listens. */
   readonly addresses: () => ServerAddresses;
   /** Aborts when the server stops: waits and streams end. */
   readonly stopping: AbortSignal;
+  /** The time after which a client that reads nothing loses its connection. */
+  readonly stallMs: number;
   readonly isReady: () => Promise<boolean>;
   readonly metrics: () => string;
   readonly now: () => number;
@@ -34,9 +44,14 @@ export interface ApiAppOptions {
 const cookieName = "writ_session";
 const csrfHeader = "x-writ-csrf";
 
-/** Headers of every answer. The server has no pages that may be framed, sniffed or cached. */
+/** With this header a page notices that the server has another build of the console. */
+const buildHeader = "x-writ-build";
+
+/** With this header a page knows that a demo started the server. */
+const demoHeader = "x-writ-demo";
+
+/** Headers of every answer. The server has no pages that may be framed or sniffed. */
 const commonHeaders = {
-  "cache-control": "no-store",
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   "cross-origin-opener-policy": "same-origin",
@@ -50,18 +65,20 @@ export function apiApp(options: ApiAppOptions): Hono {
   const app = new Hono();
   const sessions = new ServerSessions(options.engine, options.stopping);
   const failed = new FailedLogins(options.now);
-  for (const route of makeRouteTable()) {
+  for (const route of [...makeRouteTable(), ...demoRoutes(options.demo)]) {
     const reader = new RequestReader(route);
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(route.method, path, (context) =>
       answered(options, context, async () => {
         const { credential, presented } = await admitted(options, failed, context, route);
         const { raw } = context.req;
+        // An answer to HEAD has no body, so its stream would have no reader.
+        if (raw.method === "HEAD" && route.media === "text/event-stream") throw unknownRoute();
         const call: RouteCall = {
           engine: options.engine,
           credential,
           principal: credential.principal,
-          input: await reader.read(raw, context.req.param() as Readonly<Record<string, string>>),
+          input: await reader.read(raw, incomingOf(context), context.req.param() as Readonly<Record<string, string>>),
           requestKey: route.hasRequestKey ? (raw.headers.get("idempotency-key") ?? null) : null,
           lastEventId: raw.headers.get("last-event-id"),
           get signal() {
@@ -75,28 +92,43 @@ export function apiApp(options: ApiAppOptions): Hono {
     );
   }
   addOpenRoutes(app, options, failed);
+  addConsole(app, options);
   app.notFound((context) =>
     answered(options, context, async () => {
-      throw new FaultError(fault("ROUTE_NOT_FOUND", "there is no such route; GET /v1/openapi.json lists all"));
+      if (wantsPage(context)) return options.console.page(context.req.raw, 404);
+      throw unknownRoute();
     }),
   );
   return app;
 }
 
-/** Routes that need no credential: health, metrics, and the page that exchanges a link for a cookie. */
+/** The console: its page at every path of a page, and the files that the page loads. */
+function addConsole(app: Hono, options: ApiAppOptions): void {
+  const { console } = options;
+  for (const path of [...consolePaths, ...(options.demo === undefined ? [] : demoPaths)])
+    app.get(path, (context) => answered(options, context, async () => console.page(context.req.raw, 200)));
+  app.get("/assets/:name", (context) =>
+    answered(options, context, async () => {
+      const asset = console.asset(context.req.param("name"), context.req.raw);
+      if (asset === null) throw new FaultError(fault("ROUTE_NOT_FOUND", "the console has no such file; load it again"));
+      return asset;
+    }),
+  );
+  app.get("/licences", (context) =>
+    answered(options, context, async () => console.licences(context.req.raw) ?? console.page(context.req.raw, 404)),
+  );
+}
+
+/** True for the address of a page that does not exist: the console shows what to do. */
+function wantsPage(context: Context): boolean {
+  const isPage = context.req.method === "GET" && !context.req.path.startsWith("/v1/");
+  return isPage && (context.req.header("accept") ?? "").includes("text/html");
+}
+
+/** Routes that need no credential: health, metrics, and the exchange of a link for a cookie. */
 function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins): void {
   const text = (body: string, status = 200, type = "text/plain; charset=utf-8") =>
-    new Response(body, { status, headers: { "content-type": type } });
-  for (const path of ["/", "/runs/:id", "/gates/:id"])
-    app.get(path, (context) =>
-      answered(options, context, async () => text(startPage, 200, "text/html; charset=utf-8")),
-    );
-  app.get("/start.css", (context) =>
-    answered(options, context, async () => text(startStyle, 200, "text/css; charset=utf-8")),
-  );
-  app.get("/start.js", (context) =>
-    answered(options, context, async () => text(startScript, 200, "text/javascript; charset=utf-8")),
-  );
+    textResponse(body, status, { "content-type": type });
   app.get("/healthz", (context) => answered(options, context, async () => text("ok\n")));
   app.get("/readyz", (context) =>
     answered(options, context, async () => {
@@ -110,6 +142,7 @@ function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins):
   app.post("/v1/login", (context) => answered(options, context, () => logIn(options, failed, context)));
   app.post("/v1/logout", (context) =>
     answered(options, context, async () => {
+      options.browsers?.logOut(cookieOf(context.req.raw) ?? "");
       const gone = `${cookieName}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
       return new Response(null, { status: 204, headers: { "set-cookie": gone } });
     }),
@@ -119,7 +152,7 @@ function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins):
       const cookie = cookieOf(context.req.raw);
       const known = await authenticate(options.authenticators, { bearer: null, cookie });
       if (known === null || cookie === null || options.browsers === null) throw unauthenticated();
-      return Response.json({ csrf: options.browsers.csrfOf(cookie) });
+      return jsonResponse({ csrf: options.browsers.csrfOf(cookie) });
     }),
   );
 }
@@ -127,20 +160,18 @@ function addOpenRoutes(app: Hono, options: ApiAppOptions, failed: FailedLogins):
 /** Exchanges the secret of a link for a cookie. */
 async function logIn(options: ApiAppOptions, failed: FailedLogins, context: Context): Promise<Response> {
   const address = addressOf(context);
-  assertNotBlocked(failed, address);
-  if (context.req.header("content-type") !== "application/json")
-    throw new HttpFault(415, fault("INVALID_INPUT", "send the body as application/json"));
-  const body: unknown = await context.req.json().catch(() => null);
+  const body = await readJsonBody(incomingOf(context), httpLimits.loginBodyBytes);
   const link = typeof body === "object" && body !== null && "link" in body ? body.link : null;
   const login = typeof link === "string" ? (options.browsers?.useLink(link) ?? null) : null;
   if (login === null) {
+    assertNotBlocked(failed, address);
     failed.add(address);
     throw new FaultError(fault("AUTH_REQUIRED", "the link is unknown, was used, or has expired; start with a new one"));
   }
   const isSecure = options.addresses().origins.every((origin) => origin.startsWith("https:"));
   const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(login.maxAgeMs / 1000)}`;
   const cookie = `${cookieName}=${login.cookie}; ${attributes}${isSecure ? "; Secure" : ""}`;
-  return Response.json({ csrf: login.csrf }, { headers: { "set-cookie": cookie } });
+  return jsonResponse({ csrf: login.csrf }, 200, { "set-cookie": cookie });
 }
 
 /** Checks everything about a request before its arguments are read. */
@@ -150,12 +181,13 @@ async function admitted(
   context: Context,
   route: ServerRoute,
 ): Promise<{ readonly credential: Credential; readonly presented: PresentedCredential }> {
-  const address = addressOf(context);
-  assertNotBlocked(failed, address);
   const { raw } = context.req;
   const presented = { bearer: bearerOf(raw), cookie: cookieOf(raw) };
   const credential = await authenticate(options.authenticators, presented);
   if (credential === null) {
+    const address = addressOf(context);
+    // Only wrong credentials are slowed down: behind a proxy, the clients with valid ones have the same address.
+    assertNotBlocked(failed, address);
     if (presented.bearer !== null || presented.cookie !== null) failed.add(address);
     throw unauthenticated();
   }
@@ -176,10 +208,20 @@ async function authenticate(
   presented: PresentedCredential,
 ): Promise<Credential | null> {
   for (const way of ways) {
-    const credential = await way(presented);
+    const credential = await Promise.resolve(presented).then(way).catch(hideFault);
     if (credential !== null) return credential;
   }
   return null;
+}
+
+/** A fault of the authentication itself, such as a damaged file of keys, is for the log of the server only. */
+function hideFault(error: unknown): never {
+  const reason = error instanceof Error ? error.message : String(error);
+  throw new Error(`the authentication failed: ${reason}`, { cause: error });
+}
+
+function unknownRoute(): FaultError {
+  return new FaultError(fault("ROUTE_NOT_FOUND", "there is no such route; GET /v1/openapi.json lists all"));
 }
 
 function unauthenticated(): FaultError {
@@ -204,18 +246,18 @@ async function answered(options: ApiAppOptions, context: Context, work: () => Pr
     response = problemResponse(problem);
   }
   for (const [name, value] of Object.entries(commonHeaders)) response.headers.set(name, value);
+  if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
+  if (options.console.buildId !== null) response.headers.set(buildHeader, options.console.buildId);
+  if (options.demo !== undefined) response.headers.set(demoHeader, "1");
   response.headers.set("x-request-id", requestId);
-  return response;
+  return sendText(response, outgoingOf(context), options.stallMs);
 }
 
 function problemResponse(problem: Problem): Response {
-  return Response.json(problem, {
-    status: problem.status,
-    headers: {
-      "content-type": "application/problem+json",
-      ...(problem.status === 401 && { "www-authenticate": "Bearer" }),
-      ...((problem.status === 429 || problem.status === 503) && { "retry-after": "1" }),
-    },
+  return jsonResponse(problem, problem.status, {
+    "content-type": "application/problem+json",
+    ...(problem.status === 401 && { "www-authenticate": "Bearer" }),
+    ...((problem.status === 429 || problem.status === 503) && { "retry-after": "1" }),
   });
 }
 
@@ -225,7 +267,7 @@ function toResponse(answer: RouteAnswer, request: Request): Response {
   const etag = answer.etag;
   if (etag !== undefined && request.headers.get("if-none-match") === etag)
     return new Response(null, { status: 304, headers: { etag } });
-  return Response.json(answer.body, { status: answer.status, ...(etag !== undefined && { headers: { etag } }) });
+  return jsonResponse(answer.body, answer.status, etag === undefined ? {} : { etag });
 }
 
 function bearerOf(request: Request): string | null {
@@ -237,14 +279,26 @@ function cookieOf(request: Request): string | null {
   return parts.find(([name]) => name === cookieName)?.[1] ?? null;
 }
 
+/** The request and the response of Node. Those of the platform are made from them. */
+interface NodeExchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+}
+
+function incomingOf(context: Context): IncomingMessage {
+  return (context.env as NodeExchange).incoming;
+}
+
+function outgoingOf(context: Context): ServerResponse {
+  return (context.env as NodeExchange).outgoing;
+}
+
 /** The path as the client sent it: a URL is parsed into another form. */
 function sentPath(context: Context): string {
-  const { incoming } = context.env as { readonly incoming?: { readonly url?: string } };
-  return (incoming?.url ?? context.req.path).split("?")[0] ?? "";
+  return (incomingOf(context).url ?? "").split("?")[0] ?? "";
 }
 
 /** The address of the client. Behind a proxy, all clients have that of the proxy. */
 function addressOf(context: Context): string {
-  const { incoming } = context.env as { readonly incoming?: { readonly socket: { readonly remoteAddress?: string } } };
-  return incoming?.socket.remoteAddress ?? "";
+  return incomingOf(context).socket.remoteAddress ?? "";
 }

@@ -27,6 +27,8 @@ export class BrowserLogins {
   readonly #secret: Uint8Array;
   readonly #now: () => number;
   readonly #links = new Map<string, Credential & { readonly expires_at: number }>();
+  /** Sessions that were logged out and have not expired, with the time at which they expire. */
+  readonly #loggedOut = new Map<string, number>();
 
   constructor(secret: Uint8Array, now: () => number) {
     this.#secret = secret;
@@ -66,12 +68,25 @@ export class BrowserLogins {
   }
 
   readonly authenticate: Authenticator = ({ cookie }) => {
+    const session = this.#sessionOf(cookie);
+    return session === null ? null : { principal: session.principal, scopes: session.scopes, isCookie: true };
+  };
+
+  /** Refuses the cookie from now on, for as long as this process lives. */
+  logOut(cookie: string): void {
+    const session = this.#sessionOf(cookie);
+    if (session === null) return;
+    for (const [id, expires_at] of this.#loggedOut) if (expires_at <= this.#now()) this.#loggedOut.delete(id);
+    this.#loggedOut.set(session.session, session.expires_at);
+  }
+
+  /** Returns the session of a cookie, or null if the cookie is not valid. */
+  #sessionOf(cookie: string | null): BrowserSession | null {
     const [body, signature] = (cookie ?? "").split(".");
     if (body === undefined || signature === undefined || !isEqual(this.#sign("session", body), signature)) return null;
     const session = JSON.parse(Buffer.from(body, "base64url").toString("utf8")) as BrowserSession;
-    if (session.expires_at <= this.#now()) return null;
-    return { principal: session.principal, scopes: session.scopes, isCookie: true };
-  };
+    return session.expires_at <= this.#now() || this.#loggedOut.has(session.session) ? null : session;
+  }
 
   #sign(use: string, text: string): string {
     return createHmac("sha256", this.#secret).update(`${use}:${text}`).digest("base64url");

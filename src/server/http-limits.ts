@@ -1,6 +1,7 @@
 /** Limits on requests of the HTTP API. */
 export const httpLimits = {
   bodyBytes: 4 * 1024 * 1024,
+  loginBodyBytes: 4096,
   modelBodyBytes: 32 * 1024 * 1024,
   bodyDepth: 64,
   bodyValues: 500_000,

@@ -38,15 +38,20 @@ const ownArguments: Readonly<Record<string, RouteArguments>> = {
 };
 
 const handle = fields({ run_id: text, attached: { type: "boolean" } });
-const recordedEvent = fields({ position: count, event: { type: "object" }, durable: { type: "boolean" } });
+const recordedEvent = fields({
+  position: count,
+  ids: { type: "object" },
+  event: { type: "object" },
+  durable: { type: "boolean" },
+});
 const principal = fields({ id: text, kind: { enum: ["agent", "person", "service"] }, tenant: text });
 const begun = fields({ go: { const: true }, token: text });
 
 /** The answers of routes that do not answer with the result of the verb. */
 const ownAnswers: Readonly<Record<string, ServerRoute["answers"]>> = {
   submit: { 200: handle, 201: handle },
-  resume: { 200: handle, 201: handle },
-  "checkpoints.fork": { 200: handle, 201: handle },
+  resume: { 200: handle },
+  "checkpoints.fork": { 201: handle },
   "run.result": { 200: reference("RunResult"), 202: reference("RunProgress") },
   "run.finished": { 200: reference("RunResult"), 202: reference("RunProgress") },
   "run.events": {

@@ -20,6 +20,8 @@ export function runHandlers(waits: RunWaits): Readonly<Record<string, ServerRout
     "run.finished": wait("finished"),
     "run.events": handleHandler(async (handle, call) => answerOf(await eventsPage(handle, call))),
     "run.transcript": handleHandler(async (handle) => answerOf(await handle.transcript())),
+    "run.changes": handleHandler(async (handle) => answerOf(await handle.changes())),
+    "run.turns": handleHandler(async (handle) => answerOf(await handle.turns())),
     "run.blob": handleHandler(async (handle, { input }) => {
       const bytes = await handle.blob({ blob: input.blob, bytes: input.bytes } as Parameters<RunHandle["blob"]>[0]);
       const headers = { "content-type": "application/octet-stream", "content-disposition": "attachment" };

@@ -5,13 +5,19 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import { type ApiAppOptions, apiApp } from "./api-app.ts";
 import type { ServerAddresses } from "./assert-request-allowed.ts";
 import { httpLimits } from "./http-limits.ts";
+import { refuseConnection } from "./refuse-connection.ts";
 
-export interface ServeApiOptions extends Omit<ApiAppOptions, "addresses" | "stopping"> {
+/** The times after which a slow client loses its connection. */
+type ClientTimes = Pick<typeof httpLimits, "headersMs" | "requestMs" | "idleMs" | "streamStallMs">;
+
+export interface ServeApiOptions extends Omit<ApiAppOptions, "addresses" | "stopping" | "stallMs"> {
   /** 0 takes a free one. */
   readonly port: number;
   readonly host: string;
   /** The address that people use, if a proxy is in front of the server. */
   readonly publicUrl?: string;
+  /** Default: those of `httpLimits`. */
+  readonly times?: Partial<{ readonly [Name in keyof ClientTimes]: number }>;
 }
 
 /** A listening server. */
@@ -22,10 +28,13 @@ export interface ApiServer {
   close(): Promise<void>;
 }
 
+/** While a server closes, it looks for idle connections this often. */
+const closingIdleMs = 50;
+
 const loopback = ["127.0.0.1", "localhost", "[::1]", "::1"];
 
 /** Serves the HTTP API. Any address but loopback needs a public URL with https: a proxy in front encrypts. */
-export async function serveApi({ port, host, publicUrl, ...options }: ServeApiOptions): Promise<ApiServer> {
+export async function serveApi({ port, host, publicUrl, times, ...options }: ServeApiOptions): Promise<ApiServer> {
   if (!loopback.includes(host) && !publicUrl?.startsWith("https://"))
     throw new FaultError(
       fault(
@@ -33,12 +42,14 @@ export async function serveApi({ port, host, publicUrl, ...options }: ServeApiOp
         `${host} is reachable from other machines; give --public-url with https, and put a proxy with TLS in front`,
       ),
     );
+  const { headersMs, requestMs, idleMs, streamStallMs } = { ...httpLimits, ...times };
   let addresses: ServerAddresses = { hosts: [], origins: [] };
   const stopping = new AbortController();
   const app = apiApp({
     ...options,
     addresses: () => addresses,
     stopping: stopping.signal,
+    stallMs: streamStallMs,
     isReady: async () => !stopping.signal.aborted && (await options.isReady()),
   });
   const server = createAdaptorServer({
@@ -46,12 +57,13 @@ export async function serveApi({ port, host, publicUrl, ...options }: ServeApiOp
     overrideGlobalObjects: false,
     serverOptions: {
       maxHeaderSize: httpLimits.headerBytes,
-      headersTimeout: httpLimits.headersMs,
-      requestTimeout: httpLimits.requestMs,
-      keepAliveTimeout: httpLimits.idleMs,
-      connectionsCheckingInterval: 1000,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(headersMs, 1000),
     },
   }) as Server;
+  server.on("clientError", refuseConnection);
   server.maxConnections = httpLimits.connections;
   await new Promise<void>((resolve, reject) => {
     const refused = ({ message }: Error) =>
@@ -69,7 +81,12 @@ export async function serveApi({ port, host, publicUrl, ...options }: ServeApiOp
     close: () =>
       new Promise((resolve) => {
         stopping.abort();
-        server.close(() => resolve());
+        // A connection becomes idle when its stream ends. A browser would keep it open.
+        const idle = setInterval(() => server.closeIdleConnections(), closingIdleMs);
+        server.close(() => {
+          clearInterval(idle);
+          resolve();
+        });
         server.closeIdleConnections();
       }),
   };

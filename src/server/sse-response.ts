@@ -15,7 +15,8 @@ export class SseWriter {
   readonly #ended = new AbortController();
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
-  #wake: (() => void) | null = null;
+  /** The senders that wait for room. Several sources can share a stream. */
+  #waiting: (() => void)[] = [];
   #timers: NodeJS.Timeout[] = [];
 
   constructor(client: AbortSignal) {
@@ -25,7 +26,7 @@ export class SseWriter {
         start: (controller) => {
           this.#controller = controller;
         },
-        pull: () => this.#wake?.(),
+        pull: () => this.#wakeAll(),
         cancel: () => this.#stop(),
       },
       { highWaterMark: 16 },
@@ -57,13 +58,19 @@ export class SseWriter {
     if ((this.#controller?.desiredSize ?? 1) > 0) return;
     const stalled = setTimeout(() => this.end(), httpLimits.streamStallMs).unref();
     await new Promise<void>((resolve) => {
-      this.#wake = resolve;
+      this.#waiting.push(resolve);
     });
     clearTimeout(stalled);
   }
 
   end(): void {
     this.#stop();
+  }
+
+  #wakeAll(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
   }
 
   #write(text: string): void {
@@ -78,7 +85,7 @@ export class SseWriter {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     this.#ended.abort();
-    this.#wake?.();
+    this.#wakeAll();
     try {
       this.#controller?.close();
     } catch {

@@ -13,14 +13,14 @@ export function verbArguments(
 ): { readonly given: readonly unknown[]; readonly options: Readonly<Record<string, unknown>> } {
   const options = Object.fromEntries(Object.entries(input).filter(([name]) => !given.includes(name)));
   return {
-    given: given.map((name) => (isCheckpoint(name) ? renameFields(input[name] as object, engineName) : input[name])),
+    given: given.map((name) => (isCheckpoint(name, input[name]) ? renameFields(input[name], engineName) : input[name])),
     options: { ...renameOptions(options, engineName), ...(requestKey !== null && { requestKey }) },
   };
 }
 
-/** These arguments name a checkpoint, whose fields have names of the engine. */
-function isCheckpoint(name: string): boolean {
-  return ["at", "from", "to"].includes(name);
+/** These arguments name a checkpoint, by an id or by fields, which have names of the engine. */
+function isCheckpoint(name: string, value: unknown): value is object {
+  return ["at", "from", "to"].includes(name) && typeof value === "object" && value !== null;
 }
 
 /** Returns a handler that calls the verb of the engine, as the principal of the credential. */
@@ -62,7 +62,12 @@ export function answerOf(result: unknown): RouteAnswer {
       etag: `"${version}"`,
     };
   }
-  return { status: 200, body: result };
+  return { status: 200, body: result, ...(isVersioned(result) && { etag: `"${result.version}"` }) };
+}
+
+/** A stored policy. */
+function isVersioned(result: unknown): result is { readonly version: number } {
+  return typeof result === "object" && result !== null && "version" in result && "document" in result;
 }
 
 function isListPage(result: unknown): result is ListPage<unknown> {

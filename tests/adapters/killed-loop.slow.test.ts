@@ -7,6 +7,7 @@ import type { JsonObject } from "../../src/core/values/json.ts";
 import type { ScriptedAnswer } from "../../src/testing/scripted-model/model-script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model/scripted-model.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
+import { selectCases } from "../select-cases.ts";
 
 /** An answer that searches, one that sends two mails, and one that ends. `ids`: the ids of the two calls. */
 function scriptOf(people: readonly string[], ids: readonly string[] = []): readonly ScriptedAnswer[] {
@@ -84,7 +85,9 @@ describe.each(loops)("a loop over $loop that is killed by SIGKILL", (loop) => {
   it.each(["before", "after"] as const)("%s each append: nothing is asked or done twice", async (moment) => {
     const { appends } = await killAndResume(loop, 0, moment);
     expect(appends).toBeGreaterThan(8);
-    const waiting = Array.from({ length: appends }, (_, index) => index + 1);
+    const all = Array.from({ length: appends }, (_, index) => index + 1);
+    const waiting = [...selectCases(all, 4)];
+    const points = waiting.length;
     let kills = 0;
     const worker = async () => {
       for (let nth = waiting.shift(); nth !== undefined; nth = waiting.shift())
@@ -92,6 +95,6 @@ describe.each(loops)("a loop over $loop that is killed by SIGKILL", (loop) => {
     };
     await Promise.all([worker(), worker(), worker()]);
     // Appends that come together in one turn are one in some runs and two in others.
-    expect(kills).toBeGreaterThanOrEqual(appends - 3);
+    expect(kills).toBeGreaterThanOrEqual(Math.max(1, points - 3));
   });
 });

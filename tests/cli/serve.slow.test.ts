@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { client } from "../../src/client/client.ts";
-import { CliProject, libraryImport } from "./cli-project.ts";
+import { CliProject } from "./cli-project.ts";
 
 let site: CliProject;
 beforeEach(() => {
@@ -65,75 +65,4 @@ describe("writ serve", () => {
     window.kill("SIGTERM");
     await window.ended;
   });
-
-  it("loses, repeats and leaves nothing when it is killed under load and clients repeat their requests", async () => {
-    site.write("writ.config.mjs", countingConfig);
-    const token = await keyOf("bot", "--kind", "service", "--scope", "submit", "--scope", "read");
-    const kills = Number(process.env.WRIT_SERVER_KILLS ?? 4);
-    let server = site.start("serve", "--port", "0");
-    const [, first = ""] = await server.until(listening);
-    const { port } = new URL(first);
-    let stopped = false;
-    const results = new Map<string, string>();
-    const work = async (lane: number) => {
-      for (let count = 0; !stopped || count === 0; count += 1) {
-        const key = `order-${lane}-${count}`;
-        const plan = { steps: [{ step_id: "pay", name: "payment.make", payload: { order: key } }] };
-        for (;;) {
-          try {
-            const run = await client({ url: first, token }).submit(plan, { requestKey: key });
-            results.set(key, (await run.finished()).status);
-            break;
-          } catch (error) {
-            expect(error).toMatchObject({
-              fault: { code: expect.stringMatching(/SERVER_UNREACHABLE|ENGINE_CLOSED|STORE_/) },
-            });
-            await new Promise((resolve) => setTimeout(resolve, 50));
-          }
-        }
-      }
-    };
-    const lanes = Promise.all(Array.from({ length: 8 }, (_, lane) => work(lane)));
-    for (let kill = 0; kill < kills; kill += 1) {
-      const before = results.size;
-      await expect.poll(() => results.size, { timeout: 60_000 }).toBeGreaterThan(before + 3);
-      server.kill("SIGKILL");
-      await server.ended;
-      server = site.start("serve", "--port", port);
-      await server.until(listening);
-    }
-    stopped = true;
-    await lanes;
-    server.kill("SIGTERM");
-    await server.ended;
-    const witness = join(site.folder, "payments.txt");
-    const paid = existsSync(witness) ? readFileSync(witness, "utf8").trimEnd().split("\n") : [];
-    const orders = paid.map((line) => line.split(" ")[0] as string);
-    expect(orders.length).toBe(new Set(orders).size);
-    expect([...results.values()].every((status) => status === "completed")).toBe(true);
-    expect(new Set(orders)).toEqual(new Set(results.keys()));
-  });
 });
-
-/** A tool that acts, and a verifier that finds the act. */
-const countingConfig = `
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import { defineTool } from ${libraryImport};
-
-const file = new URL("payments.txt", import.meta.url);
-const paid = () => (existsSync(file) ? readFileSync(file, "utf8").split("\\n") : []);
-const object = (properties) => ({ type: "object", properties, required: Object.keys(properties) });
-
-const pay = defineTool({
-  name: "payment.make", effect: "acts",
-  input: object({ order: { type: "string" } }), output: object({ paid: { type: "boolean" } }),
-  run: async ({ order }, { key }) => {
-    appendFileSync(file, order + " " + key + "\\n");
-    return { paid: true };
-  },
-  verify: async ({ key }) =>
-    paid().some((line) => line.endsWith(key)) ? { saw: "happened", output: { paid: true } } : { saw: "absent" },
-});
-
-export default { tools: [pay], tenants: { default: { mode: "auto_exec" } } };
-`;

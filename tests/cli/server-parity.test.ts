@@ -172,6 +172,7 @@ function comparable(text: string, { folder }: World): string {
       .replaceAll(/\b1[0-9]{18}\b/g, "<time>")
       .replaceAll(/\d{4}-\d\d-\d\d(T| )?(\d\d:\d\d(:\d\d)?(\.\d+)?Z?)?/g, "<time>")
       .replaceAll(/\b\d+(\.\d+)? ?(ms|s|seconds?)\b/g, "<duration>")
+      .replaceAll(/("ms": ?)\d+/g, "$1<duration>")
       .replaceAll(/"writ\.\w+_ms","value":\{"intValue":"\d+"/g, "<duration>")
       .replaceAll(/"elapsed_ms":\d+/g, "<duration>")
       // A worker may use the approval before the answer is read.

@@ -256,12 +256,12 @@ describe.each(storeKinds)("approval by digest, on $name", ({ newFixture: newStag
     const { gate } = await held(engine);
     const before = await stage.dump();
     const stranger = { ...anaPerson, tenant: "other" };
-    for (const decided of [
-      engine.approve(gate, { principal: stranger }),
-      engine.approve(gate, { principal: stranger, input: { cents: 1 } }),
-      engine.reject(gate, { principal: stranger }),
+    for (const decide of [
+      () => engine.approve(gate, { principal: stranger }),
+      () => engine.approve(gate, { principal: stranger, input: { cents: 1 } }),
+      () => engine.reject(gate, { principal: stranger }),
     ])
-      expect(await rejectedFault(decided)).toMatchObject({ code: "GATE_NOT_FOUND" });
+      expect(await rejectedFault(decide())).toMatchObject({ code: "GATE_NOT_FOUND" });
     expect(await stage.dump()).toEqual(before);
   });
 });
@@ -364,8 +364,8 @@ describe.each(storeKinds)("approval and forks of its run, on $name", ({ newFixtu
   const payOnly: VersionedGuard = {
     id: "house",
     version: "1",
-    judge: (admission) =>
-      admission.step.spec.name === "pay" ? asking({ role: null }).judge(admission) : { kind: "allow" },
+    judge: (admission, state) =>
+      admission.step.spec.name === "pay" ? asking({ role: null }).judge(admission, state) : { kind: "allow" },
   };
 });
 

@@ -249,8 +249,8 @@ describe.each(storeKinds)("checkpoints, on $name", ({ newFixture: newStage }) =>
     const state = await engine.state({ principal: botAgent, project });
     expect(Object.keys(state.snapshot().slices)).toEqual(["notes", "facts"]);
     expect(Object.keys(state.snapshot({ includeAll: true }).slices)).toEqual(slices.map(({ name }) => name));
-    const kept = JSON.parse(JSON.stringify(state.snapshot({ tag: "before" })));
-    expect(kept).toMatchObject({ schema_version: "1", version: 3, tag: "before" });
+    const kept = JSON.parse(JSON.stringify(state.snapshot({ tags: { when: "before" } })));
+    expect(kept).toMatchObject({ schema_version: "2", version: 3, tags: { when: "before" } });
     await (await engine.submit({ steps: [said("d")] }, { principal: botAgent, project })).result();
     const loaded = await engine.checkpoints.load(kept, { principal: botAgent, project });
     expect(loaded.step.state).toBe("succeeded");

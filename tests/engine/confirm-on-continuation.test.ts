@@ -108,7 +108,11 @@ describe.each(storeKinds)("an act that a resumed run relies on, on $name", ({ ne
 
   it("is not asked about if no step relies on it, or if its tool does not demand it", async () => {
     const independent = await opened(newFixture(), "strict", {
-      steps: [send, { ...note("note"), on_failure: "skip" }],
+      steps: [
+        send,
+        { ...note("note"), on_failure: "skip" },
+        { step_id: "end", kind: "assertion", payload: { step: "note", path: "", operator: "exists" } },
+      ],
     });
     independent.mail.world.mails = 0;
     expect((await resumed(independent.engine, independent.run)).status).toBe("completed");

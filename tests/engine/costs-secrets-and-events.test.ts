@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/core/event/event.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
@@ -343,6 +344,24 @@ describe.each(storeKinds)("following a run, on $name", ({ newFixture: newStage }
     expect(await read(2)).toEqual([3, 4]);
     expect(await read(4)).toEqual([]);
     expect(await read(400)).toEqual([]);
+  });
+
+  it("keeps at most one listener on the signal of a reader, however long the run is, and none after it", async () => {
+    const stage = newStage();
+    const work = scriptedTool("work", () => ({}), { effect: "reads" });
+    const engine = await stage.open({ tools: [work.tool] });
+    const steps = Array.from({ length: 30 }, (_, at) => ({
+      step_id: `s${at}`,
+      name: "work",
+      depends_on: at === 0 ? [] : [`s${at - 1}`],
+    }));
+    const run = await engine.submit({ steps }, { principal: botAgent });
+    const reading = new AbortController();
+    let most = 0;
+    for await (const _ of run.events({ follow: true, signal: reading.signal }))
+      most = Math.max(most, getEventListeners(reading.signal, "abort").length);
+    expect(most).toBeLessThanOrEqual(1);
+    expect(getEventListeners(reading.signal, "abort")).toEqual([]);
   });
 
   it("stops when the reader does", async () => {

@@ -275,6 +275,29 @@ describe.each(storeKinds)("preview of a held call, on $name", ({ newFixture: new
     expect((await run.result()).status).toBe("completed");
   });
 
+  it("of a call that changes files comes from its tool and binds its output", async () => {
+    const files = new MemoryFilesystem({ name: "files" });
+    let line = "one";
+    const edit = scriptedTool(
+      "edit",
+      async ({ context }) => {
+        await context.resource<Filesystem>("files").write("a.txt", line);
+        return { diff: `+${line}` };
+      },
+      { effect: "writes", resources: { files: "handle" }, preview: (async () => ({ diff: `+${line}` })) as never },
+    );
+    const engine = await newStage().open({ tools: [edit.tool], resources: { files } });
+    const { run, gate } = await held(engine, gated("edit"));
+    expect(gate?.preview).toMatchObject({ output: { diff: "+one" } });
+    expect(edit.calls).toHaveLength(0);
+    line = "two";
+    await engine.approve(gate?.gate_id ?? "", { principal: anaPerson });
+    const [again] = (await run.result()).gates;
+    expect(again).toMatchObject({ stale: { code: "PREVIEW_STALE" }, preview: { output: { diff: "+two" } } });
+    await engine.approve(again?.gate_id ?? "", { principal: anaPerson });
+    expect(await run.result()).toMatchObject({ status: "completed", steps: { a: { output: { diff: "+two" } } } });
+  });
+
   it("is bound to the cost: a higher cost needs a new approval, a lower one does not", async () => {
     let price = 10;
     const pay = scriptedTool("pay", () => ({ id: 1 }), { cost: () => ({ usd_micros: price }) });

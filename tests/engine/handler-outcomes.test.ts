@@ -169,7 +169,7 @@ describe.each(storeKinds)("act with an output that does not match, on $name", ({
     await run.result();
     await engine.resolve(run.run_id, "send", { principal: anaPerson, as: "undo" });
     expect((await run.result()).steps.send).toEqual({ state: "compensated", confirmed: false });
-    expect(undone).toEqual([{ input: {}, output: { number: 7 }, key: send.calls[0]?.context.key }]);
+    expect(undone).toEqual([{ input: {}, output: { number: 7 }, key: send.calls[0]?.context.key, changes: [] }]);
   });
 
   it("is not reused by another step or run", async () => {

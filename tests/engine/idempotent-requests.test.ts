@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { oldRequestKey } from "../../src/core/evolve/event-rows.ts";
 import { checkPlan } from "../../src/core/plan/check-plan.ts";
+import { requestedPlan } from "../../src/core/plan/plan.ts";
 import type { Store } from "../../src/core/store/store.ts";
 import type { Tool } from "../../src/core/tool/tool.ts";
 import type { Digest, RunId, Tenant } from "../../src/core/values/ids.ts";
-import type { Json } from "../../src/core/values/json.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { ToolRegistry } from "../../src/engine/call/tool-registry.ts";
 import { digestOfJson } from "../../src/engine/ports/digest.ts";
@@ -226,7 +226,7 @@ describe.each(storeKinds)("request with a key, on $name", ({ newFixture: newStag
     await run.result();
     const [checked] = [checkPlan(plan("ana"), { tools: oneTool(sends().tool).callable, context: {}, strict: false })];
     if (!checked.ok) throw new Error("the plan is valid");
-    const digest = digestOfJson({ plan: checked.plan as unknown as Json, context: {}, mode: "auto_exec" });
+    const digest = digestOfJson({ plan: requestedPlan(checked.plan), context: {}, mode: "auto_exec" });
     await putRequestRow(stage.store(), run.run_id, oldRequestKey("bot", "welcome"), digest);
     expect(await engine.submit(plan("ana"), { ...welcome, project: "a" })).toMatchObject({
       run_id: run.run_id,

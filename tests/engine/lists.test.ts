@@ -45,6 +45,22 @@ describe.each(storeKinds)("the list of runs on $name", ({ newFixture }) => {
     expect(row?.updated_at).toBe(row?.ended_at);
   });
 
+  it("finds the runs with a held call that the principal can decide", async () => {
+    const stage = newFixture();
+    const engine = await stage.open({ tools: [searchTool().tool, mailTool().tool], ...gated });
+    const held = await engine.submit(plan("mail"), { principal: botAgent });
+    await held.result();
+    await (await engine.submit(plan("search"), { principal: botAgent })).result();
+    expect(await idsOf(engine, { decidable: true })).toEqual([held.run_id]);
+    expect(await idsOf(engine, { decidable: true, principal: botAgent })).toEqual([]);
+    expect(await idsOf(engine, { decidable: true, status: "completed" })).toEqual([]);
+    const counted = rejectedFault(engine.runs({ principal, decidable: true, count: true }));
+    expect(await counted).toMatchObject({ code: "INVALID_INPUT" });
+    const [gate] = await engine.gates({ principal });
+    await engine.approve(gate?.gate_id as string, { principal });
+    expect(await idsOf(engine, { decidable: true })).toEqual([]);
+  });
+
   it("pages by a cursor that new runs do not move, and counts", async () => {
     const stage = newFixture();
     const engine = await stage.open({ tools: [searchTool().tool] });

@@ -56,6 +56,15 @@ describe("R11: the appends of an open run", () => {
     await engine.close();
   });
 
+  it("do not sync a delivery: without its record, an equal question gets the same answer", async () => {
+    const { engine, run, entries } = await openedOn([mailTool()]);
+    await run.callTool({ id: "1", tool: "mail", input: {} });
+    entries.splice(0);
+    await run.markDelivered("1", { to: "editor" });
+    expect(entries.map(summary)).toEqual([[["step.delivered"], [], "soft"]]);
+    await engine.close();
+  });
+
   it("propose all calls of a turn together, and share the sync of their answers", async () => {
     const slow = deferred<number>();
     const { engine, run, entries } = await openedOn([searchTool(), scriptedTool("slow", () => slow.promise, reads)]);

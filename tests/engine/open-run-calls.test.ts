@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it } from "vitest";
+import type { ToolContext } from "../../src/core/tool/tool.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { gated, gateOf, mailTool, openChat, openedChat, reads, searchTool } from "./open-run-fixture.ts";
 import { collectJournal, deferred, rejectedFault, scriptedTool, throwsFault } from "./scripted-tool.ts";
@@ -197,6 +198,32 @@ describe.each(storeKinds)("R3, R6, R10: an open run on $name", ({ newFixture }) 
     acting.keep(5);
     expect(await run.findCall("2")).toEqual({ status: "succeeded", output: 5 });
     expect(await run.findCall("1")).toEqual({ status: "cancelled" });
+  });
+
+  it("passes the signal to an act that stops safely: what it stops did not happen, and what has happened is recorded", async () => {
+    const stage = newFixture();
+    const stops = ({ context: { signal } }: { readonly context: ToolContext }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    const goesOn = ({ context: { signal } }: { readonly context: ToolContext }) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve(5), { once: true }));
+    const breaks = ({ context: { signal } }: { readonly context: ToolContext }) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cut off")), { once: true }));
+    const tools = Object.entries({ stops, goesOn, breaks }).map(([name, does]) =>
+      scriptedTool(name, does, { abort: "safe" }),
+    );
+    const { run } = await openedChat(stage, tools);
+    const stop = new AbortController();
+    const calls = tools.map(({ tool }) =>
+      run.callTool({ id: tool.name, tool: tool.name, input: {} }, { signal: stop.signal }),
+    );
+    await stage.advance(10);
+    expect(tools.map(({ calls: made }) => made[0]?.context.signal.aborted)).toEqual([false, false, false]);
+    stop.abort(new Error("stopped"));
+    for (const call of calls) await expect(call).rejects.toThrow("stopped");
+    await stage.advance(10);
+    expect(await run.findCall("stops")).toEqual({ status: "cancelled" });
+    expect(await run.findCall("goesOn")).toEqual({ status: "succeeded", output: 5 });
+    expect(await run.findCall("breaks")).toMatchObject({ status: "in_doubt" });
   });
 
   it("answers a failed call and a call in doubt", async () => {

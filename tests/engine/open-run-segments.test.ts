@@ -39,6 +39,15 @@ describe.each(storeKinds)("R14: a long session on $name", ({ newFixture }) => {
     expect(calls.filter(({ delivered }) => delivered).map(({ id }) => id)).toEqual(["call.3", "call.24"]);
   });
 
+  it("lists the turns to a reader of any of its runs, up to that run", async () => {
+    const { engine, run } = await openedChat(newFixture(), [searchTool()], tenSteps);
+    const first = run.run_id;
+    for (let n = 0; n < 25; n += 1) await run.callTool(search(n));
+    const turnsOf = async (id: string) => (await engine.run(id, { principal: anaPerson })).turns();
+    expect(await turnsOf(run.run_id)).toEqual(await run.turns());
+    expect((await turnsOf(first)).flatMap((turn) => turn.calls)).toHaveLength(10);
+  });
+
   it("is found by another process, which reads the last run only", async () => {
     const stage = newFixture();
     const { run } = await openedChat(stage, [searchTool()], tenSteps);

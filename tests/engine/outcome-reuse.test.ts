@@ -24,7 +24,13 @@ describe.each(storeKinds)("outcome, on $name", ({ newFixture: newStage }) => {
     const { outcomes } = await run.result();
     const [made] = await collectEvents(run, "step.succeeded");
     expect(outcomes).toEqual([
-      { outcome_id: made?.outcome?.outcome_id, type: "Summary.Professor", status: "final", step_id: "s" },
+      {
+        outcome_id: made?.outcome?.outcome_id,
+        type: "Summary.Professor",
+        status: "final",
+        step_id: "s",
+        preview: JSON.stringify(made?.output),
+      },
     ]);
     expect(made?.outcome).toEqual({
       outcome_id: expect.stringMatching(/^out_/),
@@ -41,7 +47,7 @@ describe.each(storeKinds)("outcome, on $name", ({ newFixture: newStage }) => {
     const engine = await newStage().open({ tools: [summarize.tool] });
     const first = await engine.submit(asking(), { principal: botAgent });
     const made = await first.result();
-    const second = await engine.submit(asking(), { principal: { ...botAgent, id: "bot2" } });
+    const second = await engine.submit(asking(), { principal: botAgent });
     const reused = await second.result();
     expect(reused.steps.s).toEqual({
       ...made.steps.s,
@@ -98,6 +104,49 @@ describe.each(storeKinds)("outcome, on $name", ({ newFixture: newStage }) => {
     const engine = await stage.open({ tools: [changed.tool] });
     await (await engine.submit(asking(), { principal: botAgent })).result();
     expect(changed.calls).toHaveLength(1);
+  });
+
+  it("answers other principals of the tenant only if its tool shares it", async () => {
+    for (const [more, made] of [
+      [{}, 2],
+      [{ cacheShare: "tenant" }, 1],
+    ] as const) {
+      const summarize = summarizes(more);
+      const engine = await newStage().open({ tools: [summarize.tool] });
+      await (await engine.submit(asking(), { principal: botAgent })).result();
+      await (await engine.submit(asking(), { principal: { ...botAgent, id: "bot2" } })).result();
+      expect(summarize.calls).toHaveLength(made);
+    }
+  });
+
+  it("is made anew by a step that refreshes it, and then answers with the new one", async () => {
+    const count = scriptedTool("count", [() => 1, () => 2], { effect: "pure", cache: "use_if_safe" });
+    const stage = newStage();
+    const engine = await stage.open({ tools: [count.tool] });
+    const ask = async (more: object) => {
+      stage.clock.advance(1);
+      const plan = { steps: [{ step_id: "c", name: "count", ...more }] };
+      return (await (await engine.submit(plan, { principal: botAgent })).result()).steps.c?.output;
+    };
+    expect([await ask({}), await ask({}), await ask({ cache_policy: "refresh" }), await ask({})]).toEqual([1, 1, 2, 2]);
+    expect(count.calls).toHaveLength(2);
+    const fresh = { steps: [{ step_id: "s", name: "send", cache_policy: "refresh" }] };
+    const send = await newStage().open({ tools: [scriptedTool("send", () => 1, { effect: "reads" }).tool] });
+    expect((await rejectedFault(send.submit(fresh, { principal: botAgent }))).code).toBe("PLAN_INVALID");
+  });
+
+  it("of a session is shared with others only if the tool made it, not a handler of the caller", async () => {
+    const shared = { effect: "pure", cache: "use_if_safe", cacheShare: "tenant" } as const;
+    const look = scriptedTool("look", () => "by the tool", shared);
+    const engine = await newStage().open({ tools: [look.tool] });
+    const own = await engine.openRun({ principal: botAgent, session: "a" });
+    await own.callTool({ id: "1", tool: "look", input: {} }, { run: () => "by the caller" });
+    await own.close();
+    const other = { ...botAgent, id: "bot2" };
+    const steps = [{ step_id: "s", name: "look" }];
+    const plain = await (await engine.submit({ steps }, { principal: other })).result();
+    expect(plain.steps.s?.output).toBe("by the tool");
+    expect(look.calls).toHaveLength(1);
   });
 
   it("does not answer another tenant", async () => {

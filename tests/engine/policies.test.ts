@@ -391,7 +391,7 @@ describe.each(storeKinds)("precondition of a tool, on $name", ({ newFixture: new
     const { tool } = scriptedTool("mail.send", () => ({}), precondition("process.env"));
     expect(await rejectedFault(newStage().open({ tools: [tool] }))).toMatchObject({ code: "TOOL_INVALID" });
     expect(() => scriptedTool("mail.send", () => ({}), { preconditions: [{ id: "a b", expression: "true" }] })).toThrow(
-      "preconditions must be at most 32 of { id, expression }",
+      "preconditions must be at most 32 of { id, expression, state }",
     );
   });
 });

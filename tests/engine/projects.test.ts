@@ -43,6 +43,22 @@ const factsOf = async (engine: Engine, version?: number) => {
 };
 
 describe.each(storeKinds)("project, on $name", ({ newFixture: newStage }) => {
+  it("is listed with its latest version and its lock, by name and in pages", async () => {
+    const { engine, says } = await open(newStage());
+    await says("a");
+    const { run } = await says("b");
+    await (await engine.submit(learn("c"), { principal: botAgent, project: "z" })).result();
+    await (await engine.submit(learn("d"), { principal: botAgent })).result();
+    await engine.projects.close("z", { principal: anaPerson, as: "locked", reason: "audit" });
+    const all = await engine.projects.list({ principal: anaPerson });
+    expect(all).toMatchObject([
+      { project, version: 2, run_id: run.run_id, closure: null },
+      { project: "z", version: 1, closure: { how: "locked", reason: "audit" } },
+    ]);
+    expect(await engine.projects.list({ principal: anaPerson, limit: 1, after: project })).toMatchObject([all[1]]);
+    expect(await engine.projects.list({ principal: { ...anaPerson, tenant: "globex" } })).toEqual([]);
+  });
+
   it("has a history: each version with its patch, call, principal and time", async () => {
     const { engine, says } = await open(newStage());
     const { run } = await says("k/1.2", deep);

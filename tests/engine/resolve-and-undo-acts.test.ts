@@ -246,7 +246,7 @@ describe.each(storeKinds)("undo of one act, on $name", ({ newFixture: newStage }
     await engine.resolve(run.run_id, "send", { principal: anaPerson, as: "undo" });
     expect((await run.result()).steps.send).toMatchObject({ state: "compensated" });
     const key = send.calls[0]?.context.key;
-    expect(asked).toEqual([{ input: { to: "ana" }, output: { id: key }, key }]);
+    expect(asked).toEqual([{ input: { to: "ana" }, output: { id: key }, key, changes: [] }]);
     expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
     expect(keys[0]).not.toBe(key);
   });

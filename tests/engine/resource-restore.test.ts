@@ -388,6 +388,7 @@ describe.each(storeKinds)("tool that changes files, on $name", ({ newFixture: ne
         keep: (capture) => files.keep(capture),
         kept: () => files.kept(),
         rewind: (capture, to) => files.rewind(capture, to),
+        revert: (capture, calls) => files.revert(capture, calls),
         left: () => files.left(),
         leave: (capture) => files.leave(capture),
         release: (capture) => files.release(capture),

@@ -62,8 +62,9 @@ describe.each(storeKinds)("simulation, on $name", ({ newFixture: newStage }) => 
     const { tools, send } = cast();
     const engine = await newStage().open({ tools, tenants: { acme: { mode: "dry_run" } } });
     const plan = { steps: [{ step_id: "send", name: "send" }] };
-    expect((await rejectedFault(engine.submit(plan, { principal: botAgent }))).code).toBe("MODE_FORBIDS");
-    expect((await engine.simulate(plan, { principal: botAgent, mode: "dry_run" })).acts).toHaveLength(1);
+    const simulation = await engine.simulate(plan, { principal: botAgent, mode: "dry_run" });
+    expect(simulation.acts).toHaveLength(1);
+    expect((await (await engine.submit(plan, { principal: botAgent })).result()).simulation).toEqual(simulation);
     expect(send.calls).toHaveLength(0);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolPin } from "../../src/core/event/event.ts";
+import type { ToolPin } from "../../src/core/event/tool-pin.ts";
 import { ToolRegistry } from "../../src/engine/call/tool-registry.ts";
 import { cel } from "../../src/expression/cel.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

@@ -159,6 +159,8 @@ export const samples: Readonly<
     for await (const { event } of run.events(more)) if (event.type === "run.ended") return;
   }),
   "run.transcript": onHandle((run) => run.transcript()),
+  "run.changes": onHandle((run) => run.changes()),
+  "run.turns": onHandle((run) => run.turns()),
   "run.blob": onRun(
     "mail",
     async (engine, runId, { principal, ...more }) => {
@@ -225,6 +227,10 @@ export const samples: Readonly<
   "checkpoints.diff": onRun("write", (engine, runId, options) =>
     engine.checkpoints.diff({ runId, stepId: "a", side }, { runId, stepId: "a", side: "after" }, options),
   ),
+  "checkpoints.take": plain((engine, options) => engine.checkpoints.take({ ...options, project: "p" })),
+  "checkpoints.get": onRun("write", (engine, runId, options) =>
+    engine.checkpoints.get({ runId, stepId: "a", side }, options),
+  ),
   "checkpoints.load": {
     prepare: async (world) => {
       await submitted(world, "write");
@@ -238,6 +244,7 @@ export const samples: Readonly<
   "checkpoints.fork": onRun("write", (engine, runId, options) =>
     engine.checkpoints.fork({ runId, stepId: "a", side }, options),
   ),
+  "projects.list": plain((engine, options) => engine.projects.list(options)),
   "projects.history": { ...plain((engine, options) => engine.projects.history("p", options)), ...inProject },
   "projects.closure": { ...plain((engine, options) => engine.projects.closure("p", options)), ...inProject },
   "projects.close": plain((engine, options) => engine.projects.close("p", { ...options, as: "locked" })),
@@ -277,6 +284,18 @@ export const samples: Readonly<
     elsewhere: "NOT_POSSIBLE",
   },
   "policies.list": plain((engine, options) => engine.policies.list(options)),
+  "policies.get": {
+    ...plain(
+      (engine, options) => engine.policies.get("calm", options),
+      (engine) => engine.policies.set(policy("calm"), { principal: chief }),
+    ),
+    elsewhere: "NOT_POSSIBLE",
+  },
+  "policies.history": plain((engine, options) => engine.policies.history(options)),
+  "policies.test": {
+    ...plain((engine, options) => engine.policies.test(policy("calm"), options)),
+    elsewhere: "POLICY_INVALID",
+  },
   "halts.set": onRun("mail", (engine, runId, options) => engine.halts.set({ ...options, reason: "stop", runId })),
   "halts.set:tenant": plain((engine, options) => engine.halts.set({ ...options, reason: "stop" })),
   "halts.set:everything": plain((engine, options) =>
@@ -295,12 +314,41 @@ export const samples: Readonly<
     engine.changes({ signal: AbortSignal.abort(), ...options } as Parameters<Engine["changes"]>[0]),
   ),
   "tools.list": plain((engine, options) => engine.tools.list(options)),
+  "tools.activity": { ...plain((engine, options) => engine.tools.activity(options)), on: "own" },
   runs: plain((engine, options) => engine.runs(options)),
   gates: plain((engine, options) => engine.gates(options)),
   gate: onGate((engine, gate, options) => engine.gate(gate, options)),
+  outcome: {
+    prepare: async ({ engine }) => {
+      const [step] = plan("write").steps;
+      const steps = [{ ...step, outcome: { type: "Note", status: "final" } }];
+      const run = await engine.submit({ steps }, { principal: botAgent, project: "p" });
+      const { outcomes } = await run.result();
+      return (options) => engine.outcome(outcomes[0]?.outcome_id ?? "", options);
+    },
+    on: botRun,
+    elsewhere: "OUTCOME_NOT_FOUND",
+  },
+  act: {
+    prepare: async (world) => {
+      const run = await submitted(world, "mail");
+      const [gate] = (await run.result()).gates;
+      await world.engine.approve(gate?.gate_id ?? "", { principal: chief });
+      await run.result();
+      let key = "";
+      for await (const { event } of run.events()) if (event.type === "step.started") key = event.call.key ?? "";
+      return (options) => world.engine.act(key, options);
+    },
+    on: botRun,
+    elsewhere: "ACT_NOT_FOUND",
+  },
   workers: plain((engine, options) => engine.workers(options)),
   cost: onRun("write", (engine, id, options) => engine.cost(id, options)),
   spent: plain((engine, options) => engine.spent({ ...options, period: "2023-11" })),
+  spentByDay: {
+    ...plain((engine, options) => engine.spentByDay({ ...options, from: "2023-11-01", to: "2023-11-30" })),
+    on: "own",
+  },
   budgets: {
     ...plain((engine, options) => engine.budgets({ ...options, by: "bot" })),
     on: { by: "bot", project: null },

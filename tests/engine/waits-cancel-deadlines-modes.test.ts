@@ -324,15 +324,11 @@ describe.each(storeKinds)("mode, on $name", ({ newFixture: newStage }) => {
     if (state === "rejected") expect(result.steps.send).toMatchObject({ fault: { code: "MODE_FORBIDS" } });
   });
 
-  it("dry_run is not submitted but simulated", async () => {
-    const stage = newStage();
+  it("dry_run records what the plan would do, and makes no call that acts", async () => {
     const { tools, send } = cast();
-    const engine = await stage.open({ tools });
-    const before = await stage.dump();
-    expect((await rejectedFault(engine.submit({ steps }, { principal: botAgent, mode: "dry_run" }))).code).toBe(
-      "MODE_FORBIDS",
-    );
-    expect(await stage.dump()).toEqual(before);
+    const engine = await newStage().open({ tools });
+    const run = await engine.submit({ steps }, { principal: botAgent, mode: "dry_run" });
+    expect((await run.result()).simulation?.steps.send).toMatchObject({ would: "act" });
     expect(send.calls).toHaveLength(0);
   });
 

@@ -98,13 +98,23 @@ describe("an MCP gateway", () => {
     expect(stage.lines()).toEqual(["one", "one"]);
   });
 
+  it("calls no tool of its engine that it does not show", async () => {
+    const stage = gatewayStage();
+    const engine = await stage.engine();
+    const client = await connect(await stage.gateway(engine, { notes: stage.scripted() }));
+    await client.listTools();
+    for (const name of ["mcp.pin_tools", "notes.post"])
+      expect(told(await client.callTool({ name, arguments: { server: "notes", tools: {} } })).status).toBe("refused");
+    expect(stage.lines()).toEqual([]);
+  });
+
   it("continues the trace that a client sends, and passes it on to the server", async () => {
     const stage = gatewayStage();
     const engine = await stage.engine();
     const traced = { name: "traced", description: "Returns the trace.", inputSchema: { type: "object" } };
     const server = stage.scripted({ tools: [traced] }, { tools: { traced: { effect: "reads" } } });
     const client = await connect(await stage.gateway(engine, { notes: server }));
-    const call = { name: "notes.traced", arguments: {} };
+    const call = { name: "traced", arguments: {} };
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     expect(told(await client.callTool({ ...call, _meta: { traceparent } })).text).toBe(traceparent);
     for (const _meta of [{}, { traceparent: "not a trace" }]) {

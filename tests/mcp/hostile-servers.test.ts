@@ -76,17 +76,38 @@ describe("several clients of one gateway", () => {
 });
 
 describe("the presets of known servers", () => {
+  const browser = ["npx", ["@playwright/mcp@latest", "--headless"]] as const;
+  const github = ["docker", ["run", "-i", "ghcr.io/github/github-mcp-server:v1.2"]] as const;
+
   it.each([
     ["npx", ["-y", "@modelcontextprotocol/server-filesystem", "/data"], "Error: Access denied - path outside"],
     ["npx", ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31"], "ENOENT: no such file"],
     ["npx", ["-y", "@modelcontextprotocol/server-memory"], "Entity with name ana not found"],
     ["node", ["/opt/mcp-server-memory"], "MCP error -32602: Input validation error"],
+    ["npx", ["@modelcontextprotocol/server-everything"], "MCP error -32602: Input validation error: Invalid arguments"],
+    ["npx", ["@modelcontextprotocol/server-sequential-thinking@1"], "MCP error -32602: Tool think not found"],
+    ["uvx", ["mcp-server-git", "--repository", "/code"], "Input validation error: 'message' is a required property"],
+    ["python", ["-m", "mcp_server_git"], "Invalid branch name: '-f' - cannot start with '-'"],
+    ["/usr/local/bin/github-mcp-server", ["stdio"], "missing required parameter: owner"],
+    [...github, "parameter issue_number is not of type float64, is string"],
+    [...browser, '### Error\nInvalid arguments for tool "browser_click":\n✖ Invalid input: expected string'],
+    [...browser, "### Error\nError: Ref e99 not found in the current page snapshot. Try capturing new snapshot."],
   ])("%s %j: an error that comes before any change proves that nothing happened", (command, args, text) => {
-    expect(notDoneErrors([command, ...args])?.test(text)).toBe(true);
-    expect(notDoneErrors([command, ...args])?.test("ENOSPC: no space left on device")).toBe(false);
+    const errors = notDoneErrors([command, ...args])("post");
+    expect(errors?.test(text)).toBe(true);
+    expect(errors?.test("ENOSPC: no space left on device")).toBe(false);
+    // The SDK has called the tool by then.
+    const late = "MCP error -32602: Output validation error: Invalid structured content for tool post";
+    expect(errors?.test(late)).toBe(false);
   });
 
   it("say nothing about a server that Writ does not know", () => {
-    expect(notDoneErrors(["npx", "-y", "@acme/server-memory-of-acme"])).toBeNull();
+    expect(notDoneErrors(["npx", "-y", "@acme/server-memory-of-acme"])("post")).toBeNull();
+  });
+
+  it("say nothing about a tool that checks again between its changes", () => {
+    const errors = notDoneErrors(["npx", "@playwright/mcp"]);
+    expect(errors("browser_fill_form")).toBeNull();
+    expect(errors("browser_click")).not.toBeNull();
   });
 });

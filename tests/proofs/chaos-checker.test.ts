@@ -9,7 +9,7 @@ import { countNeedlessDoubts } from "../../chaos/count-needless-doubts.ts";
 import type { ChaosResult } from "../../chaos/run-chaos.ts";
 import { type HistoryLine, parseHistory, parseJsonLines } from "../../chaos/store-history.ts";
 import { Rng } from "../../sim/rng.ts";
-import type { StepResult } from "../../src/core/run/run-result.ts";
+import type { StepResult } from "../../src/core/run/step-result.ts";
 import {
   accepted,
   append,

@@ -9,6 +9,7 @@ import { Rng } from "../../sim/rng.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
+import { takesAllCases } from "../select-cases.ts";
 import { writePackageWithKillPoints } from "./write-package-with-kill-points.ts";
 
 const runner = await CellRunner.create();
@@ -103,7 +104,7 @@ async function story(seed: number) {
 describe("examples/support-agent", () => {
   it("pays once, killed at random recorded facts, and waits for a person in doubt", async () => {
     const stories = [];
-    for (let seed = 1; seed <= 12; seed += 1) stories.push(await story(seed));
+    for (let seed = 1; seed <= (takesAllCases ? 12 : 3); seed += 1) stories.push(await story(seed));
     for (const { seed, kills, resolved, ...end } of stories)
       expect({ seed, kills, ...end }).toEqual({
         seed,
@@ -114,7 +115,7 @@ describe("examples/support-agent", () => {
         broken: [],
         rows: [],
       });
-    expect(stories.flatMap(({ kills }) => kills).length).toBeGreaterThanOrEqual(20);
-    expect(stories.some(({ resolved }) => resolved > 0)).toBe(true);
+    expect(stories.flatMap(({ kills }) => kills).length).toBeGreaterThanOrEqual(takesAllCases ? 20 : 3);
+    if (takesAllCases) expect(stories.some(({ resolved }) => resolved > 0)).toBe(true);
   }, 120_000);
 });

@@ -12,10 +12,11 @@ import { type KillSelection, runKillMatrix } from "../../crash/run-kill-matrix.t
 import { type PairSelection, runPairMatrix } from "../../crash/run-pair-matrix.ts";
 import { randomKillName, runRandomKills } from "../../crash/run-random-kills.ts";
 import { type ScenarioName, scenarios } from "../../crash/scenarios.ts";
+import { takesAllCases } from "../select-cases.ts";
 
 /**
- * Covers every kind of step, every failpoint and every kill mode. `npm run crash` kills at every point, and at random
- * moments of a new seed.
+ * Covers every kind of step and every kill mode, and in the long proofs every failpoint. `npm run crash` kills at every
+ * point, and at random moments of a new seed.
  */
 const names = Object.keys(scenarios) as ScenarioName[];
 const runner = await CellRunner.create();
@@ -126,9 +127,9 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
   }, 180_000);
 
   it.each([
-    ["at random moments, repeatedly", 0],
+    ...(takesAllCases ? ([["at random moments, repeatedly", 0]] as const) : []),
     ["at random moments, repeatedly, each with a power cut", 1],
-  ])(
+  ] as const)(
     "%s",
     async (_, number) => {
       const which = { seed: 20_261_118, number };
@@ -147,14 +148,16 @@ describe("after a kill and a restart no act is doubled, lost, stuck or misreport
 
   it("of one or both of two processes on a store", async () => {
     const some: PairSelection = {
-      first: ({ point }) => /^(tool\.sent|end\.after|unregister\.after)$/.test(point),
+      first: ({ point }) =>
+        (takesAllCases ? /^(tool\.sent|end\.after|unregister\.after)$/ : /^tool\.sent$/).test(point),
       second: ({ point, nth }) => /^(lock|register|look|evict|recover)\.(before|after)$/.test(point) && nth === 1,
     };
     expect(await findingsOf(() => runPairMatrix(runner, "opaque", some, totals))).toEqual([]);
   }, 180_000);
 
-  it("at every failpoint of the source", () => {
-    expect(allFailpoints.filter((point) => !totals.points.has(point))).toEqual([]);
+  it("at every failpoint of the source, or at half of them in a part of the cases", () => {
+    const missed = allFailpoints.filter((point) => !totals.points.has(point));
+    expect(missed.slice(takesAllCases ? 0 : allFailpoints.length / 2)).toEqual([]);
   });
 });
 
@@ -165,9 +168,10 @@ describe("from every prefix of the written bytes, with torn writes and power cut
   ])(
     "%s resumes, and no act is doubled, lost, stuck or misreported",
     async (_, after) => {
-      const { prefixes, syncs, in_doubt, findings } = await replayPrefixes(runner, "opaque", after);
+      const every = takesAllCases ? 1 : 5;
+      const { prefixes, syncs, in_doubt, findings } = await replayPrefixes(runner, "opaque", after, every);
       expect(findings).toEqual([]);
-      expect([prefixes > 50, syncs > 1, in_doubt > 0]).toEqual([true, true, true]);
+      expect([prefixes * every > 50, syncs > 1, in_doubt > 0]).toEqual([true, true, true]);
     },
     180_000,
   );
@@ -197,6 +201,7 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   verified: /^(verify\.asked|append\.landed)$/,
   retried: /^append\.landed$/,
   filing: /^(close|restore|rewind|keep)\./,
+  snapshot: /^(close|keep)\./,
   held: /^(verb|gate|approve)\./,
   session: /^(append\.landed|gate\.after|approve\.after|tool\.after|end\.after)$/,
   hosted: /^(start\.after|mark\.after|begin\.after|host\.began|tool\.sent|host\.done|append\.landed)$/,
@@ -208,14 +213,18 @@ const pointsByScenario: Partial<Record<ScenarioName, RegExp>> = {
   stream: /^(append\.landed|model\.asked|model\.chunk)$/,
   uncaptured: /^(tool\.|close\.|recover\.)/,
   watched: /^(tool|close|restore|rewind|keep|recover)\./,
+  rollback: takesAllCases ? /^(tool\.sent|close\.|rollback\.|keep\.)/ : /^rollback\./,
 };
 const recovering = /^(recover|settle|evict)\./;
 
 function selectionFor(name: ScenarioName): KillSelection {
   const settlesAllDoubts = ["opaque", "verifiable"].includes(name);
   const few = ["parallel", "twice", "undone", "retracted", "hesitant"].includes(name);
+  const every = takesAllCases ? 1 : 4;
+  let found = 0;
   return {
-    first: ({ point, nth }) => (pointsByScenario[name] ?? usualPoints).test(point) && (!few || nth === 2),
+    first: ({ point, nth }) =>
+      (pointsByScenario[name] ?? usualPoints).test(point) && (!few || nth === 2) && found++ % every === 0,
     next: ({ point }, after) => settlesAllDoubts && recovering.test(point) && after.point === "tool.after",
   };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseBenchArguments } from "../../bench/bench-arguments.ts";
 import { type BenchReport, benchReportText, workReportText } from "../../bench/bench-report.ts";
+import { consoleMeasurements } from "../../bench/console/console-measurements.ts";
 import type { Measurement } from "../../bench/measurement.ts";
 import type { BenchServer } from "../../bench/postgres/bench-server.ts";
 import { postgresMeasurements } from "../../bench/postgres/postgres-measurements.ts";
@@ -20,6 +21,7 @@ const ours = {
   figures: sqliteMeasurements(),
   processes: processMeasurements(),
   surfaces: surfaceMeasurements(),
+  console: consoleMeasurements(),
   postgres: postgresMeasurements({} as BenchServer),
 };
 
@@ -49,41 +51,44 @@ function tablesIn(text: string): readonly Table[] {
 const column = (table: Table | undefined, at: number) => table?.map((line) => line[at]?.replace(/^-+$/, "---"));
 const words = (cells: ReturnType<typeof column>) => cells?.map((cell) => cell?.replace(/^[\d.]+ /, ""));
 
-describe.each(["figures", "processes", "surfaces", "postgres"] as const)("docs/benchmarks.md, %s", (part) => {
-  const measurements = ours[part];
-  const found = tablesIn(readPagePart(page, part));
-  const expected = tablesIn(benchReportText(madeUp(measurements)));
+describe.each(["figures", "processes", "surfaces", "console", "postgres"] as const)(
+  "docs/benchmarks.md, %s",
+  (part) => {
+    const measurements = ours[part];
+    const found = tablesIn(readPagePart(page, part));
+    const expected = tablesIn(benchReportText(madeUp(measurements)));
 
-  it("has the tables that the generator writes", () => {
-    expect(found.map(([head]) => head)).toEqual(expected.map(([head]) => head));
-    expect(found.map((table) => table[0]?.length)).toEqual(expected.map((table) => table[2]?.length));
-  });
+    it("has the tables that the generator writes", () => {
+      expect(found.map(([head]) => head)).toEqual(expected.map(([head]) => head));
+      expect(found.map((table) => table[0]?.length)).toEqual(expected.map((table) => table[2]?.length));
+    });
 
-  it("lists every result with its remarks", () => {
-    expect(found.map((table) => column(table, 0))).toEqual(expected.map((table) => column(table, 0)));
-    expect(column(found[0], 0)?.slice(2)).toEqual(measurements.map(({ id }) => `\`${id}\``));
-  });
+    it("lists every result with its remarks", () => {
+      expect(found.map((table) => column(table, 0))).toEqual(expected.map((table) => column(table, 0)));
+      expect(column(found[0], 0)?.slice(2)).toEqual(measurements.map(({ id }) => `\`${id}\``));
+    });
 
-  it("states what is measured, the unit and the goal as the bench does", () => {
-    const [figures, meanings] = [0, 1];
-    expect(words(column(found[figures], 1))).toEqual(words(column(expected[figures], 1)));
-    expect(column(found[figures], 6)).toEqual(column(expected[figures], 6));
-    for (const at of [1, 2]) expect(column(found[meanings], at)).toEqual(column(expected[meanings], at));
-  });
+    it("states what is measured, the unit and the goal as the bench does", () => {
+      const [figures, meanings] = [0, 1];
+      expect(words(column(found[figures], 1))).toEqual(words(column(expected[figures], 1)));
+      expect(column(found[figures], 6)).toEqual(column(expected[figures], 6));
+      for (const at of [1, 2]) expect(column(found[meanings], at)).toEqual(column(expected[meanings], at));
+    });
 
-  it("states machine, date and for every goal whether it is reached", () => {
-    const [heading = "", , verdict = ""] = readPagePart(page, part).split("\n\n");
-    expect(heading).toMatch(/^Measured \d{4}-\d\d-\d\d on \d+ × .+ GiB, .+, Node v.+, SQLite .+ took \d+ µs\.$/);
-    const [, reached = "", missed = ""] = /^Goals reached: (.+)\. Not reached: (.+)\.$/.exec(verdict) ?? [];
-    const lines = found[0]?.slice(2) ?? [];
-    const those = (standing: string) => lines.filter((line) => line[7] === standing).map(([id]) => id);
-    expect(reached).toBe(those("reached").join(", ") || "none");
-    expect(missed).toBe(those("not reached").join(", ") || "none");
-    expect(lines.filter((line) => line[7] === "–").map(([id]) => id)).toEqual(
-      measurements.filter(({ goal }) => goal === null).map(({ id }) => `\`${id}\``),
-    );
-  });
-});
+    it("states machine, date and for every goal whether it is reached", () => {
+      const [heading = "", , verdict = ""] = readPagePart(page, part).split("\n\n");
+      expect(heading).toMatch(/^Measured \d{4}-\d\d-\d\d on \d+ × .+ GiB, .+, Node v.+, SQLite .+ took \d+ µs\.$/);
+      const [, reached = "", missed = ""] = /^Goals reached: (.+)\. Not reached: (.+)\.$/.exec(verdict) ?? [];
+      const lines = found[0]?.slice(2) ?? [];
+      const those = (standing: string) => lines.filter((line) => line[7] === standing).map(([id]) => id);
+      expect(reached).toBe(those("reached").join(", ") || "none");
+      expect(missed).toBe(those("not reached").join(", ") || "none");
+      expect(lines.filter((line) => line[7] === "–").map(([id]) => id)).toEqual(
+        measurements.filter(({ goal }) => goal === null).map(({ id }) => `\`${id}\``),
+      );
+    });
+  },
+);
 
 /** A measurement with these values, round by round; the last one is repeated. */
 function scripted(values: readonly number[]) {
@@ -145,7 +150,7 @@ describe("the report of cold and warm rounds", () => {
 });
 
 describe("docs/benchmarks.md", () => {
-  it.each(["figures", "processes", "surfaces", "postgres", "peers"] as const)(
+  it.each(["figures", "processes", "surfaces", "console", "postgres", "peers"] as const)(
     "keeps its prose when the %s are written again",
     (part) => {
       expect(replacePagePart(page, part, readPagePart(page, part))).toBe(page);
@@ -172,6 +177,7 @@ describe("bench command line", () => {
       cold: false,
       processes: false,
       surfaces: false,
+      console: false,
       peers: null,
       write: false,
     });
@@ -192,6 +198,7 @@ describe("bench command line", () => {
     [["--store", "postgres", "--peers"], "--peers"],
     [["--store", "postgres", "--processes"], "--processes"],
     [["--peers", "--processes"], "--processes"],
+    [["--console", "--surfaces"], "--surfaces"],
     [["--fast"], "--fast"],
   ])("reports what is wrong with %j", (args, what) => {
     expect(read(...args)).toEqual({ wrong: expect.stringContaining(what) });

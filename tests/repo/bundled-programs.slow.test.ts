@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { selectCases } from "../select-cases.ts";
 import { emptyTestDatabase } from "../store/postgres/test-database.ts";
 import { lacksClaudeSdk } from "./claude-sdk-folder.ts";
 import { documentedCommands } from "./documented-commands.ts";
@@ -12,7 +13,7 @@ const packed = new PackedPackage();
 afterAll(() => packed.clear());
 
 const guides = readdirSync(repositoryPath("docs", "guides")).map((name) => join("docs", "guides", name));
-const pages = ["README.md", ...guides]
+const pages = ["README.md", ...selectCases(guides, 5)]
   .map((page) => [page, documentedCommands(readFileSync(repositoryPath(page), "utf8"))] as const)
   .map(
     ([page, told]) =>

@@ -23,14 +23,16 @@ const range = (letter: string, from: number, to: number) =>
 
 /** Every promised item, in the order of the page. */
 const promised = [
-  ...range("W", 1, 36).filter((id) => id !== "W27"), // About adapters, which do not exist yet.
+  ...range("W", 1, 36),
   ...range("Wd", 1, 13),
   ...range("G", 1, 25),
-  ...["C21", "C22", "C23", "C42", "K18", "K19", "K22", "K28"],
   ...range("Gd", 1, 15),
   ...range("Cd", 1, 18),
+  // C1, C4, C30, C31 and C39 to C41 are about an agent runtime: models, memory, skills and built-in tools.
+  ...range("C", 2, 42).filter((id) => !["C4", "C30", "C31", "C39", "C40", "C41"].includes(id)),
   ...range("S", 42, 90),
-  ...["A8", "A9", "A10", "A11", "A18", "K1", "K27"],
+  ...range("A", 1, 22),
+  ...range("K", 1, 29),
   ...range("Ad", 1, 13),
   ...range("Kd", 1, 5),
 ];
@@ -46,6 +48,13 @@ describe("project/checklist.md", () => {
       expect(read(file)).toContain(`"${title}"`);
     },
   );
+
+  it("has at least 108 whole items of the 112 promises of the first four designs", () => {
+    const promises = items.filter(({ id }) => /^[WGAK]\d/.test(id));
+    const whole = promises.filter(({ what, kept }) => kept !== null && !what.includes("*Not done*"));
+    expect(promises).toHaveLength(112);
+    expect(whole.length).toBeGreaterThanOrEqual(108);
+  });
 
   it("marks an item as not done where no test covers it", () => {
     const silent = items.filter(({ kept, what }) => kept === null && !/^\*Not done/.test(what));

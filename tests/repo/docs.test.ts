@@ -7,13 +7,17 @@ import { partNames } from "../../crash/part-selector.ts";
 import { scenarios } from "../../crash/scenarios.ts";
 import { exitCodeOfFault } from "../../src/cli/exit-code.ts";
 import { valueLimits } from "../../src/core/json/check-json.ts";
+import { forEachLimits } from "../../src/core/plan/for-each.ts";
 import { planLimits } from "../../src/core/plan/plan.ts";
 import { expressionLimits } from "../../src/core/ports/expression.ts";
+import { replanContextLimits } from "../../src/core/run/replan-context.ts";
 import { waitTimes } from "../../src/core/time/wait-times.ts";
 import { toolDefaults } from "../../src/core/tool/tool-defaults.ts";
 import { type FaultCode, faults } from "../../src/core/values/fault.ts";
+import { erasurePiece } from "../../src/engine/admin/retention/erase-in-pieces.ts";
 import { defaultLimits } from "../../src/engine/api/engine-limits.ts";
 import { modelLimits } from "../../src/engine/api/model-limits.ts";
+import { replanLimits } from "../../src/engine/api/replan-options.ts";
 import { requestLimits } from "../../src/engine/api/request-limits.ts";
 import { fileLimits } from "../../src/resources/file-limits.ts";
 import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
@@ -81,15 +85,37 @@ function limitsPage(): string {
     nodes: "values in a plan",
     idLength: "characters of an id",
     dependencies: "dependencies between the steps of a plan",
+    boundOutcomes: "outcomes of earlier runs that a plan is bound to",
     templateLength: "characters of an idempotency template",
     timeoutMs: "milliseconds of the timeout of a call, and of `forMs` of `beginCall`",
     waitMs: "milliseconds of a wait step",
     retries: "retries of a step",
+    expectedEffects: "expected effects of a step",
+  });
+  const lists = section(forEachLimits, {
+    items: "items that a step of kind `for_each` may permit with `most`",
+    usualItems: "items of such a step without `most`",
+  });
+  const replans = section(replanLimits, {
+    attempts: "questions to the replanner of a run (`replan.attempts`); the default is 1",
+    delayMs: "milliseconds before a question (`replan.delayMs`); the default is 0",
+    fallbacks: "fallback plans of a submission; `planAndExecute` runs one plan more",
+  });
+  const reports = section(replanContextLimits, {
+    value: "bytes of an input or output in the report to a replanner; a larger one is left out",
+    values: "bytes of all of them; the ones that follow are left out",
+    entries: "entries of each of its lists; the number of what is left out is `omitted`",
   });
   const asked = section(requestLimits, {
     list: "entries returned by one list request; the default is 50, and `after` returns the next page",
     tools: "tools of an engine (`LIMIT_EXCEEDED`)",
     counted: "rows that a list counts",
+    activityRuns: "runs that `tools.activity` reads; the default is 100",
+    activityEvents: "events after which `tools.activity` reads no further run",
+    spendingDays: "days of one `spentByDay`",
+    tallies: "tallies of a unit that `spentByDay` reads",
+    samples: "calls that one `policies.test` judges",
+    policyVersions: "versions that one `policies.history` returns; the default is 50",
     title: "characters of the title of a run",
     labels: "labels of a run",
     label: "characters of a label",
@@ -141,6 +167,7 @@ function limitsPage(): string {
       "refused plans, calls, methods and decisions about gates of one principal that are recorded in an hour of UTC; a further one is answered with `LIMIT_EXCEEDED` and the reasons, and is not recorded",
     errandsPerStep: "errands of one step",
     noticesPerStep: "notices of one step",
+    changesPerStep: "changes that one step records",
     noticeMs:
       "milliseconds of one `onNotice` call; then the delivery is retried later and the next notice is delivered",
     takeovers: "takeovers of a run from dead workers in a row without progress; then the run is parked as `poison`",
@@ -167,6 +194,7 @@ function limitsPage(): string {
     grepMatches: "lines that match a search",
     grepBytes: "bytes that a search reads",
     treeEntries: "entries of a tree that is captured for raw access, or searched by `glob` and `grep`",
+    snapshotBytes: "bytes of the files of a snapshot with contents",
     keptCaptures: "calls that can be restored; above it nothing is refused and the oldest captures are dropped",
     keptBytes: "bytes of retained captures; above it nothing is refused and the oldest captures are dropped",
   });
@@ -215,13 +243,14 @@ function limitsPage(): string {
   );
   const http = section(httpLimits, {
     bodyBytes: "bytes of a body",
+    loginBodyBytes: "bytes of the body of a login",
     modelBodyBytes: "bytes of a request to a model",
     bodyDepth: "nesting levels of a body",
     bodyValues: "values in a body",
     headerBytes: "bytes of all headers; more is answered with 431",
     urlBytes: "bytes of the address; more is answered with 414",
-    headersMs: "milliseconds until the headers have arrived",
-    requestMs: "milliseconds until the whole request has arrived",
+    headersMs: "milliseconds until the headers have arrived; then the connection is closed with 408",
+    requestMs: "milliseconds until the whole request has arrived; then the connection is closed with 408",
     idleMs: "milliseconds that a connection may be idle between two requests",
     connections: "open connections",
     waitMs: "milliseconds that a request waits for a run; then it is answered with 202",
@@ -229,9 +258,9 @@ function limitsPage(): string {
     streamRuns: "runs of one stream",
     streamPingMs: "milliseconds between two comments on an idle stream",
     streamCheckMs: "milliseconds between two checks of the credential of a stream",
-    streamStallMs: "milliseconds after which a client that reads nothing loses its stream",
+    streamStallMs: "milliseconds after which a client that reads nothing loses its stream, or a large answer",
     failedLogins: "wrong credentials of one address",
-    failedLoginsMs: "milliseconds in which they are counted; more are answered with 429",
+    failedLoginsMs: "milliseconds in which they are counted; more wrong ones are answered with 429",
     linkMs: "milliseconds that a login link is valid",
     browserSessionMs: "milliseconds that a browser stays logged in",
     eventsPage: "events of one page",
@@ -259,6 +288,11 @@ function limitsPage(): string {
     "Everything that can grow has a limit. [errors.md](errors.md) lists the retries of each fault and the waits between them.\n",
     "## Plan limits\n\nA plan that exceeds one is refused with `PLAN_INVALID`, and the reason names the limit. They are not configurable.\n",
     plan,
+    "## Limits of lists\n\nA step of kind `for_each` with more items is refused with `LIMIT_EXCEEDED` before its first call.\n",
+    lists,
+    "## Limits of replanning\n\nA submission that exceeds one is refused with `INVALID_INPUT`. They are not configurable.\n",
+    replans,
+    reports,
     '## Value limits\n\nA call whose input or output exceeds one is rejected or fails with `LIMIT_EXCEEDED`; the output of a tool without an\noutput schema is `{ "omitted": … }` then. They are not configurable.\n',
     values,
     "## Model call limits\n\nA request that exceeds one is refused with `LIMIT_EXCEEDED` before the model is asked. They are not configurable. The\nanswer of a model is an output, with the limits of values.\n",
@@ -280,7 +314,8 @@ function limitsPage(): string {
     files,
     "## Wait times\n\nHow long the engine waits before it tries or looks again. They are not configurable.\n",
     waits,
-    "## Processes on one SQLite file\n\nHow long processes wait for each other. They are not configurable.\n",
+    `## Processes on one SQLite file\n\nA retention erases at most ${erasurePiece.bodies} bodies and ${erasurePiece.blobs} blobs in one transaction, because other processes wait for it.\n`,
+    "How long processes wait for each other. They are not configurable.\n",
     processes,
   ].join("\n");
 }

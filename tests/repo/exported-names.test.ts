@@ -2,11 +2,11 @@ import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
 import { exportedNames, isCode, isTest, readFilesIn, type SourceFile } from "./source-files.ts";
 
-const programs = ["src", "sim", "crash", "chaos", "bench"] as const;
+const programs = ["src", "console", "sim", "crash", "chaos", "bench"] as const;
 const code = readFilesIn(".").filter(({ path }) => isCode(path) && !path.endsWith(".test.ts"));
 const isEntryPoint = (path: string): boolean => /^src\/[^/]+\.ts$/.test(path);
 const modules = code.filter(
-  ({ path }) => /^(?:src|sim|crash|chaos|bench|scripts|tests)\//.test(path) && !isEntryPoint(path),
+  ({ path }) => /^(?:src|console|sim|crash|chaos|bench|scripts|tests)\//.test(path) && !isEntryPoint(path),
 );
 
 /** Files that hold examples for tests, or that a tool names. */

@@ -5,7 +5,7 @@ import { repositoryPath } from "./repository-path.ts";
 
 /** Types of TypeScript and Node. */
 const builtin = new Set([
-  ..."AbortSignal AsyncIterable Error ErrorOptions Iterable Iterator Map Promise ReadonlyArray ReadonlyMap ReadonlySet Set Uint8Array".split(
+  ..."AbortSignal AsyncIterable Error ErrorOptions Iterable Iterator Map Promise Readable ReadonlyArray ReadonlyMap ReadonlySet Set URL Uint8Array WeakMap Writable".split(
     " ",
   ),
   ..."Exclude Extract NonNullable Omit Parameters Partial Pick Readonly Record Required ReturnType".split(" "),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readTexts } from "./readable-texts.ts";
 import { readFilesIn, type SourceFile } from "./source-files.ts";
 
-const read = /^(?:src|tests|sim|crash|chaos|bench|scripts|examples|docs|project)\/|^[A-Z]+\.md$/;
+const read = /^(?:src|console|tests|sim|crash|chaos|bench|scripts|examples|docs|project)\/|^[A-Z]+\.md$/;
 const files = readFilesIn(".").filter(({ path }) => read.test(path));
 
 // Before the time of any test begins: on a busy machine parsing takes longer than one test may.

@@ -15,7 +15,7 @@ export type ReadableText = string;
 export function readTexts(file: SourceFile): readonly ReadableText[] {
   if (file.path.endsWith(".md")) return paragraphsIn(file.text);
   if (!isCode(file.path)) return [];
-  const isProgram = file.path.startsWith("src/") && !isTest(file.path);
+  const isProgram = /^(?:src|console)\//.test(file.path) && !isTest(file.path);
   return [...commentsIn(file), ...(isProgram ? messagesIn(file) : []), ...testTitlesIn(file)];
 }
 

@@ -40,7 +40,7 @@ function walkFolder(folder: string): readonly SourceFile[] {
 }
 
 export const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.startsWith("tests/");
-export const isCode = (path: string): boolean => /\.m?[jt]s$/.test(path);
+export const isCode = (path: string): boolean => /\.(?:m?[jt]s|tsx)$/.test(path);
 
 /** A node of the syntax tree, with the fields that the rules read. */
 export interface SyntaxNode {

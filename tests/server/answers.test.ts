@@ -1,108 +1,88 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/core/values/json.ts";
 import { engineSchemas } from "../../src/server/engine-schemas.ts";
 import { openApi } from "../../src/server/open-api.ts";
 import { makeRouteTable } from "../../src/server/route-table.ts";
-import { type SampleObjects, sampleRequest, send } from "./route-samples.ts";
-import { planOf, type ServedEngine, serveEngine } from "./server-fixture.ts";
+import type { ServerRoute } from "../../src/server/server-route.ts";
+import { routeUses } from "./route-uses.ts";
+import { type AnsweredRequest, RouteWorld } from "./route-world.ts";
 
 const table = makeRouteTable();
-const document = openApi(table);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
-ajv.addSchema({ ...document, $id: "api" });
+ajv.addSchema({ ...(closed(openApi(table)) as object), $id: "api" });
 
-let served: ServedEngine;
-beforeAll(async () => {
-  served = await serveEngine();
+/** The statuses that each route has answered with. */
+const answered = new Map<string, Set<number>>();
+let world: RouteWorld | null = null;
+afterEach(async () => {
+  await world?.close();
+  world = null;
 });
-afterAll(() => served.close());
 
-/** Returns new objects of the tenant: a run with a gate, and the id of a session. */
-async function newObjects(verb: string): Promise<SampleObjects> {
-  const principal = { id: "bot", kind: "agent", tenant: "acme" } as const;
-  const run = await served.engine.submit(planOf(`${verb}@example.org`), { principal });
-  const { gates } = await run.result();
-  const session_id = Buffer.from(JSON.stringify({ session: `session of ${verb}` })).toString("base64url");
-  return { run_id: run.run_id, gate_id: gates[0]?.gate_id as string, step_id: "send", session_id };
+/** Returns the schema with every object closed, so that a field that the document does not name is an error. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
+  const isObject = parts.type === "object" && typeof parts.properties === "object";
+  return isObject ? { additionalProperties: false, ...parts } : parts;
 }
 
-/** Arguments besides the required ones, so that a route has something to answer. */
-const given: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  state: { project: "website" },
-  "checkpoints.list": { project: "website" },
-  openRun: { session: "s" },
-  stream: { lists: "runs" },
-  "schedules.set": { schedule: "daily" },
-  "policies.remove": { name: "p" },
-  endCall: { token: "t", output: 1 },
-};
+/** Returns what is wrong with a value by a schema of the document. */
+function problems(schema: JsonObject, value: unknown): readonly unknown[] {
+  const named = JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/components', '"api#/components'));
+  const validate = ajv.compile(named);
+  return validate(value) ? [] : [validate.errors, value];
+}
 
-/** Routes that refuse these arguments, because they need objects with a history. Their tests are those of the engine. */
-const refused = new Set([
-  "resolve",
-  "resume",
-  "checkpoints.diff",
-  "checkpoints.restore",
-  "checkpoints.fork",
-  "checkpoints.load",
-  "projects.revert",
-  "policies.set",
-  "policies.remove",
-  "schedules.pause",
-  "schedules.resume",
-  "schedules.remove",
-  "endCall",
-  "openRun.answerModelCall",
-  "openRun.markDelivered",
-  "openRun.confirmCall",
-  "openRun.beginCall",
-  "projects.open",
-  "run.blob",
-  "halts.lift",
-  "forget",
-]);
+function checkAnswer(route: ServerRoute, { status, media, body }: AnsweredRequest): void {
+  expect(Object.keys(route.answers), `${route.verb} answered with ${status}`).toContain(String(status));
+  const schema = route.answers[status];
+  if (schema !== null && schema !== undefined) expect(problems(schema, body), route.verb).toEqual([]);
+  else if (status === 200) expect(media, route.verb).toContain(route.media);
+  else expect(body, route.verb).toBeUndefined();
+  const statuses = answered.get(route.verb) ?? new Set();
+  answered.set(route.verb, statuses.add(status));
+}
+
+/** Returns what a client returned, as the schema of the verb describes it. */
+function asData(returned: unknown): unknown {
+  if (Array.isArray(returned) && "next" in returned && "count" in returned)
+    return { items: [...returned], next: returned.next, count: returned.count };
+  return returned === undefined ? null : JSON.parse(JSON.stringify(returned));
+}
 
 describe.each(table.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", (_, route) => {
-  it("answers as the OpenAPI document says", async () => {
-    const objects = await newObjects(route.verb);
-    const token = served.key({});
-    if (route.verb === "run.finished" || route.verb === "run.stream") {
-      const handle = await served.engine.run(objects.run_id, {
-        principal: { id: "ana", kind: "person", tenant: "acme" },
-      });
-      await handle.cancel();
-    }
-    const request = sampleRequest(route, objects, given[route.verb] ?? {});
-    const response = await send(served.server.url, route, request, { authorization: `Bearer ${token}` });
-    const type = response.headers.get("content-type") ?? "";
-    if (type.startsWith("text/event-stream")) {
-      await response.body?.cancel();
-      return expect(route.media).toBe("text/event-stream");
-    }
-    const text = await response.text();
-    const isProblem = type.startsWith("application/problem+json");
-    expect([response.status, isProblem ? text : ""]).toEqual([
-      refused.has(route.verb) ? response.status : expect.any(Number),
-      refused.has(route.verb) ? expect.any(String) : "",
-    ]);
-    const answers = isProblem ? null : route.answers[response.status];
-    if (isProblem) expectValid({ $ref: "api#/components/schemas/Problem" }, JSON.parse(text));
-    else expect(Object.keys(route.answers)).toContain(String(response.status));
-    if (answers !== null && answers !== undefined) expectValid(answers, JSON.parse(text));
-    expect(served.bugs).toEqual([]);
+  it("answers as the OpenAPI document and the typed client say", async () => {
+    const use = routeUses[route.verb];
+    if (use === undefined) throw new Error(`add a use of ${route.verb} to route-uses.ts that the server answers`);
+    world = await RouteWorld.open(table);
+    const returned = await use(world);
+    expect(world.answers.map(({ verb }) => verb)).toContain(route.verb);
+    for (const answer of world.answers) checkAnswer(world.route(answer.verb), answer);
+    const verb = engineSchemas.verbs[route.verb];
+    if (verb !== undefined && returned !== "no value of the client")
+      expect(problems(verb.answer, asData(returned))).toEqual([]);
+    expect(world.bugs).toEqual([]);
+  });
+
+  it("refuses with a problem document as the OpenAPI document says", async () => {
+    world = await RouteWorld.open(table);
+    const { status, body } = await world.refusal(route);
+    expect(problems({ $ref: "#/components/schemas/Problem" }, body)).toEqual([]);
+    expect(body).toMatchObject({ status, code: "INVALID_INPUT" });
   });
 });
 
-/** Validates a value by a schema of the document. */
-function expectValid(schema: object, value: unknown): void {
-  const named = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components'));
-  const validate = ajv.compile(named);
-  validate(value);
-  expect(validate.errors ?? []).toEqual([]);
-}
+describe("the OpenAPI document", () => {
+  it("lists no answer that no route gives", () => {
+    const documented = table.flatMap(({ verb, answers }) => Object.keys(answers).map((status) => `${verb} ${status}`));
+    const given = [...answered].flatMap(([verb, statuses]) => [...statuses].map((status) => `${verb} ${status}`));
+    expect(documented.filter((answer) => !given.includes(answer))).toEqual([]);
+  });
 
-describe("the schemas of the engine", () => {
-  it("are those of every verb that a route names", () => {
+  it("has the schemas of every verb that a route names", () => {
     const missing = table.filter(({ verb }) => !(verb in engineSchemas.verbs)).map(({ verb }) => verb);
     expect(missing.sort()).toEqual([
       "openRun.answerModelCall",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defineReplanner } from "../../src/schema/define-replanner.ts";
 import { planOf, type ServedEngine, serveEngine } from "./server-fixture.ts";
 
 let served: ServedEngine;
@@ -33,6 +34,34 @@ describe("the HTTP API", () => {
     const read: number[] = [];
     for await (const { position } of run.events()) read.push(position);
     expect(read).toEqual(seen);
+  });
+
+  it("shows the turns of a session to a reader who has the id of its run", async () => {
+    const session = await served.client({ id: "bot", kind: "agent" }).openRun({ session: "chat" });
+    await session.callTools([{ id: "call.1", tool: "text.echo", input: { to: "hello" } }]);
+    const turns = await (await served.client().run(session.run_id)).turns();
+    expect(turns).toMatchObject([{ model: null, calls: [{ id: "call.1", answer: { status: "succeeded" } }] }]);
+    expect(turns).toEqual(await session.turns());
+  });
+
+  it("replans a run, with fallback plans first", async () => {
+    const replan = () => planOf("third", "text.echo");
+    await served.engine.tools.put([defineReplanner({ name: "planner", replan })]);
+    const failing = (value: string) => ({
+      steps: [
+        { step_id: "send", name: "text.echo", payload: { to: value } },
+        { step_id: "same", kind: "assertion", payload: { step: "send", path: "/to", operator: "eq", value: "no" } },
+      ],
+    });
+    const run = await served.client().submit(failing("first"), {
+      fallbacks: [failing("second")],
+      replan: { by: "planner", attempts: 2, delayMs: 1 },
+    });
+    expect(await run.finished()).toMatchObject({
+      status: "completed",
+      replanned: { plans: 3, asked: 1 },
+      steps: { "send@3": { output: { to: "third" } } },
+    });
   });
 
   it("answers a refused request with a problem document", async () => {

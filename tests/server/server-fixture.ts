@@ -6,8 +6,11 @@ import { type ApiScope, scopes } from "../../src/http-api/api-route.ts";
 import { defineTool } from "../../src/schema/define-tool.ts";
 import { type ApiKey, apiKeys, makeApiKey } from "../../src/server/api-keys.ts";
 import { BrowserLogins } from "../../src/server/browser-logins.ts";
+import { ConsoleFiles } from "../../src/server/console-files.ts";
 import type { Authenticator } from "../../src/server/credential.ts";
-import { type ApiServer, serveApi } from "../../src/server/serve-api.ts";
+import type { DemoSupervisor } from "../../src/server/demo-routes.ts";
+import { type ApiServer, type ServeApiOptions, serveApi } from "../../src/server/serve-api.ts";
+
 import { memoryStore } from "../../src/store/memory/memory-store.ts";
 
 /** Tools of the server under test: one that is pure, and one that acts and is held. */
@@ -56,6 +59,9 @@ export async function serveEngine(
   given: {
     readonly engine?: Partial<Parameters<typeof createEngine>[0]>;
     readonly authenticators?: readonly Authenticator[];
+    readonly console?: ConsoleFiles;
+    readonly times?: ServeApiOptions["times"];
+    readonly demo?: DemoSupervisor;
   } = {},
 ): Promise<ServedEngine> {
   const sent: string[] = [];
@@ -70,6 +76,9 @@ export async function serveEngine(
     host: "127.0.0.1",
     authenticators: [apiKeys(() => [...keys.values()], now), browsers.authenticate, ...(given.authenticators ?? [])],
     browsers,
+    console: given.console ?? new ConsoleFiles(),
+    ...(given.times && { times: given.times }),
+    ...(given.demo !== undefined && { demo: given.demo }),
     isReady: async () => true,
     metrics: () => "",
     now,

@@ -63,6 +63,18 @@ function readUntilCut(
   });
 }
 
+describe("a stream", () => {
+  it.each(["/v1/stream?lists=runs", "/v1/runs/{run_id}/stream"])("has no answer to HEAD: %s", async (path) => {
+    const { run_id } = await longRun(1);
+    const headers = { authorization: `Bearer ${token}` };
+    const { status } = await fetch(`${served.server.url}${path.replace("{run_id}", run_id)}`, {
+      method: "HEAD",
+      headers,
+    });
+    expect(status).toBe(404);
+  });
+});
+
 describe("the stream of a run", () => {
   it("has no gap and no duplicate, however often the connection is cut", async () => {
     const { run_id, events } = await longRun(40);
@@ -122,6 +134,37 @@ describe("the stream of a run", () => {
 });
 
 describe("the stream of a tab", () => {
+  it("goes on for all of its runs when a client reads again after a pause", async () => {
+    const person = served.client();
+    const runs = await Promise.all(
+      ["a", "b", "c"].map((name) =>
+        person.submit({
+          steps: Array.from({ length: 30 }, (_, at) => ({
+            step_id: `s${at}`,
+            name: "text.echo",
+            payload: { to: name.repeat(50_000) },
+          })),
+        }),
+      ),
+    );
+    await Promise.all(runs.map((run) => run.finished()));
+    const socket = connect(served.server.port, "127.0.0.1");
+    const path = `/v1/stream?runs=${runs.map(({ run_id }) => run_id).join(",")}`;
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${served.server.port}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    let text = "";
+    socket.on("data", (part) => {
+      text += part;
+      // Each pause lets the buffers of the server fill, so that all three runs wait for room.
+      socket.pause();
+      setTimeout(() => socket.resume(), 2);
+    });
+    const ends = () => text.split("event: end").length - 1;
+    await expect.poll(ends, { timeout: 20_000 }).toBe(3);
+    socket.destroy();
+  });
+
   it("has the events of several runs, and resumes each of them by one id", async () => {
     const first = await longRun(3);
     const second = await longRun(5);

@@ -21,7 +21,9 @@ export function checkCommand(invocation: Invocation): Command {
       if (!report.ok) throw planFault(path, report);
       terminal.printResult(report, () => [
         line`${path === "-" ? "the plan" : path} can be run`,
-        ...report.warnings.map(({ path: where, message }) => line`  warning: ${where || "/"}: ${message}`),
+        ...report.findings.map(
+          ({ severity, path: where, message }) => line`  ${severity}: ${where || "/"}: ${message}`,
+        ),
       ]);
       return 0;
     });

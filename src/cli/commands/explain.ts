@@ -3,7 +3,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { RecordedEvent } from "../../engine/api/engine-api.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { stateText } from "../run-result-text.ts";
+import { stateText } from "../state-text.ts";
 import { listStepDecisions, type StepDecision } from "../step-decisions.ts";
 import { line, type TextLine } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";

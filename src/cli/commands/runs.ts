@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { RunRow } from "../../core/store/tables.ts";
 import { helpExample, type Invocation, invalidInput, parsePositiveNumber } from "../invocation.ts";
-import { stateText } from "../run-result-text.ts";
+import { stateText } from "../state-text.ts";
 import { line, type TextLine, tableLines } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";

@@ -68,6 +68,7 @@ async function serve(
 ): Promise<ExitCode> {
   const { apiKeys, keysFileReader, readKeysFile, writeKeysFile } = await import("../../server/api-keys.ts");
   const { BrowserLogins } = await import("../../server/browser-logins.ts");
+  const { ConsoleFiles } = await import("../../server/console-files.ts");
   const { oidc } = await import("../../server/oidc.ts");
   const { serveApi } = await import("../../server/serve-api.ts");
   const now = () => Date.now();
@@ -76,6 +77,7 @@ async function serve(
   const browsers = new BrowserLogins(Buffer.from(file.cookie_secret, "base64url"), now);
   const authenticators: Authenticator[] = [apiKeys(keysFileReader(keys), now), browsers.authenticate];
   if (settings.oidc !== undefined) authenticators.push(await oidc(settings.oidc, now));
+  const files = new ConsoleFiles();
   const interrupted = new Promise<void>((resolve) => void host.onInterrupt(resolve));
   const api = await serveApi({
     engine,
@@ -84,6 +86,8 @@ async function serve(
     ...(publicUrl !== undefined && { publicUrl }),
     authenticators,
     browsers,
+    console: files,
+    ...(settings.demo !== undefined && { demo: settings.demo }),
     isReady: () => store.nextDue().then(() => true),
     metrics: () => metricsText(meters),
     now,
@@ -95,6 +99,7 @@ async function serve(
   onListening(api.url);
   const link = browsers.makeLink({ principal: person, scopes });
   const role = works ? "executes runs with the tools of its config" : "executes nothing: it has no config with tools";
+  if (files.buildId === null) terminal.note(line`the console was not built: run npm run build, then start again`);
   terminal.note(
     line`serving ${api.url}; it ${role}`,
     line`open ${`${api.url}/#link=${link}`}`,

@@ -1,4 +1,4 @@
-import { foldText } from "../values/text-form.ts";
+import { foldText } from "../values/normalize-text.ts";
 
 /**
  * Returns the key of a person. Ids with the same key are the same person: they differ only in case (Bob, bob) or in the

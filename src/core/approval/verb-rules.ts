@@ -63,6 +63,8 @@ export const verbRules = {
   "run.now": { ...readsRun, about: "read a run" },
   "run.events": { ...readsRun, about: "read the events of a run" },
   "run.transcript": { ...readsRun, about: "read the transcript of a run" },
+  "run.changes": { ...readsRun, about: "read the changes of state of a run" },
+  "run.turns": { ...readsRun, about: "read the turns of a run" },
   "run.blob": { ...readsRun, about: "read bytes of an output" },
   "run.cancel": { ...changes(ownRuns, "cancel.requested"), about: "cancel a run" },
   openRun: { ...changes(everyone, "run.accepted"), about: "open a session" },
@@ -107,6 +109,13 @@ export const verbRules = {
   },
 
   state: { ...projectOfAgents, ...reveals, about: "read the state" },
+  "checkpoints.take": {
+    ...changes(everyone, "run.accepted"),
+    policy: "any",
+    wholeState: true,
+    about: "take a snapshot",
+  },
+  "checkpoints.get": { ...readsRun, about: "read a snapshot" },
   "checkpoints.list": { ...projectOfAgents, ...reveals, about: "list checkpoints" },
   "checkpoints.diff": { ...readsRun, about: "compare checkpoints" },
   "checkpoints.load": { ...changes(everyone, "run.accepted"), about: "load a snapshot" },
@@ -125,6 +134,7 @@ export const verbRules = {
     about: "fork a run",
   },
 
+  "projects.list": { ...services, ...reveals, wholeState: true, about: "list projects" },
   "projects.history": { ...readsRun, about: "read the history of a project" },
   "projects.closure": { ...projectOfAgents, ...reveals, about: "read whether a project is closed" },
   "projects.close": {
@@ -172,6 +182,9 @@ export const verbRules = {
     about: "remove a policy",
   },
   "policies.list": { ...services, ...reveals, about: "list policies" },
+  "policies.get": { ...services, ...reveals, about: "read a policy" },
+  "policies.history": { ...services, ...reveals, about: "read the history of policies" },
+  "policies.test": { ...services, ...reveals, wholeState: true, about: "test a policy" },
 
   "halts.set": { ...changes(services, "halt.set"), about: "halt a run" },
   "halts.set:tenant": { ...changes(services, "halt.set"), role: "admin", about: "halt the tenant" },
@@ -195,16 +208,20 @@ export const verbRules = {
   "tools.put": { ...everyone, ...reveals, about: "register tools" },
   "tools.remove": { ...everyone, ...reveals, about: "remove tools" },
   "tools.list": { ...everyone, ...reveals, about: "list tools" },
+  "tools.activity": { ...ownOfAgents, ...reveals, about: "read the activity of tools" },
 
   runs: { ...ownOfAgents, ...reveals, about: "list runs" },
   gates: { ...ownOfAgents, ...reveals, about: "list gates" },
   gate: { ...ownOfAgents, ...reveals, about: "read a gate" },
   inDoubt: { ...ownOfAgents, ...reveals, about: "list acts in doubt" },
   outcomes: { ...ownOfAgents, ...reveals, about: "list outcomes" },
+  outcome: { ...readsRun, about: "read an outcome" },
+  act: { ...readsRun, about: "read the record of an act" },
   changes: { ...ownOfAgents, ...reveals, about: "watch runs" },
   workers: { ...services, ...reveals, about: "list workers" },
   cost: { ...projectOfAgents, ...reveals, about: "read the cost of a run" },
   spent: { ...projectOfAgents, ...reveals, about: "read what was spent" },
+  spentByDay: { ...ownOfAgents, ...reveals, about: "read what was spent" },
   budgets: { ...projectOfAgents, ...reveals, about: "read budgets" },
   audit: { ...ownOfAgents, ...reveals, about: "audit journals" },
   retain: {
@@ -257,11 +274,6 @@ export type Verb = keyof typeof verbRules;
 export function isJudgedByName(verb: string): boolean {
   const rule: VerbRule | null = Object.hasOwn(verbRules, verb) ? verbRules[verb as Verb] : null;
   return rule?.policy === "named";
-}
-
-/** Returns whether policies judge the verb. No tool has its name. */
-export function isJudgedByPolicies(verb: string): boolean {
-  return Object.hasOwn(verbRules, verb) && "policy" in verbRules[verb as Verb];
 }
 
 /** Returns whether nothing undoes the verb. */

@@ -3,7 +3,7 @@ import type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from 
 import { alertLevelsReached, type BudgetAlert } from "../limits/budget-alert.ts";
 import { type Run, runProjectKey } from "../run/run.ts";
 import { type TimeWindow, timeWindowAt, type WindowSpan } from "../time/time-window.ts";
-import type { Instant } from "../values/ids.ts";
+import type { Instant, RunId } from "../values/ids.ts";
 
 /** A limit with the tally and the time window in which it is counted for a run. */
 export interface CountedLimit {
@@ -41,7 +41,7 @@ export type Payer = Pick<Run, "origin" | "project" | "session"> & {
 
 /** Returns every limit of a set with the tally in which it is counted. */
 export function countedLimits(
-  { budgets, rates, zone, rule }: LimitSet,
+  { budgets, rates, zone, rule, submission }: LimitSet,
   payer: Payer,
   now: Instant,
 ): readonly CountedLimit[] {
@@ -49,12 +49,12 @@ export function countedLimits(
     ...budgets.map((limit): CountedLimit => {
       const { unit, per, limit: most } = limit;
       const window = isTimeless(per) ? null : timeWindowAt(windowSpanOf(per), now, zone);
-      const tally = per === "call" ? null : limitTally("budget", { ...limit, rule }, payer, window);
+      const tally = per === "call" ? null : limitTally("budget", { ...limit, rule, submission }, payer, window);
       return { of: "budget", limit, rule, unit, most, tally, window };
     }),
     ...rates.map((limit): CountedLimit => {
       const window = timeWindowAt(windowSpanOf(limit.per), now, zone);
-      const tally = limitTally("rate", { unit: "calls", ...limit, rule }, payer, window);
+      const tally = limitTally("rate", { unit: "calls", ...limit, rule, submission }, payer, window);
       return { of: "rate", limit, rule, unit: "calls", most: limit.calls, tally, window };
     }),
   ];
@@ -101,14 +101,18 @@ function windowSpanOf(per: string): WindowSpan {
   return per.slice(per.indexOf("-") + 1) as WindowSpan;
 }
 
+type TallySubject = Pick<Budget, "unit" | "tool"> &
+  Pick<CountedLimit, "rule"> & { readonly per: string; readonly submission: RunId | undefined };
+
 /** The id comes last, so its content cannot be confused with another part of the name. */
 function limitTally(
   of: "budget" | "rate",
-  { unit, per, tool, rule }: Pick<Budget, "unit" | "tool"> & Pick<CountedLimit, "rule"> & { readonly per: string },
+  { unit, per, tool, rule, submission }: TallySubject,
   payer: Payer,
   window: TimeWindow | null,
 ): string {
   const subject = rule === null ? (tool === undefined ? unit : `${unit}:${tool}`) : `${unit}@${rule.place}`;
+  if (submission !== undefined) return `${of}/${subject}/submission/${submission}`;
   const prefix = `${of}/${subject}/${per}`;
   if (per === "session") return `${prefix}/${sessionOf(payer)}`;
   if (window === null) return `${prefix}/${payer.origin}`; // A fork shares the budget of its first run.

@@ -4,12 +4,14 @@ import { isPlainObject } from "../json/plain-object.ts";
 import type { LimitSet } from "../limits/budget.ts";
 import type { Expression } from "../ports/expression.ts";
 import type { Run, Step } from "../run/run.ts";
+import type { DeclaredState, NamedStatePointers } from "../state/named-state-pointers.ts";
 import type { StateAfterPatch } from "../state/state-after-patch.ts";
 import type { Check } from "../store/store.ts";
 import type { ProjectLock } from "../store/tables.ts";
 import type { Effect, Mode } from "../values/effect.ts";
 import { type Fault, fault, faults } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
 import type { Proposal, ToolFacts } from "./proposal.ts";
 
 /** The input of a guard: all facts that it may use. */
@@ -33,6 +35,8 @@ export interface Admission {
 export interface ToolCondition {
   readonly id: string;
   readonly expression: Expression;
+  /** The state that the expression reads. Null: none. */
+  readonly pointers: NamedStatePointers | null;
 }
 
 /** The compiled rules that decide a command. They are not part of the command, which names its policy by version. */
@@ -40,6 +44,8 @@ export interface Rules {
   readonly guards: readonly Guard[];
   /** Returns the policy in force for a run, or null if there is none. */
   policyFor(run: Run): Policy | null;
+  /** The state that the guards of the user read. */
+  readonly guardPointers: NamedStatePointers;
   /** Returns the preconditions of a tool. */
   conditionsOf(tool: string): readonly ToolCondition[];
 }
@@ -83,8 +89,13 @@ export interface Guard {
 }
 
 /** A guard of the user. Its version changes whenever its judgement does: it is part of the rules that a run carries. */
-export interface VersionedGuard extends Guard {
+export interface VersionedGuard {
+  readonly id: string;
   readonly version: string;
+  /** The state that it reads, by name. A call whose state cannot be read is refused. */
+  readonly state?: DeclaredState;
+  /** Judges a call. `state` has the declared state when the call starts, without absent values. */
+  judge(admission: Admission, state: Readonly<Record<string, Json>>): Verdict;
 }
 
 export const ALLOW: Verdict = { kind: "allow" };

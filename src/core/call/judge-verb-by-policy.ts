@@ -39,6 +39,7 @@ const verbFacts: Omit<ToolFacts, "name"> = {
   tags: [],
   risk: "low",
   roles: [],
+  confirmation: false,
   timeoutMs: 0,
   tries: 1,
   retry: "named",

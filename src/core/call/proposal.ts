@@ -1,6 +1,7 @@
 import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { PinFact, Preview } from "../approval/result-preview.ts";
-import type { Call, ReuseSource } from "../event/event.ts";
+import type { Call } from "../event/event.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import type { SignalSent } from "../event/signal.ts";
 import type { SignalBoxVersion } from "../event/step-parking.ts";
 import type { CostEstimate } from "../limits/budget.ts";
@@ -23,6 +24,7 @@ export type ToolFacts = Pick<
   | "tags"
   | "risk"
   | "roles"
+  | "confirmation"
   | "timeoutMs"
   | "tries"
   | "retry"

@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import { leftAgentNotices } from "../run/child-run.ts";
+import { leftActsNotices, leftAgentNotices } from "../run/child-run.ts";
 import type { ModelLane } from "../run/conversation.ts";
 import { actsOf } from "../run/left-acts.ts";
 import {
@@ -94,7 +94,7 @@ function branchEvents(run: Run, lane: ModelLane, { call, messages, now: at }: As
   if (isSample && acts.length === 0) return [];
   const steps = dropped.map(({ index }) => run.steps.get(index).spec.step_id);
   const branched = { type: "run.branched", at, lane: request.lane, keep, dropped: steps, acts } as const;
-  const notices = leftAgentNotices(run, left);
+  const notices = [...leftAgentNotices(run, left), ...leftActsNotices(run, left)];
   return [notices.length === 0 ? branched : { ...branched, notices }];
 }
 

@@ -1,27 +1,23 @@
 import type { EarnedTrust } from "../approval/earned-trust.ts";
 import type { Principal } from "../approval/principal.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
-import type { HoldVerdict } from "../call/guard.ts";
 import type { Proposal, ReuseTerms, ToolFacts } from "../call/proposal.ts";
-import type {
-  Call,
-  Confirmation,
-  Notice,
-  ReuseSource,
-  StepCause,
-  StepEvent,
-  StepsInFlight,
-  ToolPin,
-} from "../event/event.ts";
+import type { BackupRestore } from "../event/backup-restore.ts";
+import type { Call, Confirmation, Notice, StepEvent, StepsInFlight } from "../event/event.ts";
 import type { LeftAct } from "../event/left-act.ts";
 import type { ParentStep } from "../event/parent-step.ts";
-import type { Restoration } from "../event/restoration.ts";
+import type { ReplanTerms } from "../event/replan.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import type { RunRules } from "../event/run-rules.ts";
 import type { AgentCause, CloseStatus, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
+import type { RunSimulated } from "../event/simulation.ts";
+import type { StepCause } from "../event/step-cause.ts";
 import type { SignalBoxVersion } from "../event/step-parking.ts";
 import type { Takeover } from "../event/takeover.ts";
+import type { ToolPin } from "../event/tool-pin.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
+import type { RunBudgets } from "../limits/budget.ts";
 import type { BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
@@ -31,23 +27,19 @@ import type { HaltFact } from "../settings/halt.ts";
 import type { Patch } from "../state/patch.ts";
 import type { ForkOrigin, StateChange, StateRestore } from "../state/state-change.ts";
 import type { Check } from "../store/store.ts";
+import type { ExternalChange } from "../tool/external-change.ts";
 import type { Cost, Sighting } from "../tool/tool.ts";
 import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
+import type { ActSighting } from "./act-finding.ts";
 import type { ActNamedByApprover } from "./act-named-by-approver.ts";
 import type { AllowedVerb } from "./allowed-verb.ts";
 import type { ContestTerms } from "./contest-terms.ts";
 import type { HandlerResult } from "./handler-result.ts";
-
-/** A call that a policy holds before its run begins. */
-export interface HeldRequest extends Omit<HoldVerdict, "kind"> {
-  readonly gate_id: GateId;
-  readonly gate_ms: number;
-  readonly gate_notice?: true;
-  readonly call: Call;
-}
+import type { HeldRequest } from "./held-request.ts";
+import type { ReplanFact } from "./replan-run.ts";
 
 /**
  * A request to change a run, as plain data: it can be serialised, logged and replayed with the same decision. It has
@@ -79,12 +71,17 @@ export type Command = { readonly now: Instant } & (
       readonly opened?: SessionSegment;
       readonly forked?: ForkOrigin;
       readonly confirmed?: Confirmation;
-      readonly restored?: Restoration;
+      readonly budgets?: RunBudgets;
+      readonly restored?: BackupRestore;
+      readonly replan?: ReplanTerms;
+      readonly fallbacks?: readonly Plan[];
       readonly rules?: RunRules;
       /** The reason of a cancellation that arrived before the run. The run is accepted and cancelled at once. */
       readonly cancelled?: string;
       /** Why the plan or call is refused. The run is accepted and ended at once, as the record of the refusal. */
       readonly refused?: Fault;
+      /** The report of a simulation of the plan. The run is accepted and ended at once, as the record of the dry run. */
+      readonly simulated?: Omit<RunSimulated, "type">;
       /** The charge for the record of a refusal. The store refuses it if the principal has too many on record. */
       readonly refusal_charge?: LimitedCharge;
       /** The gate of a held request to use a verb. The run is accepted and its only step waits at the gate at once. */
@@ -119,6 +116,8 @@ export type Command = { readonly now: Instant } & (
   | { readonly type: "delegate"; readonly step_id: StepId; readonly child: RunId }
   /** A sub-agent that a branch has left is cancelled, so its acts are known. */
   | { readonly type: "leave_agent"; readonly child: RunId; readonly acts: readonly LeftAct[] }
+  /** Branches of the conversation above have left acts. */
+  | { readonly type: "inherit_acts"; readonly acts: readonly LeftAct[] }
   /** The worker that drives an open run releases it. */
   | { readonly type: "release"; readonly by: WorkerId; readonly answers: readonly HandedOverAnswer[] }
   /** The answer of a call was handed to a client. */
@@ -153,11 +152,15 @@ export type Command = { readonly now: Instant } & (
       /** Null if no slice is declared. */
       readonly state: StateFact | null;
       readonly closings?: readonly ResourceClosing[];
+      /** The changes that the handler made outside. Absent: none. */
+      readonly changes?: readonly ExternalChange[];
       /** A random number in [0, 1) for the jitter of a retry. */
       readonly dice: number;
       readonly in_flight: readonly StepId[];
       /** For an undo: a verifier confirmed that the act is undone. */
       readonly confirmed: boolean;
+      /** Present on a value of the replanner. */
+      readonly replan?: ReplanFact;
     }
   | {
       readonly type: "recover";
@@ -225,6 +228,7 @@ export type Command = { readonly now: Instant } & (
       readonly by: Extract<StepEvent, { type: "step.superseded" }>["by"];
     }
   | { readonly type: "cancel"; readonly principal: Principal; readonly reason: string }
+  | { readonly type: "roll_back" } // Continues the rollback of an atomic plan.
   /** Records the results of a request to undo all acts. */
   | ({
       readonly type: "tell_undone";
@@ -254,7 +258,7 @@ export type Command = { readonly now: Instant } & (
       readonly type: "park";
       readonly principal: Principal;
       readonly reason: string;
-      readonly restoration: Restoration;
+      readonly restoration: BackupRestore;
     }
   | ({
       readonly type: "restore";
@@ -325,12 +329,6 @@ export interface Grant {
   readonly recorded: boolean;
   readonly proposal: Proposal;
   readonly basis: Basis | null;
-}
-
-/** The answer of a verifier about a recorded act. Null: its tool has no verifier. */
-export interface ActSighting {
-  readonly step_id: StepId;
-  readonly sighting: Sighting | null;
 }
 
 /** An edited call, or the fault of its input. */

@@ -11,8 +11,10 @@ import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import { isSamePerson } from "../approval/person-key.ts";
 import type { Event, Notice } from "../event/event.ts";
+import { deadlineFault } from "../run/deadline-fault.ts";
 import { gateVoteTerms } from "../run/gate-vote-terms.ts";
 import { type Gate, getStep, type Run } from "../run/run.ts";
+import { isOverdue } from "../run/run-wakeups.ts";
 import { isUndoStep } from "../run/step.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
@@ -81,6 +83,11 @@ function amendGate(
 function expireGate(run: Run, { gate_id, in_flight: sparing, now: at }: CommandOf<"expire">): PartialDecision {
   const gate = run.gates.get(gate_id);
   if (gate === undefined || gate.status !== "open") return NO_CHANGE;
+  const step = getStep(run, gate);
+  if (isOverdue(run, step, at)) {
+    const late = { step_id: gate.step_id, rule: "deadline", fault: deadlineFault(run, step), sparing } as const;
+    return { events: [{ type: "step.rejected", at, ...late }] };
+  }
   if (at >= gate.expires_at) return { events: [{ type: "gate.expired", at, gate_id, sparing }] };
   const due = nextEscalationAt(gateVoteTerms(run, gate), gate.escalated_at ?? gate.opened_at);
   if (due === null || at < due) return NO_CHANGE;

@@ -7,6 +7,7 @@ import { type GivenAction, type GivenRun, given } from "../../testing/given/give
 import { driveRandomRun, type RandomChoice, randomPlan } from "../../testing/given/random-run.ts";
 import type { Event } from "../event/event.ts";
 import { evolve, foldEvents } from "../evolve/evolve.ts";
+import { isReplanStep } from "../run/plan-in-force.ts";
 import { emptyRun, getStep, type Run, stepsParkedForTools } from "../run/run.ts";
 import { runResult } from "../run/run-result.ts";
 import { nextWakeAt, runDueAt, stepWakeAt } from "../run/run-wakeups.ts";
@@ -94,6 +95,29 @@ const invariants: Readonly<Record<string, (before: GivenRun, after: GivenRun) =>
   },
 };
 
+/** The laws of runs that other plans continue. */
+const replanningLaws: Readonly<Record<string, (before: GivenRun, after: GivenRun) => void>> = {
+  "starts and resets no step of a replaced plan": (before, { run, newEvents, decision }) => {
+    const from = before.run.replanning?.from ?? 0;
+    const isReplacedStep = (step: Step) => step.index < from && !isUndoStep(step);
+    each(before.run, newEvents, (_event, earlier, later) => {
+      if (from === 0) return;
+      for (const step of later.steps) {
+        const moved = earlier.index.has(step.spec.step_id) && getStep(earlier, step.spec).standing !== step.standing;
+        if (moved && isReplacedStep(step)) assert.ok(!["ready", "pending", "running"].includes(step.standing.state));
+      }
+    });
+    if (decision.grant !== null) assert.ok(!isReplacedStep(getStep(run, decision.grant)));
+  },
+
+  "is asked at most as often as its terms say, and has another plan only while it has not ended": (before, { run }) => {
+    const { replanning } = run;
+    if (replanning === null || before.run.replanning === null) return;
+    assert.ok(replanning.asked <= (replanning.terms?.attempts ?? 0));
+    if (before.run.ended !== null && run.ended !== null) assert.equal(replanning.plans, before.run.replanning.plans);
+  },
+};
+
 const someChoices = (minLength: number, maxLength: number): fc.Arbitrary<readonly RandomChoice[]> =>
   fc.array(fc.tuple(fc.nat(9999), fc.nat(9999)), { minLength, maxLength, size: "max" });
 
@@ -101,7 +125,7 @@ const property = (holds: (plan: readonly RandomChoice[], list: readonly RandomCh
   fc.assert(fc.property(someChoices(5, 5), someChoices(1, 80), holds), { numRuns });
 
 describe("a run under any commands", () => {
-  it.each(Object.entries(invariants))("%s", (_, holds) => {
+  it.each(Object.entries({ ...invariants, ...replanningLaws }))("%s", (_, holds) => {
     property((made, list) => void driveRandomRun(randomPlan(made), list, holds), 40);
   });
 
@@ -231,7 +255,7 @@ function recounted(run: Run): object {
   const paces = ["moving", "retrying", "waiting", "blocked", "done"].map((name) => [name, at(name).length]);
   return {
     paces: Object.fromEntries(paces),
-    succeeded: all.filter((step) => hasSucceeded(step) && !isUndoStep(step)).length,
+    succeeded: all.filter((step) => hasSucceeded(step) && !isUndoStep(step) && !isReplanStep(step)).length,
     waiting: [...at("waiting"), ...at("retrying")].map(({ spec }) => spec.step_id).sort(),
     unserved: all
       .filter(({ standing }) => standing.state === "waiting" && standing.on.for === "tool")

@@ -2,14 +2,16 @@ import type { Rules } from "../call/guard.ts";
 import type { EndStatus, Event } from "../event/event.ts";
 import { evolve } from "../evolve/evolve.ts";
 import { childRunReport } from "../run/child-run.ts";
+import { isReplaced, isReplanStep } from "../run/plan-in-force.ts";
+import { isRollbackUnfinished } from "../run/rollback-progress.ts";
 import { getStep, type Run } from "../run/run.ts";
-import { isUndoStep } from "../run/step.ts";
+import { isReversal, mayBeSkipped } from "../run/step.ts";
 import type { Check } from "../store/store.ts";
 import { assert, unreachable } from "../values/assert.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant } from "../values/ids.ts";
 import { decideAttemptRestore } from "./attempt-restore.ts";
-import type { Command, Grant } from "./command.ts";
+import type { Command, CommandOf, Grant } from "./command.ts";
 import { decideHeldCall } from "./decide-gate.ts";
 import { endAttempt, uncompensatedEvent } from "./end-attempt.ts";
 import { decideOpenRun } from "./open-run.ts";
@@ -17,6 +19,8 @@ import { parkRestoredRun } from "./park-restored-run.ts";
 import type { MissingFact, PartialDecision } from "./partial-decision.ts";
 import { recoverRun } from "./recover-run.ts";
 import { recordVerification } from "./reliance-on-acts.ts";
+import { replanEvents } from "./replan-run.ts";
+import { rollbackEvents } from "./rollback-events.ts";
 import {
   acceptRun,
   alertBudget,
@@ -76,8 +80,21 @@ function applyEvents(run: Run, decided: readonly Event[], at: Instant): Pick<Dec
     const gate_id = sequence.abandonedGates[next] as GateId;
     sequence.add({ type: "gate.closed", at, gate_id, reason: "the step no longer waits" });
   }
-  if (isRunOver(sequence.after)) sequence.add(runEndedEvent(sequence.after, at));
+  addRollback(sequence, at);
+  if (isRunOver(sequence.after)) {
+    const status = endStatus(sequence.after);
+    const next = replanEvents(sequence.after, status, at);
+    for (const event of next.length > 0 ? next : [runEndedEvent(sequence.after, status, at)]) sequence.add(event);
+  }
   return sequence;
+}
+
+function addRollback(sequence: EventSequence, at: Instant): void {
+  for (;;) {
+    const more = rollbackEvents(sequence.after, at, sequence.events);
+    if (more.length === 0) return;
+    for (const event of more) sequence.add(event);
+  }
 }
 
 /** A list of events and the run after them. */
@@ -130,6 +147,7 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
     case "deliver_answer":
     case "delegate":
     case "leave_agent":
+    case "inherit_acts":
       return decideOpenRun(run, command);
     case "start":
       return startStep(run, command, rules);
@@ -155,6 +173,8 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
       return recordVerification(run, command);
     case "wake":
       return wakeHaltedSteps(run, command);
+    case "roll_back": // The next undo could not share the append of its act.
+      return { events: rollbackEvents(run, command.now, NONE) };
     case "park":
       return parkRestoredRun(run, command);
     case "resume":
@@ -167,6 +187,13 @@ function decideCommand(run: Run, command: Command, rules: Rules): PartialDecisio
       return restoreState(run, command);
     case "alert":
       return alertBudget(run, command);
+    default:
+      return decideMessage(run, command);
+  }
+}
+
+function decideMessage(run: Run, command: CommandOf<"deliver" | "withdraw" | "signal">): PartialDecision {
+  switch (command.type) {
     case "deliver":
     case "withdraw":
       return removeNotices(run, command);
@@ -192,13 +219,13 @@ function refusedUndoEvents(events: readonly Event[], after: Run, at: Instant): r
 function isRunOver(run: Run): boolean {
   const { moving, retrying, waiting } = run.paces;
   if (run.ended !== null || run.open || moving + retrying + waiting > 0) return false;
+  if (isRollbackUnfinished(run)) return false;
   assert(run.paces.blocked === 0, "a blocked step has a dependency that can still end");
   return true;
 }
 
 /** A child run reports its end to its parent step. */
-function runEndedEvent(run: Run, at: Instant): Event {
-  const status = endStatus(run);
+function runEndedEvent(run: Run, status: EndStatus, at: Instant): Event {
   // A sub-agent answers its caller, which runs its call.
   const report =
     run.parent === null || run.opened !== null ? {} : { notices: [childRunReport(run, run.parent, status)] };
@@ -213,10 +240,10 @@ function runEndedEvent(run: Run, at: Instant): Event {
 
 /** True if the run was refused, or all its calls were: nothing ran. */
 function wasRejected(run: Run): boolean {
-  if (run.refused !== null) return true;
+  if (run.recordOf?.of === "refusal") return true;
   let rejected = 0;
   for (const step of run.steps) {
-    if (isUndoStep(step) || step.standing.state === "skipped") continue;
+    if (isReversal(step) || (step.standing.state === "skipped" && step.attempts === 0)) continue;
     if (step.standing.state !== "rejected" || step.attempts > 0) return false;
     rejected += 1;
   }
@@ -225,10 +252,16 @@ function wasRejected(run: Run): boolean {
 
 function endStatus(run: Run): EndStatus {
   if (run.cancel !== null) return "cancelled";
-  if (run.refused !== null) return "failed";
+  if (run.recordOf?.of === "refusal") return "failed";
+  if (run.rollback !== null) return "failed";
   if (run.closed !== null) return run.closed.as; // The agent may have recovered from failed and refused calls.
-  let requested = 0;
-  for (const step of run.steps) if (!isUndoStep(step)) requested += 1;
-  if (run.succeeded === requested) return "completed";
+  let [requested, succeeded] = [0, 0];
+  for (const step of run.steps) {
+    const isExcused = step.standing.state === "skipped" && mayBeSkipped(step);
+    if (isReversal(step) || isReplanStep(step) || isReplaced(run, step) || isExcused) continue;
+    requested += 1;
+    if (step.standing.state === "succeeded") succeeded += 1;
+  }
+  if (succeeded === requested) return "completed";
   return run.succeeded > 0 ? "partial" : "failed";
 }

@@ -3,11 +3,13 @@ import { previewMismatch } from "../approval/result-preview.ts";
 import { costCharges } from "../call/cost-charges.ts";
 import type { ToolFacts } from "../call/proposal.ts";
 import type { DoubtExits } from "../event/doubt-settlement.ts";
-import type { Event, LedgerVersion } from "../event/event.ts";
+import type { Event } from "../event/event.ts";
+import type { LedgerVersion } from "../event/ledger-version.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep } from "../plan/plan.ts";
-import { findStep, getStep, type Run, startsNoCalls } from "../run/run.ts";
-import { type Act, isStartable, isUndoStep, type Step } from "../run/step.ts";
+import { findStep, getStep, type Run } from "../run/run.ts";
+import { startsNoMore } from "../run/starts-no-more.ts";
+import { type Act, isReversal, isStartable, isUndoStep, mayBeSkipped, type Step } from "../run/step.ts";
 import { stepProvenance } from "../run/step-provenance.ts";
 import type { StateChange } from "../state/state-change.ts";
 import { assert } from "../values/assert.ts";
@@ -20,6 +22,7 @@ import { doubtNotices } from "./doubt-notice.ts";
 import { lastApprovedGate } from "./find-approval.ts";
 import { type AttemptCost, settleCharges } from "./limit-charges.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
+import { replannedEvents } from "./replan-run.ts";
 import { retryAt } from "./retry-policy.ts";
 
 type EndCommand = CommandOf<"end">;
@@ -112,16 +115,24 @@ function provesNothingDone({ ending, tool }: EndCommand): boolean {
 
 function endWithoutAct(run: Run, step: Step, command: EndCommand, effect: Effect): PartialDecision {
   const { ending, state } = command;
-  if (startsNoCalls(run) && ending.how !== "value") return { events: [cancelledEvent(run, step, command)] };
+  if (startsNoMore(run, step) && !isReversal(step) && ending.how !== "value")
+    return { events: [cancelledEvent(run, step, command)] };
   if (ending.how !== "value") return failAttempt(run, step, command, ending.fault);
-  const flaw = ending.flaw ?? state?.fault ?? null;
+  const flaw = ending.flaw ?? state?.fault ?? refusedPlan(command);
   if (flaw !== null) return failAttempt(run, step, command, flaw);
   if (state !== null && state.conflict !== null)
     return failAttempt(run, step, command, stateConflictFault(step, state.conflict));
   const gate = command.grant.recorded ? lastApprovedGate(run, step) : null;
   const other = gate && previewMismatch(gate, ending.output, state?.written ?? null);
   if (other !== null) return failAttempt(run, step, command, other);
-  return { events: succeededEvents(run, step, command, effect === "writes" ? "state_changed" : "pure") };
+  const events = succeededEvents(run, step, command, effect === "writes" ? "state_changed" : "pure");
+  const more = replannedEvents(step, command.replan, command.now);
+  return { events: more.length === 0 ? events : [...events, ...more] };
+}
+
+/** Returns why the plan that a replanner has answered is refused, or null. */
+function refusedPlan({ replan }: EndCommand): Fault | null {
+  return replan !== undefined && "refused" in replan ? replan.refused : null;
 }
 
 function stateConflictFault({ spec }: Step, where: string): Fault {
@@ -208,6 +219,7 @@ function succeededEvents(
   if (grant.basis !== null && !grant.recorded) event.basis = grant.basis;
   if (command.reported_by !== undefined) event.reported_by = command.reported_by;
   Object.assign(event, costFields(run, step, command));
+  if (command.changes !== undefined) event.changes = command.changes;
   if (ledger !== undefined) event.ledger = ledger;
   if (notices.length > 0) event.notices = notices;
   const made = stepProvenance(run.id, step, proposal.call?.digest ?? null, reuse?.key ?? null);
@@ -245,6 +257,7 @@ function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fa
     ...why,
     output,
     ...(contents !== undefined && { contents }),
+    ...changeFields(command),
     ledger,
     ...stateFields(command.state, "logged"),
   };
@@ -263,8 +276,10 @@ function failAttempt(run: Run, step: Step, command: EndCommand, why: Fault, ledg
     world: retry_at === null ? "permanent_failure" : "retryable_failure",
     ...heartbeatFields(command),
     ...stateFields(command.state, isConflictRetry(why, retry_at) ? "nothing" : "logged"),
+    ...changeFields(command),
+    ...(refusedPlan(command) === why && command.ending.how === "value" && { output: command.ending.output }),
     ...(ledger && { ledger }),
-    ...(retry_at === null && { sparing: in_flight }),
+    ...(retry_at === null && { sparing: in_flight, ...(mayBeSkipped(step) && { skips: true }) }),
   };
   return { events: retry_at === null ? withCompensation(run, step, [event]) : [event] };
 }
@@ -289,6 +304,10 @@ function stateFields(
   return change === null ? { base: state.base } : { base: state.base, state: change };
 }
 
+function changeFields({ changes }: EndCommand): Pick<EndCommand, "changes"> {
+  return changes === undefined ? {} : { changes };
+}
+
 function heartbeatFields({ heartbeat }: EndCommand): { readonly heartbeat?: Json } {
   return heartbeat === null ? {} : { heartbeat };
 }
@@ -309,6 +328,7 @@ function doubtedEvent(run: Run, step: Step, act: Act, command: EndCommand, cause
     fault: why,
     ledger: nextLedgerVersion(act),
     exits,
+    ...changeFields(command),
     ...heartbeatFields(command),
     ...(((ending.how === "unheard" && step.external === null) || hasOtherCalls(act, command)) && { alive: true }),
     ...doubtNotices(run, step, act, { fault: why, exits, at: now }),

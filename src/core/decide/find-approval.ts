@@ -1,7 +1,7 @@
-import { type Demand, isDemandMet } from "../approval/approval-demand.ts";
+import { type Demand, isConfirmation, isDemandMet } from "../approval/approval-demand.ts";
 import type { Call } from "../event/event.ts";
 import { gateVoteTerms } from "../run/gate-vote-terms.ts";
-import type { Gate, Run } from "../run/run.ts";
+import { type Gate, getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import type { Instant } from "../values/ids.ts";
 
@@ -16,6 +16,14 @@ export function findApproval(run: Run, step: Step, call: Call, demand: Demand | 
 export function lastApprovedGate(run: Run, step: Step): Gate | null {
   const gate = step.gate === null ? undefined : run.gates.get(step.gate);
   return gate?.status === "approved" || gate?.status === "consumed" ? gate : null;
+}
+
+/** True for an undo of a rollback if people approved the act that it undoes, at a gate that showed its compensation. */
+export function isCompensationApproved(run: Run, { cause }: Step): boolean {
+  if (cause?.by !== "undo" || cause.rollback !== true) return false;
+  const act = getStep(run, { step_id: cause.of });
+  const gate = lastApprovedGate(run, act);
+  return gate?.covers === "compensation" && gate.call.digest === act.call?.digest && !isConfirmation(gate.demand);
 }
 
 /** True if the approval is for exactly this call and has not expired. */

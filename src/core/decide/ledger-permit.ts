@@ -1,6 +1,8 @@
 import type { LedgerFact, ToolFacts } from "../call/proposal.ts";
 import type { DuplicateAct } from "../event/duplicate-act.ts";
-import type { Call, LedgerVersion, ReuseSource } from "../event/event.ts";
+import type { Call } from "../event/event.ts";
+import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import type { Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import type { LedgerRow } from "../store/tables.ts";

@@ -58,6 +58,7 @@ export function openGate(
     ...(earlier.length > 0 && { earlier }),
     ...(estimate && { estimate }),
     ...(reversible !== null && { reversible }),
+    ...(reversible === true && isRolledBack(run, call) && { covers: "compensation" as const }),
     ...(preview && { preview }),
     ...(votes.length > 0 && { votes }),
     ...(stale && { stale }),
@@ -96,6 +97,11 @@ function carriedVotes(
   if (gate === null || gate.duplicate_of !== null || duplicate !== null) return [];
   const poll = { demand, requester: requesterOf(run, step), opened_at: now };
   return gate.votes.filter((vote) => mayVote(poll, vote));
+}
+
+/** True if the rollback of the plan undoes the act. */
+function isRolledBack({ plan }: Run, { key }: Call): boolean {
+  return plan?.atomicity === "plan" && key !== null;
 }
 
 /** Returns null if the call leaves nothing to undo. */

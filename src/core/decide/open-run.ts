@@ -3,9 +3,10 @@ import type { RunClosed } from "../event/session.ts";
 import { callKey } from "../run/call-name.ts";
 import { subAgentCancelNotices } from "../run/child-run.ts";
 import { idleEndAt, idleMsOf } from "../run/idle-run.ts";
-import { hasLeftAgents } from "../run/left-acts.ts";
+import { hasLeftAgents, leftActKey } from "../run/left-acts.ts";
 import { hasUnfinishedTurn } from "../run/model-steps.ts";
-import { findStep, type Run, startsNoCalls } from "../run/run.ts";
+import { findStep, type Run } from "../run/run.ts";
+import { startsNoMore } from "../run/starts-no-more.ts";
 import { stepPace } from "../run/step.ts";
 import { fault } from "../values/fault.ts";
 import { askModel } from "./ask-model.ts";
@@ -28,6 +29,7 @@ export function decideOpenRun(
     | "deliver_answer"
     | "delegate"
     | "leave_agent"
+    | "inherit_acts"
   >,
 ): PartialDecision {
   switch (command.type) {
@@ -49,6 +51,8 @@ export function decideOpenRun(
       return delegateStep(run, command);
     case "leave_agent":
       return leaveAgent(run, command);
+    case "inherit_acts":
+      return inheritActs(run, command);
   }
 }
 
@@ -119,7 +123,11 @@ function delegateStep(run: Run, { step_id, child, now }: CommandOf<"delegate">):
   if (hasLeftAgents(run)) return { events: [], need: "left_acts" };
   const step = findStep(run, step_id);
   if (step?.delegated === child) return NO_CHANGE;
-  const isOver = step === undefined || stepPace(step.standing) === "done" || startsNoCalls(run);
+  if (run.plan?.atomicity === "plan") {
+    const message = `${step_id} is part of an atomic plan, which does not roll back the run of a sub-agent; use a plan without atomicity`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  const isOver = step === undefined || stepPace(step.standing) === "done" || startsNoMore(run, step);
   if (isOver) return { events: [], refusal: fault("NOT_POSSIBLE", `run ${run.id} has no call ${step_id} in progress`) };
   return { events: [{ type: "step.delegated", at: now, step_id, run_id: child }] };
 }
@@ -128,4 +136,12 @@ function delegateStep(run: Run, { step_id, child, now }: CommandOf<"delegate">):
 function leaveAgent(run: Run, { child, acts, now }: CommandOf<"leave_agent">): PartialDecision {
   if (!run.conversation?.leftAgents.has(child)) return NO_CHANGE;
   return { events: [{ type: "run.sub_agent_left", at: now, child, acts }] };
+}
+
+/** Records the acts that branches above have left, and that the run does not know yet. */
+function inheritActs(run: Run, { acts, now }: CommandOf<"inherit_acts">): PartialDecision {
+  if (run.ended !== null) return NO_CHANGE;
+  const known = run.conversation?.leftActs;
+  const fresh = acts.filter((act) => known?.get(leftActKey(act))?.branch !== act.branch);
+  return fresh.length === 0 ? NO_CHANGE : { events: [{ type: "run.acts_left_above", at: now, acts: fresh }] };
 }

@@ -154,7 +154,7 @@ describe("a parked run", () => {
       takes(3),
       takes(4),
     );
-    expect(scenario.when(resumes).states).toEqual({ a: "failed_final", b: "ready" });
+    expect(scenario.when(resumes).states).toEqual({ a: "skipped", b: "ready" });
   });
 
   it.each(["agent", "service"] as const)("is not resumed by an %s", (kind) => {

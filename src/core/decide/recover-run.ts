@@ -1,6 +1,7 @@
 import type { ToolFacts } from "../call/proposal.ts";
 import type { Event, Notice } from "../event/event.ts";
-import { findStep, type Run, startsNoCalls } from "../run/run.ts";
+import { findStep, type Run } from "../run/run.ts";
+import { startsNoMore } from "../run/starts-no-more.ts";
 import { CALL_WITHIN_MS, isHostAtWork, type Step } from "../run/step.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
@@ -54,7 +55,7 @@ function recoverStep(run: Run, { step_id, mark, alive, tool }: RecoveryFinding, 
   if (step.standing.state !== "running") return [];
   // The host continues its work without the worker. It has not begun if the worker died before it told the host.
   if (isHostAtWork(step) && mark !== "no") return [];
-  if (step.act === null && step.failure !== null && !startsNoCalls(run))
+  if (step.act === null && step.failure !== null && !startsNoMore(run, step))
     return [failedEvent(run, step, step.standing, { tool, why: step.failure, at })];
   if (step.act === null) return [{ type: "step.readied", at, step_id, why: "its worker died" }];
   const ledger = actVersionAfter(step);

@@ -1,11 +1,11 @@
 import type { Call } from "../event/event.ts";
-import type { VerifiedAct } from "../event/verified-act.ts";
+import type { VerifiedAct, VerifiedChange } from "../event/verified-act.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { findStep, type Run } from "../run/run.ts";
 import { type Act, isUndoStep, type Step } from "../run/step.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
-import { actFinding, confirmationFault } from "./act-finding.ts";
+import { actFinding, confirmationFault, findingWithChanges } from "./act-finding.ts";
 import type { CommandOf } from "./command.ts";
 import { isApprovalValid } from "./find-approval.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
@@ -29,7 +29,7 @@ const RELY: Reliance = { kind: "rely" };
  * process, each act is confirmed once before the first step that relies on it. The strictest reaction applies.
  */
 export function relianceOnActs(run: Run, step: Step, { loaded }: Pick<CommandOf<"start">, "loaded">): Reliance {
-  if (!run.hasConfirmableActs || isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return RELY;
+  if (!run.confirmations.wanted || isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return RELY;
   const acts = reliedActs(run, step, loaded);
   if (acts.some(({ act }) => !isConfirmedSince(act, continuedAt(run, loaded)))) return { kind: "look" };
   let held: Fault | null = null;
@@ -51,8 +51,8 @@ export function actsToConfirm(run: Run, step: Step, loaded: number): readonly St
 }
 
 /** Returns the position of the last resume or load of the run. Acts recorded up to it must be confirmed. */
-function continuedAt({ positions }: Run, loaded: number): number {
-  return Math.max(positions.resumed, loaded);
+function continuedAt({ confirmations }: Run, loaded: number): number {
+  return Math.max(confirmations.resumed, loaded);
 }
 
 function isConfirmedSince({ receipt, verified }: Act, since: number): boolean {
@@ -64,7 +64,7 @@ function reliedActs(run: Run, step: Step, loaded: number): readonly ConfirmableS
   const found: ConfirmableStep[] = [];
   const seen = new Set<StepId>();
   const queue = [...dependenciesOf(step)];
-  const checkedAfter = Math.max(continuedAt(run, loaded), run.positions.verified);
+  const checkedAfter = Math.max(continuedAt(run, loaded), run.confirmations.verified);
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
     const needed = seen.has(id) ? undefined : findStep(run, id);
     seen.add(id);
@@ -110,10 +110,19 @@ export function recordedActs(run: Run): readonly Step[] {
 
 /** Records what verifiers found. An act that was undone meanwhile is left out. */
 export function recordVerification(run: Run, { by, reason, seen, now }: CommandOf<"verify">): PartialDecision {
-  const acts = seen.flatMap(({ step_id, sighting }): readonly VerifiedAct[] => {
+  const acts = seen.flatMap(({ step_id, sighting, changes = NONE }): readonly VerifiedAct[] => {
     const step = findStep(run, step_id);
-    return step?.act?.state === "committed" ? [{ step_id, tool: step.spec.name, ...actFinding(sighting) }] : [];
+    if (step?.act?.state !== "committed") return NONE;
+    const recorded = step.act.changes;
+    const verified = changes.flatMap((finding, index): readonly VerifiedChange[] => {
+      const change = recorded[index];
+      return change === undefined ? NONE : [{ change, ...finding }];
+    });
+    const act = { step_id, tool: step.spec.name, ...findingWithChanges(actFinding(sighting), verified) };
+    return [verified.length === 0 ? act : { ...act, changes: verified }];
   });
   if (by === null && acts.length === 0) return NO_CHANGE;
   return { events: [{ type: "run.verified", at: now, by, reason, acts }] };
 }
+
+const NONE: readonly never[] = [];

@@ -1,6 +1,7 @@
 import type { ToolFacts } from "../call/proposal.ts";
-import { type Run, startsNoCalls } from "../run/run.ts";
-import { isUndoStep, type Step } from "../run/step.ts";
+import type { Run } from "../run/run.ts";
+import { startsNoMore } from "../run/starts-no-more.ts";
+import { isReversal, type Step } from "../run/step.ts";
 import { toolDefaults } from "../tool/tool-defaults.ts";
 import { type Fault, faults, isFreeRetry } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
@@ -25,8 +26,8 @@ export function retryAt(
 ): Instant | null {
   const { tries, baseMs, capMs } = retryLimits(step, tool, fault);
   const counted = isFreeRetry(fault) ? attempt : attempt - step.forgiven;
-  const undo = isUndoStep(step);
-  if (counted >= tries || (!undo && (startsNoCalls(run) || run.stopped !== null))) return null;
+  const undo = isReversal(step);
+  if (counted >= tries || (!undo && (startsNoMore(run, step) || run.stopped !== null))) return null;
   const ceiling = Math.min(capMs, baseMs * 2 ** (counted - 1));
   const at = (now + Math.floor(dice * ceiling)) as Instant;
   return run.deadline_at !== null && at >= run.deadline_at && !undo ? null : at;

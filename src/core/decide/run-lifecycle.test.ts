@@ -33,6 +33,8 @@ import {
   step,
 } from "../../testing/given/fixtures.ts";
 import { given, pass } from "../../testing/given/given.ts";
+import type { Event } from "../event/event.ts";
+import { evolve } from "../evolve/evolve.ts";
 import { runStatus } from "../run/run.ts";
 import { fault } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
@@ -183,8 +185,9 @@ describe("a step that ends without success", () => {
 
   it("skips only its dependents if the plan says so", () => {
     const scenario = three({ on_failure: "skip" }).when(starts("a"), fails("a"));
-    expect(scenario.states).toEqual({ a: "failed_final", b: "skipped", c: "skipped", d: "ready" });
-    expect(scenario.standing("b")).toMatchObject({ fault: { message: "needs a, which is failed_final" } });
+    expect(scenario.states).toEqual({ a: "skipped", b: "skipped", c: "skipped", d: "ready" });
+    expect(scenario.standing("a")).toMatchObject({ fault: { code: "TOOL_FAILED" } });
+    expect(scenario.standing("b")).toMatchObject({ fault: { message: "needs a, which is skipped" } });
     expect(scenario.standing("c")).toMatchObject({ fault: { message: "needs b, which is skipped" } });
     expect(scenario.when(does("d")).run.ended?.status).toBe("partial");
   });
@@ -200,7 +203,22 @@ describe("a step that ends without success", () => {
   it("skips a dependent at once, which stays skipped when its other dependency succeeds", () => {
     const both = plan(step("a", { on_failure: "skip" }), step("b"), step("c", { after: ["a", "b"] }));
     const scenario = given(accepts(both)).when(starts("a"), fails("a"), does("b"));
-    expect(scenario.states).toEqual({ a: "failed_final", b: "succeeded", c: "skipped" });
+    expect(scenario.states).toEqual({ a: "skipped", b: "succeeded", c: "skipped" });
+  });
+
+  it("does not make the run partial if the plan permits it to fail", () => {
+    const mayFail = plan(step("a", { on_failure: "skip" }), step("b"));
+    const scenario = given(accepts(mayFail)).when(starts("a"), fails("a"), does("b"));
+    expect(scenario.run.ended?.status).toBe("completed");
+    const needed = plan(step("a", { on_failure: "skip" }), step("b"), step("c", { after: ["a"] }));
+    expect(given(accepts(needed)).when(starts("a"), fails("a"), does("b")).run.ended?.status).toBe("partial");
+  });
+
+  it("of an older journal stays failed, because its event does not say that it is skipped", () => {
+    const scenario = given(accepts(plan(step("a", { on_failure: "skip" }), step("b")))).when(starts("a"), fails("a"));
+    const { skips: _skips, ...event } = scenario.newEvent("step.failed") as Extract<Event, { type: "step.failed" }>;
+    const before = given(accepts(plan(step("a", { on_failure: "skip" }), step("b")))).run;
+    expect(evolve(before, event).steps.get(0).standing.state).toBe("failed_final");
   });
 
   it("skips retrying and waiting steps, and does not change ended ones", () => {

@@ -5,6 +5,7 @@ import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { type LeanStep, leanPlan } from "../plan/plan.ts";
 import { childCancelNotices } from "../run/child-run.ts";
+import { rollbackFault } from "../run/rollback-fault.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import { isRunResumable } from "../run/step-transition.ts";
@@ -12,15 +13,27 @@ import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
 import { cancelHostWork } from "./cancel-host-work.ts";
-import type { CommandOf, HeldRequest } from "./command.ts";
+import type { CommandOf } from "./command.ts";
 import { gateNotices } from "./gate-notice.ts";
+import type { HeldRequest } from "./held-request.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
 export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecision {
   if (run.position > 0) return NO_CHANGE; // The command was accepted before, and its answer was lost.
-  const { type: _type, now, inherited = [], cancelled: reason, refused, refusal_charge, held, ...accepting } = command;
-  const { checks = [], ...fields } = accepting;
+  const {
+    type: _type,
+    now,
+    inherited = [],
+    cancelled: reason,
+    refused,
+    simulated,
+    refusal_charge,
+    held,
+    ...accepting
+  } = command;
+  const { checks = [], fallbacks: others = [], ...own } = accepting;
   const plan = command.plan && leanPlan(command.plan);
+  const fields = others.length === 0 ? own : { ...own, fallbacks: others.map(leanPlan) };
   const done = inherited.map(
     (step): Event => ({ type: "step.succeeded", at: now, attempt: 0, started_at: now, ...step }),
   );
@@ -30,6 +43,7 @@ export function acceptRun(run: Run, command: CommandOf<"accept">): PartialDecisi
     const refusal: Event = { type: "run.refused", at: now, fault: refused, ...charges };
     return { events: [accepted, refusal, ...rejectionEvents(plan?.steps ?? [], refused, now)] };
   }
+  if (simulated !== undefined) return { events: [accepted, { type: "run.simulated", at: now, ...simulated }] };
   if (held !== undefined) return { events: [accepted, verbGateEvent(run, plan?.steps ?? [], held, now)] };
   if (reason === undefined) return { events: [accepted, ...done], checks };
   return { events: [accepted, { type: "cancel.requested", at: now, by: fields.principal.id, reason }] };
@@ -77,6 +91,11 @@ export function restoreState(
 
 export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cancel">): PartialDecision {
   if (run.cancel !== null) return NO_CHANGE;
+  if (run.rollback !== null && run.ended === null)
+    return {
+      events: [],
+      refusal: fault("NOT_POSSIBLE", `run ${run.id} is rolled back already; nothing of it starts any more`),
+    };
   if (run.ended !== null) {
     return {
       events: [],
@@ -91,11 +110,17 @@ export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cance
 
 export function resumeRun(run: Run, command: CommandOf<"resume">): PartialDecision {
   const { principal, reason, only, now } = command;
-  if (only === "failed" && !isRetryable(run)) return NO_CHANGE;
+  if (only === "failed" && !isRetryable(run) && rollbackFault(run) === null) return NO_CHANGE;
   if (run.ended === null && run.parked !== null) return resumeParkedRun(run, command);
+  const rolledBack = rollbackFault(run);
+  if (rolledBack !== null) return { events: [], refusal: rolledBack };
   if (run.ended === null) return NO_CHANGE; // The run is running, or waits for something that resuming does not change.
-  if (run.refused !== null) {
+  if (run.recordOf?.of === "refusal") {
     const message = `run ${run.id} is the record of a refused request, and nothing of it can run; submit it again, corrected`;
+    return { events: [], refusal: fault("NOT_POSSIBLE", message) };
+  }
+  if (run.recordOf?.of === "dry_run") {
+    const message = `run ${run.id} is the record of a dry run; submit its plan in another mode`;
     return { events: [], refusal: fault("NOT_POSSIBLE", message) };
   }
   if (run.plan === null) {

@@ -1,7 +1,8 @@
 import type { Verdict } from "../call/guard.ts";
 import type { LedgerFact } from "../call/proposal.ts";
-import type { Call, ReuseSource } from "../event/event.ts";
+import type { Call } from "../event/event.ts";
 import type { ActNaming, NamedAct } from "../event/left-act.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import { branchActsOf, leftActKey } from "../run/left-acts.ts";
 import { findStep, type Gate, getStep, type Run } from "../run/run.ts";
 import { type Step, stepPace } from "../run/step.ts";

@@ -1,10 +1,12 @@
 import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import type { Settlement } from "../event/doubt-settlement.ts";
-import type { Event, LedgerVersion, StepsInFlight } from "../event/event.ts";
+import type { Event, StepsInFlight } from "../event/event.ts";
+import type { LedgerVersion } from "../event/ledger-version.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep, type PlanStep, planStep } from "../plan/plan.ts";
-import { findStep, type Run, startsNoCalls } from "../run/run.ts";
+import { findStep, type Run } from "../run/run.ts";
+import { startsNoMore } from "../run/starts-no-more.ts";
 import { type Act, isUndoStep, type Step, stepPace, undoStepId } from "../run/step.ts";
 import { waitTimes } from "../time/wait-times.ts";
 import { assert } from "../values/assert.ts";
@@ -86,9 +88,9 @@ function resendAt({ act }: Step, now: Instant): Instant {
   return Math.max(now, act.started_at + pause) as Instant;
 }
 
-/** A run that is cancelled, closed or stopped sends no call again, except for an undo. */
+/** A run that is cancelled, closed or stopped sends no call again, except for an undo; a call that a branch has left neither. */
 function mayResendAct(run: Run, step: Step): boolean {
-  return isUndoStep(step) || (!startsNoCalls(run) && run.stopped === null);
+  return isUndoStep(step) || (!startsNoMore(run, step) && run.stopped === null);
 }
 
 interface SettlementDetails extends Requested {
@@ -216,14 +218,27 @@ function undoAct(
   { tool, record }: Extract<Resolution, { as: "undo" }>,
   request: Requested & { readonly by: string; readonly reason: string; readonly at: Instant },
 ): PartialDecision {
-  const impossible = undoFault(step, tool) ?? repeatedUndoFault(run, step);
+  const impossible = atomicUndoFault(run, step) ?? undoFault(step, tool) ?? repeatedUndoFault(run, step);
   if (impossible !== null) return refuseCommand(impossible);
+  return { events: undoEvents(run, step, { ...request, ...forfeitTrust(record) }) };
+}
+
+interface UndoRequest extends Requested {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+  readonly charges?: readonly TallyCharge[];
+  /** Present if no person requested the undo. */
+  readonly rollback?: true;
+}
+
+/** Returns the events that begin the undo of an act. */
+export function undoEvents(run: Run, step: Step, { rollback, ...request }: UndoRequest): readonly Event[] {
   const ledger = actVersionAfter(step);
-  const { by, reason, at, ...requested } = request;
+  const { by, at } = request;
   const step_id = undoStepId(step, ledger.generation);
   const isRepeated = run.index.has(step_id); // A failed undo that is requested again is the same step.
-  const compensating = { at, step_id: step.spec.step_id, by, reason, ledger, ...forfeitTrust(record), ...requested };
-  const events: Event[] = [{ type: "step.compensating", ...compensating }];
+  const events: Event[] = [{ type: "step.compensating", step_id: step.spec.step_id, ledger, ...request }];
   if (isRepeated) events.push({ type: "step.readied", at, step_id, why: `${by} requested the undo again` });
   else
     events.push({
@@ -232,9 +247,16 @@ function undoAct(
       step_id,
       step: leanStep(undoStep(step, step_id)),
       pin: step.pin,
-      cause: { by: "undo", of: step.spec.step_id, asked_by: by },
+      cause: { by: "undo", of: step.spec.step_id, asked_by: by, ...(rollback && { rollback }) },
     });
-  return { events };
+  return events;
+}
+
+/** An atomic plan in progress is whole or nothing, so none of its acts is undone by itself. */
+function atomicUndoFault({ id, plan, ended, rollback }: Run, { spec: { step_id } }: Step): Fault | null {
+  if (plan?.atomicity !== "plan" || ended !== null || rollback !== null) return null;
+  const message = `${step_id} is part of an atomic plan in progress; cancel run ${id}, which undoes all of it`;
+  return fault("NOT_POSSIBLE", message);
 }
 
 function undoFault(

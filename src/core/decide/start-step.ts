@@ -4,14 +4,17 @@ import type { Basis } from "../approval/verdict-basis.ts";
 import type { CallLimit } from "../call/counted-limits.ts";
 import { evaluateGuards, type Policy, type Rules, type Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
+import { isStepConditionMet } from "../call/step-condition.ts";
 import type { Event } from "../event/event.ts";
 import type { Parking } from "../event/step-parking.ts";
-import { isConditionMet } from "../plan/condition.ts";
+import { conditionText } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
+import { deadlineFault } from "../run/deadline-fault.ts";
 import { hasLeftAgents } from "../run/left-acts.ts";
-import { findStep, getStep, type Run } from "../run/run.ts";
-import { isStartable, isUndoStep, type Step } from "../run/step.ts";
+import { findStep, type Run } from "../run/run.ts";
+import { isOverdue } from "../run/run-wakeups.ts";
+import { isReversal, isStartable, isUndoStep, mayBeSkipped, type Step } from "../run/step.ts";
 import { isNotifiedOnLift } from "../settings/halt.ts";
 import type { Halt, LedgerRow } from "../store/tables.ts";
 import { waitTimes } from "../time/wait-times.ts";
@@ -19,6 +22,7 @@ import { assert } from "../values/assert.ts";
 import { type Effect, worseEffect } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
 import type { CommandOf, Grant } from "./command.ts";
 import { findApproval, lastApprovedGate } from "./find-approval.ts";
 import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
@@ -27,6 +31,7 @@ import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 import { CONFIRMATION_RULE, isMismatchAccepted, relianceOnActs } from "./reliance-on-acts.ts";
 import { answerBySameAct } from "./same-act.ts";
+import { startFault } from "./start-fault.ts";
 import { startedEvent } from "./started-event.ts";
 import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
 import {
@@ -68,9 +73,12 @@ function judgeStart(run: Run, command: StartCommand, rules: Rules, policy: Polic
   const { proposal, now } = command;
   const step = findStep(run, command.step_id);
   assert(step !== undefined, "only a step of the run is started");
-  if (run.parked !== null || !isStartable(step, now)) return NO_CHANGE;
+  if (run.parked !== null) return NO_CHANGE;
+  if (isOverdue(run, step, now)) return rejectStep(step, "deadline", deadlineFault(run, step), command);
+  if (!isStartable(step, now)) return NO_CHANGE;
   const impossible = startFault(run, step);
   if (impossible !== null) return rejectStep(step, "order", impossible, command);
+  if (step.spec.invalid !== null) return rejectStep(step, "plan", step.spec.invalid, command);
   if (isWaitOver(step)) return { events: [waitElapsedEvent(step, now)] };
   if (proposal.parked !== null) return parkStep(step, { for: "tool", fault: proposal.parked }, now);
   const effect = proposal.tool === null ? step.spec.effect : worseEffect(step.spec.effect, proposal.tool.effect);
@@ -130,20 +138,30 @@ function startKind(run: Run, step: Step, command: StartCommand, verdict: Verdict
       return beginAttempt(run, step, command, verdict);
     case "verb":
     case "model":
+    case "rollback":
       return beginAttempt(run, step, command, verdict);
     case "assertion":
       return evaluateAssertion(run, step, command);
     case "wait":
       return startWait(run, step, command);
+    case "for_each":
+      if (hasNoItems(command.proposal)) return { events: [succeededEvent(step, command.now, NO_ITEMS)] };
+      return command.proposal.signal === null ? { events: [], need: "child" } : startWait(run, step, command);
     case "run":
       // The child run is started only after the guards and halts allow this step.
       return command.proposal.signal === null ? { events: [], need: "child" } : startWait(run, step, command);
   }
 }
 
+function hasNoItems({ input }: Proposal): boolean {
+  return (input as { readonly items: readonly Json[] }).items.length === 0;
+}
+
+const NO_ITEMS: Json = { run_id: null, status: "completed", items: [], failed: [] };
+
 /** A halt does not stop undos or steps that call nothing. */
 function isHaltable(step: Step): boolean {
-  return !isUndoStep(step) && stepKinds[step.spec.kind].haltable;
+  return !isReversal(step) && stepKinds[step.spec.kind].haltable;
 }
 
 function parksForHalt(events: readonly Event[]): boolean {
@@ -160,22 +178,13 @@ function parkForHalt(run: Run, step: Step, halt: Halt, now: Instant): PartialDec
 }
 
 /** True if the caller confirmed the step in advance and the hold demands only a confirmation. */
-function isConfirmed({ confirmed }: Run, { spec }: Step, verdict: Verdict): boolean {
+function isConfirmed({ terms: { confirmed } }: Run, { spec }: Step, verdict: Verdict): boolean {
   if (verdict.kind !== "hold" || !isConfirmation(verdict.demand)) return false;
   return confirmed === true || (confirmed?.includes(spec.step_id) ?? false);
 }
 
 function asAllowed({ basis }: Verdict): Verdict {
   return { kind: "allow", ...(basis && { basis }) };
-}
-
-/** Returns a fault if a step ended the plan meanwhile, or if a dependency was undone. */
-function startFault(run: Run, step: Step): Fault | null {
-  if (isUndoStep(step)) return null;
-  if (run.stopped !== null)
-    return fault("ABORTED", `${run.stopped} ended the plan before ${step.spec.step_id} started`);
-  const undone = step.cause === null && step.spec.depends_on.find((id) => stepOutput(run, id) === undefined);
-  return undone ? fault("DEPENDENCY_FAILED", `${step.spec.step_id} needs ${undone}, which was undone`) : null;
 }
 
 /** A step that calls no tool has no call to show to a person, so a rule cannot hold it. */
@@ -188,12 +197,11 @@ function unapprovable(
   return rejectStep(step, rule, fault("POLICY_DENIED", message), command, basis);
 }
 
-function evaluateAssertion(run: Run, step: Step, { now, in_flight }: StartCommand): PartialDecision {
+function evaluateAssertion(run: Run, step: Step, { now, in_flight, proposal }: StartCommand): PartialDecision {
   const condition = step.spec.payload as unknown as Condition;
-  if (isConditionMet(condition, (id) => stepOutput(run, id))) return { events: [succeededEvent(step, now, true)] };
+  if (isStepConditionMet(run, condition, proposal.policy_state)) return { events: [succeededEvent(step, now, true)] };
   if (in_flight === null) return NEEDS_IN_FLIGHT;
-  const { step: source, path, operator, value } = condition;
-  const message = `${step.spec.step_id}: ${source}${path} is not ${operator} ${JSON.stringify(value)}`;
+  const message = `${step.spec.step_id}: ${conditionText(condition).replace(" ", " is not ")}`;
   const failed = fault("ASSERTION_FAILED", message);
   return {
     events: [
@@ -204,14 +212,10 @@ function evaluateAssertion(run: Run, step: Step, { now, in_flight }: StartComman
         retry_at: null,
         world: "permanent_failure",
         sparing: in_flight,
+        ...(mayBeSkipped(step) && { skips: true }),
       },
     ],
   };
-}
-
-function stepOutput(run: Run, id: Condition["step"]) {
-  const { standing } = getStep(run, { step_id: id });
-  return standing.state === "succeeded" ? standing.output : undefined;
 }
 
 function rejectStep(
@@ -315,7 +319,7 @@ function beginAttempt(
   const { proposal, now } = command;
   const ledger = permitted?.ledger ?? null;
   const limits = applicableLimits(step, proposal);
-  const exceeded = isUndoStep(step) ? null : exceededBudget(limits);
+  const exceeded = isReversal(step) ? null : exceededBudget(limits);
   if (exceeded !== null)
     return rejectStep(step, exceeded.rule?.id ?? "budget", budgetFault(step, exceeded), command, verdict.basis);
   const grant: Grant = {
@@ -362,7 +366,7 @@ function beginAttempt(
 /** A call that is sent again uses its earlier reservation. No rate delays an undo. */
 function applicableLimits(step: Step, { limits }: Proposal): readonly CallLimit[] {
   if (step.act?.doubt) return [];
-  return isUndoStep(step) ? limits.filter(({ of }) => of === "budget") : limits;
+  return isReversal(step) ? limits.filter(({ of }) => of === "budget") : limits;
 }
 
 /** Parks the step until the next window of the rate, or rejects it if the deadline is earlier. */

@@ -4,7 +4,7 @@ import type { SignalSent, TakenSignal } from "../event/signal.ts";
 import type { Parking, SignalBoxVersion } from "../event/step-parking.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { findStep, type Run } from "../run/run.ts";
-import { awaitsSignal, type Step } from "../run/step.ts";
+import { awaitsSignal, mayBeSkipped, type Step } from "../run/step.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant, RunId } from "../values/ids.ts";
@@ -95,7 +95,8 @@ function childEndedEvent(step: Step, report: ChildReport, signal: TakenSignal, {
   if (report.status === "completed" && report.too_long === undefined)
     return { ...head, type: "step.succeeded", output: report as unknown as Json, world: "pure" };
   const why = childFault(step, report);
-  return { ...head, type: "step.failed", fault: why, retry_at: null, world: "permanent_failure", sparing };
+  const skips = mayBeSkipped(step) ? { skips: true as const } : {};
+  return { ...head, type: "step.failed", fault: why, retry_at: null, world: "permanent_failure", sparing, ...skips };
 }
 
 function childFault({ spec: { step_id } }: Step, { run_id, status, failed, too_long }: ChildReport): Fault {

@@ -37,6 +37,7 @@ type TraitTable = {
 export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.accepted": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.refused": { hard: "always", progress: "always", alone: "always", visible: true },
+  "run.simulated": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.closed": { hard: "always", progress: "always", alone: "never", visible: true },
   // If the event is lost, a worker claims the run once more and releases it again.
   "run.released": { hard: "never", progress: "never", alone: "never", visible: false },
@@ -46,8 +47,13 @@ export const eventTraits: Readonly<Record<EventType, EventTraits>> = {
   "run.branched": { hard: "by_content", progress: "always", alone: "never", visible: true },
   // If the event is lost, the sub-agent is asked again before the next act.
   "run.sub_agent_left": { hard: "never", progress: "never", alone: "never", visible: true },
+  // If the event is lost, the opening of the sub-agent or the notice of the run above repeats it.
+  "run.acts_left_above": { hard: "never", progress: "never", alone: "never", visible: true },
+  "run.replanned": { hard: "always", progress: "always", alone: "never", visible: true },
   "cancel.requested": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.restored": { hard: "always", progress: "always", alone: "never", visible: true },
+  // The events that it leads to are hard.
+  "run.rolling_back": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.resumed": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.undone": { hard: "always", progress: "always", alone: "never", visible: true },
   "run.verified": { hard: "always", progress: "never", alone: "never", visible: true },

@@ -2,33 +2,41 @@ import type { Demand, Vote } from "../approval/approval-demand.ts";
 import type { Principal } from "../approval/principal.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
-import type { CostEstimate } from "../limits/budget.ts";
+import type { CostEstimate, RunBudget } from "../limits/budget.ts";
 import type { BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
 import type { LeanPlan, LeanStep } from "../plan/plan.ts";
 import type { Capture, ResourceClosing, RestoreReport } from "../ports/resource.ts";
 import type { ForkOrigin, StateChange, StateRestore } from "../state/state-change.ts";
+import type { ExternalChange } from "../tool/external-change.ts";
 import type { Cost, Tool } from "../tool/tool.ts";
 import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 import type { Requested } from "../values/requested.ts";
+import type { BackupRestore, RunRestored } from "./backup-restore.ts";
 import type { DoubtExits, Settlement } from "./doubt-settlement.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
 import type { GateContest } from "./gate-contest.ts";
-import type { ActNaming, NamedAct, SubAgentLeft } from "./left-act.ts";
+import type { LedgerVersion } from "./ledger-version.ts";
+import type { ActNaming, LeftActEvent, NamedAct } from "./left-act.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { OutputContents } from "./output-contents.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Provenance } from "./provenance.ts";
-import type { Restoration, RunRestored } from "./restoration.ts";
+import type { ReplanTerms, RunReplanned } from "./replan.ts";
+import type { ReuseSource } from "./reuse-source.ts";
+import type { RunRollingBack } from "./rollback.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
-import type { AgentCause, RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
+import type { RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
+import type { RunSimulated } from "./simulation.ts";
+import type { StepCause } from "./step-cause.ts";
 import type { Parking } from "./step-parking.ts";
 import type { Takeover } from "./takeover.ts";
+import type { ToolPin } from "./tool-pin.ts";
 import type { UndoReport } from "./undone-act.ts";
 import type { ActVerification } from "./verified-act.ts";
 
@@ -74,20 +82,28 @@ export type RunEvent =
       readonly forked?: ForkOrigin;
       /** The steps that the caller confirmed in advance. */
       readonly confirmed?: Confirmation;
+      /** Present if another plan may continue the run when its plan does not complete. */
+      readonly replan?: ReplanTerms;
+      /** The plans that are used first then, in their order. Absent: none. */
+      readonly fallbacks?: readonly LeanPlan[];
       /** Present if the run continues a run that was in a restored backup: its acts may have been done before. */
-      readonly restored?: Restoration;
+      readonly restored?: BackupRestore;
+      /** The budgets of the submission. A child run has those of its parent. */
+      readonly budgets?: { readonly run: RunId; readonly limits: readonly RunBudget[] };
       /** The static rules of the process that accepted the run. Absent in runs of older versions. */
       readonly rules?: RunRules;
     }
   /** The plan or call was refused before anything ran. The run has ended; it is the record of the refusal. */
   | { readonly type: "run.refused"; readonly fault: Fault; readonly charges?: readonly LimitedCharge[] }
+  | RunSimulated
   /** The notices cancel the sub-agents of calls that have not ended. */
   | (RunClosed & { readonly notices?: readonly Notice[] })
   | RunReleased
   | TurnFinished
-  /** The notices cancel the sub-agents of calls that the conversation leaves. */
+  /** The notices cancel the sub-agents that the conversation leaves, and tell the others what it left. */
   | (RunBranched & { readonly notices?: readonly Notice[] })
-  | SubAgentLeft
+  | LeftActEvent
+  | RunReplanned
   | RunRestored
   | {
       readonly type: "cancel.requested";
@@ -95,6 +111,7 @@ export type RunEvent =
       readonly reason: string;
       readonly notices?: readonly Notice[];
     }
+  | RunRollingBack
   | ({ readonly type: "run.resumed"; readonly by: string; readonly reason: string } & Requested)
   | ({ readonly type: "run.undone" } & UndoReport)
   | ({ readonly type: "run.verified" } & ActVerification)
@@ -131,14 +148,6 @@ export type EndStatus = "completed" | "partial" | "failed" | "cancelled" | "aban
 /** The steps that the caller of a run confirms in advance: all (`true`), or the listed ones. */
 export type Confirmation = true | readonly StepId[];
 
-/** The tool that a run was accepted with. If a worker has another tool under this name, the steps park. */
-export interface ToolPin {
-  readonly version: string;
-  readonly schema_hash: Digest;
-  /** For acts, the digest of the settings that decide whether an act is the same and may be repeated. */
-  readonly act_hash?: Digest;
-}
-
 export type StepEvent = { readonly step_id: StepId } & (
   | {
       readonly type: "step.proposed";
@@ -163,6 +172,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly charges?: readonly LimitedCharge[];
       /** The reaction that the tool demands if the act is not found later. Absent if it is not confirmed. */
       readonly confirm?: Exclude<Tool["confirm"], "none">;
+      /** Present on an act of an atomic plan whose tool declares a compensation. */
+      readonly reversible?: true;
       /** Present if the host of the agent does the work itself. */
       readonly external?: ExternalAttempt;
       readonly basis?: Basis;
@@ -180,6 +191,8 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly input?: Json;
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
+      /** The changes that the handler made outside. Absent: none. */
+      readonly changes?: readonly ExternalChange[];
       readonly ledger?: LedgerVersion;
       readonly reused?: ReuseSource;
       readonly notices?: readonly Notice[];
@@ -203,13 +216,16 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly fault: Fault;
       /** Null if no attempt follows. */
       readonly retry_at: Instant | null;
+      /** Present on the last failure of a step that its plan permits to fail: the step ends as skipped. */
+      readonly skips?: true;
       readonly world: WorldOutcome;
       readonly input?: Json;
-      /** The output of an act that happened although its step failed. No other step may use it. */
+      /** The output of an act that happened although its step failed, or a refused answer. No other step may use it. */
       readonly output?: Json;
       readonly contents?: OutputContents;
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
+      readonly changes?: readonly ExternalChange[];
       readonly ledger?: LedgerVersion;
       readonly sparing?: StepsInFlight;
       /** The details of the last heartbeat of the handler. */
@@ -235,6 +251,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly attempt: number;
       readonly reported_by?: string;
       readonly fault: Fault;
+      readonly changes?: readonly ExternalChange[];
       readonly ledger: LedgerVersion;
       readonly exits: DoubtExits;
       /** A handler of the act may still run. A second `step.doubted` without this field records that none does. */
@@ -296,12 +313,6 @@ export type StepEvent = { readonly step_id: StepId } & (
  */
 export type StepsInFlight = readonly StepId[] | "unknown";
 
-/** The origin of a step that is not part of the plan. */
-export type StepCause =
-  | AgentCause
-  | { readonly by: "errand"; readonly of: StepId }
-  | { readonly by: "undo"; readonly of: StepId; readonly asked_by: string };
-
 /** The exact call: the same input is hashed, shown, approved and executed. */
 export interface Call {
   readonly input: Json;
@@ -314,28 +325,10 @@ export interface Call {
   readonly caution?: string;
 }
 
-/** The version and generation that a ledger row has from this event on. */
-export interface LedgerVersion {
-  readonly version: number;
-  readonly generation: number;
-  /** The key of the row. Present if the event is a receipt: it proves the act of this key and no other. */
-  readonly key?: EffectKey;
-  /** The row belongs to a later generation, so this event does not change it. */
-  readonly superseded?: true;
-}
-
-/** The step that a reused result comes from. `differs` says how its call differed, or is null. */
-export interface ReuseSource {
-  readonly run: RunId;
-  readonly step: StepId;
-  readonly at: Instant;
-  readonly differs: string | null;
-}
-
 export interface Notice {
   readonly notice_id: string;
-  /** Present on a notice to another run: the report of a child run to its parent, or the cancellation of a child. */
-  readonly kin?: "report" | "cancel";
+  /** Present on a notice to other runs: the end of a child run, its cancellation, or that a branch has left acts. */
+  readonly kin?: "report" | "cancel" | "left_acts";
   readonly topic: string;
   readonly payload: Json;
 }
@@ -357,6 +350,8 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly estimate?: CostEstimate;
       /** True if the call can be undone or restored. Absent if there is nothing to undo. */
       readonly reversible?: boolean;
+      /** Present on an act of an atomic plan: the approval also covers its compensation, if the plan aborts. */
+      readonly covers?: "compensation";
       /** The expected changes. Absent if there is no preview. */
       readonly preview?: Preview;
       /** Why an earlier approval is no longer valid. */

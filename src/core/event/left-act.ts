@@ -27,6 +27,14 @@ export interface SubAgentLeft {
   readonly acts: readonly LeftAct[];
 }
 
+/** A branch of the conversation above has left acts. They hold acts of the run, which does the work of another lane. */
+export interface ActsLeftAbove {
+  readonly type: "run.acts_left_above";
+  readonly acts: readonly LeftAct[];
+}
+
+export type LeftActEvent = SubAgentLeft | ActsLeftAbove;
+
 /** The earlier act that the approvers say a call is. Its receipt answers the call. */
 export interface NamedAct {
   readonly same_as?: StepId;

@@ -10,4 +10,6 @@ export interface ParentStep {
   readonly above?: readonly RunId[];
   /** The maximum size of the outputs in the report of the child run. */
   readonly most_bytes: number;
+  /** The number of items if the step is a `for_each`: the report then has the outputs as a list. */
+  readonly items?: number;
 }

@@ -1,5 +1,5 @@
 import type { Digest, Instant } from "../values/ids.ts";
-import type { Json } from "../values/json.ts";
+import type { Json, JsonObject } from "../values/json.ts";
 import type { SignalBoxVersion } from "./step-parking.ts";
 
 /** The idempotency key of a request: the same request under the same key is executed once. */
@@ -8,6 +8,24 @@ export interface Request {
   readonly digest: Digest;
   /** 2: the row of the request is also keyed by project and session. Absent in older events and for signals. */
   readonly form?: 2;
+  /** Present if the request names the intent that its plan answers. */
+  readonly intent?: RecordedIntent;
+}
+
+/** The intent of a principal, apart from the plan that answers it. */
+export interface Intent {
+  readonly type: string;
+  readonly payload?: JsonObject;
+  /** The contexts that it was stated in, such as the digests of documents. Only their digest is recorded. */
+  readonly contexts?: JsonObject;
+}
+
+/** The intent of a request: what its principal wants, apart from the plan that answers it. */
+export interface RecordedIntent {
+  readonly type: string;
+  readonly payload: JsonObject;
+  /** The digest of the contexts that the intent was stated in, such as the versions of documents. */
+  readonly contexts_hash: Digest;
 }
 
 /** A signal that a step took from its box, or received directly from the sender. */

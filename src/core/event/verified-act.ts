@@ -1,3 +1,4 @@
+import type { ExternalChange } from "../tool/external-change.ts";
 import type { StepId } from "../values/ids.ts";
 
 /** The finding of a verifier about a recorded act. */
@@ -13,6 +14,8 @@ export interface VerifiedAct {
    */
   readonly found: "confirmed" | "different" | "missing" | "unknown" | "not_verifiable";
   readonly why: string | null;
+  /** The findings about the changes that the act recorded, in their order. Absent: it recorded none. */
+  readonly changes?: readonly VerifiedChange[];
 }
 
 /** Acts of a run were looked for in the outside world. */
@@ -21,4 +24,11 @@ export interface ActVerification {
   readonly by: string | null;
   readonly reason: string;
   readonly acts: readonly VerifiedAct[];
+}
+
+/** The finding of a verifier about a recorded external change. The words mean the same as for a whole act. */
+export interface VerifiedChange {
+  readonly change: ExternalChange;
+  readonly found: "confirmed" | "different" | "missing" | "unknown" | "not_verifiable";
+  readonly why: string | null;
 }

@@ -1,6 +1,7 @@
-import type { Event, ReuseSource } from "../event/event.ts";
+import type { Event } from "../event/event.ts";
 import type { BranchId, LeftAct } from "../event/left-act.ts";
 import type { ModelRequest } from "../event/model-call.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import type { ModelOutput } from "../model/model-content.ts";
 import { storedContents, withoutContents } from "../model/stored-contents.ts";
 import { type Vector, Vector as Vectors } from "../persistent/vector.ts";
@@ -8,7 +9,7 @@ import { type Conversation, EMPTY_CONVERSATION, type ModelLane } from "../run/co
 import { leftActKey } from "../run/left-acts.ts";
 import { isAfterAnswer, laneOf, modelOutputOf, modelRequestOf } from "../run/model-steps.ts";
 import { getStep, type MutableRun } from "../run/run.ts";
-import type { Step } from "../run/step.ts";
+import { type Step, stepPace } from "../run/step.ts";
 import { isIdleStep, replaceStep, withdrawStep } from "../run/step-transition.ts";
 import type { Digest, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
@@ -112,13 +113,16 @@ export function applyBranched(run: MutableRun, event: EventOf<"run.branched">): 
   const left = Array.from(run.steps).filter((step) => isAfterAnswer(run, step, event.lane, from));
   for (const step of left) leave(run, step);
   const conversation = run.conversation as Conversation;
-  let { answered, branchActs, leftAgents } = conversation;
+  let { answered, branchActs, leftAgents, leftCalls } = conversation;
   const branch: BranchId = `${run.id}@${run.position}`;
   for (const [id, index] of answered) if (dropped.has(index)) answered = answered.delete(id);
   for (const step_id of event.acts) branchActs = branchActs.set(step_id, branch);
-  for (const { delegated, spec } of left)
-    if (delegated !== null) leftAgents = leftAgents.set(delegated, { step_id: spec.step_id, branch });
-  run.conversation = { ...conversation, answered, branchActs, leftAgents };
+  for (const { delegated, spec } of left) {
+    const { step_id } = spec;
+    if (delegated !== null) leftAgents = leftAgents.set(delegated, { step_id, branch });
+    if (stepPace(getStep(run, spec).standing) !== "done") leftCalls = leftCalls.set(step_id, true);
+  }
+  run.conversation = { ...conversation, answered, branchActs, leftAgents, leftCalls };
   leaveAnsweringActs(run, left, branch);
   return putLane(run, event.lane, {
     turn: turn + 1,

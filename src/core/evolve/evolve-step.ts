@@ -1,20 +1,13 @@
-import { costAmount } from "../call/cost-charges.ts";
-import type { Call, Event, LedgerVersion, StepEvent } from "../event/event.ts";
-import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
+import type { Call, Event, StepEvent } from "../event/event.ts";
+import type { LedgerVersion } from "../event/ledger-version.ts";
+
 import { planStep } from "../plan/plan.ts";
 import { callKey } from "../run/call-name.ts";
+import { isReplanStep } from "../run/plan-in-force.ts";
 import { findStep, getStep, type MutableRun } from "../run/run.ts";
-import {
-  type Act,
-  copyStep,
-  isUndoStep,
-  newStep,
-  type Reservation,
-  type Step,
-  stepPace,
-  undoStepId,
-} from "../run/step.ts";
+import { type Act, copyStep, isReversal, newStep, type Step, stepPace, undoStepId } from "../run/step.ts";
 import { stepProvenance } from "../run/step-provenance.ts";
+import { addAttemptTime } from "../run/step-times.ts";
 import { applyFailurePolicy, moveStep, reopenStep, replaceStep } from "../run/step-transition.ts";
 import type { Cost } from "../tool/tool.ts";
 import { assert, unreachable } from "../values/assert.ts";
@@ -22,8 +15,11 @@ import { fault, isFreeRetry } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
 import { putGate } from "./evolve-gate.ts";
 import { applyModelProposed, followModelStep, settleBranchAct } from "./evolve-model.ts";
+import { applyReplanAnswer, applyReplanAsked, endReplanning } from "./evolve-replan.ts";
 import { addNotices } from "./pending-notices.ts";
+import { recordedChanges } from "./recorded-changes.ts";
 import { stepCheckpoint, watchedCheckpoint } from "./step-checkpoint.ts";
+import { toReservations, updateReservations } from "./step-reservations.ts";
 
 /** Applies an event of a step to the run. */
 export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRun {
@@ -92,7 +88,7 @@ export function evolveStep(run: MutableRun, event: Event & StepEvent): MutableRu
  */
 export function applyVerified(run: MutableRun, { by, acts }: EventOf<"run.verified">): MutableRun {
   const { position } = run;
-  run.positions = { ...run.positions, verified: position };
+  run.confirmations = { ...run.confirmations, verified: position };
   for (const { step_id, found, why } of acts) {
     const step = getStep(run, { step_id });
     if (step.act === null || (by !== null && (found === "unknown" || found === "not_verifiable"))) continue;
@@ -116,6 +112,7 @@ function applyProposed(run: MutableRun, event: EventOf<"step.proposed">): Mutabl
     if (call !== undefined) run.calls = run.calls.set(callKey(call, reuses), step.index);
     if (event.cause.model !== undefined) applyModelProposed(run, step, event.cause.model);
   }
+  if (event.cause.by === "replan") applyReplanAsked(run);
   return reopenStep(run, step);
 }
 
@@ -132,11 +129,13 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
     boot: event.boot,
     receipt: null,
     output: null,
+    changes: resent?.changes ?? NONE,
     usable: true,
     sent_at: resent?.sent_at ?? event.at,
     sends: (resent?.sends ?? 0) + 1,
     sent: [...(resent?.sent ?? NONE), ...sentCalls(event)],
     confirm: event.confirm ?? null,
+    ...(event.reversible && { reversible: true }),
     verified: null,
     doubt: resent?.doubt ?? null,
     ...event.ledger,
@@ -150,7 +149,7 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
   started.act = act;
   started.external =
     event.external === undefined ? null : { ...event.external, attempt: event.attempt, boot: event.boot };
-  if (event.confirm !== undefined) run.hasConfirmableActs = true;
+  if (event.confirm !== undefined) run.confirmations = { ...run.confirmations, wanted: true };
   started.reserved = resent === null ? toReservations(event.charges) : step.reserved;
   const running = { state: "running", attempt: event.attempt, started_at: event.at } as const;
   const standing = event.external === undefined ? running : { ...running, until: event.external.until };
@@ -159,30 +158,18 @@ function applyStarted(run: MutableRun, step: Step, event: EventOf<"step.started"
   return moveStep(countAttempt(run, step, event), started, standing);
 }
 
-function toReservations(charges: readonly LimitedCharge[] = NONE): readonly Reservation[] {
-  return charges.flatMap(({ tally, unit, amount }) => (unit ? [{ tally, unit, charged: amount, reported: 0 }] : []));
-}
-
 const NONE: readonly never[] = [];
-
-/** Adds the charges and the reported cost of an event, so that the final settlement covers all of them. */
-function updateReservations(
-  { reserved }: Step,
-  { charges = NONE, cost }: { readonly charges?: readonly TallyCharge[]; readonly cost?: Cost },
-): readonly Reservation[] {
-  return reserved.map(({ tally, unit, charged, reported }) => ({
-    tally,
-    unit,
-    charged: charges.reduce((sum, each) => (each.tally === tally ? sum + each.amount : sum), charged),
-    reported: cost === undefined || unit === "calls" || unit === "ms" ? reported : reported + costAmount(unit, cost),
-  }));
-}
 
 function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succeeded">): MutableRun {
   const act =
     event.ledger === undefined
       ? step.act
-      : { ...actWithLedger(step, event.ledger, "committed"), receipt: run.position, output: event.output };
+      : {
+          ...actWithLedger(step, event.ledger, "committed"),
+          receipt: run.position,
+          output: event.output,
+          ...recordedChanges(step, event),
+        };
   const done = copyStep(step);
   done.attempts = event.attempt;
   done.act = act;
@@ -190,6 +177,7 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
   done.world = event.world;
   done.captures = NONE;
   done.checkpoint = stepCheckpoint(run, step, event, step.captures);
+  done.times = addAttemptTime(step.times, event.started_at, event.at);
   moveStep(countAttempt(run, step, event), done, {
     state: "succeeded",
     output: event.output,
@@ -199,14 +187,15 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
   });
   for (const notice of event.notices ?? []) run.notices = run.notices.set(notice.notice_id, notice);
   followModelStep(run, step);
+  if (isReplanStep(step)) applyReplanAnswer(run, event);
   settleBranchAct(run, event.step_id, event.reused);
   return releaseDependents(run, step);
 }
 
 /** Counts the step as done for its dependents; those without another missing dependency become ready. */
 function releaseDependents(run: MutableRun, done: Step): MutableRun {
-  if (!isUndoStep(done)) run.succeeded += 1;
-  for (const at of run.dependents[done.index] ?? []) {
+  if (!isReversal(done) && !isReplanStep(done)) run.succeeded += 1;
+  for (const at of run.order.dependents[done.index] ?? []) {
     const step = run.steps.get(at);
     if (step.standing.state !== "pending") continue;
     const dependent = copyStep(step);
@@ -227,11 +216,13 @@ function applyFailed(run: MutableRun, step: Step, event: EventOf<"step.failed">)
           receipt: happened ? run.position : null,
           output: event.output ?? null,
           usable: !happened,
+          ...recordedChanges(step, event),
         };
   const heartbeat = event.heartbeat ?? step.heartbeat;
   const checkpoint = stepCheckpoint(run, step, event, NONE);
   const forgiven = isFreeRetry(event.fault) ? step.forgiven + 1 : step.forgiven;
-  const ended = { attempts: event.attempt, world: event.world, heartbeat, checkpoint };
+  const times = addAttemptTime(step.times, event.started_at, event.at);
+  const ended = { attempts: event.attempt, world: event.world, heartbeat, checkpoint, times };
   // The approval was for a preview that no longer holds.
   const gate = event.fault.code === "PREVIEW_STALE" ? null : step.gate;
   const failed = { ...step, ...ended, forgiven, act, gate, reserved: NONE };
@@ -239,12 +230,13 @@ function applyFailed(run: MutableRun, step: Step, event: EventOf<"step.failed">)
   if (event.retry_at !== null) {
     return moveStep(after, failed, { state: "failed_retryable", fault: event.fault, retry_at: event.retry_at });
   }
-  return applyFailurePolicy(moveStep(after, failed, { state: "failed_final", fault: event.fault }), step, event);
+  const state = event.skips === true ? "skipped" : "failed_final";
+  return applyFailurePolicy(moveStep(after, failed, { state, fault: event.fault }), step, event);
 }
 
 function applyDoubted(run: MutableRun, step: Step, event: EventOf<"step.doubted">): MutableRun {
   addNotices(run, event.notices);
-  const known = actWithLedger(step, event.ledger, "in_doubt");
+  const known = { ...actWithLedger(step, event.ledger, "in_doubt"), ...recordedChanges(step, event) };
   const act = event.alive ? known : { ...known, sent: NONE };
   const { exits } = event;
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);
@@ -256,6 +248,7 @@ function applyDoubted(run: MutableRun, step: Step, event: EventOf<"step.doubted"
       reserved: updateReservations(step, event),
       world: "in_doubt",
       heartbeat: event.heartbeat ?? step.heartbeat,
+      times: addAttemptTime(step.times, act.started_at, event.at),
     },
     {
       state: "in_doubt",
@@ -326,6 +319,7 @@ function applyCompensating(run: MutableRun, step: Step, event: EventOf<"step.com
   const undo = undoStepId(step, act.generation);
   if (step.standing.state === "succeeded") withholdFromDependents(run, step);
   updateUndoRequester(run, undo, event.by);
+  endReplanning(run, true);
   return moveStep(run, { ...step, act }, { state: "compensating", undo });
 }
 
@@ -338,7 +332,7 @@ function updateUndoRequester(run: MutableRun, undo: StepId, asked_by: string): v
 /** The step no longer counts as succeeded, so its pending dependents wait for it again. */
 function withholdFromDependents(run: MutableRun, { index }: Step): void {
   run.succeeded -= 1;
-  for (const at of run.dependents[index] ?? []) {
+  for (const at of run.order.dependents[index] ?? []) {
     const step = run.steps.get(at);
     if (step.standing.state === "pending") replaceStep(run, { ...step, missing: step.missing + 1 });
   }
@@ -365,7 +359,8 @@ function actWithLedger(step: Step, { version, generation, superseded }: LedgerVe
 
 /** The handler of a cancelled or skipped step has ended. Only its cost is recorded. */
 function applyCancelled(run: MutableRun, step: Step, event: EventOf<"step.cancelled">): MutableRun {
-  const cancelled = { ...step, attempts: event.attempt, reserved: NONE };
+  const times = addAttemptTime(step.times, event.started_at, event.at);
+  const cancelled = { ...step, attempts: event.attempt, reserved: NONE, times };
   const after = countAttempt(run, step, event);
   if (step.standing.state === "skipped" || step.standing.state === "cancelled") return replaceStep(after, cancelled);
   return applyFailurePolicy(moveStep(after, cancelled, { state: "cancelled" }), step, event);

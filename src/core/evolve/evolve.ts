@@ -1,18 +1,19 @@
+import type { RunRestored } from "../event/backup-restore.ts";
 import type { Event, EventType } from "../event/event.ts";
-import type { RunRestored } from "../event/restoration.ts";
 import { StepIndex } from "../persistent/step-index.ts";
 import { Vector } from "../persistent/vector.ts";
 import { type LeanPlan, planStep } from "../plan/plan.ts";
-import { dependentSteps } from "../plan/step-graph.ts";
+import { NO_ORDER, planOrder } from "../plan/plan-order.ts";
 import { isProgress, type Parked } from "../run/parked-run.ts";
-import { copyRun, type MutableRun, type Run, runStatus } from "../run/run.ts";
-import { isUndoStep, newStep } from "../run/step.ts";
+import { copyRun, type MutableRun, type Run, type RunRecord, runStatus } from "../run/run.ts";
+import { isReversal, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
 import { summarizeRun } from "../run/summarize-run.ts";
 import type { Digest } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
 import { addLeftActs, applyBranched, applySubAgentLeft, applyTurnFinished } from "./evolve-model.ts";
+import { acceptedReplanning, applyReplanned, endReplanning } from "./evolve-replan.ts";
 import { applyVerified, evolveStep } from "./evolve-step.ts";
 import { addNotices, removeNotice } from "./pending-notices.ts";
 
@@ -48,6 +49,7 @@ function applyEvent(run: MutableRun, event: Event): MutableRun {
 /** The events that change for which people a run waits, beside those that change its status. */
 const renewsSummary: ReadonlySet<EventType> = new Set<EventType>([
   "run.accepted",
+  "run.replanned",
   "run.released",
   "gate.opened",
   "gate.approved",
@@ -63,28 +65,32 @@ function changeRun(run: MutableRun, event: Event): MutableRun {
   run.fresh = [];
   run.abandonedGates = NONE;
   if (run.takeovers.length > 0 && isProgress(event)) run.takeovers = NONE;
+  if ("gate_id" in event) return evolveGate(run, event);
   switch (event.type) {
     case "run.accepted":
       return applyAccepted(run, event);
     case "run.refused":
-      return Object.assign(run, { open: false, refused: event.fault });
+    case "run.simulated":
+      return Object.assign(run, { open: false, recordOf: recordOf(event) });
     case "run.closed":
     case "run.released":
     case "run.turn_finished":
     case "run.branched":
     case "run.sub_agent_left":
+    case "run.acts_left_above":
       return applySessionEvent(run, event);
     case "cancel.requested":
-      addNotices(run, event.notices);
-      return cancelIdleSteps(Object.assign(run, { open: false, cancel: { by: event.by, reason: event.reason } }));
+      return applyCancelRequested(run, event);
     case "run.restored":
       return applyRunRestored(run, event);
     case "run.resumed":
-      run.positions = { ...run.positions, resumed: run.position };
-      noteExecutedRequest(run, event);
-      return run.parked === null ? resumeSteps(run) : unpark(run, run.parked);
+      return applyResumed(run, event);
+    case "run.rolling_back":
+      return Object.assign(run, { rollback: { ...event.cause, since: event.at } });
     case "run.verified":
       return applyVerified(run, event);
+    case "run.replanned":
+      return applyReplanned(run, event);
     case "run.taken":
       return applyTaken(run, event);
     case "run.rules_adopted":
@@ -93,30 +99,37 @@ function changeRun(run: MutableRun, event: Event): MutableRun {
     case "run.poisoned":
       return applyParked(run, event);
     case "run.ended":
-      addNotices(run, event.notices);
-      return Object.assign(run, { ended: endOf(event) });
+      return Object.assign(endReplanning(addNotices(run, event.notices), true), { ended: endOf(event) });
     case "budget.alerted":
-      addNotices(run, event.notices);
-      return run;
+      return addNotices(run, event.notices);
     case "run.undone":
     case "state.restored":
       return noteExecutedRequest(run, event);
     case "notice.delivered":
     case "notice.withdrawn":
       return removeNotice(run, event.notice_id);
-    case "gate.opened":
-    case "gate.endorsed":
-    case "gate.approved":
-    case "gate.amended":
-    case "gate.escalated":
-    case "gate.rejected":
-    case "gate.expired":
-    case "gate.closed":
-    case "gate.contested":
-      return evolveGate(run, event);
     default:
       return evolveStep(run, event);
   }
+}
+
+function applyResumed(run: MutableRun, event: Extract<Event, { type: "run.resumed" }>): MutableRun {
+  run.confirmations = { ...run.confirmations, resumed: run.position };
+  noteExecutedRequest(run, event);
+  return run.parked === null ? resumeSteps(endReplanning(run, false)) : unpark(run, run.parked);
+}
+
+function recordOf(event: Extract<Event, { type: "run.refused" | "run.simulated" }>): RunRecord {
+  if (event.type === "run.simulated") return { of: "dry_run", simulation: event.simulation };
+  return { of: "refusal", fault: event.fault };
+}
+
+function applyCancelRequested(
+  run: MutableRun,
+  { by, reason, notices }: Extract<Event, { type: "cancel.requested" }>,
+): MutableRun {
+  addNotices(run, notices);
+  return cancelIdleSteps(Object.assign(run, { open: false, cancel: { by, reason } }));
 }
 
 function applyParked(run: MutableRun, event: Extract<Event, { type: "run.parked" | "run.poisoned" }>): MutableRun {
@@ -138,11 +151,20 @@ function applySessionEvent(
   run: MutableRun,
   event: Extract<
     Event,
-    { type: "run.closed" | "run.released" | "run.turn_finished" | "run.branched" | "run.sub_agent_left" }
+    {
+      type:
+        | "run.closed"
+        | "run.released"
+        | "run.turn_finished"
+        | "run.branched"
+        | "run.sub_agent_left"
+        | "run.acts_left_above";
+    }
   >,
 ): MutableRun {
   if (event.type === "run.turn_finished") return applyTurnFinished(run, event);
   if (event.type === "run.sub_agent_left") return applySubAgentLeft(run, event);
+  if (event.type === "run.acts_left_above") return addLeftActs(run, event.acts);
   if (event.type === "run.branched") {
     addNotices(run, event.notices);
     return applyBranched(run, event);
@@ -178,9 +200,9 @@ function unpark(run: MutableRun, parked: Parked): MutableRun {
 }
 
 /** The parts of a run that depend on its plan alone. */
-type PlannedSteps = Pick<Run, "plan" | "index" | "dependents">;
+type PlannedSteps = Pick<Run, "plan" | "index" | "order">;
 
-const NO_PLAN: PlannedSteps = { plan: null, index: StepIndex.of([]), dependents: NONE };
+const NO_PLAN: PlannedSteps = { plan: null, index: StepIndex.of([]), order: NO_ORDER };
 
 /** Returns the parts of a run that depend on its plan alone. Runs of one plan share them. */
 function plannedSteps(lean: LeanPlan): PlannedSteps {
@@ -188,7 +210,7 @@ function plannedSteps(lean: LeanPlan): PlannedSteps {
   if (known !== undefined) return known;
   const plan = { ...lean, steps: lean.steps.map(planStep) };
   const index = StepIndex.of(plan.steps);
-  const planned = { plan, index, dependents: dependentSteps(plan, index) };
+  const planned = { plan, index, order: planOrder(plan, index) };
   knownPlans.set(lean, planned);
   return planned;
 }
@@ -196,23 +218,32 @@ function plannedSteps(lean: LeanPlan): PlannedSteps {
 const knownPlans = new WeakMap<LeanPlan, PlannedSteps>();
 
 function applyAccepted(run: MutableRun, event: Extract<Event, { type: "run.accepted" }>): MutableRun {
-  const { plan, index, dependents } = event.plan === null ? NO_PLAN : plannedSteps(event.plan);
+  const { plan, index, order } = event.plan === null ? NO_PLAN : plannedSteps(event.plan);
   const steps = (plan?.steps ?? []).map((spec, index) =>
-    newStep(index, spec, event.tools[spec.name] ?? null, null, spec.depends_on.length),
+    newStep(
+      index,
+      spec,
+      event.tools[spec.name] ?? null,
+      null,
+      spec.depends_on.length + Number((order.sequence?.previous[index] ?? null) !== null),
+    ),
   );
   const fresh = steps.filter((step) => step.missing === 0).map((step) => step.index);
-  const { type: _type, at, run_id: id, title = null, labels = NONE, ...given } = event;
+  const { type: _type, at, run_id: id, title = null, labels = NONE, ...rest } = event;
+  const { confirmed = null, budgets = null, replan, fallbacks, ...given } = rest;
   addLeftActs(run, event.opened?.left ?? NONE);
   return Object.assign(run, given, {
     id,
     accepted_at: at,
+    terms: { confirmed, budgets },
     listing: { ...run.listing, title, labels },
     restored: event.restored ? { ...event.restored, steps: 0 } : null,
     plan,
+    replanning: acceptedReplanning(event, plan),
     open: plan === null,
     steps: Vector.from(steps),
     index,
-    dependents,
+    order,
     paces: { ...run.paces, moving: fresh.length, blocked: steps.length - fresh.length },
     fresh,
   });
@@ -234,7 +265,7 @@ function applyRunRestored(run: MutableRun, event: RunRestored & Pick<Event, "at"
 
 function cancelIdleSteps(run: MutableRun): MutableRun {
   for (const step of run.steps) {
-    if (isIdleStep(step) && !isUndoStep(step)) withdrawStep(run, step, { state: "cancelled" });
+    if (isIdleStep(step) && !isReversal(step)) withdrawStep(run, step, { state: "cancelled" });
   }
   return run;
 }

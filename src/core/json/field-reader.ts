@@ -68,6 +68,13 @@ export class FieldReader {
     return null;
   }
 
+  /** Returns true or false; absent is false. */
+  flag(name: string): boolean {
+    const value = this.value(name) ?? false;
+    if (typeof value !== "boolean") this.addReason(name, "must be true or false");
+    return value === true;
+  }
+
   object(name: string): JsonObject {
     const value = this.value(name);
     if (value === undefined) return {};

@@ -1,5 +1,6 @@
 import { isPlainObject } from "../json/plain-object.ts";
-import type { TimeZone } from "../time/time-zone.ts";
+import { TimeZone } from "../time/time-zone.ts";
+import type { RunId } from "../values/ids.ts";
 
 /** The units of limits. `tokens` is the sum of tokens in and out, `ms` is the execution time of handlers. */
 export const limitUnits = ["usd_micros", "credits", "tokens_in", "tokens_out", "tokens", "calls", "ms"] as const;
@@ -21,6 +22,20 @@ export interface Rate {
   readonly calls: number;
   readonly per: (typeof rateScopes)[number];
   readonly tool?: string;
+}
+
+/** An amount that the run of one submission may spend, with its child runs and its forks. */
+export interface RunBudget {
+  readonly unit: LimitUnit;
+  readonly limit: number;
+  /** Only calls of this tool count. */
+  readonly tool?: string;
+}
+
+/** The budgets of a submission, and the run that was submitted. */
+export interface RunBudgets {
+  readonly run: RunId;
+  readonly limits: readonly RunBudget[];
 }
 
 export const budgetScopes = [
@@ -52,8 +67,23 @@ export interface LimitSet {
   readonly rates: readonly Rate[];
   /** The time zone that defines days and months. */
   readonly zone: TimeZone;
-  /** Null: the limits are settings of the engine or of the tenant. */
+  /** Null: the limits are settings of the engine or of the tenant, or terms of a submission. */
   readonly rule: LimitRule | null;
+  /** The submitted run whose terms the limits are. Its child runs and forks share its tallies. */
+  readonly submission?: RunId;
+}
+
+const utc = TimeZone.of("UTC") as TimeZone;
+
+/** Returns the limits that a submission has set for its run, and for the child runs of it. */
+export function submissionLimits({ run, limits }: RunBudgets): LimitSet {
+  return {
+    budgets: limits.map((budget) => ({ ...budget, per: "run" })),
+    rates: [],
+    zone: utc,
+    rule: null,
+    submission: run,
+  };
 }
 
 /** The policy rule that sets a limit. It has its own tallies, shared with no other limit. */

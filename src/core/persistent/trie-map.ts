@@ -18,6 +18,14 @@ interface Branch<Value> {
   readonly children: readonly Node<Value>[];
 }
 
+/** How the summary of a tree is made of those of its parts. */
+export interface TreeSummary<Part, Sum> {
+  /** The sums of known branches, so that only the path of a change is summed up again. */
+  readonly known: WeakMap<object, Sum>;
+  ofParts(parts: readonly Part[]): Sum;
+  ofBranch(sums: readonly Sum[]): Sum;
+}
+
 /** A persistent map: every version stays valid, and a change copies one short path. Iteration has no defined order. */
 export class TrieMap<Value> implements Iterable<Entry<Value>> {
   readonly size: number;
@@ -50,6 +58,11 @@ export class TrieMap<Value> implements Iterable<Entry<Value>> {
   delete(key: string): TrieMap<Value> {
     if (this.#root === null || !this.has(key)) return this;
     return new TrieMap(this.size - 1, removeKey(this.#root, 0, hashText(key), key));
+  }
+
+  /** Returns the sum of all entries. Maps with equal entries have equal sums. Null: the map is empty. */
+  summarize<Sum>(summary: TreeSummary<Entry<Value>, Sum>): Sum | null {
+    return this.#root === null ? null : summarizeNode(this.#root, summary);
   }
 
   [Symbol.iterator](): Iterator<Entry<Value>> {
@@ -129,6 +142,17 @@ function replaceChild<Item>(items: readonly Item[], slot: number, item: Item): r
   const copy = items.slice();
   copy[slot] = item;
   return copy;
+}
+
+/** Only branches are remembered, because there are as many leaves as entries. */
+function summarizeNode<Value, Sum>(node: Node<Value>, summary: TreeSummary<Entry<Value>, Sum>): Sum {
+  if (node.children === null)
+    return summary.ofParts(node.entries.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+  const known = summary.known.get(node);
+  if (known !== undefined) return known;
+  const sum = summary.ofBranch(node.children.map((child) => summarizeNode(child, summary)));
+  summary.known.set(node, sum);
+  return sum;
 }
 
 function* entriesOf<Value>(node: Node<Value> | null): Generator<Entry<Value>> {

@@ -1,4 +1,5 @@
 import { assert } from "../values/assert.ts";
+import type { TreeSummary } from "./trie-map.ts";
 
 const bits = 5;
 const width = 1 << bits;
@@ -47,6 +48,15 @@ export class Vector<Item> implements Iterable<Item> {
   take(length: number): Vector<Item> {
     assert(Number.isInteger(length) && length >= 0 && length <= this.length, "a vector is cut to at most its length");
     return new Vector(length, length === 0 ? [] : truncateNode(this.#root, this.#shift, length - 1), this.#shift);
+  }
+
+  /** Returns the sum of all items. Vectors with equal items have equal sums. Null: the vector is empty. */
+  summarize<Sum>(summary: TreeSummary<Item, Sum>): Sum | null {
+    if (this.length === 0) return null;
+    let [node, shift] = [this.#root, this.#shift];
+    // A vector that was cut can have more levels than one that was built with the same items.
+    for (; shift > 0 && node.length === 1; shift -= bits) node = node[0] as Node;
+    return summarizeNode(node, shift, summary);
   }
 
   /** Not a generator, which would take as long per item as the loop that uses it. */
@@ -99,6 +109,17 @@ function truncateNode(node: Node, shift: number, last: number): Node {
   const copy = node.slice(0, at + 1);
   if (shift > 0) copy[at] = truncateNode(node[at] as Node, shift - bits, last);
   return copy;
+}
+
+function summarizeNode<Item, Sum>(node: Node, shift: number, summary: TreeSummary<Item, Sum>): Sum {
+  const known = summary.known.get(node);
+  if (known !== undefined) return known;
+  const sum =
+    shift === 0
+      ? summary.ofParts(node as readonly Item[])
+      : summary.ofBranch((node as readonly Node[]).map((child) => summarizeNode(child, shift - bits, summary)));
+  summary.known.set(node, sum);
+  return sum;
 }
 
 function splitIntoNodes(items: readonly unknown[]): readonly Node[] {

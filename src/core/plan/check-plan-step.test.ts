@@ -30,6 +30,8 @@ describe("a step", () => {
       outcome: null,
       state_reads: null,
       state_writes: null,
+      expected_effects: [],
+      invalid: null,
     });
   });
 

@@ -2,11 +2,13 @@ import { FieldReader } from "../json/field-reader.ts";
 import { pointerTo, valueAt } from "../json/json-pointer.ts";
 import { isDeclaredPointer, isStatePointer, STATE_POINTERS_MAX } from "../state/state-access-order.ts";
 import { identityCaution } from "../tool/act-identity.ts";
-import type { CachePolicy, Tool } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import { type Effect, effects, effectTags, worseEffect } from "../values/effect.ts";
 import type { StepId } from "../values/ids.ts";
 import { nameRule } from "../values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
+import { effectWith, readExpectedEffects } from "./expected-effects.ts";
+import { checkItemBindings, forEachFields, forEachLimits } from "./for-each.ts";
 import { boundPayloadKeys, isTemplate, placeholderSource, templatePlaceholders } from "./idempotency-template.ts";
 import { type PlanStep, planLimits, planStep, planStepFields, signalKeyPattern } from "./plan.ts";
 import { type PlanContext, stateTools, stepIdPattern, stepToolName, unknownNameProblem } from "./plan-context.ts";
@@ -20,6 +22,8 @@ import {
 import { type PlanStepKind, planStepKinds, type StepKind, stepKinds } from "./step-kinds.ts";
 
 const stateKinds = Object.keys(stateTools);
+/** The fields of the step that is made for each item of a list. */
+const templateFields = planStepFields.filter((name) => !["step_id", "depends_on"].includes(name));
 /** The fields that a strict plan must declare for every call. */
 const strictFields = ["effects", "policy_tags", "cache_policy", "idempotency_template"];
 const TAGS_MAX = 32;
@@ -54,7 +58,8 @@ export function checkPlanStep(raw: JsonObject, at: number, context: PlanContext)
   const preconditions = readPreconditions(step, self);
   const payload = readPayload(step, kind, self);
   const bindings = readBindings(step, payload, self);
-  const effect = readEffect(step, tool);
+  const expected_effects = readExpectedEffects(step, tool, context);
+  const effect = effectWith(expected_effects, readEffect(step, tool), tool);
   const normal: PlanStep = {
     step_id,
     kind: kind ?? "operator",
@@ -63,7 +68,7 @@ export function checkPlanStep(raw: JsonObject, at: number, context: PlanContext)
     effect,
     policy_tags: readTags(step, tool),
     gate: step.choice("gate", ["none", "human_confirm"], "none"),
-    cache_policy: readCache(step, effect, tool),
+    cache_policy: readCache(step, { effect, expected_effects }, tool),
     idempotency_template: readTemplate(step, payload, context),
     depends_on: [...self.needs],
     bindings,
@@ -75,6 +80,8 @@ export function checkPlanStep(raw: JsonObject, at: number, context: PlanContext)
     outcome: readOutcome(step, context),
     state_reads: readStatePointers(step, "state_reads", tool),
     state_writes: readStatePointers(step, "state_writes", tool),
+    expected_effects,
+    invalid: null,
   };
   if (kind !== null && !callsTool) refuseToolFields(step, normal);
   if (callsTool && context.strict) requireDeclarations(step);
@@ -134,6 +141,8 @@ function readPayload(step: FieldReader, kind: PlanStepKind | null, self: Referri
       return readWait(inner, payload, "/signal" in rawBindings(step));
     case "run":
       return readRun(inner, payload);
+    case "for_each":
+      return readForEachStep(inner, payload, { self, isBound: "/items" in rawBindings(step) });
   }
 }
 
@@ -154,6 +163,32 @@ function readRun(run: FieldReader, payload: JsonObject): JsonObject {
   run.object("context");
   if (run.value("plan") === undefined) run.addReason("plan", "is missing; give the plan of the run to be started");
   else run.object("plan");
+  return payload;
+}
+
+/** The step of an item is checked when the child run starts, because its values come from the items. */
+function readForEachStep(
+  loop: FieldReader,
+  payload: JsonObject,
+  { self, isBound }: { readonly self: ReferringStep; readonly isBound: boolean },
+): JsonObject {
+  loop.refuseUnknown(forEachFields);
+  loop.object("context");
+  loop.flag("sequential");
+  loop.wholeNumber("most", { min: 1, max: forEachLimits.items });
+  if (!isBound && loop.value("items") === undefined) loop.addReason("items", "is missing; give a list, or bind one");
+  const { length } = loop.list("items");
+  const most = Number(loop.value("most") ?? forEachLimits.usualItems);
+  if (length > most) loop.addReason("items", `has ${length} items, and the limit of the step is ${most}`);
+  if (loop.value("each") === undefined) loop.addReason("each", "is missing; give the step that is made for each item");
+  const each = loop.object("each");
+  const { reasons } = self.context;
+  const template = new FieldReader(each, pointerTo(loop.path, "each"), reasons);
+  template.refuseUnknown(templateFields);
+  if (each.kind === "for_each") template.addReason("kind", "an item cannot be a list again; use run with a plan");
+  if (each.kind !== undefined && each.kind !== "for_each") readKind(template);
+  if (stepKinds[(each.kind ?? "operator") as StepKind]?.callsTool) readTool(template, self.context);
+  checkItemBindings(each, template.path, (path, message) => reasons.add(path, message));
   return payload;
 }
 
@@ -192,16 +227,24 @@ function readTags(step: FieldReader, tool: Tool | null): readonly string[] {
   return valid.length === 0 ? own : [...new Set([...own, ...valid])];
 }
 
-function readCache(step: FieldReader, effect: Effect, tool: Tool | null): CachePolicy {
+function readCache(
+  step: FieldReader,
+  { effect, expected_effects }: Pick<PlanStep, "effect" | "expected_effects">,
+  tool: Tool | null,
+): PlanStep["cache_policy"] {
   const { cache, cacheTtlMs } = tool ?? noTool;
-  const chosen = step.choice("cache_policy", ["never", "use_if_safe", "ttl_only"], null);
+  const chosen = step.choice("cache_policy", ["never", "use_if_safe", "ttl_only", "refresh"], null);
   if (effect === "acts" && (chosen ?? "never") !== "never") {
     step.addReason("cache_policy", "an act is never answered from a cache; use never");
   }
   if (chosen === "ttl_only" && tool !== null && cacheTtlMs === null) {
     step.addReason("cache_policy", `${tool.name} has no cacheTtlMs; use never or use_if_safe`);
   }
-  return chosen ?? (effect === "acts" ? "never" : cache);
+  if (expected_effects.length > 0 && (chosen ?? "never") !== "never")
+    step.addReason("cache_policy", "an answer from a cache changes no state; use never with expected_effects");
+  if (chosen === "refresh" && tool !== null && cache === "never")
+    step.addReason("cache_policy", `${tool.name} has no cache to refresh; use never`);
+  return chosen ?? (effect === "acts" || expected_effects.length > 0 ? "never" : cache);
 }
 
 function readTemplate(step: FieldReader, payload: JsonObject, { context }: PlanContext): string | null {
@@ -288,6 +331,8 @@ const onlyForTools: Readonly<Record<Exclude<keyof PlanStep, "step_id" | "name">,
   outcome: true,
   state_reads: true,
   state_writes: true,
+  expected_effects: true,
+  invalid: false,
 };
 const toolFields = (Object.keys(onlyForTools) as (keyof typeof onlyForTools)[]).filter((name) => onlyForTools[name]);
 
@@ -298,7 +343,9 @@ function refuseToolFields(step: FieldReader, normal: PlanStep): void {
     const isGiven =
       name === "bindings"
         ? Object.keys(normal.bindings).some((place) => !isBindable(normal.kind, place))
-        : normal[name] !== plain[name];
+        : name === "expected_effects"
+          ? normal.expected_effects.length > 0
+          : normal[name] !== plain[name];
     if (isGiven) step.addReason(name === "effect" ? "effects" : name, `is for operators; ${normal.kind} calls no tool`);
   }
 }

@@ -4,10 +4,21 @@ import { pointerTo } from "../json/json-pointer.ts";
 import { type Reason, ReasonList } from "../json/reason-list.ts";
 import { isStatePointer, type StateAccess, StateAccessOrder } from "../state/state-access-order.ts";
 import type { StepId } from "../values/ids.ts";
+import { isName } from "../values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
+import { checkAtomicStep } from "./check-atomic-step.ts";
 import { checkPlanStep } from "./check-plan-step.ts";
-import { type Plan, type PlanStep, planLimits } from "./plan.ts";
-import { type KnownTools, type PlanContext, type PlanMember, planMembers, stateTools } from "./plan-context.ts";
+import { stateConditions } from "./condition.ts";
+import { type Plan, type PlanStep, planLimits, planStep } from "./plan.ts";
+import {
+  type KnownTools,
+  type PlanContext,
+  type PlanMember,
+  planMembers,
+  stateTools,
+  stepIdPattern,
+} from "./plan-context.ts";
+import { planInvalidFault } from "./plan-invalid-fault.ts";
 import { findCycles, topologicalOrder } from "./step-graph.ts";
 
 export interface PlanRules {
@@ -16,6 +27,8 @@ export interface PlanRules {
   readonly context: JsonObject;
   /** If true, every step must declare its effects, tags, cache policy and template. */
   readonly strict: boolean;
+  /** The steps of its run whose outputs the plan may use, besides its own. Absent: none. */
+  readonly earlier?: ReadonlyMap<string, PlanMember>;
 }
 
 export type CheckedPlan =
@@ -56,21 +69,32 @@ function mergeReasons(refused: readonly Reason[], rest: CheckedPlan): readonly R
   return reasons.list;
 }
 
+const planFields = ["plan_id", "schema_version", "intent_id", "sequential", "atomicity", "invalid", "steps"];
+
 /** Checks a plan that was read as JSON. */
 export function checkPlanJson(value: Json, rules: PlanRules): CheckedPlan {
   if (!isJsonObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
   const reasons = new ReasonList();
   const fields = new FieldReader(value, "", reasons);
-  fields.refuseUnknown(["plan_id", "schema_version", "intent_id", "steps"]);
+  fields.refuseUnknown(planFields);
   const raws = readSteps(fields);
   const warnings = new ReasonList();
-  const context: PlanContext = { members: planMembers(raws, rules.tools), reasons, warnings, ...rules };
-  const steps = raws.map((step, at) => readStep(step, at, context)).filter((step) => step !== null);
+  const own = planMembers(raws, rules.tools);
+  const members = rules.earlier === undefined ? own : new Map([...rules.earlier, ...own]);
+  const atomic = fields.choice("atomicity", ["step", "plan"], "step") === "plan";
+  const context: PlanContext = { members, reasons, warnings, atomic, ...rules };
+  if (atomic && rules.earlier !== undefined)
+    fields.addReason("atomicity", "a plan that continues a run is not atomic; submit it as a request of its own");
+  const rejects = fields.choice("invalid", ["refuse", "reject_step"], "refuse") === "reject_step";
+  const read = rejects ? readOrRejectStep : readStep;
+  const steps = raws.map((step, at) => read(step, at, context)).filter((step) => step !== null);
   checkOrder(steps, context);
   const plan: Plan = {
     plan_id: readPlanId(fields, "plan_id"),
     schema_version: fields.choice("schema_version", ["1.0"], "1.0"),
     intent_id: readPlanId(fields, "intent_id"),
+    ...(fields.flag("sequential") && { sequential: true }),
+    ...(atomic && { atomicity: "plan" }),
     steps: reasons.isEmpty ? orderByDeclaredState(steps, context) : steps,
   };
   return reasons.isEmpty ? { ok: true, plan, warnings: warnings.list } : { ok: false, reasons: reasons.list };
@@ -86,9 +110,36 @@ function readSteps(fields: FieldReader): readonly Json[] {
 }
 
 function readStep(raw: Json, at: number, context: PlanContext): PlanStep | null {
-  if (isJsonObject(raw)) return checkPlanStep(raw, at, context);
+  if (isJsonObject(raw)) {
+    const step = checkPlanStep(raw, at, context);
+    if (context.atomic) checkAtomicStep(step, at, context);
+    return step;
+  }
   context.reasons.add(pointerTo("/steps", at), "a step is an object");
   return null;
+}
+
+/** Reads a step. If it is invalid and has an id of its own, the plan has a step in its place that is rejected. */
+function readOrRejectStep(raw: Json, at: number, context: PlanContext): PlanStep | null {
+  const own = new ReasonList();
+  const step = readStep(raw, at, { ...context, reasons: own });
+  if (own.isEmpty) return step;
+  const id = isJsonObject(raw) ? raw.step_id : null;
+  const isNamed = typeof id === "string" && stepIdPattern.test(id) && context.members.get(id)?.at === at;
+  if (isNamed && isJsonObject(raw)) return rejectedStep(id as StepId, raw, own.list);
+  for (const { path, message } of own.list) context.reasons.add(path, message);
+  return null;
+}
+
+function rejectedStep(step_id: StepId, raw: JsonObject, reasons: readonly Reason[]): PlanStep {
+  return planStep({
+    step_id,
+    kind: "assertion",
+    name: typeof raw.name === "string" && isName(raw.name) ? raw.name : "(invalid step)",
+    effect: "pure",
+    on_rejected: raw.on_rejected === "stop" ? "stop" : "continue",
+    invalid: planInvalidFault(reasons, "step"),
+  });
 }
 
 function readPlanId(fields: FieldReader, name: "plan_id" | "intent_id"): string | null {
@@ -100,8 +151,8 @@ function orderByDeclaredState(steps: readonly PlanStep[], { tools, reasons }: Pl
   const accesses = steps.map((step) => {
     const literal = literalAccess(step);
     return {
-      state_reads: step.state_reads ?? tools.get(step.name)?.stateReads ?? literal.state_reads,
-      state_writes: step.state_writes ?? tools.get(step.name)?.stateWrites ?? literal.state_writes,
+      state_reads: withConditions(step, step.state_reads ?? tools.get(step.name)?.stateReads ?? literal.state_reads),
+      state_writes: withEffects(step, step.state_writes ?? tools.get(step.name)?.stateWrites ?? literal.state_writes),
     };
   });
   if (accesses.every(({ state_reads, state_writes }) => state_reads === null && state_writes === null)) return steps;
@@ -118,6 +169,19 @@ function orderByDeclaredState(steps: readonly PlanStep[], { tools, reasons }: Pl
   if (edges > planLimits.dependencies)
     reasons.add("/steps", `declared state makes more than ${planLimits.dependencies} dependencies; declare less of it`);
   return ordered;
+}
+
+/** A step reads the state that its conditions are about. */
+function withConditions(step: PlanStep, state_reads: readonly string[] | null): readonly string[] | null {
+  const conditions = stateConditions(step);
+  return conditions.length === 0 ? state_reads : [...(state_reads ?? []), ...conditions.map(({ state }) => state)];
+}
+
+/** A step writes the state that it is expected to change. */
+function withEffects({ expected_effects }: PlanStep, state_writes: readonly string[] | null): readonly string[] | null {
+  return expected_effects.length === 0
+    ? state_writes
+    : [...(state_writes ?? []), ...expected_effects.map(({ state }) => state)];
 }
 
 /**
@@ -148,7 +212,12 @@ function checkOrder(steps: readonly PlanStep[], { members, reasons }: PlanContex
     const first = members.get(names[0] as string) as PlanMember;
     reasons.add(
       pointerTo("/steps", first.at),
-      () => `${names.join(" needs ")}; the steps form a cycle, remove one dependency`,
+      () => `${shortened(names).join(" needs ")}; the steps form a cycle, remove one dependency`,
     );
   }
+}
+
+/** Returns at most twelve names, so that the reason still says what is wrong with them. */
+function shortened(names: readonly string[]): readonly string[] {
+  return names.length <= 12 ? names : [...names.slice(0, 6), `… (${names.length - 12} more) …`, ...names.slice(-6)];
 }

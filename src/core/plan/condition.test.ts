@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
 import { isConditionMet } from "./condition.ts";
-import type { Condition } from "./plan.ts";
+import type { OutputCondition } from "./plan.ts";
 
 const output = { n: 5, s: "hello", list: [1, { a: 1 }], none: null, deep: { flag: false } };
 const operators = ["eq", "neq", "gt", "lt", "gte", "lte", "exists", "not_exists", "contains"] as const;
 
-function condition(path: string, operator: Condition["operator"], value: Json = null): Condition {
+function condition(path: string, operator: OutputCondition["operator"], value: Json = null): OutputCondition {
   return { step: "s1" as StepId, path, operator, value };
 }
 

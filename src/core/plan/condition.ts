@@ -2,16 +2,37 @@ import { valueAt } from "../json/json-pointer.ts";
 import { unreachable } from "../values/assert.ts";
 import type { StepId } from "../values/ids.ts";
 import { type Json, sameJson } from "../values/json.ts";
-import type { Condition } from "./plan.ts";
+import type { Comparison, Condition, OutputCondition, PlanStep, StateCondition } from "./plan.ts";
+
+export function isStateCondition(condition: Condition): condition is StateCondition {
+  return "state" in condition;
+}
+
+/** Returns the conditions on state that decide whether the step starts. */
+export function stateConditions({ kind, preconditions, payload }: PlanStep): readonly StateCondition[] {
+  if (kind !== "assertion") return preconditions.length === 0 ? NONE : preconditions.filter(isStateCondition);
+  const asserted = payload as unknown as Condition;
+  return [...preconditions, ...("operator" in payload ? [asserted] : [])].filter(isStateCondition);
+}
+
+const NONE: readonly never[] = [];
+
+export function conditionText(condition: Condition): string {
+  const { operator, value } = condition;
+  const place = isStateCondition(condition) ? `state ${condition.state}` : `${condition.step}${condition.path}`;
+  return `${place} ${operator} ${JSON.stringify(value)}`;
+}
 
 /**
  * True if a condition on an earlier step holds. For a step without output no condition holds, not even `not_exists`.
  */
-export function isConditionMet(condition: Condition, outputOf: (step: StepId) => Json | undefined): boolean {
-  const { step, path, operator, value } = condition;
-  const output = outputOf(step);
-  if (output === undefined) return false;
-  const found = valueAt(output, path);
+export function isConditionMet(condition: OutputCondition, outputOf: (step: StepId) => Json | undefined): boolean {
+  const output = outputOf(condition.step);
+  return output !== undefined && doesHold(condition, valueAt(output, condition.path));
+}
+
+/** True if the comparison with a value holds. Undefined: there is no value. */
+export function doesHold({ operator, value }: Comparison, found: Json | undefined): boolean {
   if (operator === "not_exists") return found === undefined;
   if (found === undefined) return false;
   switch (operator) {

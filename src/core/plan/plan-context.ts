@@ -25,6 +25,8 @@ export interface PlanContext {
   readonly tools: KnownTools;
   readonly context: JsonObject;
   readonly strict: boolean;
+  /** True if the plan is rolled back as a whole. */
+  readonly atomic: boolean;
   readonly reasons: ReasonList;
   readonly warnings: ReasonList;
 }

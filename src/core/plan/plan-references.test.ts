@@ -60,7 +60,7 @@ describe("a binding", () => {
   });
 
   it.each([
-    ["text", "must be an object with step and path"],
+    ["text", "must be an object with step or outcome, and path"],
     [{ path: "" }, "/step: is missing"],
     [{ step: "unknown", path: "" }, "/step: no step has the name unknown"],
     [{ step: "second", path: "" }, "/step: second cannot wait for itself"],

@@ -1,9 +1,10 @@
 import { FieldReader } from "../json/field-reader.ts";
 import { canSetAt, parsePointer, pointersOverlap, pointerTo } from "../json/json-pointer.ts";
+import { isStatePointer } from "../state/state-access-order.ts";
 import type { StepId } from "../values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
-import { type Condition, type PlanBinding, planLimits } from "./plan.ts";
-import { type PlanContext, unknownNameProblem } from "./plan-context.ts";
+import { type Condition, type PlanBinding, planLimits, type StateCondition } from "./plan.ts";
+import { type PlanContext, stateTools, unknownNameProblem } from "./plan-context.ts";
 
 /** A step whose references to other steps are being checked. */
 export interface ReferringStep {
@@ -34,14 +35,16 @@ export function readPreconditions(step: FieldReader, self: ReferringStep): reado
   return conditions.flatMap((raw, index) => {
     const path = pointerTo(place, index);
     if (isJsonObject(raw)) return readCondition(new FieldReader(raw, path, self.context.reasons), self) ?? [];
-    self.context.reasons.add(path, "must be an object with step, path, operator and value");
+    self.context.reasons.add(path, "must be an object with step and path, or state, and operator and value");
     return [];
   });
 }
 
+/** Reads a condition on the output of a step, or on the state if it names a place there. */
 export function readCondition(fields: FieldReader, self: ReferringStep): Condition | null {
-  fields.refuseUnknown(["step", "path", "operator", "value"]);
-  const source = readSource(fields, self);
+  const isOnState = fields.value("state") !== undefined;
+  fields.refuseUnknown(isOnState ? ["state", "operator", "value"] : ["step", "path", "operator", "value"]);
+  const source = isOnState ? readStatePlace(fields, self) : readSource(fields, self);
   const operator = fields.choice("operator", operators, null);
   if (fields.value("operator") === undefined)
     fields.addReason("operator", `is missing; use one of ${operators.join(", ")}`);
@@ -54,6 +57,15 @@ export function readCondition(fields: FieldReader, self: ReferringStep): Conditi
     fields.addReason("value", `must be a number or a text; ${operator} compares nothing else`);
   }
   return source === null ? null : { ...source, operator, value: bare ? null : (value ?? null) };
+}
+
+function readStatePlace(fields: FieldReader, { context }: ReferringStep): Pick<StateCondition, "state"> | null {
+  const state = fields.value("state");
+  const isEntry = typeof state === "string" && isStatePointer(state) && (parsePointer(state)?.length ?? 0) > 1;
+  if (!isEntry) fields.addReason("state", "must be a JSON pointer to an entry of a slice, such as /beds/north");
+  if (context.tools.get(stateTools.state_read) === undefined)
+    fields.addReason("state", "needs an engine that has slices; give them to createEngine");
+  return isEntry ? { state } : null;
 }
 
 /** Reads the bindings, each under the JSON pointer of its target. */
@@ -72,7 +84,7 @@ export function readBindings(
     const path = pointerTo(place, target);
     const problem = bindingTargetProblem(target, targets, payload);
     if (problem !== null) self.context.reasons.add(path, problem);
-    if (!isJsonObject(source)) self.context.reasons.add(path, "must be an object with step and path");
+    if (!isJsonObject(source)) self.context.reasons.add(path, "must be an object with step or outcome, and path");
     const binding = isJsonObject(source)
       ? readBinding(new FieldReader(source, path, self.context.reasons), self)
       : null;
@@ -82,11 +94,25 @@ export function readBindings(
 }
 
 function readBinding(fields: FieldReader, self: ReferringStep): PlanBinding | null {
+  if (fields.value("outcome") !== undefined) return readOutcomeBinding(fields);
   fields.refuseUnknown(["step", "path", "as"]);
   const source = readSource(fields, self);
   const as = fields.choice("as", ["value", "sha256"], "value");
   return source === null ? null : { ...source, as };
 }
+
+/** The outcome is read when the plan is accepted. */
+function readOutcomeBinding(fields: FieldReader): PlanBinding | null {
+  fields.refuseUnknown(["outcome", "path", "as"]);
+  const outcome = fields.text("outcome", outcomeIdRule, null);
+  const path = fields.value("path");
+  const isPointer = typeof path === "string" && parsePointer(path) !== null;
+  if (!isPointer) fields.addReason("path", `must be a JSON pointer into the output of the outcome; "" is all of it`);
+  const as = fields.choice("as", ["value", "sha256"], "value");
+  return outcome === null || !isPointer ? null : { outcome, path, as };
+}
+
+const outcomeIdRule = { pattern: /^out_[A-Za-z0-9._-]{1,160}$/, form: "the id of an outcome, such as out_01k2…_draft" };
 
 function bindingTargetProblem(target: string, targets: ReadonlySet<string>, payload: JsonObject): string | null {
   const tokens = parsePointer(target);

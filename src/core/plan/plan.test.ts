@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { fault } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
-import { leanStep, type PlanStep, planStep } from "./plan.ts";
+import { leanStep, type PlanStep, planStep, requestedPlan } from "./plan.ts";
 
 describe("a step in the journal", () => {
   const minimal = { step_id: "send" as StepId, name: "mail.send", effect: "acts" } as const;
@@ -27,6 +28,19 @@ describe("a step in the journal", () => {
   });
 });
 
+describe("the plan in the digest of a request", () => {
+  it("has no later field with its default, so that requests of older versions keep their digest", () => {
+    const step = planStep({ step_id: "a" as StepId, name: "ask", effect: "reads" });
+    const plan = { plan_id: null, schema_version: "1.0", intent_id: null, steps: [step] } as const;
+    const [asked] = requestedPlan(plan).steps as [object];
+    expect(Object.keys(asked).sort().join(" ")).toBe(
+      "bindings cache_policy depends_on effect gate idempotency_template kind name on_failure on_rejected outcome payload policy_tags preconditions retries state_reads state_writes step_id timeout_ms",
+    );
+    const expecting = { ...step, expected_effects: [{ state: "/kv/a", value: 1 }] };
+    expect(requestedPlan({ ...plan, steps: [expecting] })).not.toEqual(requestedPlan(plan));
+  });
+});
+
 describe("a step with all fields", () => {
   const everything: PlanStep = {
     step_id: "send" as StepId,
@@ -48,6 +62,8 @@ describe("a step with all fields", () => {
     outcome: { type: "mail", status: "draft" },
     state_reads: [],
     state_writes: ["/beds"],
+    expected_effects: [{ state: "/beds/north", value: 0 }],
+    invalid: fault("PLAN_INVALID", "no"),
   };
 
   it("is stored completely, and so is each field alone", () => {

@@ -1,6 +1,7 @@
 import type { CachePolicy } from "../tool/tool.ts";
 import type { Effect } from "../values/effect.ts";
-import type { StepId } from "../values/ids.ts";
+import type { Fault } from "../values/fault.ts";
+import type { RunId, StepId } from "../values/ids.ts";
 import { nameForm } from "../values/is-name.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 import type { StepKind } from "./step-kinds.ts";
@@ -10,6 +11,10 @@ export interface Plan {
   readonly plan_id: string | null;
   readonly schema_version: "1.0";
   readonly intent_id: string | null;
+  /** Present if the steps run one after another. Otherwise a step starts as soon as its dependencies have succeeded. */
+  readonly sequential?: true;
+  /** Present if the plan is whole or nothing: if it aborts, its acts are undone, and its state and files go back. */
+  readonly atomicity?: "plan";
   readonly steps: readonly PlanStep[];
 }
 
@@ -26,7 +31,8 @@ export interface PlanStep {
   readonly effect: Effect;
   readonly policy_tags: readonly string[];
   readonly gate: "none" | "human_confirm";
-  readonly cache_policy: CachePolicy;
+  /** refresh: the call is made, and its output answers later calls in place of the recorded one. */
+  readonly cache_policy: CachePolicy | "refresh";
   readonly idempotency_template: string | null;
   /** Step ids, explicit ones and those that bindings, preconditions and declared state imply, without repetition. */
   readonly depends_on: readonly StepId[];
@@ -41,6 +47,10 @@ export interface PlanStep {
   /** JSON pointers to the state that it reads and writes; null: as its tool declares. */
   readonly state_reads: readonly string[] | null;
   readonly state_writes: readonly string[] | null;
+  /** Values that the state has after the step. They are set for a tool that writes no state, and checked for others. */
+  readonly expected_effects: readonly Pick<StateCondition, "state" | "value">[];
+  /** Why the step is rejected when its turn comes: it was not valid, and its plan permits that. Null for all others. */
+  readonly invalid: Fault | null;
 }
 
 /** A step as the journal stores it: without defaults, because a plan would otherwise be larger than its results. */
@@ -63,6 +73,8 @@ const stepDefaults: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   outcome: null,
   state_reads: null,
   state_writes: null,
+  expected_effects: [],
+  invalid: null,
 };
 
 /** Returns a plan as the journal stores it. Runs of one plan share its lean form. */
@@ -89,6 +101,19 @@ const defaultedFields = Object.keys(stepDefaults) as (keyof typeof stepDefaults)
 function differsFromDefault(value: PlanStep[keyof PlanStep], byDefault: PlanStep[keyof PlanStep]): boolean {
   if (value === byDefault || byDefault === null) return value !== byDefault;
   return typeof value !== "object" || value === null || !isEmpty(value);
+}
+
+/**
+ * Returns the plan as the digest of a request has it. Fields that were added to steps later are left out where they have
+ * their default, so that a request keeps its digest.
+ */
+export function requestedPlan(plan: Plan): JsonObject {
+  const steps = plan.steps.map(({ invalid, expected_effects, ...step }) => ({
+    ...step,
+    ...(invalid !== null && { invalid }),
+    ...(expected_effects.length > 0 && { expected_effects }),
+  }));
+  return { ...plan, steps } as unknown as JsonObject;
 }
 
 function isEmpty(value: object): boolean {
@@ -121,34 +146,64 @@ export function planStep(step: LeanStep): PlanStep {
     outcome: step.outcome ?? stepDefaults.outcome,
     state_reads: step.state_reads ?? stepDefaults.state_reads,
     state_writes: step.state_writes ?? stepDefaults.state_writes,
+    expected_effects: step.expected_effects ?? stepDefaults.expected_effects,
+    invalid: step.invalid ?? stepDefaults.invalid,
   };
 }
 
 /** The fields of a step as a plan names them, in order. */
 export const planStepFields: readonly string[] = Object.keys(
   planStep({ step_id: "" as StepId, name: "", effect: "pure" }),
-).map((field) => (field === "effect" ? "effects" : field));
+)
+  .filter((field) => field !== "invalid")
+  .map((field) => (field === "effect" ? "effects" : field));
 
 /** The form of a signal key. Keys that begin with `run:` are reserved for the ends of runs. */
 export const signalKeyPattern = new RegExp(nameForm.source.replace("^", "^(?!run:)"), "u");
 
 /**
- * The source of a value in a payload: a JSON pointer into the output of an earlier step. Bound values are not resolved
- * again.
+ * The source of a value in a payload: a JSON pointer into the output of an earlier step, or into an outcome of an
+ * earlier run. Bound values are not resolved again.
  */
-export interface PlanBinding {
-  readonly step: StepId;
+export type PlanBinding = StepBinding | OutcomeBinding;
+
+export interface BoundPart {
   readonly path: string;
   readonly as: "value" | "sha256";
 }
 
-/** A condition on the output of an earlier step. It is false if the values cannot be compared. */
-export interface Condition {
+export interface StepBinding extends BoundPart {
   readonly step: StepId;
-  readonly path: string;
+}
+
+export interface OutcomeBinding extends BoundPart {
+  /** The id of the outcome. */
+  readonly outcome: string;
+  /** The step that made the outcome. Present once the plan was accepted: then the payload has the value. */
+  readonly from?: { readonly run: RunId; readonly step: StepId };
+}
+
+/** A condition on the output of an earlier step or on the state. It is false if the values cannot be compared. */
+export type Condition = OutputCondition | StateCondition;
+
+export interface Comparison {
   readonly operator: "eq" | "neq" | "gt" | "lt" | "gte" | "lte" | "exists" | "not_exists" | "contains";
   readonly value: Json;
 }
+
+export interface OutputCondition extends Comparison {
+  readonly step: StepId;
+  readonly path: string;
+}
+
+/** A condition on the state of the project, as it is when the step starts. */
+export interface StateCondition extends Comparison {
+  /** A JSON pointer: the slice, the key or index of an entry, and a path inside it. */
+  readonly state: string;
+}
+
+/** A value in the state after a step has succeeded. */
+export type ExpectedEffect = Pick<StateCondition, "state" | "value">;
 
 /** The limits on a plan. */
 export const planLimits = {
@@ -158,8 +213,10 @@ export const planLimits = {
   nodes: 500_000,
   idLength: 64,
   dependencies: 100_000,
+  boundOutcomes: 100,
   templateLength: 1024,
   timeoutMs: 24 * 60 * 60 * 1000,
   waitMs: 366 * 24 * 60 * 60 * 1000,
   retries: 20,
+  expectedEffects: 32,
 } as const;

@@ -1,20 +1,24 @@
 import { StepIndex } from "../persistent/step-index.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
-/** Returns, for the index of each step, the indices of the steps that depend on it. */
+/** Returns, for the index of each step, the indices of the steps of the plan that depend on it. */
 export function dependentSteps(
   { steps }: Pick<Plan, "steps">,
   index = StepIndex.of(steps),
 ): readonly (readonly number[])[] {
-  return reverseEdges(steps.map((step) => step.depends_on.map((needed) => index.get(needed) as number)));
+  return reverseEdges(steps.map((step) => ownNeeds(step, index)));
+}
+
+/** A plan that is added to a run may also need earlier steps of the run, which have ended. */
+function ownNeeds({ depends_on }: PlanStep, index: StepIndex): readonly number[] {
+  return depends_on.map((needed) => index.get(needed)).filter((at) => at !== undefined);
 }
 
 /** Returns the indices of the steps, each after its dependencies and otherwise in plan order. The plan has no cycle. */
 export function topologicalOrder(steps: Plan["steps"]): readonly number[] {
   const index = StepIndex.of(steps);
   const placed = new Set<number>();
-  const missing = (at: number) =>
-    (steps[at] as PlanStep).depends_on.map((id) => index.get(id) as number).filter((need) => !placed.has(need));
+  const missing = (at: number) => ownNeeds(steps[at] as PlanStep, index).filter((need) => !placed.has(need));
   const next = [...steps.keys()].reverse();
   for (let at = next.at(-1); at !== undefined; at = next.at(-1)) {
     const first = placed.has(at) ? [] : missing(at);

@@ -2,9 +2,10 @@ import type { Json } from "../values/json.ts";
 
 /**
  * The kinds of steps. A step of kind `verb` is a held request to use a method of the engine, and one of kind `model` asks
- * a model for an agent; no plan contains them.
+ * a model for an agent. One of kind `rollback` puts state and files back that an atomic plan has written. No plan contains
+ * them.
  */
-export type StepKind = "operator" | "assertion" | "wait" | "run" | "verb" | "model";
+export type StepKind = "operator" | "assertion" | "wait" | "run" | "for_each" | "verb" | "model" | "rollback";
 
 /** The properties of a kind of step. */
 export interface StepKindTraits {
@@ -61,6 +62,15 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     bindable: "everything",
     output: "always",
   },
+  for_each: {
+    inPlans: true,
+    callsTool: false,
+    startsRun: true,
+    haltable: true,
+    endsByTime: false,
+    bindable: "everything",
+    output: "always",
+  },
   // A halt stops calls of tools. Lifting it is such a request, too.
   verb: {
     inPlans: false,
@@ -80,10 +90,19 @@ export const stepKinds: Readonly<Record<StepKind, StepKindTraits>> = {
     bindable: "nothing",
     output: "always",
   },
+  rollback: {
+    inPlans: false,
+    callsTool: true,
+    startsRun: false,
+    haltable: false,
+    endsByTime: false,
+    bindable: "nothing",
+    output: "always",
+  },
 };
 
 /** A kind of step that a plan may contain. */
-export type PlanStepKind = Exclude<StepKind, "verb" | "model">;
+export type PlanStepKind = Exclude<StepKind, "verb" | "model" | "rollback">;
 
 export const planStepKinds = (Object.keys(stepKinds) as readonly StepKind[]).filter(
   (kind): kind is PlanStepKind => stepKinds[kind].inPlans,

@@ -1,4 +1,6 @@
 import type { Digest } from "../values/ids.ts";
+import type { Json } from "../values/json.ts";
+import type { RevertReport } from "./revert-report.ts";
 
 /**
  * Data outside the journal that tools change: a working tree, files in memory. Recovery relies on these promises:
@@ -51,6 +53,11 @@ export interface Resource<Handle = unknown> {
    * undone with that call. Rejects if it would undo a change from outside Writ.
    */
   rewind(capture: Capture, to: ResourceMoment): Promise<void>;
+  /**
+   * Puts back the paths that earlier calls changed, as they were before the first of them, as a change made by the call
+   * that owns this capture. A path that another call or program has changed since stays as it is, and is reported.
+   */
+  revert(capture: Capture, calls: readonly Capture[]): Promise<RevertReport>;
   /** The capture of a call whose process died, or null. No other call may start until it is kept or restored. */
   left(): Promise<AbandonedCapture | null>;
 
@@ -58,6 +65,22 @@ export interface Resource<Handle = unknown> {
   digest(): Promise<Digest>;
   /** The differences between two moments, ordered by path. */
   diff(from: ResourceMoment | "now", to: ResourceMoment | "now"): Promise<readonly ResourceDifference[]>;
+
+  /**
+   * Names the current contents, at a cost that does not grow with their size. Equal names mean equal contents, except
+   * for changes from outside Writ. Absent: snapshots of the resource do not tell whether they are equal.
+   */
+  revision?(): Promise<string>;
+  /** The contents as JSON, for snapshots. Absent: a snapshot contains none. */
+  readonly contents?: ResourceContents<Handle>;
+}
+
+/** Reads and replaces the contents of a resource within a call, which is undone like any other if it fails. */
+export interface ResourceContents<Handle> {
+  read(handle: Handle): Promise<Json>;
+  /** Returns why something is no contents of such a resource, or null. */
+  problem(contents: Json): string | null;
+  replace(handle: Handle, contents: Json): Promise<void>;
 }
 
 /**

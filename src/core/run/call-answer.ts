@@ -1,4 +1,4 @@
-import type { ReuseSource } from "../event/event.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
 import { utcText } from "../time/utc-text.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Json } from "../values/json.ts";

@@ -58,8 +58,8 @@ describe("a child run", () => {
 
   it("reports at most ten failed steps", () => {
     const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
-    const scenario = childRun(...ids.map((id) => step(id, { on_failure: "skip" }))).when(
-      ...ids.flatMap((id) => [starts(id), fails(id, "POLICY_DENIED")]),
+    const scenario = childRun(...ids.map((id) => step(id, { on_rejected: "continue" }))).when(
+      ...ids.map((id) => starts(id, { flaw: fault("INVALID_INPUT", "no") })),
     );
     const failed = ids.slice(0, 10).map((step_id) => expect.objectContaining({ step_id }));
     expect(noticeOf(scenario)?.payload).toMatchObject({ failed });

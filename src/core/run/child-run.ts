@@ -1,9 +1,11 @@
 import type { EndStatus, Notice } from "../event/event.ts";
 import type { ParentStep } from "../event/parent-step.ts";
 import { utf8Length } from "../json/check-json.ts";
+import { itemStepId } from "../plan/for-each.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import type { RunId, StepId } from "../values/ids.ts";
-import type { Json } from "../values/json.ts";
+import type { Json, JsonObject } from "../values/json.ts";
+import { isReplaced } from "./plan-in-force.ts";
 import type { Run } from "./run.ts";
 import { type Step, stepPace } from "./step.ts";
 
@@ -20,9 +22,10 @@ export function awaitedChildRun(signal: string): RunId | null {
 }
 
 /** Makes the report of a child run to its parent step. "!" keeps its id apart from step notices: no step id has one. */
-export function childRunReport(run: Run, { most_bytes }: ParentStep, status: EndStatus): Notice {
+export function childRunReport(run: Run, { most_bytes, items }: ParentStep, status: EndStatus): Notice {
   const outputs = finalOutputs(run, most_bytes);
-  const report = { run_id: run.id, status, outputs: outputs ?? {}, failed: failedSteps(run) };
+  const made = items === undefined ? { outputs: outputs ?? {} } : { items: itemOutputs(outputs ?? {}, items) };
+  const report = { run_id: run.id, status, ...made, failed: failedSteps(run) };
   const payload = outputs === null ? { ...report, too_long: most_bytes } : report;
   return {
     notice_id: `${noticeIdPrefix(run)}_!report_${run.position + 1}`,
@@ -32,12 +35,19 @@ export function childRunReport(run: Run, { most_bytes }: ParentStep, status: End
   };
 }
 
-/** Returns the outputs of the steps that no other step depends on, or null if they exceed `maxBytes`. */
-function finalOutputs({ steps, dependents }: Run, maxBytes: number): Json {
+/** Returns the outputs in the order of the items. Null: the step of the item was skipped. */
+function itemOutputs(outputs: JsonObject, count: number): readonly Json[] {
+  return Array.from({ length: count }, (_, at) => outputs[itemStepId(at)] ?? null);
+}
+
+/** Returns the outputs of the steps of the plan in force that no other step depends on, or null if they exceed `maxBytes`. */
+function finalOutputs(run: Run, maxBytes: number): JsonObject | null {
+  const { dependents } = run.order;
   const outputs: Record<string, Json> = {};
   let bytes = 0;
-  for (const { standing, spec, index, cause } of steps) {
-    const last = cause === null && dependents[index]?.length === 0;
+  for (const step of run.steps) {
+    const { standing, spec, index, cause } = step;
+    const last = cause === null && !isReplaced(run, step) && dependents[index]?.length === 0;
     if (!last || standing.state !== "succeeded") continue;
     bytes += utf8Length(JSON.stringify(standing.output));
     if (bytes > maxBytes) return null;
@@ -79,6 +89,14 @@ export function leftAgentNotices(run: Run, left: readonly Step[]): readonly Noti
   const notices: Notice[] = [];
   for (const step of left) if (step.delegated !== null) notices.push(childCancelNotice(run, step, step.delegated));
   return notices;
+}
+
+/** Returns the notice to the sub-agents that a branch does not leave, if there are any: it has left acts. */
+export function leftActsNotices(run: Run, left: readonly Step[]): readonly Notice[] {
+  const leaves = new Set(left);
+  if (!Array.from(run.steps).some((step) => step.delegated !== null && !leaves.has(step))) return [];
+  const notice_id = `${noticeIdPrefix(run)}_!left_${run.position + 1}`;
+  return [{ notice_id, topic: "run.branched", kin: "left_acts", payload: {} }];
 }
 
 function childCancelNotice(run: Run, { index, spec: { step_id } }: Step, child?: RunId): Notice {

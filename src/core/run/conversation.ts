@@ -14,6 +14,8 @@ export interface Conversation {
   readonly branchActs: TrieMap<BranchId>;
   /** Acts of other runs that a branch has left, by run and step. `answers`: the call that the act answers since. */
   readonly leftActs: TrieMap<LeftAct & { readonly answers: StepId | null }>;
+  /** The calls that were unfinished when a branch left them. They end, and are neither tried again nor delegated. */
+  readonly leftCalls: TrieMap<true>;
   /** By its run, a sub-agent that a branch has left and whose acts are not reported yet. */
   readonly leftAgents: TrieMap<LeftAgent>;
 }
@@ -52,5 +54,6 @@ export const EMPTY_CONVERSATION: Conversation = {
   contents: TrieMap.empty(),
   branchActs: TrieMap.empty(),
   leftActs: TrieMap.empty(),
+  leftCalls: TrieMap.empty(),
   leftAgents: TrieMap.empty(),
 };

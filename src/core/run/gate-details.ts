@@ -23,6 +23,8 @@ export interface OpenGate {
   readonly estimate: CostEstimate | null;
   /** True if the call can be undone or restored. Null if there is nothing to undo. */
   readonly reversible: boolean | null;
+  /** Present if the approval also covers the compensation of the act, with which the plan is rolled back if it aborts. */
+  readonly covers?: "compensation";
   /** The version of the policy that judged the call. Null if no policy was in force. */
   readonly policy: string | null;
   /** The expected changes, or null if there is no preview. */
@@ -50,6 +52,7 @@ export function gateDetails(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | 
     votes,
     estimate: gate.estimate ?? null,
     reversible: gate.reversible ?? null,
+    ...(gate.covers && { covers: gate.covers }),
     policy: gate.basis?.policy ?? null,
     preview: gate.preview ?? null,
     ...(earlier && { earlier }),

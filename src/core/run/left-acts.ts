@@ -8,8 +8,8 @@ import { isUndoStep, type Step } from "./step.ts";
 
 const didNothing: readonly LedgerState[] = ["not_done", "absent", "compensated"];
 
-/** True if the step acted, has started to act, or may have acted. */
-function mayHaveActed({ act }: Step): boolean {
+/** True if the step acted, has started to act, or may have acted. An act that was undone does not count. */
+export function mayHaveActed({ act }: Step): boolean {
   return act !== null && !didNothing.includes(act.state);
 }
 

@@ -4,6 +4,7 @@ import type { RunStatus } from "./run.ts";
 export const listedStatuses: readonly (RunStatus | "rejected")[] = [
   "running",
   "waiting",
+  "rolling_back",
   "open",
   "closing",
   "poison",

@@ -7,6 +7,7 @@ import type { Digest, StepId } from "../values/ids.ts";
 import { isJsonObject } from "../values/json.ts";
 import type { ModelLane, RecordedAnswer } from "./conversation.ts";
 import { findStep, type Run } from "./run.ts";
+import { errandOrigin } from "./starts-no-more.ts";
 import type { Step } from "./step.ts";
 
 const EMPTY_LANE: ModelLane = { turn: 1, asked: [], history: emptyVector(), answers: emptyVector(), pending: [] };
@@ -121,12 +122,17 @@ export function answerStep(run: Run, { turn }: CallName): Step | undefined {
   return turn?.startsWith(ANSWER_TURN) ? findStep(run, turn.slice(ANSWER_TURN.length) as StepId) : undefined;
 }
 
-/** True if the step belongs to the conversation of the lane after a model call: it is not of another lane. */
+/**
+ * True if the step belongs to the conversation of the lane after a model call: it is not of another lane. An errand
+ * belongs where the call belongs that led to it.
+ */
 export function isAfterAnswer(run: Run, step: Step, lane: string, from: number): boolean {
-  if (step.index <= from || step.cause?.by !== "agent") return false;
-  const own = modelRequestOf(step);
+  const origin = errandOrigin(run, step);
+  const { index, cause } = origin;
+  if (index <= from || cause?.by !== "agent") return false;
+  const own = modelRequestOf(origin);
   if (own !== null) return own.lane === lane;
-  const answer = step.cause.call === undefined ? undefined : answerStep(run, step.cause.call);
+  const answer = cause.call === undefined ? undefined : answerStep(run, cause.call);
   const request = answer === undefined ? null : modelRequestOf(answer);
   return request === null || request.lane === lane;
 }

@@ -1,6 +1,6 @@
+import type { BackupRestore } from "../event/backup-restore.ts";
 import type { Event } from "../event/event.ts";
 import { eventTraits } from "../event/event-traits.ts";
-import type { Restoration } from "../event/restoration.ts";
 import type { RulesChange } from "../event/run-rules.ts";
 import type { Instant } from "../values/ids.ts";
 
@@ -11,7 +11,7 @@ export type Parked =
   /** Its rules are pinned, and no live worker had them. `to` are the rules of the worker that found that. */
   | ({ readonly for: "rules"; readonly since: Instant } & RulesChange)
   /** It was in a backup that was restored. */
-  | ({ readonly for: "restore"; readonly since: Instant } & Restoration);
+  | ({ readonly for: "restore"; readonly since: Instant } & BackupRestore);
 
 /** True if the event is progress of the run: takeovers before it no longer count as evidence against the run. */
 export function isProgress(event: Event): boolean {

@@ -22,6 +22,7 @@ import {
   keepNote,
   later,
   ledgerFact,
+  noon,
   orderRun,
   plan,
   planWait,
@@ -48,6 +49,21 @@ describe("the result of a run", () => {
       final: true,
       outcomes: [],
       steps: { a: { state: "succeeded", output: { sum: 4 } } },
+      results: [
+        {
+          step_id: "a",
+          attempts: 1,
+          world: "pure",
+          started_at: noon,
+          ended_at: noon,
+          ms: 0,
+          state: "succeeded",
+          output: { sum: 4 },
+        },
+      ],
+      counts: { steps: 1, succeeded: 1, reused: 0, failed: 0, rejected: 0, skipped: 0, cancelled: 0, retries: 0 },
+      times: { accepted_at: noon, ended_at: noon, ms: 0 },
+      versions: null,
       failed: [],
       gates: [],
       blocked_on: [],
@@ -79,7 +95,13 @@ describe("the result of a run", () => {
       fails("b"),
     );
     expect(result(scenario).outcomes).toEqual([
-      { outcome_id: "out_hire_draft", type: "draft.mail", status: "draft", step_id: "draft" },
+      {
+        outcome_id: "out_hire_draft",
+        type: "draft.mail",
+        status: "draft",
+        step_id: "draft",
+        preview: '{"id":"draft 1"}',
+      },
     ]);
     expect(result(scenario).steps.draft).toEqual({ state: "succeeded", output: { id: "draft 1" } });
   });
@@ -92,7 +114,7 @@ describe("the result of a run", () => {
       resolves("send", resolvedHappened(1)),
     );
     expect(result(scenario).outcomes).toEqual([
-      { outcome_id: "out_hire_send", type: "mail.sent", status: "final", step_id: "send" },
+      { outcome_id: "out_hire_send", type: "mail.sent", status: "final", step_id: "send", preview: "1" },
     ]);
   });
 
@@ -103,7 +125,7 @@ describe("the result of a run", () => {
       answers("a", null, { reuse }),
     );
     expect(result(scenario).outcomes).toEqual([
-      { outcome_id: "out_hire_a", type: "page.read", status: "final", step_id: "a" },
+      { outcome_id: "out_hire_a", type: "page.read", status: "final", step_id: "a", preview: "null" },
     ]);
   });
 
@@ -135,6 +157,7 @@ describe("the result of a run", () => {
       step("b", { after: ["a"] }),
       step("c", { on_rejected: "continue" }),
       step("send", { tool: undoable }),
+      step("d"),
     );
     const flaw = fault("INVALID_INPUT", "no");
     const scenario = given(accepts(steps)).when(
@@ -143,12 +166,14 @@ describe("the result of a run", () => {
       starts("c", { flaw }),
       does("send"),
       undoes("send"),
+      starts("d"),
+      fails("d"),
     );
     const undone = scenario.when(starts("undo.send.1"), saysNotDone("undo.send.1", "AUTH_FORBIDDEN"));
     expect(result(undone).failed.map(({ step_id, state, fault: { code } }) => [step_id, state, code])).toEqual([
-      ["a", "failed_final", "TOOL_FAILED"],
       ["c", "rejected", "INVALID_INPUT"],
       ["send", "compensation_failed", "AUTH_FORBIDDEN"],
+      ["d", "failed_final", "TOOL_FAILED"],
       ["undo.send.1", "failed_final", "AUTH_FORBIDDEN"],
     ]);
     expect(result(undone).steps.b).toMatchObject({ state: "skipped", fault: { code: "DEPENDENCY_FAILED" } });

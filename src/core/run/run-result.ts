@@ -1,38 +1,68 @@
-import type { EndStatus, ReuseSource } from "../event/event.ts";
-import type { Restoration } from "../event/restoration.ts";
+import type { BackupRestore } from "../event/backup-restore.ts";
+import type { EndStatus } from "../event/event.ts";
 import type { RulesChange } from "../event/run-rules.ts";
+import type { RecordedIntent } from "../event/signal.ts";
+import type { Simulation } from "../event/simulation.ts";
 import type { Parking } from "../event/step-parking.ts";
 import type { Takeover } from "../event/takeover.ts";
+import { jsonPreview } from "../json/json-preview.ts";
 import type { Halt } from "../store/tables.ts";
 import { utcText } from "../time/utc-text.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
-import type { Json } from "../values/json.ts";
 import { awaitedChildRun } from "./child-run.ts";
 import { type OpenGate, toOpenGate } from "./gate-details.ts";
 import type { MissingWorker } from "./missing-worker.ts";
 import type { Parked } from "./parked-run.ts";
+import { isReplaced } from "./plan-in-force.ts";
+import { type RollbackReport, rollbackReport } from "./rollback-report.ts";
 import { type Gate, outcomeId, type Run, type RunSpending, type Step } from "./run.ts";
+import {
+  countSteps,
+  type RunTimes,
+  type RunVersions,
+  runTimes,
+  runVersions,
+  type StepCounts,
+  type StepReport,
+  stepReport,
+} from "./step-report.ts";
+import { type StepResult, stepResult } from "./step-result.ts";
 import { isRunResumable } from "./step-transition.ts";
 
 /** The result of a run at rest. */
 export interface RunResult {
   readonly run_id: RunId;
   readonly plan_id: string | null;
-  /** While the run of a session takes calls: open. After it was closed, until its acts are settled: closing. */
-  readonly status: EndStatus | "open" | "closing";
+  /** Present if the request named the intent that the plan answers. */
+  readonly intent?: RecordedIntent;
+  /** While an atomic plan is undone: rolling_back. While the run of a session takes calls: open. After it was closed, until its acts are settled: closing. */
+  readonly status: EndStatus | "rolling_back" | "open" | "closing";
   /** Present if the run failed and nothing of it ran, because its plan or its calls were refused. */
   readonly rejected?: true;
   /** Present if the request was refused as a whole: this run is the record of it. */
   readonly refused?: Fault;
+  /** Present if the run is the record of a dry run: what its plan would do. It has no steps. */
+  readonly simulation?: Simulation;
   /**
    * True: the run has ended and does not continue by itself. Only a request can still move it: `resume` (or the same
    * request with `retryFailed`) a partial or failed run, `undo` its acts. False: the engine continues it by itself, or a
    * person, a signal or a timer continues it; `next` says which.
    */
   readonly final: boolean;
+  /** Present if other plans have continued the run: the number of its plans, and of the questions to its replanner. */
+  readonly replanned?: { readonly plans: number; readonly asked: number };
+  /** Present if the plan is atomic and has aborted. */
+  readonly rollback?: RollbackReport;
   readonly outcomes: readonly ResultOutcome[];
   readonly steps: Readonly<Record<string, StepResult>>;
+  /** The same results as a list, in the order of the plan, with attempts and times. */
+  readonly results: readonly StepReport[];
+  readonly counts: StepCounts;
+  readonly times: RunTimes;
+  /** The versions of the state that its steps made. Null: none. */
+  readonly versions: RunVersions | null;
+  /** The steps of the plan in force that failed or were refused. */
   readonly failed: readonly FailedStep[];
   readonly gates: readonly OpenGate[];
   readonly blocked_on: readonly BlockedStep[];
@@ -41,7 +71,7 @@ export interface RunResult {
   /** Present while the run is parked because its rules are pinned and no live worker has them. */
   readonly rules_missing?: RulesChange & { readonly since: Instant };
   /** Present while the run is parked because it was in a restored backup. */
-  readonly restored?: Restoration & { readonly since: Instant };
+  readonly restored?: BackupRestore & { readonly since: Instant };
   /**
    * The next action, as a sentence. If it begins with "nothing to do", the engine continues the run by itself, at the
    * time it names. Null: the run has ended, and resuming it would change nothing.
@@ -55,35 +85,9 @@ export interface ResultOutcome {
   readonly type: string;
   readonly status: "draft" | "final";
   readonly step_id: StepId;
+  /** The beginning of the JSON text of its output. */
+  readonly preview: string;
 }
-
-/** The result of a step. `output` and `fault` can be read in every state. */
-export type StepResult<Output = Json> =
-  | { readonly state: "succeeded"; readonly output: Output; readonly reused?: ReuseSource; readonly fault?: undefined }
-  | {
-      readonly state: "waiting_approval";
-      readonly gate_id: GateId;
-      readonly output?: undefined;
-      readonly fault?: undefined;
-    }
-  | {
-      readonly state: "failed_retryable" | "failed_final" | "rejected" | "skipped" | "compensation_failed";
-      readonly fault: Fault;
-      readonly output?: undefined;
-    }
-  /** `attempt` is the attempt that may have happened. */
-  | { readonly state: "in_doubt"; readonly fault: Fault; readonly attempt: number; readonly output?: undefined }
-  | {
-      readonly state: "compensated";
-      readonly confirmed: boolean;
-      readonly output?: undefined;
-      readonly fault?: undefined;
-    }
-  | {
-      readonly state: "pending" | "ready" | "waiting" | "running" | "cancelled" | "compensating";
-      readonly output?: undefined;
-      readonly fault?: undefined;
-    };
 
 export interface FailedStep {
   readonly step_id: StepId;
@@ -122,25 +126,37 @@ export interface BlockedStep {
 
 export function runResult(run: Run): RunResult {
   const steps: Record<string, StepResult> = Object.create(null);
+  const results: StepReport[] = [];
   const outcomes: ResultOutcome[] = [];
   const failed: FailedStep[] = [];
   for (const step of run.steps) {
     const { standing, spec } = step;
-    steps[spec.step_id] = toStepResult(step);
+    const result = stepResult(step);
+    steps[spec.step_id] = result;
+    results.push(stepReport(step, result));
     const outcome = outcomeOf(step);
     if (outcome !== null) outcomes.push(outcome);
-    if (isFailed(standing)) failed.push({ step_id: spec.step_id, state: standing.state, fault: standing.fault });
+    if (isFailed(standing) && !isReplaced(run, step))
+      failed.push({ step_id: spec.step_id, state: standing.state, fault: standing.fault });
   }
   const blocked_on = blockedSteps(run);
   return {
     run_id: run.id,
     plan_id: run.plan?.plan_id ?? null,
-    status: run.ended?.status ?? (run.plan !== null ? "partial" : run.open ? "open" : "closing"),
+    status: resultStatus(run),
+    ...(run.request?.intent !== undefined && { intent: run.request.intent }),
     ...(run.ended?.as === "rejected" && { rejected: true }),
-    ...(run.refused !== null && { refused: run.refused }),
+    ...(run.recordOf?.of === "refusal" && { refused: run.recordOf.fault }),
+    ...(run.recordOf?.of === "dry_run" && { simulation: run.recordOf.simulation }),
+    ...replannedField(run),
     final: run.ended !== null,
+    ...(run.rollback !== null && { rollback: rollbackReport(run) as RollbackReport }),
     outcomes,
     steps: Object.setPrototypeOf(steps, Object.prototype), // Ten times as fast as a copy with a prototype.
+    results,
+    counts: countSteps(run),
+    times: runTimes(run),
+    versions: runVersions(run),
     failed,
     gates: openGates(run),
     blocked_on,
@@ -148,6 +164,18 @@ export function runResult(run: Run): RunResult {
     next: nextAction(run, blocked_on),
     spent: run.spent,
   };
+}
+
+function replannedField({ replanning }: Run): Pick<RunResult, "replanned"> {
+  if (replanning === null || replanning.plans + replanning.asked === 1) return {};
+  return { replanned: { plans: replanning.plans, asked: replanning.asked } };
+}
+
+function resultStatus({ ended, rollback, plan, open }: Run): RunResult["status"] {
+  if (ended !== null) return ended.status;
+  if (rollback !== null) return "rolling_back";
+  if (plan !== null) return "partial";
+  return open ? "open" : "closing";
 }
 
 function parkedFields(
@@ -166,40 +194,17 @@ function parkedFields(
 /** Returns the outcome of the step, or of the earlier step whose result it reuses. */
 function outcomeOf({ standing, spec: { step_id, outcome } }: Step): ResultOutcome | null {
   if (standing.state !== "succeeded") return null;
-  const { reused } = standing;
+  const { reused, output } = standing;
   if (standing.outcome !== null) {
     const { outcome_id, type, status } = standing.outcome;
-    return { outcome_id, type, status, step_id };
+    return { outcome_id, type, status, step_id, preview: jsonPreview(output) };
   }
   if (reused === null || outcome === null) return null;
-  return { outcome_id: outcomeId(reused.run, reused.step), ...outcome, step_id };
+  return { outcome_id: outcomeId(reused.run, reused.step), ...outcome, step_id, preview: jsonPreview(output) };
 }
 
 function isFailed(standing: Step["standing"]): standing is Extract<Step["standing"], { fault: Fault }> {
   return ["failed_final", "rejected", "compensation_failed"].includes(standing.state);
-}
-
-function toStepResult({ standing, attempts }: Step): StepResult {
-  switch (standing.state) {
-    case "succeeded": {
-      const { state, output, reused } = standing;
-      return reused === null ? { state, output } : { state, output, reused };
-    }
-    case "waiting_approval":
-      return { state: standing.state, gate_id: standing.gate_id };
-    case "in_doubt":
-      return { state: standing.state, fault: standing.fault, attempt: attempts };
-    case "compensated":
-      return { state: standing.state, confirmed: standing.confirmed };
-    case "failed_retryable":
-    case "failed_final":
-    case "rejected":
-    case "skipped":
-    case "compensation_failed":
-      return { state: standing.state, fault: standing.fault };
-    default:
-      return { state: standing.state };
-  }
 }
 
 function* waitingSteps(run: Run): Iterable<Step> {

@@ -2,8 +2,9 @@ import { nextEscalationAt } from "../approval/approval-demand.ts";
 import type { Instant } from "../values/ids.ts";
 import { gateVoteTerms } from "./gate-vote-terms.ts";
 import { idleEndAt } from "./idle-run.ts";
+import { isRollbackDue } from "./rollback-progress.ts";
 import type { Gate, Run } from "./run.ts";
-import type { Step } from "./step.ts";
+import { isReversal, type Step } from "./step.ts";
 
 /**
  * Returns when any worker can continue the run. That is its acceptance time while a step moves, a worker drives it or a
@@ -13,7 +14,8 @@ import type { Step } from "./step.ts";
 export function runDueAt(run: Run): Instant | null {
   const isOver = run.ended !== null || run.parked !== null;
   const isDriven = run.open && run.driven;
-  if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0))) return run.accepted_at;
+  if (run.pendingRunNotices > 0 || (!isOver && (isDriven || run.paces.moving > 0 || isRollbackDue(run))))
+    return run.accepted_at;
   return isOver ? null : earlier(nextWakeAt(run), idleEndAt(run));
 }
 
@@ -34,7 +36,23 @@ export function nextWakeAt(run: Run): Instant | null {
 
 /** Returns when a waiting step is due, or null if no timer ends its wait. */
 export function stepWakeAt(run: Run, step: Step): Instant | null {
-  const { standing } = step;
+  const at = ownWakeAt(run, step);
+  return endsAtDeadline(run, step) ? earlier(at, run.deadline_at) : at;
+}
+
+/** True if the deadline ends the wait of the step: an atomic plan that waits is rolled back then. */
+function endsAtDeadline(run: Run, step: Step): boolean {
+  const { state } = step.standing;
+  const waits = state === "waiting" || state === "waiting_approval" || state === "failed_retryable";
+  return run.plan?.atomicity === "plan" && run.deadline_at !== null && waits && !isReversal(step);
+}
+
+/** True if the deadline of an atomic plan has passed while the step waits. */
+export function isOverdue(run: Run, step: Step, now: Instant): boolean {
+  return endsAtDeadline(run, step) && now >= (run.deadline_at as Instant);
+}
+
+function ownWakeAt(run: Run, { standing }: Step): Instant | null {
   switch (standing.state) {
     case "running":
       return standing.until ?? null;

@@ -4,12 +4,14 @@ import type { Wakeup } from "../persistent/wakeup-heap.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { GateId, Instant, StepId } from "../values/ids.ts";
-import { type Gate, type MutableRun, type Run, startsNoCalls } from "./run.ts";
+import { isReplaced, isReplanStep } from "./plan-in-force.ts";
+import type { Gate, MutableRun, Run } from "./run.ts";
 import { stepWakeAt } from "./run-wakeups.ts";
+import { startsNoMore } from "./starts-no-more.ts";
 import {
   copyStep,
+  isReversal,
   isStartable,
-  isUndoStep,
   type Step,
   type StepPace,
   type StepStanding,
@@ -33,7 +35,20 @@ export function moveStep(run: MutableRun, step: Step, standing: StepStanding): M
   if (standing.state === "ready") addFresh(run, step.index);
   if (calledStates.has(standing.state)) recordCalledTool(run, step);
   if (before.state === "waiting_approval" && standing !== before) abandonGate(run, before.gate_id);
+  if (run.order.sequence !== null && (from === "done") !== (to === "done"))
+    countForNext(run, step.index, to === "done");
   return run;
+}
+
+/** The next step of a sequential plan waits for the end of this step, however it ends. */
+function countForNext(run: MutableRun, index: number, isDone: boolean): void {
+  const next = run.order.sequence?.next[index] ?? null;
+  const waiting = next === null ? null : run.steps.get(next);
+  if (waiting?.standing.state !== "pending") return;
+  const counted = copyStep(waiting);
+  counted.missing += isDone ? -1 : 1;
+  if (counted.missing === 0) moveStep(run, counted, { state: "ready" });
+  else replaceStep(run, counted);
 }
 
 function updateDoubts(run: MutableRun, { standing, spec: { step_id } }: Step): void {
@@ -123,7 +138,7 @@ export function replaceStep(run: MutableRun, step: Step): MutableRun {
 /** Applies the failure policy of a step that ended without success: ends the plan, or skips its dependents. */
 export function applyFailurePolicy(run: MutableRun, { index }: Step, failure: FailureEvent): MutableRun {
   const step = run.steps.get(index);
-  return stopsPlan(step) ? abortPlan(run, step, failure) : skipDependents(run, step);
+  return stopsPlan(run, step) ? abortPlan(run, step, failure) : skipDependents(run, step);
 }
 
 /** The fields of the failure event that affect other steps. */
@@ -132,9 +147,11 @@ interface FailureEvent {
   readonly sparing?: StepsInFlight;
 }
 
-function stopsPlan(step: Step): boolean {
+function stopsPlan({ plan }: Run, step: Step): boolean {
   const { standing, spec } = step;
-  if (isUndoStep(step)) return false;
+  if (isReversal(step)) return false;
+  // An atomic plan cannot become whole any more, whatever the step permits.
+  if (plan?.atomicity === "plan" && "fault" in standing && standing.fault.code === "DEADLINE_EXCEEDED") return true;
   if (standing.state === "failed_final") return spec.on_failure !== "skip";
   return standing.state === "rejected" && spec.on_rejected === "stop";
 }
@@ -143,7 +160,7 @@ function stopsPlan(step: Step): boolean {
 function abortPlan(run: MutableRun, { spec }: Step, failure: FailureEvent): MutableRun {
   if (!run.open) run.stopped ??= spec.step_id; // In an open run, the agent can propose more steps.
   for (const step of run.steps) {
-    if (!isIdleStep(step) || isUndoStep(step) || isSpared(step, failure)) continue;
+    if (!isIdleStep(step) || isReversal(step) || isSpared(step, failure)) continue;
     withdrawStep(run, step, { state: "skipped", fault: abortedFault(spec.step_id) });
   }
   return run;
@@ -173,10 +190,10 @@ export function withdrawStep(run: MutableRun, step: Step, standing: StepStanding
   return moveStep(run, step, step.act?.doubt ?? standing);
 }
 
-/** Makes a step ready again. If the run takes no more calls or its plan ended, cancels or skips the step instead. */
+/** Makes a step ready again. If no attempt of it starts any more or its plan ended, cancels or skips the step instead. */
 export function reopenStep(run: MutableRun, step: Step): MutableRun {
-  if (startsNoCalls(run) && !isUndoStep(step)) return moveStep(run, step, { state: "cancelled" });
-  if (run.stopped !== null && !isUndoStep(step))
+  if (startsNoMore(run, step) && !isReversal(step)) return moveStep(run, step, { state: "cancelled" });
+  if (run.stopped !== null && !isReversal(step))
     return moveStep(run, step, { state: "skipped", fault: abortedFault(run.stopped) });
   return moveStep(run, step, { state: "ready" });
 }
@@ -199,7 +216,7 @@ function skipDependents(run: MutableRun, failed: Step): MutableRun {
   const queue: [index: number, why: Fault][] = [];
   const addDependents = (step: Step) => {
     const why = fault("DEPENDENCY_FAILED", `needs ${step.spec.step_id}, which is ${step.standing.state}`);
-    for (const index of run.dependents[step.index] ?? []) queue.push([index, why]);
+    for (const index of run.order.dependents[step.index] ?? []) queue.push([index, why]);
   };
   addDependents(failed);
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
@@ -216,15 +233,20 @@ export function resumeSteps(run: MutableRun): MutableRun {
   const stuck = findStuckSteps(run);
   run.ended = null;
   run.stopped = null;
-  for (const step of run.steps) if (canResumeStep(step) && !stuck.has(step.index)) resetStep(run, step);
+  for (const step of inRunOrder(run)) if (canResumeStep(run, step) && !stuck.has(step.index)) resetStep(run, step);
   return run;
+}
+
+/** In a sequential plan, a step is reset after the step that it waits for. */
+function inRunOrder({ steps, order: { sequence } }: Run): Iterable<Step> {
+  return sequence === null ? steps : sequence.order.map((index) => steps.get(index));
 }
 
 /** True if resuming would reset at least one step. */
 export function isRunResumable(run: Run): boolean {
-  if (run.refused !== null) return false;
+  if (run.recordOf !== null || run.rollback !== null) return false;
   const stuck = findStuckSteps(run);
-  for (const step of run.steps) if (canResumeStep(step) && !stuck.has(step.index)) return true;
+  for (const step of run.steps) if (canResumeStep(run, step) && !stuck.has(step.index)) return true;
   return false;
 }
 
@@ -232,9 +254,10 @@ export function isRunResumable(run: Run): boolean {
 function findStuckSteps(run: Run): ReadonlySet<number> {
   const stuck = new Set<number>();
   const queue: number[] = [];
-  for (const step of run.steps) if (!canResumeStep(step) && step.standing.state !== "succeeded") queue.push(step.index);
+  for (const step of run.steps)
+    if (!canResumeStep(run, step) && step.standing.state !== "succeeded") queue.push(step.index);
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-    for (const index of run.dependents[next] ?? []) {
+    for (const index of run.order.dependents[next] ?? []) {
       if (stuck.has(index) || run.steps.get(index).standing.state === "succeeded") continue;
       stuck.add(index);
       queue.push(index);
@@ -243,10 +266,11 @@ function findStuckSteps(run: Run): ReadonlySet<number> {
   return stuck;
 }
 
-function canResumeStep(step: Step): boolean {
+function canResumeStep(run: Run, step: Step): boolean {
   const { standing, act, cause } = step;
+  if (isReplaced(run, step) || isReplanStep(step)) return false;
   if (cause?.by === "agent") return false; // The turn of the call is over; its agent proposes it anew.
-  if (isUndoStep(step) || !["failed_final", "rejected", "skipped"].includes(standing.state)) return false;
+  if (isReversal(step) || !["failed_final", "rejected", "skipped"].includes(standing.state)) return false;
   return act === null || act.state === "not_done" || act.state === "absent";
 }
 
@@ -255,6 +279,13 @@ function resetStep(run: MutableRun, step: Step): MutableRun {
     const needed = run.steps.get(run.index.get(id) as number);
     return needed.standing.state !== "succeeded";
   }).length;
-  const reset = { ...step, missing, forgiven: step.attempts, call: step.act === null ? null : step.call };
-  return moveStep(run, reset, missing === 0 ? { state: "ready" } : { state: "pending" });
+  const previous = run.order.sequence?.previous[step.index] ?? null;
+  const waits = previous !== null && stepPace(run.steps.get(previous).standing) !== "done";
+  const reset = {
+    ...step,
+    missing: missing + Number(waits),
+    forgiven: step.attempts,
+    call: step.act === null ? null : step.call,
+  };
+  return moveStep(run, reset, reset.missing === 0 ? { state: "ready" } : { state: "pending" });
 }

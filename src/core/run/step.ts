@@ -1,19 +1,25 @@
 import type { DoubtExits } from "../event/doubt-settlement.ts";
-import type { Call, ReuseSource, StepCause, ToolPin } from "../event/event.ts";
+import type { Call } from "../event/event.ts";
 import type { ExternalAttempt } from "../event/external-attempt.ts";
 import type { Provenance } from "../event/provenance.ts";
+import type { ReuseSource } from "../event/reuse-source.ts";
+import type { StepCause } from "../event/step-cause.ts";
 import type { Parking } from "../event/step-parking.ts";
+import type { ToolPin } from "../event/tool-pin.ts";
 import type { VerifiedAct } from "../event/verified-act.ts";
 import type { LimitUnit } from "../limits/budget.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { stepKinds } from "../plan/step-kinds.ts";
 import type { Capture } from "../ports/resource.ts";
+import type { Patch } from "../state/patch.ts";
 import type { LedgerState } from "../store/tables.ts";
+import type { ExternalChange } from "../tool/external-change.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId, WorkerId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
+import type { StepTimes } from "./step-times.ts";
 
 /** One step of a run with its current state. */
 export interface Step {
@@ -51,6 +57,8 @@ export interface Step {
   readonly failure: Fault | null;
   /** The state before and after the last attempt, and where it ended. Null if no attempt ended. */
   readonly checkpoint: Checkpoint | null;
+  /** Null if no attempt ended. */
+  readonly times: StepTimes | null;
 }
 
 /** The versions of the project state before and after a call. Null: the event of its end tells none. */
@@ -61,6 +69,8 @@ interface Checkpoint {
   readonly position: number;
   /** The resources before the call. Empty if it changed none or failed. */
   readonly captures: readonly Capture[];
+  /** The changes of state. Null if there are none, or they are too large for a result. */
+  readonly changes: Patch | null;
 }
 
 const NONE: readonly never[] = [];
@@ -93,6 +103,7 @@ export function newStep(
     captures: NONE,
     failure: null,
     checkpoint: null,
+    times: null,
   };
 }
 
@@ -120,6 +131,7 @@ export function copyStep(step: Step): MutableStep {
     captures: step.captures,
     failure: step.failure,
     checkpoint: step.checkpoint,
+    times: step.times,
   };
 }
 
@@ -143,8 +155,12 @@ export interface Act {
   readonly receipt: number | null;
   /** The recorded output. A compensation needs it after the step has left the state "succeeded". */
   readonly output: Json | null;
+  /** The changes that its handler recorded. */
+  readonly changes: readonly ExternalChange[];
   /** False if the act happened but its output is not valid. */
   readonly usable: boolean;
+  /** Present if its plan is atomic, and its tool declares a compensation. */
+  readonly reversible?: true;
   /** When the call was first sent under this key and generation. A promise of the tool about the key starts here. */
   readonly sent_at: Instant;
   /** How often the act was started under this key and generation. More than 1 means that it was sent again. */
@@ -275,8 +291,23 @@ export function isHostAtWork({ standing }: Step): boolean {
   return standing.state === "running" && standing.until !== undefined;
 }
 
+/** True for a step of the plan that its plan permits to fail: it is skipped instead, and the plan continues. */
+export function mayBeSkipped({ cause, spec }: Step): boolean {
+  return cause === null && spec.on_failure === "skip";
+}
+
 export function isUndoStep({ cause }: Step): boolean {
   return cause?.by === "undo";
+}
+
+/** True for an undo that no person requested: its run is rolled back. */
+export function isRollbackUndo({ cause }: Pick<Step, "cause">): boolean {
+  return cause?.by === "undo" && cause.rollback === true;
+}
+
+/** True for a step that takes back: the undo of an act, or the restore of a rollback. A stopped run starts it, too. */
+export function isReversal({ cause }: Pick<Step, "cause">): boolean {
+  return cause?.by === "undo" || cause?.by === "rollback";
 }
 
 /** Returns the id of the step that undoes an act. There is one per act and generation. */

@@ -1,3 +1,4 @@
+import { addedSteps } from "../event/added-steps.ts";
 import type { Event } from "../event/event.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
@@ -24,7 +25,8 @@ export function runTranscript(events: Iterable<Event>): readonly TranscriptEntry
   const calls = new Map<StepId, { readonly tool: string; input: Json }>();
   const entries: TranscriptEntry[] = [];
   for (const event of events) {
-    for (const { step_id, name, payload } of stepsIn(event)) calls.set(step_id, { tool: name, input: payload ?? {} });
+    for (const { step_id, name, payload } of addedSteps(event))
+      calls.set(step_id, { tool: name, input: payload ?? {} });
     const step = "step_id" in event ? calls.get(event.step_id) : undefined;
     if (step === undefined || !("step_id" in event)) continue;
     step.input = inputIn(event) ?? step.input;
@@ -34,11 +36,6 @@ export function runTranscript(events: Iterable<Event>): readonly TranscriptEntry
     entries.push({ step_id: event.step_id, tool: step.tool, attempt, at: event.at, input: step.input, outcome });
   }
   return entries;
-}
-
-function stepsIn(event: Event) {
-  if (event.type === "run.accepted") return event.plan?.steps ?? [];
-  return event.type === "step.proposed" ? [event.step] : [];
 }
 
 /** Returns the input that the event records, or undefined if it is the payload of the plan. */

@@ -1,4 +1,4 @@
-import type { ToolPin } from "../event/event.ts";
+import type { ToolPin } from "../event/tool-pin.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Digest } from "../values/ids.ts";

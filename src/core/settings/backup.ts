@@ -1,4 +1,4 @@
-import type { Restoration } from "../event/restoration.ts";
+import type { BackupRestore } from "../event/backup-restore.ts";
 import type { Instant } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 
@@ -8,7 +8,7 @@ export type BackupEvent = { readonly at: Instant; readonly by: string } & Reques
     | { readonly type: "backup.started"; readonly reason: string; readonly file: string }
     /** `started`: the position of the event that started it. */
     | ({ readonly type: "backup.ended"; readonly started: number } & BackupContents)
-    | ({ readonly type: "restore.started"; readonly reason: string } & Restoration)
+    | ({ readonly type: "restore.started"; readonly reason: string } & BackupRestore)
     | ({ readonly type: "restore.ended"; readonly started: number } & RestoreCounts)
   );
 
@@ -34,7 +34,7 @@ export interface RestoreCounts {
 /** A backup, or the restore of one: who, when, why and what. Null: it is under way, failed, or a crash cut it off. */
 export type BackupRecord = { readonly at: Instant; readonly by: string; readonly reason: string } & (
   | { readonly kind: "backup"; readonly file: string; readonly contents: BackupContents | null }
-  | ({ readonly kind: "restore"; readonly changed: RestoreCounts | null } & Restoration)
+  | ({ readonly kind: "restore"; readonly changed: RestoreCounts | null } & BackupRestore)
 );
 
 /** Folds the events of the journal into records, oldest first. */

@@ -1,6 +1,7 @@
 import type { Principal } from "../approval/principal.ts";
 import type { Confirmation } from "../event/event.ts";
 import { timerPut } from "../evolve/event-rows.ts";
+import type { RunBudget } from "../limits/budget.ts";
 import { defaultQueue } from "../store/fair-queue.ts";
 import type { Put } from "../store/store.ts";
 import type { ScheduleRow } from "../store/tables.ts";
@@ -28,6 +29,9 @@ export interface ScheduleOrder {
   readonly project?: string;
   readonly session?: string;
   readonly confirmed?: Confirmation;
+  readonly budgets?: readonly RunBudget[];
+  readonly title?: string;
+  readonly labels?: readonly string[];
   /** The static rules of the engine that set the schedule. Absent in a schedule of an older version. */
   readonly rules?: Digest;
 }

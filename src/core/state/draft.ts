@@ -57,7 +57,10 @@ export class Draft implements DraftBackend {
     const logs = new Set(
       slices.filter(({ policy }) => policy === "log").map((slice) => recordedSliceName(slice, session)),
     );
-    return this.#changes.filter(({ path }) => logs.has(parsePointer(path)?.[0] as string));
+    // A migration sets a log with its version. A log that the call has replaced is as it was if the call fails.
+    const isReplaced = (change: PatchOperation) => change.op === "set" && change.v === undefined;
+    const isLog = ({ path }: PatchOperation) => logs.has(parsePointer(path)?.[0] as string);
+    return this.#changes.filter((change) => isLog(change) && !isReplaced(change));
   }
 
   slice(slice: Slice): ReturnType<typeof createSliceDraft> {
@@ -142,6 +145,13 @@ export class Draft implements DraftBackend {
     assert(slice !== undefined, "an append is to a known slice");
     const stored = this.#state.get(recordedSliceName(slice, this.#options.session));
     if (stored === undefined || migratedEntries(slice, stored).ok) this.change(slice, { op: "append", path, value });
+  }
+
+  /** Puts a value back that the slice had before. It is not judged by the schema and the declarations of the call. */
+  revert(change: PatchOperation): void {
+    this.reads.add(changedPointer(change));
+    this.writes.add(changedPointer(change));
+    this.#apply(change);
   }
 
   /** Creates the slice if it is absent, and migrates it to its current version. */

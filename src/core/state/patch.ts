@@ -16,6 +16,28 @@ export type PatchOperation =
 /** The changes that a call publishes. Applying them needs no reducer and no schema. */
 export type Patch = readonly PatchOperation[];
 
+/** Returns the patch if it is small enough for a result of its step, else null. */
+export function smallPatch(patch: Patch): Patch | null {
+  if (patch.length > SMALL_PATCH.operations) return null;
+  const left = { nodes: SMALL_PATCH.nodes, characters: SMALL_PATCH.characters };
+  return patch.every((change) => !("value" in change) || fits(change.value, left)) ? patch : null;
+}
+
+const SMALL_PATCH = { operations: 32, nodes: 256, characters: 4096 } as const;
+
+function fits(value: Json, left: { nodes: number; characters: number }): boolean {
+  left.nodes -= 1;
+  if (typeof value === "string") left.characters -= value.length;
+  if (left.nodes < 0 || left.characters < 0) return false;
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every((item) => fits(item, left));
+  for (const name in value) {
+    left.characters -= name.length;
+    if (!fits((value as JsonObject)[name] as Json, left)) return false;
+  }
+  return true;
+}
+
 /** A set of pointers that a call read or wrote. */
 export class Footprint {
   readonly #places = new Set<string>();

@@ -1,5 +1,6 @@
 import { valueLimits } from "../json/check-json.ts";
 import { parsePointer, pointerTo, valueAt, withValueAt } from "../json/json-pointer.ts";
+import { assert } from "../values/assert.ts";
 import { type Fault, type FaultError, fault } from "../values/fault.ts";
 import { isJsonObject, type Json } from "../values/json.ts";
 import type { PatchOperation } from "./patch.ts";
@@ -130,6 +131,15 @@ class ListSliceDraft implements ListDraft<Json> {
 
   replace(entries: readonly Json[]): void {
     this.#assertNoLog();
+    this.#replaceAll(entries);
+  }
+
+  /** Replaces a log. Handlers cannot reach it. */
+  static replaceLog(draft: ListSliceDraft, entries: readonly Json[]): void {
+    draft.#replaceAll(entries);
+  }
+
+  #replaceAll(entries: readonly Json[]): void {
     const value = entries.map((entry, index) => this.#access.validate(index, entry));
     this.#access.change({ op: "set", path: this.#access.place, value });
   }
@@ -138,6 +148,12 @@ class ListSliceDraft implements ListDraft<Json> {
     if (this.#access.slice.policy !== "log") return;
     throw this.#access.refuse(`${this.#access.slice.name} is a log; it can only be appended to`, "STATE_FORBIDDEN");
   }
+}
+
+/** Replaces all entries of a log, which otherwise can only be appended to. */
+export function replaceLog(draft: ListDraft<Json>, entries: readonly Json[]): void {
+  assert(draft instanceof ListSliceDraft, "a log is a list of a draft");
+  ListSliceDraft.replaceLog(draft, entries);
 }
 
 class MapSliceDraft implements MapDraft<Json> {

@@ -63,7 +63,8 @@ function checkRows(
   return undefined;
 }
 
-function checkCharges(
+/** Returns why the charges do not land, or undefined. */
+export function checkCharges(
   tenant: Tenant,
   charges: readonly Charge[],
   view: Pick<AppendView, "used">,

@@ -311,7 +311,9 @@ export interface Claim {
 export interface ClaimTerms {
   /** Only runs of these queues. Absent: all queues. */
   readonly queues?: readonly string[];
+  /** The number of runs of each queue at once. Absent: no limit. */
   readonly perQueue?: Readonly<Record<string, number>>;
+  /** The number of runs of one tenant at once. Absent: no limit. */
   readonly perTenant?: number;
   /** The things that this worker has and others may lack: it claims runs that need one of them (see `TimerRow`). */
   readonly offers?: readonly string[];

@@ -1,10 +1,10 @@
 import type { Json } from "../values/json.ts";
-import { toTextForm } from "../values/text-form.ts";
+import { normalizeText } from "../values/normalize-text.ts";
 import type { IdentityField } from "./tool.ts";
 
 /** Returns the value of an identity field as it is compared. Only texts have a form. */
 export function identityValue({ normalize }: IdentityField, value: Json): Json {
-  return normalize === null || typeof value !== "string" ? value : toTextForm(value, normalize);
+  return normalize === null || typeof value !== "string" ? value : normalizeText(value, normalize);
 }
 
 /**

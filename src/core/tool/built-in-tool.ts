@@ -3,7 +3,7 @@ import { toolDefaults } from "./tool-defaults.ts";
 
 type BuiltInFields = Pick<Tool, "name" | "description" | "input" | "output" | "run"> & {
   readonly effect: "pure" | "reads" | "writes";
-} & Partial<Pick<Tool, "timeoutMs" | "asks" | "tries" | "stateReads" | "stateWrites">>;
+} & Partial<Pick<Tool, "timeoutMs" | "asks" | "tries" | "resources" | "stateReads" | "stateWrites">>;
 
 /** Makes a tool that the engine itself has: it never acts, and has no options of users. */
 export function builtInTool(fields: BuiltInFields): Tool {
@@ -12,6 +12,7 @@ export function builtInTool(fields: BuiltInFields): Tool {
     tags: [],
     risk: "low",
     roles: [],
+    confirmation: false,
     preconditions: [],
     identity: null,
     timeoutMs: toolDefaults.timeoutMs,
@@ -21,6 +22,7 @@ export function builtInTool(fields: BuiltInFields): Tool {
     retry: "named",
     cache: "never",
     cacheTtlMs: null,
+    cacheShare: "principal",
     cost: null,
     resources: {},
     external: false,
@@ -33,8 +35,10 @@ export function builtInTool(fields: BuiltInFields): Tool {
     errorsMean: "unknown",
     onDuplicate: "hold",
     safeIfAbsent: false,
+    abort: "never",
     preview: null,
     verify: null,
+    verifyChange: null,
     compensate: null,
     ...fields,
   };

@@ -2,11 +2,14 @@ import type { CostEstimate } from "../limits/budget.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Access, ResourceHandles } from "../ports/resource.ts";
 import type { Schema } from "../ports/schema.ts";
+import type { DeclaredState } from "../state/named-state-pointers.ts";
 import type { DraftOf, SliceOf, SliceShape } from "../state/slice.ts";
+import type { Snapshot, SnapshotContents } from "../state/snapshot.ts";
 import type { Effect } from "../values/effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
-import type { TextForm } from "../values/text-form.ts";
+import type { TextForm } from "../values/normalize-text.ts";
+import type { ExternalChange } from "./external-change.ts";
 
 /** A function that can be called, with its declaration. The decisions in `core` use every field but the functions. */
 export interface Tool {
@@ -18,6 +21,8 @@ export interface Tool {
   readonly risk: "low" | "medium" | "high";
   /** A caller needs one of these roles; empty: any caller. */
   readonly roles: readonly string[];
+  /** True: every call is held until its requester or an approver confirms it. */
+  readonly confirmation: boolean;
   /** The conditions that every call must meet. */
   readonly preconditions: readonly Precondition[];
   readonly input: Schema;
@@ -37,6 +42,8 @@ export interface Tool {
   readonly cache: CachePolicy;
   /** How long a recorded output may be reused instead of a new call. */
   readonly cacheTtlMs: number | null;
+  /** Whether a recorded output answers the other principals of the tenant, too. */
+  readonly cacheShare: "principal" | "tenant";
   /** Estimates the cost of a call with this input; null: unknown. */
   readonly cost: ((input: Json) => CostEstimate) | null;
   /** The resources that it changes, by name, and how it accesses them. */
@@ -57,12 +64,16 @@ export interface Tool {
   readonly errorsMean: "unknown" | "not_done";
   readonly onDuplicate: "hold" | "reuse" | "refuse";
   readonly safeIfAbsent: boolean;
+  /** safe: the signal of a caller reaches the handler, and an act that this signal stops did not happen. */
+  readonly abort: "never" | "safe";
 
   // Methods, so that tools with different inputs fit in one list. The schemas make this safe.
   run(input: Json, context: ToolContext): Promise<unknown>;
-  /** Predicts the output of an act without acting: it is shown for approval, and a simulation continues with it. */
+  /** Predicts the output of a call without making it: it is shown for approval, and a simulation continues with it. */
   preview: ((input: Json, context: Pick<ToolContext, "slice" | "signal" | "now">) => Promise<unknown>) | null;
   verify: ((probe: Probe) => Promise<Sighting>) | null;
+  /** Checks one recorded change in the outside world. */
+  verifyChange: ((probe: ChangeProbe) => Promise<Sighting>) | null;
   compensate: ((done: CompletedAct, context: ToolContext) => Promise<unknown>) | null;
 }
 
@@ -92,6 +103,8 @@ export interface IdentityField {
 export interface Precondition {
   readonly id: string;
   readonly expression: string;
+  /** The state that the expression reads, as `state.NAME`: the values when the call starts. */
+  readonly state?: DeclaredState;
 }
 
 /** use_if_safe: an equal call may reuse a recorded output while that is safe. ttl_only: only within `cacheTtlMs`. */
@@ -126,6 +139,11 @@ export interface ToolContext {
   child(plan: Json, context?: JsonObject): void;
   /** Adds a notice, delivered at least once after the commit, under a stable id. */
   notice(topic: string, payload: Json): void;
+  /**
+   * Records a change that the act made to a resource outside, whether the attempt succeeds or fails. `engine.verify`
+   * checks each recorded change. Only for acts.
+   */
+  changed(change: ExternalChange): void;
   /** Returns a slice of the project's state. A tool that writes changes its draft; other tools can only read. */
   slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): DraftOf<Entry, Shape>;
   /** Changes the slices that have a reducer for the event: immediately if the tool writes, at the commit if it acts. */
@@ -133,6 +151,11 @@ export interface ToolContext {
   /** Returns the handle of a resource that the tool has declared. `ResourceHandles` gives names their types. */
   resource<Name extends keyof ResourceHandles>(name: Name): ResourceHandles[Name];
   resource<Handle>(name: string): Handle;
+  /**
+   * Returns the state and the resources of the tool as the call sees them now, with their contents: data that
+   * `checkpoints.load` accepts. It reads whole slices.
+   */
+  snapshot(options?: SnapshotContents): Promise<Snapshot>;
   /**
    * Returns a random number in [0, 1). The sequence is the same for the same attempt of the same step on any worker.
    */
@@ -149,6 +172,14 @@ export interface Probe {
   readonly signal: AbortSignal;
 }
 
+/** A recorded change of an act, which a verifier checks. */
+export interface ChangeProbe {
+  readonly change: ExternalChange;
+  readonly key: EffectKey;
+  readonly input: Json;
+  readonly signal: AbortSignal;
+}
+
 /** The result of a verifier. If the verifier cannot be sure, the result is `unknown`, never `absent`. */
 export type Sighting =
   | { readonly saw: "happened"; readonly output: Json; readonly differs?: string }
@@ -160,6 +191,8 @@ export interface CompletedAct {
   readonly input: Json;
   readonly output: Json | null;
   readonly key: EffectKey;
+  /** The changes that it recorded, in their order. */
+  readonly changes: readonly ExternalChange[];
 }
 
 /** The cost of an attempt, in integers. It is never rolled back. */

@@ -186,6 +186,11 @@ export const faults = {
   },
   CANCELLED: { tries: 1, category: "failed", about: "the call was cancelled" },
   OUTCOME_UNKNOWN: { tries: 1, category: "in_doubt", about: "the act may or may not have happened" },
+  REPLAN_REFUSED: {
+    tries: 1,
+    category: "failed",
+    about: "the answer of the replanner is not a plan that can run; the old plan is not run again",
+  },
   CHILD_FAILED: { tries: 1, category: "failed", about: "the child run of the step did not complete" },
   ABORTED: { tries: 1, category: "failed", about: "an earlier step ended the plan" },
   DEPENDENCY_FAILED: { tries: 1, category: "failed", about: "a step this one needs did not succeed" },
@@ -252,6 +257,8 @@ export const faults = {
   // The name is unknown, or the operation is no longer possible.
   RUN_NOT_FOUND: { tries: 1, category: "not_found", about: "no run has that id" },
   GATE_NOT_FOUND: { tries: 1, category: "not_found", about: "no gate has that id" },
+  OUTCOME_NOT_FOUND: { tries: 1, category: "not_found", about: "no outcome has that id" },
+  ACT_NOT_FOUND: { tries: 1, category: "not_found", about: "no act has that key" },
   SCHEDULE_NOT_FOUND: { tries: 1, category: "not_found", about: "no schedule has that name" },
   STEP_NOT_FOUND: { tries: 1, category: "not_found", about: "the run has no such step" },
   CHECKPOINT_NOT_FOUND: { tries: 1, category: "not_found", about: "no checkpoint of that call is kept" },

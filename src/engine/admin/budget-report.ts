@@ -1,5 +1,5 @@
 import { type CountedLimit, countedLimits, type Payer } from "../../core/call/counted-limits.ts";
-import type { LimitSet } from "../../core/limits/budget.ts";
+import { type LimitSet, submissionLimits } from "../../core/limits/budget.ts";
 import { alertLevelsReached } from "../../core/limits/budget-alert.ts";
 import { forecastUse, limitExhaustedAt } from "../../core/time/time-window.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -26,7 +26,8 @@ export async function reportBudgets(
     principal: { id: by ?? run?.principal.id ?? principal.id },
   };
   const place = { tenant, project: who.project, session: run?.session ?? null };
-  const known = (await allowancesIn(ports, place))
+  const given = run === null || run.terms.budgets === null ? [] : [submissionLimits(run.terms.budgets)];
+  const known = [...(await allowancesIn(ports, place)), ...given]
     .flatMap((allowance) => countedLimits(allowance, who, ports.clock.now()))
     .filter(({ limit: { per } }) =>
       per === "run" || per === "session"

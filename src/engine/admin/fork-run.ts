@@ -2,6 +2,8 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { InheritedStep } from "../../core/decide/command.ts";
 import { foldEvents } from "../../core/evolve/evolve.ts";
 import type { Plan } from "../../core/plan/plan.ts";
+import { planInForce } from "../../core/run/plan-in-force.ts";
+import { rollbackFault } from "../../core/run/rollback-fault.ts";
 import { emptyRun, findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { ancestorRuns } from "../../core/settings/halt.ts";
 import type { ForkOrigin, RejectedCall } from "../../core/state/state-change.ts";
@@ -13,11 +15,13 @@ import { type Json, sameJson } from "../../core/values/json.ts";
 import type { ForkOptions } from "../api/checkpoint-api.ts";
 import type { CheckpointRef } from "../api/state-api.ts";
 import { childRunId } from "../call/child-run-port.ts";
+import { toolPins } from "../call/tool-pins.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import type { JudgedRequest } from "../journal/judged-request.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
-import { inheritedRestoration, ownRules, readPlan, type SubmittedRun, toolPins } from "../messages/submit-run.ts";
+import { submissionMode } from "../messages/submission-mode.ts";
+import { inheritedRestoration, ownRules, readPlan, type SubmittedRun } from "../messages/submit-run.ts";
 import { makeCaptureTag } from "../resources/capture-tag.ts";
 import { RestorePoints, type RestoreTarget } from "../resources/restore-points.ts";
 import { type RestoredResources, restoreResourcesAt } from "../resources/restore-resources-at.ts";
@@ -44,7 +48,7 @@ export async function forkRun(
   const { run: source, step, version } = await atCheckpoint(ports, tenant, at, async (found) => found);
   const then = await runAtCheckpoint(ports, source, at);
   const now = ports.clock.now();
-  const plan = given === undefined ? source.plan : readPlan(ports, given, source.context, false);
+  const plan = given === undefined ? planInForce(then) : readPlan(ports, given, source.context, false);
   if (plan === null)
     throw new FaultError(fault("NOT_POSSIBLE", `run ${source.id} has no plan; pass a plan for the new run`));
   const above = ancestorRuns(source);
@@ -67,14 +71,14 @@ export async function forkRun(
       run_id: id,
       origin,
       principal,
-      mode: stricterMode(source.mode, mode ?? source.mode),
+      mode: stricterMode(source.mode, submissionMode(ports, principal, { mode: mode ?? source.mode })),
       plan,
       context,
       request: null,
       checks,
       tools: toolPins(ports, plan),
       deadline_at: null,
-      ...queueFields(source),
+      ...inheritedTerms(source),
       ...(project !== null && { project }),
       ...(session !== null && { session }),
       correlation_id,
@@ -92,8 +96,13 @@ export async function forkRun(
   return { id, attached: false };
 }
 
-function queueFields({ queue, priority }: Run): Partial<Pick<Run, "queue" | "priority">> {
-  return { ...(queue !== defaultQueue && { queue }), ...(priority !== 0 && { priority }) };
+/** The fork shares the budgets of the submission. */
+function inheritedTerms({ queue, priority, terms: { budgets } }: Run) {
+  return {
+    ...(queue !== defaultQueue && { queue }),
+    ...(priority !== 0 && { priority }),
+    ...(budgets !== null && { budgets }),
+  };
 }
 
 /** A held request has one id for its fork, so that the fork is not made again after a crash. */
@@ -114,8 +123,10 @@ async function assertFilesUnchanged(ports: WorkerPorts, target: RestoreTarget): 
       );
 }
 
-/** Returns the run as it was right before or after the call. */
+/** Returns the run as it was right before or after the call. Throws if the run was rolled back. */
 async function runAtCheckpoint({ store }: WorkerPorts, source: Run, { stepId, side }: CheckpointRef): Promise<Run> {
+  const rolledBack = rollbackFault(source);
+  if (rolledBack !== null) throw new FaultError(rolledBack);
   const { tenant, id } = source;
   const position = findStep(source, stepId as StepId)?.checkpoint?.position ?? 0;
   const journal = new JournalCodec(tenant, id);

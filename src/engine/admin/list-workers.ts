@@ -1,4 +1,4 @@
-import { isJudgedByPolicies } from "../../core/approval/verb-rules.ts";
+import { verbRules } from "../../core/approval/verb-rules.ts";
 import { isToolRequirement, missingWorker, requirementText } from "../../core/run/missing-worker.ts";
 import { noticeRequirement } from "../../core/run/worker-requirements.ts";
 import type { LiveWorker, Store } from "../../core/store/store.ts";
@@ -43,7 +43,7 @@ function toWorkerView(worker: WorkerId, known: LiveWorker | null, runs: WorkerVi
 }
 
 function isVerbRequirement(need: string): boolean {
-  return isJudgedByPolicies(need.slice(0, need.indexOf("@")));
+  return Object.hasOwn(verbRules, need.slice(0, need.indexOf("@")));
 }
 
 async function listWaitingRuns(

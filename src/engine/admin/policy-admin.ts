@@ -6,18 +6,27 @@ import type { PolicyRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
-import { type PolicyDocument, type PolicyScope, parsePolicy } from "../../policy/parser/parse-policy.ts";
-import type { PolicyPlaceOptions, TenantPolicies } from "../api/policy-api.ts";
+import { type PolicyDocument, parsePolicy } from "../../policy/parser/parse-policy.ts";
+import type {
+  JudgedSample,
+  PolicyPlaceOptions,
+  PolicyTestOptions,
+  PolicyVersion,
+  SetPolicyOptions,
+  TenantPolicies,
+} from "../api/policy-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
+import { requestLimits } from "../api/request-limits.ts";
 import type { PrincipalOptions, ReasonOptions } from "../api/request-options.ts";
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { policyJournal } from "../journal/journal-names.ts";
 import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { findRequested, requestField } from "../journal/requested-event.ts";
-import { loadTenantPolicies } from "../rules/policy-registry.ts";
+import { loadPolicyEvents, loadTenantPolicies, policyPlace } from "../rules/policy-registry.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { judgeSamples } from "./judge-samples.ts";
 
 /** Stores, removes and lists a tenant's policies in one journal. Each event is a version of one row. */
 export class PolicyAdmin implements TenantPolicies {
@@ -29,19 +38,16 @@ export class PolicyAdmin implements TenantPolicies {
     this.#language = language;
   }
 
-  async set(document: unknown, options: ReasonOptions & JudgedRequest): Promise<void> {
+  async set(document: unknown, options: SetPolicyOptions & JudgedRequest): Promise<void> {
     const who = readPrincipal(options.principal);
     const why = { ...recordedReason(options), ...requestField(options) };
     await this.#language.load();
     const { name, scope, document: valid } = this.read(document, who);
-    await this.#record(who, options, (by, at) => ({
-      type: "policy.set",
-      at,
-      by,
-      ...why,
-      place: policyPlace(name, scope),
-      document: valid,
-    }));
+    const place = policyPlace(name, scope);
+    await this.#record(who, options, (by, at, row) => {
+      assertVersion(row, place, options.ifVersion);
+      return { type: "policy.set", at, by, ...why, place, document: valid };
+    });
   }
 
   /** Reads a policy of the tenant. Throws POLICY_INVALID with all reasons. */
@@ -53,17 +59,14 @@ export class PolicyAdmin implements TenantPolicies {
         : [`/scope/tenant: must be ${who.tenant}, the tenant of the principal`]
       : read.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
     if (!read.ok || reasons.length > 0)
-      throw new FaultError(fault("POLICY_INVALID", `the policy was not set: ${reasons.join("; ")}`, { reasons }));
+      throw new FaultError(fault("POLICY_INVALID", `the policy is not valid: ${reasons.join("; ")}`, { reasons }));
     return read.policy;
   }
 
   async remove(name: string, options: ReasonOptions & PolicyPlaceOptions & JudgedRequest): Promise<void> {
-    const { project, session } = options;
     const who = readPrincipal(options.principal);
     const why = { ...recordedReason(options), ...requestField(options) };
-    assertName(name, "the name of a policy");
-    const scope = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
-    const place = policyPlace(name, scope);
+    const place = readPlace(name, options);
     await this.#record(who, options, (by, at, { policies }) =>
       policies.some((each) => each.place === place) ? { type: "policy.removed", at, by, ...why, place } : null,
     );
@@ -72,6 +75,41 @@ export class PolicyAdmin implements TenantPolicies {
   async list({ principal }: PrincipalOptions): Promise<readonly JsonObject[]> {
     const { documents } = await loadTenantPolicies(this.#ports.store, readPrincipal(principal).tenant);
     return documents;
+  }
+
+  async get(name: string, options: PrincipalOptions & PolicyPlaceOptions): Promise<PolicyVersion> {
+    const { tenant } = readPrincipal(options.principal);
+    const place = readPlace(name, options);
+    const events = await loadPolicyEvents(this.#ports.store, tenant);
+    const version = events.findLastIndex((event) => event.place === place) + 1;
+    const event = events[version - 1];
+    if (event?.type === "policy.set") return toPolicyVersion(event, version);
+    throw noSuchPolicy();
+  }
+
+  async history({
+    principal,
+    limit = HISTORY_PAGE_SIZE,
+    before = Number.MAX_SAFE_INTEGER,
+  }: Parameters<TenantPolicies["history"]>[0]): Promise<readonly PolicyVersion[]> {
+    if (!Number.isSafeInteger(limit) || limit < 1 || limit > requestLimits.policyVersions)
+      throw new FaultError(
+        fault("INVALID_INPUT", `limit must be a whole number, 1 to ${requestLimits.policyVersions}`),
+      );
+    if (!Number.isSafeInteger(before) || before < 1)
+      throw new FaultError(fault("INVALID_INPUT", "before must be a version from the list"));
+    const events = await loadPolicyEvents(this.#ports.store, readPrincipal(principal).tenant);
+    const versions = events.map((event, index) => toPolicyVersion(event, index + 1));
+    return versions
+      .slice(0, before - 1)
+      .toReversed()
+      .slice(0, limit);
+  }
+
+  async test(document: unknown, options: PolicyTestOptions): Promise<readonly JudgedSample[]> {
+    await this.#language.load();
+    const draft = this.read(document, readPrincipal(options.principal));
+    return judgeSamples(this.#ports, draft, options);
   }
 
   /** Decides on the current policies and appends the event. Decides again if another append came first. */
@@ -88,11 +126,7 @@ export class PolicyAdmin implements TenantPolicies {
       const stored = await store.row(tenant, "setting", run);
       const before = stored === null ? noPolicies : (JSON.parse(stored.row) as PolicyRow);
       const event = fact(id, clock.now(), before);
-      if (event === null) {
-        const message =
-          "there is no policy of that name and scope; nothing was removed; list the policies to see which there are";
-        throw new FaultError(fault("NOT_POSSIBLE", message));
-      }
+      if (event === null) throw noSuchPolicy();
       if (await this.#appended(tenant, event, before, { ...(head ?? NO_HEAD), checks: requested.checks ?? [] })) break;
     }
     await this.#ports.policies.refresh(tenant);
@@ -122,11 +156,37 @@ export class PolicyAdmin implements TenantPolicies {
   }
 }
 
+/** The default number of changes that `history` returns. */
+const HISTORY_PAGE_SIZE = 50;
+
+function noSuchPolicy(): FaultError {
+  const message = "there is no policy of that name and scope; list the policies to see which there are";
+  return new FaultError(fault("NOT_POSSIBLE", message));
+}
+
+function readPlace(name: string, { project, session }: PolicyPlaceOptions): string {
+  assertName(name, "the name of a policy");
+  return policyPlace(name, { ...(project !== undefined && { project }), ...(session !== undefined && { session }) });
+}
+
 const NO_HEAD = { position: 0, hash: GENESIS_HASH };
 
-/** Returns the key of a policy. A policy with the same name and scope replaces it. */
-function policyPlace(name: string, { project, session }: PolicyScope): string {
-  return JSON.stringify([name, project ?? null, session ?? null]);
+/** Throws if the place has another version than the one that a request replaces. */
+function assertVersion({ policies }: PolicyRow, place: string, expected: number | undefined): void {
+  if (expected === undefined) return;
+  if (!Number.isSafeInteger(expected) || expected < 0)
+    throw new FaultError(fault("INVALID_INPUT", "ifVersion must be a version of the policy, or 0 if it must be new"));
+  const found = policies.find((each) => each.place === place)?.position ?? 0;
+  if (found === expected) return;
+  const message = `the policy has version ${found}, not ${expected}: it was changed meanwhile; read it again and repeat the change`;
+  throw new FaultError(fault("NOT_POSSIBLE", message, { version: found }));
+}
+
+function toPolicyVersion(event: PolicyEvent, version: number): PolicyVersion {
+  const [name, project, session] = JSON.parse(event.place) as [string, string | null, string | null];
+  const { at, by, reason = "" } = event;
+  const document = event.type === "policy.set" ? event.document : null;
+  return { version, at, by, reason, name, project, session, document };
 }
 
 function recordedReason(options: ReasonOptions): { readonly reason?: string } {

@@ -6,18 +6,20 @@ import {
   projectLockPut,
   unlockedProject,
 } from "../../core/settings/project-closure.ts";
+import type { Snapshot } from "../../core/state/snapshot.ts";
 import type { RecordedVersion } from "../../core/state/snapshot-bundle.ts";
 import type { Entry } from "../../core/store/store.ts";
-import type { ProjectLock, ProjectLockRow } from "../../core/store/tables.ts";
+import type { ProjectLock, ProjectLockRow, ProjectRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
-import type { Checkpoints } from "../api/checkpoint-api.ts";
 import type { Engine } from "../api/engine-api.ts";
-import type { ProjectApi, ProjectVersion } from "../api/project-api.ts";
+import type { PageOptions } from "../api/list-api.ts";
+import type { ProjectApi, ProjectVersion, ProjectView } from "../api/project-api.ts";
+import { readPageOptions } from "../api/read-page.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
-import type { CallResult, PrincipalOptions, ReasonOptions } from "../api/request-options.ts";
+import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "../api/request-options.ts";
 import { type AcceptedEvent, AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
 import { appendOnce } from "../journal/append-once.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
@@ -38,6 +40,22 @@ export class ProjectAdmin implements ProjectApi {
   constructor(ports: WorkerPorts, engine: RevertPorts) {
     this.#ports = ports;
     this.#engine = engine;
+  }
+
+  async list(options: PrincipalOptions & PageOptions): Promise<readonly ProjectView[]> {
+    const { tenant } = readPrincipal(options.principal);
+    const { limit, after = "" } = readPageOptions(options);
+    const first = projectKey("");
+    const query = { table: "project", order: "oldest", after: projectKey(after), limit } as const;
+    const rows = await this.#ports.store.list(tenant, query);
+    const named = rows.filter(({ key }) => key.startsWith(first));
+    return Promise.all(
+      named.map(async ({ key, version, row }) => {
+        const project = key.slice(first.length);
+        const { closure } = await this.#row(tenant, projectLockJournal(project));
+        return { project, version, run_id: (JSON.parse(row) as ProjectRow).run_id, closure };
+      }),
+    );
   }
 
   async history(
@@ -71,7 +89,7 @@ export class ProjectAdmin implements ProjectApi {
     const { principal, session } = options;
     const place = { project, ...(session !== undefined && { session }) };
     const state = await this.#engine.state({ principal, version, ...place });
-    return this.#engine.load(state.snapshot({ tag: `version ${version}` }), { ...options, ...place });
+    return this.#engine.load(state.snapshot({ tags: { version: String(version) } }), { ...options, ...place });
   }
 
   async close(
@@ -128,7 +146,7 @@ export class ProjectAdmin implements ProjectApi {
 
 /** The parts of the engine that `revert` uses. */
 interface RevertPorts extends Pick<Engine, "state"> {
-  readonly load: Checkpoints["load"];
+  readonly load: (snapshot: Snapshot, options: SubmitOptions) => Promise<CallResult>;
 }
 
 type MakeLockEvent = (by: string, at: Instant, reason: string) => ProjectLockEvent;

@@ -23,6 +23,7 @@ import type {
 } from "../api/list-api.ts";
 import { readPageOptions } from "../api/read-page.ts";
 import { readPrincipal } from "../api/read-principal.ts";
+import { requestLimits } from "../api/request-limits.ts";
 import { idPrefix } from "../ports/system-ports.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -44,7 +45,7 @@ export class RowLists {
 
   async runs(options: RunListOptions): Promise<ListPage<RunRow>> {
     const principal = readPrincipal(options.principal);
-    const { status, project, session, agent, tool, label, parent, by, waitingFor } = options;
+    const { status, project, session, agent, tool, label, parent, by, waitingFor, decidable = false } = options;
     if (status !== undefined && !(listedStatuses as readonly string[]).includes(status))
       throw new FaultError(fault("INVALID_INPUT", `status must be one of ${listedStatuses.join(", ")}`));
     const filters = { project, session, agent, parent };
@@ -54,15 +55,20 @@ export class RowLists {
       ...(status === undefined ? [] : [status === "rejected" ? rowTag("ended_as", status) : rowTag("status", status)]),
       ...ownTags(principal, "runs", "principal", by),
       ...tagsOf({ ...filters, tools: tool, labels: label, waiting_for: waitingFor }),
+      ...(decidable ? [rowTag("waiting_for", "approval")] : []),
     ];
+    assertFlag("decidable", decidable);
+    // A rejected run is stored as failed.
+    const isListed = (row: RunRow) => status !== "failed" || row.ended_as === undefined;
     const search: ListSearch<RunRow> = {
       table: "run",
       tags,
       ...readPageOptions(options),
       ...keyBounds("run", options),
-      // A rejected run is stored as failed.
-      ...(status === "failed" && { keeps: (row: RunRow) => row.ended_as === undefined }),
+      ...(status === "failed" && { keeps: isListed }),
+      ...(decidable && { keeps: (row: RunRow) => isListed(row) && this.#hasDecidableGate(principal, row) }),
     };
+    if (decidable && options.count) throw uncountable();
     const { rows, next } = await readListPage(this.#ports.store, principal.tenant, search);
     const shown = rows.map((row) => this.#withLiveSummary(principal, row));
     return toListPage(shown, next, await this.#count(principal, options, search, "failed"));
@@ -89,7 +95,7 @@ export class RowLists {
     const { status = "open", runId, tool, project, session, by, decidable = false } = options;
     if (!gateStatuses.includes(status))
       throw new FaultError(fault("INVALID_INPUT", `status must be one of ${gateStatuses.join(", ")}`));
-    if (typeof decidable !== "boolean") throw new FaultError(fault("INVALID_INPUT", "decidable must be true or false"));
+    assertFlag("decidable", decidable);
     assertFilters({ runId, tool, project, session, by });
     const search: ListSearch<GateRow> = {
       table: "gate",
@@ -108,6 +114,15 @@ export class RowLists {
     const listed = decidable ? views.filter((view, index) => this.#isDecidable(principal, view, rows[index])) : views;
     if (decidable && options.count) throw uncountable();
     return toListPage(listed, next, await this.#count(principal, options, search));
+  }
+
+  async #hasDecidableGate(principal: Principal, { run_id }: RunRow): Promise<boolean> {
+    if (!mayDecide(principal)) return false;
+    const tags = [rowTag("status", "open"), rowTag("run_id", run_id)];
+    const search: ListSearch<GateRow> = { table: "gate", tags, limit: requestLimits.list };
+    const { rows } = await readListPage(this.#ports.store, principal.tenant, search);
+    const views = await loadGateViews(this.#ports, principal.tenant, rows);
+    return views.some((view, index) => this.#isDecidable(principal, view, rows[index]));
   }
 
   /** The row of a gate names no project or session; that of its run does. */
@@ -165,7 +180,7 @@ export class RowLists {
     search: ListSearch<Row>,
     mixed?: string,
   ): Promise<number | null> {
-    if (typeof count !== "boolean") throw new FaultError(fault("INVALID_INPUT", "count must be true or false"));
+    assertFlag("count", count);
     if (!count) return null;
     const { store } = this.#ports;
     if (mixed === undefined || options.status !== mixed) return countList(store, tenant, search);
@@ -176,8 +191,14 @@ export class RowLists {
   }
 }
 
+function assertFlag(name: string, value: unknown): void {
+  if (typeof value !== "boolean") throw new FaultError(fault("INVALID_INPUT", `${name} must be true or false`));
+}
+
 function uncountable(): FaultError {
-  return new FaultError(fault("INVALID_INPUT", "a list of decidable gates cannot be counted; leave out count"));
+  return new FaultError(
+    fault("INVALID_INPUT", "a list of what the principal can decide cannot be counted; leave out count"),
+  );
 }
 
 function mayDecide(principal: Principal): boolean {

@@ -10,7 +10,7 @@ import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /** The statuses of runs that can still change by themselves. */
-const liveStatuses = ["running", "waiting", "open", "closing", "poison", "restored"] as const;
+const liveStatuses = ["running", "waiting", "rolling_back", "open", "closing", "poison", "restored"] as const;
 
 /** The number of runs of each live status, and of the newest runs, that are watched. */
 const WATCHED_MAX = 1000;
@@ -32,7 +32,7 @@ export async function* watchRunChanges(
   if (since !== undefined) yield* changesSince(listRuns, principal, readSince(since));
   let known: ReadonlyMap<RunId, string> | null = null;
   while (!stop.aborted) {
-    const changed = leasedRuns.nextProgress(stop);
+    const { changed } = leasedRuns.watchProgress(stop);
     const rows = await readWatchedRows(listRuns, principal);
     if (rows !== null) {
       for (const change of known === null ? [] : await changesBetween(known, rows, store, tenant)) yield change;

@@ -1,15 +1,17 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import { evaluateGuards, type Guard, type HoldVerdict } from "../../core/call/guard.ts";
 import type { Plan } from "../../core/plan/plan.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { notDone } from "../../core/values/fault.ts";
-import type { StepId } from "../../core/values/ids.ts";
+import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
 import { simulationStore } from "../../store/simulation/simulation-store.ts";
 import type { Simulation, SubmitOptions } from "../api/engine-api.ts";
 import { ToolRegistry } from "../call/tool-registry.ts";
 import { loadRun } from "../journal/load-run.ts";
+import { bindOutcomes, hasOutcomeBindings } from "../messages/bind-outcomes.ts";
 import { submitRun } from "../messages/submit-run.ts";
 import { neverHalted } from "../rules/halt-cache.ts";
 import { LeasedRuns } from "../worker/leased-runs.ts";
@@ -39,17 +41,39 @@ export async function simulatePlan(
   options: SimulateOptions,
   live: AskLive,
 ): Promise<Simulation> {
+  const { ports, notes, id, result } = await runSimulation(real, plan, principal, options, live);
+  const { run } = await loadRun(ports.store, principal.tenant, id);
+  return reportSimulation(ports, run, result, notes);
+}
+
+/** A simulated run that has gone as far as it can, and the store that has it. */
+export interface SimulatedRun {
+  readonly ports: WorkerPorts;
+  readonly notes: SimulationNotes;
+  readonly id: RunId;
+  readonly result: RunResult;
+}
+
+/** Runs a plan on a store that discards its writes. */
+export async function runSimulation(
+  real: WorkerPorts,
+  plan: Plan,
+  principal: Principal,
+  options: SimulateOptions,
+  live: AskLive | null,
+): Promise<SimulatedRun> {
   const notes: SimulationNotes = { stopped: new Map(), held: new Map() };
-  const { requestKey: _key, mode, reads = "recorded", ...given } = options;
+  const { requestKey: _key, intent: _intent, mode, reads = "recorded", ...given } = options;
   const tools = real.toolbox.callable.all().map((tool) => harmlessTool(tool, notes, reads === "live" ? live : null));
   const ports = simulationPorts(real, tools, notes);
   const leasedRuns = new LeasedRuns(ports, true);
   const asked = mode === undefined || mode === "dry_run" ? given : { ...given, mode };
-  const submitted = await submitRun(ports, leasedRuns, simulatedPlan(plan, reads), principal, asked);
-  const result = await waitForResult(ports, leasedRuns, principal.tenant, submitted.id);
+  // A refused binding is thrown here, so that it names no record: a record of the simulation is discarded.
+  const bound = hasOutcomeBindings(plan) ? await bindOutcomes(real, principal, plan) : plan;
+  const { id } = await submitRun(ports, leasedRuns, simulatedPlan(bound, reads), principal, asked);
+  const result = await waitForResult(ports, leasedRuns, principal.tenant, id);
   await leasedRuns.drain();
-  const { run } = await loadRun(ports.store, principal.tenant, submitted.id);
-  return reportSimulation(ports, run, result, notes);
+  return { ports, notes, id, result };
 }
 
 function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: SimulationNotes): WorkerPorts {
@@ -105,5 +129,6 @@ function harmlessTool(tool: Tool, { stopped }: SimulationNotes, live: AskLive | 
   };
   const asks = live !== null && tool.effect === "reads" && Object.keys(tool.resources).length === 0;
   const run = asks ? (input: Json) => live(tool.name, input) : stop;
-  return { ...tool, resources: {}, confirm: "none", tries: 1, verify: null, run };
+  const compensate = tool.compensate === null ? null : async () => null;
+  return { ...tool, resources: {}, confirm: "none", tries: 1, verify: null, compensate, run };
 }

@@ -3,7 +3,9 @@ import { valueAt } from "../../core/json/json-pointer.ts";
 import { type CostEstimate, estimatedUnits } from "../../core/limits/budget.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { Run, Step } from "../../core/run/run.ts";
-import type { RunResult, StepResult } from "../../core/run/run-result.ts";
+import type { RunResult } from "../../core/run/run-result.ts";
+import { isReversal } from "../../core/run/step.ts";
+import type { StepResult } from "../../core/run/step-result.ts";
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";
 import { identityCaution } from "../../core/tool/act-identity.ts";
 import { type Effect, worseEffect } from "../../core/values/effect.ts";
@@ -33,6 +35,7 @@ export async function reportSimulation(
   const acts: Simulation["acts"][number][] = [];
   const gates: SimulatedGate[] = [];
   for (const step of run.steps) {
+    if (isReversal(step)) continue; // The report is about the plan; the rollback of an atomic plan undid nothing real.
     const { step_id, name: tool } = step.spec;
     const gate = simulatedGate(step, run, notes);
     const simulated = simulatedStep(step, stepEffect(ports, step), result, notes, gate !== null);
@@ -91,7 +94,8 @@ function simulatedStep(
   }
   if (input !== undefined && step.state !== "succeeded") return { would: "unknown", why: notRunReasons[effect] };
   if (step.state === "succeeded") return { would: "succeed", output: step.output };
-  if (step.state === "failed_final" || step.state === "rejected") return { would: "fail", fault: step.fault };
+  const failed = step.state === "skipped" && !["DEPENDENCY_FAILED", "ABORTED"].includes(step.fault.code);
+  if (failed || step.state === "failed_final" || step.state === "rejected") return { would: "fail", fault: step.fault };
   // Nothing failed: a step that this one needs was not called.
   if (step.state === "skipped")
     return { would: "unknown", why: step.fault.message.replace(/, which is \w+$/, ", whose output is not known") };
@@ -131,7 +135,8 @@ function simulatedCost(ports: WorkerPorts, run: Run, { stopped }: SimulationNote
     const { spec, standing } = step;
     const wasRun = standing.state === "succeeded";
     const wasStopped = stopped.has(spec.step_id);
-    if (!stepKinds[spec.kind].callsTool || standing.state === "rejected" || (wasRun && !wasStopped)) continue;
+    if (isReversal(step) || !stepKinds[spec.kind].callsTool || standing.state === "rejected" || (wasRun && !wasStopped))
+      continue;
     const expected = expectedStepCost(ports, step, stopped);
     // A preview was recorded as a success, with its expected cost.
     if (wasRun) least = addEstimate(least, expected ?? {}, -1);

@@ -7,7 +7,7 @@ import { type RevertOptions, revertPatch } from "../../core/state/revert-patch.t
 import { diffStates, type StateDifference } from "../../core/state/state-difference.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
-import type { Checkpoints } from "../api/checkpoint-api.ts";
+import type { CheckpointFilter, Checkpoints } from "../api/checkpoint-api.ts";
 import type { PrincipalOptions, ReasonOptions } from "../api/engine-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
@@ -26,13 +26,14 @@ import { diffFiles } from "../resources/restore-points.ts";
 import { restoreResourcesAt } from "../resources/restore-resources-at.ts";
 import { findInvariantFault, openRunState } from "../state/attempt-state.ts";
 import type { StateVersion, VersionedState } from "../state/project-states.ts";
+import { parseSnapshotId } from "../state/snapshot-id.ts";
 import { assertSeesAllState } from "../state/state-view.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { checkpointNotFound, listCheckpoints, restorableVersions } from "./list-checkpoints.ts";
 
 /** Lists, restores and compares checkpoints: state and files before and after each call. */
-export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
+export class StateCheckpoints implements Pick<Checkpoints, "list" | "restore" | "diff"> {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
 
@@ -41,15 +42,18 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     this.#leasedRuns = leasedRuns;
   }
 
-  async list({ principal, ...of }: PrincipalOptions & StateSelector): Promise<readonly CheckpointView[]> {
-    const { tenant } = readPrincipal(principal);
-    return listCheckpoints(this.#ports, tenant, of);
+  async list({
+    principal,
+    ...of
+  }: PrincipalOptions & StateSelector & CheckpointFilter): Promise<readonly CheckpointView[]> {
+    return listCheckpoints(this.#ports, readPrincipal(principal), of);
   }
 
   async restore(
-    at: CheckpointRef,
+    given: CheckpointRef | string,
     options: ReasonOptions & JudgedRequest & { readonly preserveLogs?: boolean },
   ): Promise<CheckpointRestore> {
+    const at = readMoment(given);
     const principal = readPrincipal(options.principal);
     assertSeesAllState(principal);
     const reason = readReason(options);
@@ -79,7 +83,12 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
     });
   }
 
-  async diff(from: CheckpointRef, to: CheckpointRef, { principal }: PrincipalOptions): Promise<CheckpointDiff> {
+  async diff(
+    early: CheckpointRef | string,
+    late: CheckpointRef | string,
+    { principal }: PrincipalOptions,
+  ): Promise<CheckpointDiff> {
+    const [from, to] = [readMoment(early), readMoment(late)];
     const who = readPrincipal(principal);
     assertSeesAllState(who);
     const { tenant } = who;
@@ -97,6 +106,10 @@ export class StateCheckpoints implements Omit<Checkpoints, "fork" | "load"> {
       }),
     );
   }
+}
+
+function readMoment(at: CheckpointRef | string): CheckpointRef {
+  return typeof at === "string" ? parseSnapshotId(at) : at;
 }
 
 type RestoreEvent = Extract<Event, { type: "state.restored" }>;
@@ -149,7 +162,7 @@ function restoredState(
   return { change, fault: terms.broken(patch) };
 }
 
-interface CheckpointContext {
+export interface CheckpointContext {
   readonly run: Run;
   readonly step: Step;
   readonly project: VersionedState;

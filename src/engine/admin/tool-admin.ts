@@ -1,12 +1,15 @@
 import { allowsTool, type Principal } from "../../core/approval/principal.ts";
 import type { Tool } from "../../core/tool/tool.ts";
+import { toolGuaranteeText } from "../../core/tool/tool-guarantee-text.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
+import type { ToolActivityOptions, ToolActivityReport } from "../api/activity-api.ts";
+import type { EngineTools, PutToolsOptions, ToolView } from "../api/engine-tools.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import type { PrincipalOptions } from "../api/request-options.ts";
-import type { EngineTools, PutToolsOptions, ToolView } from "../api/tool-api.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { reportToolActivity } from "./tool-activity.ts";
 
 /** Registers, removes and lists the tools of an engine while it runs. */
 export class ToolAdmin implements EngineTools {
@@ -56,6 +59,10 @@ export class ToolAdmin implements EngineTools {
       .filter((tool) => mayCall(reader, tool))
       .map(toToolView);
   }
+
+  activity(options: ToolActivityOptions): Promise<ToolActivityReport> {
+    return reportToolActivity(this.#ports, options);
+  }
 }
 
 function assertUnknown(tools: readonly Tool[], known: readonly Tool[]): void {
@@ -79,6 +86,23 @@ function mayCall({ capabilities = [], roles = [] }: Principal, tool: Tool): bool
   return hasRole && capabilities.every((capability) => allowsTool(capability, tool.name));
 }
 
-function toToolView({ name, version, description, effect, risk, tags, input, output }: Tool): ToolView {
-  return { name, version, description, effect, risk, tags, input: input.json, output: output.json };
+function toToolView(tool: Tool): ToolView {
+  const { name, version, description, effect, risk, tags, roles, timeoutMs, tries, external } = tool;
+  return {
+    name,
+    version,
+    description,
+    effect,
+    risk,
+    tags,
+    input: tool.input.json,
+    output: tool.output.json,
+    guarantee: toolGuaranteeText(tool),
+    roles,
+    timeout_ms: timeoutMs,
+    tries,
+    has_preview: tool.preview !== null,
+    can_undo: tool.compensate !== null,
+    external,
+  };
 }

@@ -1,7 +1,7 @@
 import type { Event } from "../../core/event/event.ts";
 import type { UndoneAct } from "../../core/event/undone-act.ts";
 import { actsLatestFirst, undoReport } from "../../core/run/undo-report.ts";
-import { FaultError } from "../../core/values/fault.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import type { RunHandle } from "../api/engine-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
@@ -29,6 +29,10 @@ export async function undoRun(
   const earlier = await findEarlierUndo(ports, tenant, id, options);
   if (earlier.acts !== null) return earlier.acts;
   const { run } = await loadRun(ports.store, tenant, id);
+  if (run.rollback !== null && run.ended === null)
+    throw new FaultError(
+      fault("NOT_POSSIBLE", `run ${id} is being rolled back, which undoes its acts; wait for its end`),
+    );
   const refused = new Map<string, string>();
   let hasRequested = earlier.requested.size > 0;
   for (const { spec, standing } of actsLatestFirst(run)) {

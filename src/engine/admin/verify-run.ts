@@ -1,4 +1,4 @@
-import type { ActSighting } from "../../core/decide/command.ts";
+import type { ActSighting } from "../../core/decide/act-finding.ts";
 import { recordedActs } from "../../core/decide/reliance-on-acts.ts";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import { assert } from "../../core/values/assert.ts";
@@ -6,7 +6,7 @@ import type { RunId } from "../../core/values/ids.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import type { ReasonOptions } from "../api/request-options.ts";
-import { sightRecordedAct } from "../call/verify.ts";
+import { sightRecordedAct, sightRecordedChanges } from "../call/verify.ts";
 import { loadRun } from "../journal/load-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -30,7 +30,9 @@ export async function verifyRun(
   for (let from = 0; from < acts.length; from += AT_ONCE) {
     const asked = acts.slice(from, from + AT_ONCE).map(async (step) => {
       const { step_id } = step.spec;
-      return { step_id, sighting: await sightRecordedAct(ports, run, step) };
+      const sighting = await sightRecordedAct(ports, run, step);
+      const changes = await sightRecordedChanges(ports, step);
+      return changes.length === 0 ? { step_id, sighting } : { step_id, sighting, changes };
     });
     seen.push(...(await Promise.all(asked)));
   }

@@ -13,19 +13,25 @@ import type { ClaimTerms, Store } from "../../core/store/store.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
 import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
-import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { Json } from "../../core/values/json.ts";
 import type { Failpoints } from "../ports/failpoint.ts";
 import type { NewId } from "../ports/system-ports.ts";
+import type { ActReport } from "./act-report.ts";
+import type { SpentByDay, SpentByDayOptions } from "./activity-api.ts";
 import type { AdoptOptions, AdoptReport, BackupReport } from "./backup-api.ts";
+import type { CheckOptions, PlanReport } from "./check-api.ts";
 import type { Checkpoints } from "./checkpoint-api.ts";
 import type { DeliveredNotice } from "./delivered-notice.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
+import type { EngineTools } from "./engine-tools.ts";
 import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
+import type { OutcomeReport } from "./outcome-report.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { PrincipalInput } from "./principal-input.ts";
 import type { ProjectApi } from "./project-api.ts";
+import type { AbortableSubmitOptions } from "./replan-options.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 import type { ForgetOptions, RetentionReport } from "./retention-api.ts";
 import type { RunHandle } from "./run-handle-api.ts";
@@ -34,11 +40,12 @@ import type { HostReport, OpenRun, OpenRunOptions } from "./session-api.ts";
 import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
-import type { EngineTools } from "./tool-api.ts";
 import type { WorkersReport } from "./worker-api.ts";
 
+export type { CheckOptions, PlanReport } from "./check-api.ts";
 export type { GateView, PageOptions, UnreadableGate } from "./list-api.ts";
 export type { PrincipalInput } from "./principal-input.ts";
+export type { AbortableSubmitOptions } from "./replan-options.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 export type { RecordedEvent, RunHandle, RunProgress } from "./run-handle-api.ts";
 export type { ScheduleOptions } from "./schedule-api.ts";
@@ -47,14 +54,17 @@ export type { SimulatedGate, SimulatedStep, Simulation } from "./simulation-api.
 export interface EngineOptions {
   /** The store, or a promise of one that must connect first. */
   readonly store: Store | Promise<Store>;
+  /** The tools that this engine executes. Default: none, and it executes nothing. */
   readonly tools?: readonly Tool[];
   /** The parts of a project's state, made by defineSlice. */
   readonly slices?: readonly Slice[];
   /** Resources that tools change, such as file trees, by the name that tools use. */
   readonly resources?: Readonly<Record<string, Resource>>;
+  /** The settings of each tenant, by its name. */
   readonly tenants?: Readonly<Record<string, TenantSettings>>;
-  /** Budgets and call rates that apply to every tenant; `tenants` adds more for one tenant. */
+  /** Budgets that apply to every tenant; `tenants` adds more for one tenant. */
   readonly budgets?: readonly Budget[];
+  /** Call rates that apply to every tenant; `tenants` adds more for one tenant. */
   readonly rates?: readonly Rate[];
   /** The time zone of the days and months that budgets count, by IANA name. Default: UTC. */
   readonly zone?: string;
@@ -66,13 +76,15 @@ export interface EngineOptions {
   readonly work?: boolean;
   /** Which runs this engine claims, and how many. Default: all of them, without a limit. */
   readonly worker?: ClaimTerms;
-  /** Require plans to state effects, tags, cache policy and idempotency template explicitly. */
+  /** True: plans state effects, tags, cache policy and idempotency template explicitly. Default: false. */
   readonly strictPlans?: boolean;
   /**
    * Seed of `context.random`. All workers of a store use the same one, so that a repeated call gets the same numbers.
    */
   readonly seed?: string;
+  /** The appends that are synced to disk: `every`, `power` or `process`. Default: power. */
   readonly durability?: Durability;
+  /** Limits of this engine, each by its name. */
   readonly limits?: Partial<EngineLimits>;
   /**
    * Returns the principal of a credential, or null. With it, the engine accepts only principals that
@@ -85,12 +97,17 @@ export interface EngineOptions {
   readonly gateNotices?: boolean;
   /** Observers of events and calls, for traces, metrics and logs. */
   readonly observers?: readonly Observer[];
+  /** The clock. Default: that of the system; tests pass another. */
   readonly clock?: Clock;
   /** A monotonic clock. It detects that this process was suspended. */
   readonly stopwatch?: Stopwatch;
+  /** Timers. Default: those of the system; tests pass others. */
   readonly timers?: Timers;
+  /** The source of random numbers. Default: that of the system; tests pass another. */
   readonly dice?: RandomSource;
+  /** Makes ids. Default: random ids that sort by time; tests pass another. */
   readonly newId?: NewId;
+  /** Called at the named points at which tests kill the process. Default: nothing happens. */
   readonly failpoint?: Failpoints;
 }
 
@@ -194,7 +211,7 @@ export interface ServeOptions {
 
 /** The public API of an engine. */
 export interface Engine extends EngineLists {
-  submit(plan: unknown, options: SubmitOptions): Promise<RunHandle>;
+  submit(plan: unknown, options: AbortableSubmitOptions): Promise<RunHandle>;
   /** Makes one tool call as a run of one step. The tool is the one that this engine has under the name. */
   call<Called extends Tool>(
     tool: Called,
@@ -208,7 +225,7 @@ export interface Engine extends EngineLists {
   /** Reports how work ended that a host began with `beginCall`, from any process. Only the token gives this right. */
   endCall(token: string, options: PrincipalOptions & HostReport): Promise<CallAnswer>;
   /** Checks a plan without running it. */
-  check(plan: unknown, options?: { readonly context?: JsonObject }): PlanReport;
+  check(plan: unknown, options?: CheckOptions): PlanReport;
   simulate(
     plan: unknown,
     options: Omit<SubmitOptions, "retryFailed"> & { readonly reads?: "recorded" | "none" | "live" },
@@ -246,6 +263,10 @@ export interface Engine extends EngineLists {
   verify(runId: string, options: ReasonOptions): Promise<readonly VerifiedAct[]>;
 
   gate(gateId: string, options: PrincipalOptions): Promise<GateView>;
+  /** Returns an outcome with its output, by the id that results and lists have. */
+  outcome(outcomeId: string, options: PrincipalOptions): Promise<OutcomeReport>;
+  /** Returns the ledger row of an act and its receipt, by the key that its handler got (`context.key`) first. */
+  act(key: string, options: PrincipalOptions): Promise<ActReport>;
   /** Lists the live workers, the runs of the tenant that each leases now, and the runs that no worker continues. */
   workers(options: PrincipalOptions): Promise<WorkersReport>;
   cost(runId: string, options: PrincipalOptions): Promise<CostReport>;
@@ -253,6 +274,8 @@ export interface Engine extends EngineLists {
   spent(
     options: PrincipalOptions & { readonly period: string; readonly by?: string; readonly project?: string },
   ): Promise<SpendingReport>;
+  /** Returns the spending of each principal on each day of a range. */
+  spentByDay(options: SpentByDayOptions): Promise<SpentByDay>;
   /** Returns the use of each limit of the tenant and the principal (or `by`), and of a run or project if named. */
   budgets(
     options: PrincipalOptions & { readonly by?: string; readonly project?: string; readonly runId?: string },
@@ -287,10 +310,4 @@ export interface Engine extends EngineLists {
   authenticate(options: { readonly credential: string }): Promise<PrincipalInput>;
   /** Stops claiming runs, waits for running handlers to end, and closes the store. */
   close(): Promise<void>;
-}
-
-export interface PlanReport {
-  readonly ok: boolean;
-  readonly reasons: readonly { readonly path: string; readonly message: string }[];
-  readonly warnings: readonly { readonly path: string; readonly message: string }[];
 }

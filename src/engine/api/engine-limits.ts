@@ -8,6 +8,7 @@ export type Durability = "every" | "power" | "process";
 export interface EngineLimits {
   /** Handlers that may run at once in this process. */
   readonly concurrency: number;
+  /** The size of one output. */
   readonly outputBytes: number;
   /** How long a gate waits for a decision. */
   readonly gateMs: number;
@@ -15,8 +16,12 @@ export interface EngineLimits {
   readonly useWithinMs: number;
   /** Refused requests of one principal that are recorded in an hour of UTC. */
   readonly refusalsPerHour: number;
+  /** Errands that one step may leave behind. */
   readonly errandsPerStep: number;
+  /** Notices that one step may send. */
   readonly noticesPerStep: number;
+  /** Changes that the handler of one step may record. */
+  readonly changesPerStep: number;
   /** How long `onNotice` may take before the notice is delivered again. */
   readonly noticeMs: number;
   /** How many workers in a row may lose a run before it is parked as poison. */
@@ -25,13 +30,15 @@ export interface EngineLimits {
   readonly callsPerTurn: number;
   /** Calls that one handle of a session may propose in a minute. */
   readonly proposalsPerMinute: number;
-  /** Steps and bytes of one run of a session. Then the next run of the session takes the calls. */
+  /** Steps of one run of a session. Then the next run of the session takes the calls. */
   readonly segmentSteps: number;
+  /** Bytes of one run of a session, likewise. */
   readonly segmentBytes: number;
   /** How deep child runs may be nested. */
   readonly childDepth: number;
-  /** How many versions of a state can be restored, and how many bytes of patches. */
+  /** Versions of a state that can be restored. */
   readonly checkpoints: number;
+  /** Bytes of patches of a state that can be restored. */
   readonly checkpointBytes: number;
   /** A snapshot of a state is written after this many versions, so that a new worker need not read them all. */
   readonly snapshotVersions: number;
@@ -45,6 +52,7 @@ export const defaultLimits: EngineLimits = {
   refusalsPerHour: 1000,
   errandsPerStep: 100,
   noticesPerStep: 100,
+  changesPerStep: 1000,
   noticeMs: 60_000,
   takeovers: 3,
   callsPerTurn: 128,

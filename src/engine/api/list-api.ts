@@ -60,6 +60,8 @@ export interface RunListOptions extends ListOptions, TimeRange {
   /** The id of the principal that submitted them. */
   readonly by?: string;
   readonly waitingFor?: WaitingFor;
+  /** Only runs with a held call that the principal can decide now. */
+  readonly decidable?: boolean;
 }
 
 /** Only gates for which all of these hold. Default: open ones. */

@@ -2,6 +2,7 @@ import type { Event } from "../../core/event/event.ts";
 import type { Patch } from "../../core/state/patch.ts";
 import type { ProjectLock } from "../../core/store/tables.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
+import type { PageOptions } from "./list-api.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
 
 /** One version of a project's state: its patch, and the call and principal that made it. */
@@ -19,8 +20,21 @@ export interface ProjectVersion {
   readonly patch: Patch;
 }
 
+/** A project that has a state. */
+export interface ProjectView {
+  readonly project: string;
+  /** The latest version of its state. */
+  readonly version: number;
+  /** The run that made the latest version. */
+  readonly run_id: RunId;
+  /** Null: the project is open. */
+  readonly closure: ProjectLock | null;
+}
+
 /** Administration of projects. `engine.state` reads their state. */
 export interface ProjectApi {
+  /** Lists the projects that have a state, in the order of their names, after the name `after` if given. */
+  list(options: PrincipalOptions & PageOptions): Promise<readonly ProjectView[]>;
   /** Lists versions, newest first: at most `limit` (default 50), all before version `before` if given. */
   history(
     project: string,

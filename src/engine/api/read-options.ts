@@ -50,20 +50,22 @@ const terms = {
   queue: true,
   priority: true,
   confirmed: true,
+  budgets: true,
   title: true,
   labels: true,
 } as const;
-const submission = { ...terms, requestKey: true, correlationId: true, traceId: true } as const;
+const submission = { ...terms, requestKey: true, intent: true, correlationId: true, traceId: true } as const;
 const repeatable = { ...submission, retryFailed: true } as const;
 const { project: _project, ...reversion } = repeatable;
+const snapshotParts = { policies: true, contents: true } as const;
 const calls = { turn: true, lane: true, signal: true, waitMs: true, traceId: true } as const;
 const halt = { ...reason, runId: true, everything: true } as const;
 
 /** The options of every verb. The type fails to compile if a verb or one of its options is missing here. */
 export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<OptionNames<Name>, true>> } = {
-  submit: repeatable,
+  submit: { ...repeatable, signal: true, replan: true, fallbacks: true },
   call: repeatable,
-  check: { context: true },
+  check: { context: true, mode: true, deadlineMs: true, budget: true },
   simulate: { ...submission, reads: true },
   signal: { ...principal, id: true },
   run: principal,
@@ -72,6 +74,8 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "run.now": {},
   "run.events": { after: true, follow: true, signal: true },
   "run.transcript": {},
+  "run.changes": {},
+  "run.turns": {},
   "run.blob": { blob: true, bytes: true },
   "run.cancel": { reason: true },
   openRun: {
@@ -119,11 +123,14 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   undo: reason,
   verify: reason,
   state: { ...selector, version: true, at: true },
-  "checkpoints.list": selector,
+  "checkpoints.take": { ...principal, ...place, ...snapshotParts, tags: true, requestKey: true },
+  "checkpoints.get": { ...principal, ...snapshotParts },
+  "checkpoints.list": { ...selector, callId: true, calls: true },
   "checkpoints.diff": principal,
-  "checkpoints.load": repeatable,
+  "checkpoints.load": { ...repeatable, preserveLogs: true, resources: true },
   "checkpoints.restore": { ...reason, preserveLogs: true },
   "checkpoints.fork": { ...principal, plan: true, mode: true, files: true },
+  "projects.list": page,
   "projects.history": { ...principal, limit: true, before: true },
   "projects.closure": principal,
   "projects.close": { ...reason, as: true },
@@ -134,15 +141,19 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "schedules.resume": principal,
   "schedules.remove": principal,
   "schedules.list": principal,
-  "policies.set": reason,
+  "policies.set": { ...reason, ifVersion: true },
   "policies.remove": { ...reason, ...place },
   "policies.list": principal,
+  "policies.get": { ...principal, ...place },
+  "policies.history": { ...principal, limit: true, before: true },
+  "policies.test": { ...principal, calls: true, recorded: true, tool: true, project: true },
   "halts.set": halt,
   "halts.lift": halt,
   "halts.list": principal,
   "tools.put": { ifKnown: true },
   "tools.remove": {},
   "tools.list": principal,
+  "tools.activity": { ...principal, tool: true, project: true, runs: true },
   runs: {
     ...list,
     ...times,
@@ -152,6 +163,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
     label: true,
     parent: true,
     waitingFor: true,
+    decidable: true,
     ...place,
   },
   gates: { ...list, ...times, ...place, status: true, runId: true, tool: true, decidable: true },
@@ -160,8 +172,11 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   changes: { ...principal, since: true, signal: true },
   gate: principal,
   workers: principal,
+  outcome: principal,
+  act: principal,
   cost: principal,
   spent: { ...principal, period: true, by: true, project: true },
+  spentByDay: { ...principal, ...times, by: true },
   budgets: { ...principal, by: true, project: true, runId: true },
   audit: { ...principal, runId: true },
   retain: { ...reason, endedBefore: true },

@@ -1,12 +1,14 @@
-import { checkJson } from "../../core/json/check-json.ts";
+import type { Intent } from "../../core/event/signal.ts";
+import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { planLimits } from "../../core/plan/plan.ts";
 import { isQueueName, queueNameRule } from "../../core/store/fair-queue.ts";
 import { modes } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type JsonObject } from "../../core/values/json.ts";
-import type { SubmitOptions } from "./engine-api.ts";
 import { labelProblems } from "./label-problems.ts";
+import { runBudgetProblems } from "./limit-setting-problems.ts";
+import type { SubmitOptions } from "./request-options.ts";
 
 const textOptions = ["requestKey", "correlationId", "traceId", "project", "session"] as const;
 
@@ -20,13 +22,27 @@ export function readSubmitOptions<Options extends SubmitOptions>(
   given: Options,
 ): Options & { readonly context: JsonObject } {
   const context = checkJson(given.context ?? {}, planLimits);
-  const reasons = [...textProblems(given), ...valueProblems(given), ...labelProblems(given)];
+  const intent = readIntent(given.intent);
+  const reasons = [...intent.problems, ...textProblems(given), ...valueProblems(given), ...labelProblems(given)];
+  if (given.budgets !== undefined) reasons.push(...runBudgetProblems(given.budgets));
   if (!context.ok) for (const { path, message } of context.reasons) reasons.push(`context${path}: ${message}`);
   else if (!isJsonObject(context.value)) reasons.push("context must be an object with the values of placeholders");
   if (reasons.length > 0) {
     throw new FaultError(fault("INVALID_INPUT", `the request was refused: ${reasons.join("; ")}`, { reasons }));
   }
-  return { ...given, context: (context as { readonly value: JsonObject }).value };
+  const read = { ...given, context: (context as { readonly value: JsonObject }).value };
+  return intent.value === undefined ? read : { ...read, intent: intent.value };
+}
+
+/** Copies the intent: the caller may change its objects later. */
+function readIntent(given: unknown): { readonly value?: Intent; readonly problems: readonly string[] } {
+  if (given === undefined) return { problems: [] };
+  const checked = checkJson(given, valueLimits);
+  const form = "intent must be { type, payload, contexts }: a name and two objects";
+  if (!checked.ok || !isJsonObject(checked.value)) return { problems: [form] };
+  const { type, payload = {}, contexts = {}, ...unknown } = checked.value;
+  const isValid = isName(type) && isJsonObject(payload) && isJsonObject(contexts) && Object.keys(unknown).length === 0;
+  return isValid ? { value: { type: String(type), payload, contexts }, problems: [] } : { problems: [form] };
 }
 
 function textProblems(given: SubmitOptions): readonly string[] {

@@ -1,8 +1,10 @@
 import type { Event } from "../../core/event/event.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { TranscriptEntry } from "../../core/run/transcript.ts";
-import type { RunId } from "../../core/values/ids.ts";
+import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { BlobReference } from "../ports/plain-output.ts";
+import type { SessionTurn } from "./session-api.ts";
+import type { StepChange } from "./state-api.ts";
 
 /** The state of a run now, before it can go no further by itself. */
 export interface RunProgress extends RunResult {
@@ -11,9 +13,24 @@ export interface RunProgress extends RunResult {
   readonly durable: boolean;
 }
 
+/** The ids by which the parts of a run are found in other systems. The journal stores them once, with the run. */
+export interface TraceIds {
+  readonly run_id: RunId;
+  readonly plan_id: string | null;
+  readonly correlation_id: string;
+  readonly trace_id: string;
+}
+
+/** The ids of an event: of its step, and of the attempt of the step (`job_id`), if it is about one. */
+export interface EventIds extends TraceIds {
+  readonly step_id?: StepId;
+  readonly job_id?: string;
+}
+
 /** One event with its position in the journal. */
 export interface RecordedEvent {
   readonly position: number;
+  readonly ids: EventIds;
   readonly event: Event;
   /** False: it may not be on disk yet. */
   readonly durable: boolean;
@@ -37,6 +54,13 @@ export interface RunHandle {
   }): AsyncIterable<RecordedEvent>;
   /** Returns the calls of the run and their answers, in the order of the journal. */
   transcript(): Promise<readonly TranscriptEntry[]>;
+  /** Returns the values that the calls of the run changed in the state, before and after each call. */
+  changes(): Promise<readonly StepChange[]>;
+  /**
+   * Returns the messages, the model's answers and the calls of an open run in the order in which they were proposed, also
+   * of the earlier runs of its session, as far as they are not erased. A run with a plan has none.
+   */
+  turns(): Promise<readonly SessionTurn[]>;
   /** Returns the bytes that an output has a reference to. */
   blob(reference: BlobReference): Promise<Uint8Array>;
   cancel(options?: { readonly reason?: string }): Promise<void>;

@@ -3,7 +3,7 @@ import type { PrincipalInput } from "./principal-input.ts";
 import type { PrincipalOptions, SubmitOptions } from "./request-options.ts";
 
 export interface ScheduleOptions
-  extends Omit<SubmitOptions, "requestKey" | "retryFailed" | "correlationId" | "traceId"> {
+  extends Omit<SubmitOptions, "requestKey" | "intent" | "retryFailed" | "correlationId" | "traceId"> {
   /** Minute, hour, day of the month, month and weekday. */
   readonly cron: string;
   /** The time zone of the cron fields, by IANA name. Default: UTC. */

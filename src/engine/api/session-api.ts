@@ -19,7 +19,9 @@ export interface OpenRunOptions extends PrincipalOptions {
   readonly subject?: string;
   /** The program that proposes the calls. The first opening fixes it, the mode and the deadline. */
   readonly agent?: AgentVersion;
+  /** The stricter of this and the mode of the tenant applies. Default: that of the tenant. */
   readonly mode?: Mode;
+  /** The milliseconds after which the run is stopped. Default: never. */
   readonly deadlineMs?: number;
   /**
    * The call that this session does as a sub-agent: `run_id` and `step_id` of its context. The id of the run follows from
@@ -28,8 +30,9 @@ export interface OpenRunOptions extends PrincipalOptions {
   readonly parent?: ParentCall;
   /** A W3C `traceparent`: the spans of the run continue its trace. It is that of the opening that accepts the run. */
   readonly traceId?: string;
-  /** Lists show the title, and find the run by each label. Both are those of the opening that accepts the run. */
+  /** Lists show it. It is that of the opening that accepts the run. */
   readonly title?: string;
+  /** Lists find the run by each label. They are those of the opening that accepts the run. */
   readonly labels?: readonly string[];
   /** The run is released after this time without a call. The next call takes it again. Default: 10 minutes. */
   readonly releaseMs?: number;

@@ -1,6 +1,7 @@
 import type { Event } from "../../core/event/event.ts";
 import type { ResourceDifference } from "../../core/ports/resource.ts";
-import type { Slice, SliceOf, SliceShape, ViewOf } from "../../core/state/slice.ts";
+import type { SliceOf, SliceShape, ViewOf } from "../../core/state/slice.ts";
+import type { SliceSnapshot, Snapshot, SnapshotContents } from "../../core/state/snapshot.ts";
 import type { StateDifference } from "../../core/state/state-difference.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
@@ -30,30 +31,22 @@ export interface StateView {
   /** Returns every stored slice by its stored name, including slices that this engine does not declare. */
   all(): Readonly<Record<string, RecordedSlice>>;
   slice<Entry, Shape extends SliceShape>(slice: SliceOf<Entry, Shape>): ViewOf<Entry, Shape>;
-  /** Returns the state as data that `engine.checkpoints.load` accepts. */
-  snapshot(options?: SnapshotOptions): StateSnapshot;
+  /** Returns the state as data that `engine.checkpoints.load` accepts. It contains no resources. */
+  snapshot(options?: SnapshotOptions): Snapshot;
 }
 
-/** State as data, to be stored elsewhere and loaded again. Snapshots of another schema version are refused. */
+/** The form of snapshots before version "2": slices only. It can still be loaded. */
 export interface StateSnapshot {
   readonly schema_version: "1";
   readonly created_at: Instant;
   readonly version: number;
   readonly tag: string | null;
-  readonly slices: Readonly<Record<string, SliceSnapshot>>;
+  readonly slices: Readonly<Record<string, Omit<SliceSnapshot, "size" | "digest">>>;
 }
 
-export interface SliceSnapshot {
-  readonly policy: Slice["policy"];
-  readonly version: string;
-  readonly shape: Slice["shape"];
-  readonly entries: readonly Json[] | JsonObject;
-}
-
-export interface SnapshotOptions {
-  /** Includes log and cache slices. Default: only slices that a restore changes. */
+export interface SnapshotOptions extends SnapshotContents {
+  /** Includes the slices of all policies. */
   readonly includeAll?: boolean;
-  readonly tag?: string;
 }
 
 /** Names the state right before or right after a call. */
@@ -61,6 +54,19 @@ export interface CheckpointRef {
   readonly runId: string;
   readonly stepId: string;
   readonly side: "before" | "after";
+}
+
+/** The values that one call changed in the state of its project. Changes of other calls are not part of it. */
+export interface StepChange {
+  readonly step_id: StepId;
+  /** Null: the change was recorded when a doubt was settled. */
+  readonly attempt: number | null;
+  readonly at: Instant;
+  /** The version of the state that the call made. */
+  readonly version: number;
+  /** False: the call failed, and only its log entries were published. */
+  readonly succeeded: boolean;
+  readonly changes: readonly StateDifference[];
 }
 
 /** The differences between the states and files of two calls. */
@@ -88,7 +94,7 @@ export interface CheckpointRestore {
   };
 }
 
-/** A call or a restore that changed state or files. */
+/** A call or a restore that changed state or files, a snapshot, or another call if all were asked for. */
 export interface CheckpointView {
   /** The version of the state after it. */
   readonly version: number;
@@ -101,6 +107,17 @@ export interface CheckpointView {
   readonly type: Event["type"];
   readonly at: Instant;
   readonly elapsed_ms: number;
+  /** False: the call failed, and left at most entries of logs. */
+  readonly success: boolean;
+  /** The beginning of the output as JSON, or of the message of the fault. Null: not a call, or not visible. */
+  readonly summary: string | null;
+  /** The id that an agent gave the call, or the request key of its run. */
+  readonly call_id: string | null;
+  /** Of a snapshot that was taken by hand. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** The ids of the snapshots before and after the call. Null: not a call. */
+  readonly before: string | null;
+  readonly after: string | null;
   /** The number of operations in the patch of state. */
   readonly changes: number;
   /** The number of changed paths, in all resources. */

@@ -3,18 +3,26 @@ import type { Mode } from "../../core/values/effect.ts";
 
 /** Settings of a tenant, made by its administrator. Plans and models cannot change them. */
 export interface TenantSettings {
+  /** The mildest mode of its runs. Default: human_gated. */
   readonly mode?: Mode;
+  /**
+   * The roles whose principals are trusted with `auto_exec`. Runs of all others are `human_gated` at the mildest.
+   * Default: every principal is.
+   */
+  readonly autoExecRoles?: readonly string[];
   /** The role that policies, retention, lifting and tenant-wide halts need. Default: every person may. */
   readonly admin?: string;
   /** Tools that may act without approval in human_gated runs. */
   readonly trust?: readonly string[];
   /**
-   * "adopt" (default): if no live worker has the rules of a run, a worker with other rules continues it, on record.
+   * "adopt": if no live worker has the rules of a run, a worker with other rules continues it, on record.
    * "pinned": the run waits until a person lets it continue under other rules.
+   * Default: adopt.
    */
   readonly rules?: "adopt" | "pinned";
-  /** Limits in addition to those of every tenant. */
+  /** Budgets in addition to those of every tenant. */
   readonly budgets?: readonly Budget[];
+  /** Call rates in addition to those of every tenant. */
   readonly rates?: readonly Rate[];
   /** The time zone of the days and months that budgets count, by IANA name. Default: the engine's, else UTC. */
   readonly zone?: string;

@@ -1,5 +1,6 @@
 import type { Grant } from "../../core/decide/command.ts";
 import type { Step } from "../../core/run/run.ts";
+import { fault } from "../../core/values/fault.ts";
 import { FencedError, isStoreFault } from "../journal/append-errors.ts";
 import { AttemptState } from "../state/attempt-state.ts";
 import { actAttempt } from "./acts-in-flight.ts";
@@ -20,8 +21,13 @@ export function acquire(
   resources: CallResources,
 ): AttemptReport | null | Promise<AttemptReport | null> {
   const hasState = context.ports.slices.length > 0;
+  if (!hasState && step.spec.expected_effects.length > 0) return NO_SLICES;
   return hasState || isMarked(grant) ? acquireStateAndMarker(context, step, grant, resources) : null;
 }
+
+const NO_SLICES = notCalled(
+  fault("STATE_FORBIDDEN", "the plan expects changes of state, and this engine has no slices"),
+);
 
 /** Recovery looks for the marker of an act, and of a call that a host does itself. */
 function isMarked(grant: Grant): boolean {

@@ -2,11 +2,13 @@ import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { Notice } from "../../core/event/event.ts";
 import { COST_AMOUNT_MAX, isCostAmount } from "../../core/limits/budget.ts";
 import type { ResourceClosing } from "../../core/ports/resource.ts";
+import type { ExternalChange } from "../../core/tool/external-change.ts";
 import type { Cost } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Json } from "../../core/values/json.ts";
 import { jsonBytesAtMost, toStorableJson } from "../ports/storable-json.ts";
 import type { CallPorts } from "./call-ports.ts";
+import { readExternalChange } from "./read-external-change.ts";
 
 /** The result of one attempt: how it ended, its cost, and the follow-up steps and notices that it asked for. */
 export interface AttemptReport {
@@ -16,16 +18,20 @@ export interface AttemptReport {
   readonly cost: Cost | null;
   readonly errands: readonly Errand[];
   readonly notices: readonly Omit<Notice, "notice_id">[];
+  /** The changes that the handler made outside. */
+  readonly changes: readonly ExternalChange[];
   /** The details of the last heartbeat, or null. */
   readonly heartbeat: Json | null;
   /** The resources as the handler left them; absent if it changed none. */
   readonly closings?: readonly ResourceClosing[];
 }
 
+const NONE: readonly never[] = [];
+
 /** The report of an attempt whose handler was not called. */
 export function notCalled(why: Fault): AttemptReport {
   const ending = { how: "not_done", fault: why } as const;
-  return { called: false, ending, cost: null, errands: [], notices: [], heartbeat: null };
+  return { called: false, ending, cost: null, errands: [], notices: [], changes: NONE, heartbeat: null };
 }
 
 export function hasSucceeded({ ending }: AttemptReport): boolean {
@@ -44,8 +50,6 @@ export interface CostTerms {
   readonly expected: Cost | null;
 }
 
-const NONE: readonly never[] = [];
-
 /** Each failed attempt records its last heartbeat. */
 const HEARTBEAT_BYTES = 64 * 1024;
 
@@ -61,6 +65,7 @@ export class AttemptLog {
   /** Null until the first one: most handlers ask for none. */
   #errands: Errand[] | null = null;
   #notices: { topic: string; payload: Json }[] | null = null;
+  #changes: ExternalChange[] | null = null;
   #heartbeat: Json | null = null;
 
   constructor(limits: CallPorts["limits"], spends: CostTerms | null) {
@@ -105,6 +110,19 @@ export class AttemptLog {
     this.#notices.push({ topic: String(topic), payload: this.#toJson(payload) });
   }
 
+  addChange(change: ExternalChange): void {
+    const read = readExternalChange(change);
+    if ("code" in read) throw this.#refused(read);
+    this.#changes ??= [];
+    this.#bound(this.#changes, this.#limits.changesPerStep, "changes");
+    this.#changes.push(read);
+  }
+
+  /** Refuses to record a change of a call that does not act. */
+  refuseChange(tool: string): never {
+    throw this.#refused(fault("TOOL_INVALID", `${tool} changes a resource outside, so its effect is acts; declare it`));
+  }
+
   beat(details: Json | undefined): void {
     if (details === undefined) return;
     const json = this.#toJson(details);
@@ -142,6 +160,7 @@ export class AttemptLog {
     this.#cost = null;
     const errands = this.#errands ?? NONE;
     const notices = this.#notices ?? NONE;
-    return { called: true, ending, cost, errands, notices, heartbeat: this.#heartbeat };
+    const changes = this.#changes ?? NONE;
+    return { called: true, ending, cost, errands, notices, changes, heartbeat: this.#heartbeat };
   }
 }

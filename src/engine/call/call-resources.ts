@@ -3,6 +3,7 @@ import type { CommandOf, Grant } from "../../core/decide/command.ts";
 import type { HandlerResult } from "../../core/decide/handler-result.ts";
 import type { RestoreReport } from "../../core/ports/resource.ts";
 import { findStep, type Step } from "../../core/run/run.ts";
+import { isReversal } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { endingOfThrown, faultOfThrown } from "../ports/thrown-fault.ts";
@@ -13,6 +14,7 @@ import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { withoutTool } from "./missing-tool-fault.ts";
+import { toolForStep } from "./rollback-tool.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** The acquisitions of a call: captured resources and a draft of the state. Released when the call ends. */
@@ -41,8 +43,9 @@ export async function captureForCall(
   proposal: Proposal,
   resources: CallResources,
 ): Promise<Proposal> {
-  const tool = ports.toolbox.pinned(step.spec.name, step.pin);
-  if (tool === null) return withoutTool(ports, step, proposal);
+  const pinned = ports.toolbox.pinned(step.spec.name, step.pin);
+  if (pinned === null) return withoutTool(ports, step, proposal);
+  const tool = toolForStep(ports, mailbox.run, step, pinned);
   const { tenant, id: run_id, position } = mailbox.run;
   const call = { step_id: step.spec.step_id, attempt: step.attempts + 1 };
   // The resources of the last attempt could not be restored, and a person has resumed the run.
@@ -60,7 +63,8 @@ export async function captureForCall(
       return { ...proposal, captures: resources.captured.captures };
     } catch (error) {
       const why = faultOfThrown(error);
-      const isOver = why.code !== "RESOURCE_BUSY" || waitedMs >= timeoutMs || mailbox.run.cancel !== null;
+      const isOver =
+        why.code !== "RESOURCE_BUSY" || waitedMs >= timeoutMs || (mailbox.run.cancel !== null && !isReversal(step));
       if (isOver) return { ...proposal, captures: [], flaw: why };
       // Another process uses the resource.
       await new Promise<void>((resolve) => ports.timers.after(waitTimes.resourcePollMs, resolve));

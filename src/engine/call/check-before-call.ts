@@ -1,7 +1,8 @@
 import type { Grant } from "../../core/decide/command.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
-import { findStep, type Run, type Step, startsNoCalls } from "../../core/run/run.ts";
-import { CALL_WITHIN_MS, isUndoStep } from "../../core/run/step.ts";
+import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import { startsNoMore } from "../../core/run/starts-no-more.ts";
+import { CALL_WITHIN_MS, isReversal } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { fault } from "../../core/values/fault.ts";
@@ -26,7 +27,7 @@ export function checkBeforeCall(context: CallContext, step: Step, grant: Grant):
   } else if (!ports.leases.isProven(claim)) {
     return confirmLease(context, grant);
   }
-  if (isUndoStep(step) || !stepKinds[step.spec.kind].haltable) return null;
+  if (isReversal(step) || !stepKinds[step.spec.kind].haltable) return null;
   if (!haltsAreFresh(context, grant, now) || ports.halts.isOutdated(mailbox.run)) return refreshHalts(context, grant);
   return ports.halts.of(mailbox.run).halt === null ? null : Promise.resolve(HALTED);
 }
@@ -79,9 +80,9 @@ function haltsAreFresh({ ports, mailbox }: CallContext, { recorded, started_at }
   return (since >= 0 && since < freshMs) || ports.halts.isFresh(mailbox.run, freshMs);
 }
 
-/** True if the run was cancelled or closed after the start. A call that is sent again, to settle a doubt, is made all the same. */
+/** True if the run was cancelled or closed after the start, or a branch has left the call. A call that is sent again, to settle a doubt, is made all the same. */
 function isCancelled(run: Run, step: Step): boolean {
-  return startsNoCalls(run) && !isUndoStep(step) && !step.act?.doubt;
+  return startsNoMore(run, step) && !isReversal(step) && !step.act?.doubt;
 }
 
 /** True if the start is so old that recovery could not tell this call from one never made, or the promise has expired. */
@@ -100,4 +101,6 @@ const HALTED = notCalled(
 
 const TOOL_GONE = notCalled(fault("CALL_NOT_MADE", "the call was not made: its tool was removed or replaced before"));
 
-const CANCELLED = notCalled(fault("CANCELLED", "the run was cancelled or closed before the call was made"));
+const CANCELLED = notCalled(
+  fault("CANCELLED", "the run was cancelled or closed, or a branch left the call, before it was made"),
+);

@@ -15,10 +15,17 @@ export interface ChildRunPort {
   deliver(run: Run, notice: Notice): Promise<void>;
   /** Cancels a sub-agent that a branch of the run has left, and returns its acts and those of its own sub-agents. */
   leave(run: Run, child: RunId, left: LeftAgent): Promise<readonly LeftAct[]>;
+  /** Tells the sub-agents of a run, and those below them, which acts branches have left. */
+  tellLeftActs(run: Run): Promise<void>;
 }
 
 /** A simulation starts no child runs. */
-export const noChildRuns: ChildRunPort = { start: async () => null, deliver: async () => {}, leave: async () => [] };
+export const noChildRuns: ChildRunPort = {
+  start: async () => null,
+  deliver: async () => {},
+  leave: async () => [],
+  tellLeftActs: async () => {},
+};
 
 /**
  * Derives the id of a child run from its parent step, so that a worker that asks again after a crash finds the same run.

@@ -14,6 +14,7 @@ import { type AttemptReport, hasSucceeded } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, endingFault, restoreResources, settleResources } from "./call-resources.ts";
+import { readReplanAnswer } from "./read-replan-answer.ts";
 import { reuseTermsFor } from "./stored-facts.ts";
 import { verifyAct } from "./verify.ts";
 
@@ -95,7 +96,7 @@ function append(
   { state, confirmed }: EndFacts,
 ): Promise<Decision> {
   const { ports, mailbox } = context;
-  const { ending, cost, errands, notices, heartbeat, closings } = report;
+  const { ending, cost, errands, notices, changes, heartbeat, closings } = report;
   const { tool } = grant.proposal;
   assert(tool !== null, "an unknown tool never runs");
   const succeeded = hasSucceeded(report);
@@ -117,10 +118,12 @@ function append(
     notices: succeeded ? makeNotices(mailbox.run, step, notices) : NONE,
     state: null,
     dice: succeeded && state === null ? 0 : ports.dice(),
-    in_flight: succeeded ? NONE : context.inFlight(),
+    in_flight: succeeded && step.cause?.by !== "replan" ? NONE : context.inFlight(),
     confirmed,
   };
+  if (succeeded && step.cause?.by === "replan") end.replan = readReplanAnswer(ports, mailbox.run, report);
   if (closings !== undefined) end.closings = closings;
+  if (changes.length > 0) end.changes = changes;
   if (state === null) return mailbox.askUntilLanded(() => end);
   return mailbox.askUntilLanded(() => withState(context, end, state, succeeded));
 }

@@ -1,6 +1,6 @@
 import { callLimits } from "../../core/call/counted-limits.ts";
 import type { Proposal } from "../../core/call/proposal.ts";
-import { type CostEstimate, estimateProblems, type LimitSet } from "../../core/limits/budget.ts";
+import { type CostEstimate, estimateProblems, type LimitSet, submissionLimits } from "../../core/limits/budget.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { Cost, Tool } from "../../core/tool/tool.ts";
 import { worseEffect } from "../../core/values/effect.ts";
@@ -31,7 +31,7 @@ export function withCallLimits(ports: CallPorts, run: Run, step: Step, proposal:
   return { ...proposal, limits: limits.map((limit) => ({ ...limit, used: known.get(limit.tally) ?? null })) };
 }
 
-/** Returns the limits of the tenant, and those of its policies that apply to the call. */
+/** Returns the limits of the tenant, of the submission, and of the policies that apply to the call. */
 function allowancesForCall(
   { tenants, policies }: CallPorts,
   run: Run,
@@ -40,7 +40,9 @@ function allowancesForCall(
   now: Instant,
 ): readonly LimitSet[] {
   const allowance = tenants.allowance(run.tenant);
-  const settings = allowance === null ? NONE : [allowance];
+  const { budgets } = run.terms;
+  const own = allowance === null ? NONE : [allowance];
+  const settings = budgets === null ? own : [...own, submissionLimits(budgets)];
   const policy = policies.of(run);
   if (policy === null || policy.limits.length === 0 || proposal.tool === null) return settings;
   const effect = worseEffect(step.spec.effect, proposal.tool.effect);

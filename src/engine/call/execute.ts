@@ -20,6 +20,7 @@ import { type HandlerListener, type HandlerWork, type RunningHandler, startHandl
 import { beginWork } from "./host-work.ts";
 import { callEnd, observedCall, traceIdOf } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
+import { restoreBeforePlan } from "./restore-before-plan.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** The report of an attempt. Null: the host of the agent does the work itself, and reports its end. */
@@ -163,8 +164,12 @@ function handlerWork(
   return {
     tool,
     handler: (context) => {
+      if (spec.kind === "rollback") return restoreBeforePlan(ports, run, { state, captured });
       if (spec.kind === "verb") return executeVerb(ports, run, spec.name as HoldableVerb, input as JsonObject);
-      if (undoes && tool.compensate !== null) return tool.compensate(input as unknown as CompletedAct, context);
+      if (undoes && tool.compensate !== null) {
+        const done = input as unknown as Omit<CompletedAct, "changes"> & Partial<CompletedAct>;
+        return tool.compensate({ changes: [], ...done }, context);
+      }
       return callerRun === null ? tool.run(input, context) : callerRun(input, context);
     },
     context: {
@@ -178,6 +183,7 @@ function handlerWork(
       now: previewInstant(run, step) ?? grant.started_at,
       last_heartbeat: step.heartbeat,
     },
+    place: run,
     state,
     captured,
     checksOutput: !undoes,

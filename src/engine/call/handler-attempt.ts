@@ -11,6 +11,7 @@ import type { AttemptState } from "../state/attempt-state.ts";
 import { AttemptLog, type AttemptReport, type CostTerms } from "./attempt-report.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { readOutput } from "./read-output.ts";
+import { type SnapshotPlace, snapshotWithin } from "./snapshot-within.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 export interface HandlerWork extends TimeLimit {
@@ -21,6 +22,7 @@ export interface HandlerWork extends TimeLimit {
     | "clock"
     | "cost"
     | "errand"
+    | "changed"
     | "child"
     | "notice"
     | "heartbeat"
@@ -30,7 +32,10 @@ export interface HandlerWork extends TimeLimit {
     | "dispatch"
     | "resource"
     | "random"
+    | "snapshot"
   >;
+  /** Where the state of the call is. */
+  readonly place: SnapshotPlace;
   /** Null: the engine has no slices. */
   readonly state: AttemptState | null;
   /** Null: the tool changes no resource. */
@@ -50,6 +55,8 @@ export interface RunningHandler {
   /** True if the attempt has ended and the handler still runs. */
   readonly overdue: boolean;
   abort(why: Fault): void;
+  /** Passes the signal to an act whose tool stops safely. The attempt goes on until the handler ends. */
+  stopAct(why: Fault): void;
 }
 
 /** The owner of a running handler. Neither method is called before `startHandler` has returned. */
@@ -78,6 +85,8 @@ class HandlerAttempt implements RunningHandler {
   /** Made when the handler first reads its signal; most never do. */
   #controller: AbortController | null = null;
   #aborted: FaultError | null = null;
+  /** The reason with which the signal of an act was aborted while its attempt went on. */
+  #stopped: FaultError | null = null;
   #resolve: (execution: AttemptReport) => void = noop;
   #clearTimeout = noop;
   #clearHeartbeat = noop;
@@ -131,10 +140,17 @@ class HandlerAttempt implements RunningHandler {
     this.#controller?.abort(this.#aborted);
   }
 
+  stopAct(why: Fault): void {
+    if (this.#work.tool.abort !== "safe") return;
+    this.#stopped ??= new FaultError(why);
+    this.#controller?.abort(this.#stopped);
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
-      if (this.#aborted !== null) this.#controller.abort(this.#aborted);
+      const reason = this.#stopped ?? this.#aborted;
+      if (reason !== null) this.#controller.abort(reason);
     }
     return this.#controller.signal;
   }
@@ -157,6 +173,7 @@ class HandlerAttempt implements RunningHandler {
   /** An error of the log says nothing about what the tool had done by then. */
   #failure(error: unknown): HandlerResult {
     const { refusal } = this.#log;
+    if (this.#stopped !== null && error === this.#stopped) return { how: "not_done", fault: this.#stopped.fault };
     return refusal !== null && error === refusal ? { how: "unheard", fault: refusal.fault } : endingOfThrown(error);
   }
 
@@ -207,19 +224,18 @@ class HandlerContext implements ToolContext {
   readonly errand: ToolContext["errand"];
   readonly child: ToolContext["child"];
   readonly notice: ToolContext["notice"];
+  readonly changed: ToolContext["changed"];
   readonly slice: ToolContext["slice"];
   readonly dispatch: ToolContext["dispatch"];
   readonly resource: ToolContext["resource"];
   readonly random: ToolContext["random"];
+  readonly snapshot: ToolContext["snapshot"];
   readonly #attempt: HandlerAttempt;
   readonly #traceparent: string | null;
 
-  constructor(
-    { context: given, state, captured, traceparent }: HandlerWork,
-    attempt: HandlerAttempt,
-    log: AttemptLog,
-    { clock, seed }: CallPorts,
-  ) {
+  constructor(work: HandlerWork, attempt: HandlerAttempt, log: AttemptLog, ports: CallPorts) {
+    const { tool, context: given, state, captured, traceparent } = work;
+    const { clock, seed } = ports;
     this.key = given.key;
     this.run_id = given.run_id;
     this.plan_id = given.plan_id;
@@ -235,10 +251,12 @@ class HandlerContext implements ToolContext {
     this.errand = (name, payload) => log.addErrand({ kind: "operator", name, payload });
     this.child = (plan, context = {}) => log.addErrand({ kind: "run", name: "run", payload: { plan, context } });
     this.notice = (topic, payload) => log.addNotice(topic, payload);
+    this.changed = (change) => (this.key === "" ? log.refuseChange(tool.name) : log.addChange(change));
     this.slice = (slice) => requireState(state).slice(slice) as never;
     this.dispatch = (event, payload) => requireState(state).dispatch(event, payload);
     this.resource = (name: string) => requireResources(captured).handle(name) as never;
     this.random = attemptRandom(given, seed);
+    this.snapshot = (options = {}) => snapshotWithin(ports, work, this, options);
     this.#attempt = attempt;
     this.#traceparent = traceparent;
     Object.defineProperties(this, HandlerContext.#lazy);

@@ -51,6 +51,7 @@ function factsWithoutTool({ spec, pin }: Step): ToolFacts {
     tags: spec.policy_tags,
     risk: "high",
     roles: [],
+    confirmation: false,
     timeoutMs: toolDefaults.timeoutMs,
     tries: null,
     retry: "named",

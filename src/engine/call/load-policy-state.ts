@@ -1,17 +1,34 @@
 import type { Proposal } from "../../core/call/proposal.ts";
+import { stateConditions } from "../../core/plan/condition.ts";
 import type { Run, Step } from "../../core/run/run.ts";
+import { resolveStatePointer } from "../../core/state/named-state-pointers.ts";
 import { readStateValue, recordedPointer } from "../../core/state/policy-state.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { openRunState } from "../state/attempt-state.ts";
 import type { CallPorts } from "./call-ports.ts";
 
-/** Returns the paths of state that the policies read to judge a call. */
-export function policyStatePointers(
-  { policies, clock }: CallPorts,
-  run: Run,
-  step: Step,
-  proposal: Proposal,
-): readonly string[] {
+/** Returns the paths of state that judge a call: those of the rules, and those of the conditions of the step. */
+export function policyStatePointers(ports: CallPorts, run: Run, step: Step, proposal: Proposal): readonly string[] {
+  const conditions = stateConditions(step.spec);
+  const ruled = pointersOfRules(ports, run, step, proposal);
+  return conditions.length === 0 ? ruled : [...new Set([...ruled, ...conditions.map(({ state }) => state)])];
+}
+
+/** Returns the paths of state that the rules read: the policies, the tool's conditions and the guards. */
+function pointersOfRules(ports: CallPorts, run: Run, step: Step, proposal: Proposal): readonly string[] {
+  if (proposal.tool === null) return NONE;
+  const { guardPointers } = ports.rules;
+  const conditions = ports.rules.conditionsOf(proposal.tool.name);
+  const byPolicy = pointersOfPolicy(ports, run, step, proposal);
+  if (conditions.length === 0 && guardPointers.length === 0) return byPolicy;
+  const own = conditions.flatMap(({ pointers }) => pointers ?? NONE);
+  return [
+    ...byPolicy,
+    ...[...own, ...guardPointers].flatMap(([, pointer]) => resolveStatePointer(pointer, proposal.input) ?? NONE),
+  ];
+}
+
+function pointersOfPolicy({ policies, clock }: CallPorts, run: Run, step: Step, proposal: Proposal): readonly string[] {
   const policy = policies.of(run);
   if (policy === null || proposal.tool === null) return NONE;
   const effect = worseEffect(step.spec.effect, proposal.tool.effect);

@@ -3,6 +3,7 @@ import type { CallEdit } from "../../core/decide/command.ts";
 import type { Call } from "../../core/event/event.ts";
 import { canonicalJson } from "../../core/json/canonical-json.ts";
 import { valueAt, withValuesAt } from "../../core/json/json-pointer.ts";
+import { readForEach } from "../../core/plan/for-each.ts";
 import {
   boundPayloadKeys,
   placeholderSource,
@@ -12,12 +13,14 @@ import {
 } from "../../core/plan/idempotency-template.ts";
 import { type PlanBinding, type PlanStep, signalKeyPattern } from "../../core/plan/plan.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
+import { equalReplacedAct, isReplaced } from "../../core/run/plan-in-force.ts";
+import { replanContext } from "../../core/run/replan-context.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import { identityCaution, identityValue } from "../../core/tool/act-identity.ts";
 import type { IdentityField, Tool } from "../../core/tool/tool.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
-import type { EffectKey, GateId, StepId } from "../../core/values/ids.ts";
+import type { Digest, EffectKey, GateId, StepId } from "../../core/values/ids.ts";
 import { nameRule } from "../../core/values/is-name.ts";
 import { type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import { digestOfJson, digestOfParts, downstreamKey, undoKey } from "../ports/digest.ts";
@@ -25,13 +28,15 @@ import type { CallPorts } from "./call-ports.ts";
 import { estimateCost } from "./cost-estimate.ts";
 import { missingToolFault } from "./missing-tool-fault.ts";
 import { canPreview } from "./preview-call.ts";
+import { missingResourceFault, toolForStep } from "./rollback-tool.ts";
 
 /** Makes the proposal of a step: resolves bindings, parses the input once, derives the key of an act. No I/O, never throws. */
 export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { readonly call: boolean }): Proposal {
   const { kind, name } = step.spec;
   const { callsTool } = stepKinds[kind];
   const parked = callsTool ? mismatch(ports, run, step) : null;
-  const tool = callsTool && parked === null ? ports.toolbox.get(name) : undefined;
+  const known = callsTool && parked === null ? ports.toolbox.get(name) : undefined;
+  const tool = known === undefined ? undefined : toolForStep(ports, run, step, known);
   const { input, call, derived, flaw } = proposeCall(run, step, tool, wants);
   const expected = tool === undefined || flaw !== null ? UNKNOWN : estimateCost(step, tool, input);
   return {
@@ -67,7 +72,8 @@ const NONE: readonly never[] = [];
 /** Returns why the step must wait: this worker does not have its tool or one of its resources; else null. */
 function mismatch({ toolbox, resources }: CallPorts, run: Run, step: Step): Fault | null {
   const tool = toolbox.get(step.spec.name);
-  return missingToolFault(toolbox, step) ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
+  const missing = missingToolFault(toolbox, step) ?? missingResourceFault({ resources }, run, step);
+  return missing ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
 }
 
 type ProposedCall = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
@@ -78,6 +84,7 @@ function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { read
     case "operator":
     case "verb":
     case "model":
+    case "rollback":
       return tool === undefined ? payloadAsInput(step) : toolCall(run, step, tool, wants);
     case "assertion":
       return payloadAsInput(step);
@@ -85,6 +92,8 @@ function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { read
       return proposeWait(run, step);
     case "run":
       return proposeChildRun(run, step);
+    case "for_each":
+      return proposeItems(run, step);
   }
 }
 
@@ -95,13 +104,34 @@ function payloadAsInput({ spec }: Step): ProposedCall {
 
 function toolCall(run: Run, step: Step, tool: Tool, wants: { readonly call: boolean }): ProposedCall {
   const { spec, cause } = step;
-  if (cause?.by === "undo") return { derived: true, flaw: null, ...undoCall(run, cause.of) };
+  if (cause?.by === "undo") return { derived: true, flaw: missingUndoFault(tool), ...undoCall(run, cause.of) };
+  if (cause?.by === "replan") return replanCall(run, step, cause.attempt, tool, wants);
   const read = readInput(run, step, tool);
   if (!read.ok) return { input: spec.payload, call: null, derived: false, flaw: read.fault };
   const { input, bound } = read;
   const derived = bound || !sameJson(input, spec.payload);
   if (worseEffect(spec.effect, tool.effect) === "acts") return { input, derived, ...actCall(run, step, tool, input) };
   return { input, call: wants.call ? plainCall(input) : null, derived, flaw: null };
+}
+
+/** The tool can have lost its compensation since the act was started. */
+function missingUndoFault({ name, compensate }: Tool): Fault | null {
+  return compensate === null ? fault("NOT_POSSIBLE", `${name} declares no compensation any more`) : null;
+}
+
+/** The input of a replanner is the report about the run. */
+function replanCall(
+  run: Run,
+  { spec }: Step,
+  attempt: number,
+  tool: Tool,
+  wants: { readonly call: boolean },
+): ProposedCall {
+  const parsed = tool.input.parse(replanContext(run, attempt) as unknown as Json);
+  if (parsed.ok)
+    return { input: parsed.value, call: wants.call ? plainCall(parsed.value) : null, derived: true, flaw: null };
+  const flaw = { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` };
+  return { input: spec.payload, call: null, derived: false, flaw };
 }
 
 /** Makes the call of a held step with another input, or says why that input cannot be used. */
@@ -143,6 +173,14 @@ function proposeChildRun(run: Run, { spec }: Step): ProposedCall {
     : { call: null, derived: false, input: spec.payload, flaw: read.fault };
 }
 
+/** The list must be known and within its limit before the child run starts. */
+function proposeItems(run: Run, step: Step): ProposedCall {
+  const proposed = proposeChildRun(run, step);
+  if (proposed.flaw !== null) return proposed;
+  const read = readForEach(step.spec.step_id, proposed.input as JsonObject);
+  return "flaw" in read ? { ...proposed, flaw: read.flaw } : proposed;
+}
+
 type ReadInput =
   | { readonly ok: true; readonly input: Json; readonly bound: boolean }
   | { readonly ok: false; readonly fault: Fault };
@@ -159,6 +197,7 @@ function readInput(run: Run, { spec }: Step, tool: Tool): ReadInput {
 function fillPayload(run: Run, spec: PlanStep): ReadInput {
   const values: [string, Json][] = [];
   for (const [pointer, binding] of Object.entries(spec.bindings)) {
+    if ("outcome" in binding && binding.from !== undefined) continue; // The payload has its value.
     const value = boundValue(run, binding);
     if (value === undefined) return { ok: false, fault: missingValueFault(spec.step_id, pointer, binding) };
     values.push([pointer, value]);
@@ -172,11 +211,15 @@ function fillPayload(run: Run, spec: PlanStep): ReadInput {
   return { ok: true, input: payload, bound };
 }
 
-function missingValueFault(step: StepId, pointer: string, { step: source, path }: PlanBinding): Fault {
+function missingValueFault(step: StepId, pointer: string, binding: PlanBinding): Fault {
+  const { path } = binding;
+  const source = "outcome" in binding ? binding.outcome : binding.step;
   return fault("MISSING_REQUIRED_CONTEXT", `${step}: ${pointer} is bound to ${source}${path}, which has no value`);
 }
 
-function boundValue(run: Run, { step, path, as }: PlanBinding): Json | undefined {
+function boundValue(run: Run, binding: PlanBinding): Json | undefined {
+  if ("outcome" in binding) return undefined;
+  const { step, path, as } = binding;
   const standing = findStep(run, step)?.standing;
   const value = standing?.state === "succeeded" ? valueAt(standing.output, path) : undefined;
   return as === "sha256" && value !== undefined ? digestOfJson(value) : value;
@@ -196,6 +239,9 @@ function actCall(run: Run, step: Step, tool: Tool, input: Json): ActCall {
   const what = actIdentity(run, step, tool, input);
   if ("flaw" in what) return { call: null, flaw: what.flaw };
   const caution = "caution" in what && what.caution !== null ? { caution: what.caution } : {};
+  const digest = digestOfJson(input);
+  const known = what.keyed_by === "identity" ? null : earlierCall(run, step, digest);
+  if (known !== null) return { call: known, flaw: null };
   const key = digestOfParts(
     "writ/key/v1",
     run.tenant,
@@ -204,7 +250,13 @@ function actCall(run: Run, step: Step, tool: Tool, input: Json): ActCall {
     what.keyed_by,
     what.text,
   ) as string as EffectKey;
-  return { call: { input, digest: digestOfJson(input), key, keyed_by: what.keyed_by, ...caution }, flaw: null };
+  return { call: { input, digest, key, keyed_by: what.keyed_by, ...caution }, flaw: null };
+}
+
+/** Returns the equal act of a replaced plan. The new act gets its key, so the ledger answers with its receipt. */
+function earlierCall(run: Run, step: Step, digest: Digest): Call | null {
+  if (isReplaced(run, step)) return null;
+  return equalReplacedAct(run, step.spec.name, digest)?.call ?? null;
 }
 
 type ActIdentity =
@@ -262,6 +314,7 @@ function undoCall(run: Run, of: StepId): { readonly input: Json; readonly call: 
     input: original.call?.input ?? null,
     output: act?.output ?? null,
     key: downstreamKey(key, generation), // The key that the act was executed with.
+    ...(act !== null && act.changes.length > 0 && { changes: act.changes as unknown as Json }),
   };
   return {
     input,

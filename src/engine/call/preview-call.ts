@@ -36,10 +36,11 @@ function effectOf(tool: Tool, { spec }: Step): Effect {
   return worseEffect(spec.effect, tool.effect);
 }
 
-/** Returns a handler that leaves no trace: that of a tool that only changes its draft, or the `preview` of an act. */
+/** Returns a handler that leaves no trace: that of a tool that only changes its draft, or else its `preview`. */
 function previewHandler(tool: Tool, effect: Effect): Tool["run"] | null {
-  if (effect === "acts") return tool.preview;
-  const isDrafted = effect !== "reads" && Object.keys(tool.resources).length === 0;
+  const changesResources = Object.keys(tool.resources).length > 0;
+  if (effect === "acts" || changesResources) return tool.preview;
+  const isDrafted = effect !== "reads";
   // A handler with a cost needs an approval first.
   return isDrafted && tool.cost === null && !tool.external ? tool.run : null;
 }
@@ -112,6 +113,7 @@ async function runPreview(
         now: at,
         last_heartbeat: step.heartbeat,
       },
+      place: run,
       state,
       captured: null,
       traceparent: null,

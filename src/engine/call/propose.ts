@@ -31,12 +31,13 @@ function isPlain({ ports, mailbox }: CallContext, step: Step): boolean {
 }
 
 /** True if the decision needs the digest of the input: for a gate, to reuse an output, or to find a rejected call. */
-function usesCall({ forked }: Run, { spec }: Step): boolean {
-  return spec.cache_policy !== "never" || spec.gate !== "none" || isRejectedTool(forked, spec.name);
+function usesCall(run: Run, { spec }: Step): boolean {
+  return spec.cache_policy !== "never" || spec.gate !== "none" || isRejectedTool(run, spec.name);
 }
 
-function isRejectedTool(forked: Run["forked"], name: string): boolean {
-  return forked?.rejected?.some(({ tool }) => tool === name) ?? false;
+function isRejectedTool({ forked, replanning }: Run, name: string): boolean {
+  if (forked === null && replanning === null) return false;
+  return [...(forked?.rejected ?? []), ...(replanning?.rejected ?? [])].some(({ tool }) => tool === name);
 }
 
 /** Makes the proposal of a step. */

@@ -5,8 +5,10 @@ import { stepKinds } from "../../core/plan/step-kinds.ts";
 import { childEndSignal } from "../../core/run/child-run.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { awaitsSignal } from "../../core/run/step.ts";
+import { stepPrincipal } from "../../core/run/step-principal.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { LedgerRow, OutcomeRow } from "../../core/store/tables.ts";
+import type { Tool } from "../../core/tool/tool.ts";
 import type { Digest, EffectKey, StepId, Tenant } from "../../core/values/ids.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { loadEventAt, readEventPages } from "../journal/load-run.ts";
@@ -30,7 +32,9 @@ export async function withStoredFacts(ports: CallPorts, run: Run, step: Step, pr
     return { ...own, record, ledger: await readLedgerFact(ports, run, key) };
   }
   const terms = reuseTermsFor(ports, run, step, proposal, ports.policies.of(run)?.version ?? null);
-  return terms === null ? proposal : { ...proposal, reusable: await readReusableOutcome(ports, run, terms) };
+  return terms === null || step.spec.cache_policy === "refresh"
+    ? proposal
+    : { ...proposal, reusable: await readReusableOutcome(ports, run, terms) };
 }
 
 /** Returns the ledger row of a key and its receipt, or null if there is none. */
@@ -72,10 +76,11 @@ const REUSABLE_OUTCOME_TYPES = /^(draft|review|summary|alignment)(\.|$)/i;
 export function reuseTermsFor(
   ports: CallPorts,
   run: Run,
-  { spec, pin }: Step,
-  { call }: Proposal,
+  step: Step,
+  { call }: Pick<Proposal, "call">,
   policy: string | null,
 ): ReuseTerms | null {
+  const { spec, pin } = step;
   if (spec.cache_policy === "never" || call === null || call.key !== null || pin === null) return null;
   const tool = ports.toolbox.pinned(spec.name, pin);
   if (tool === null) return null; // It was removed or replaced while the call ran.
@@ -94,9 +99,18 @@ export function reuseTermsFor(
     run.mode,
     spec.outcome?.type ?? "",
     spec.outcome?.status ?? "",
+    ...(isShared(step, tool) ? [] : [stepPrincipal(run, step).id]),
     ...(policy === null ? [] : [policy]), // Other rules may not allow the same output.
   ];
-  return { key: digestOfParts("writ/reuse/v1", ...made) as Digest, ttlMs };
+  return {
+    key: digestOfParts("writ/reuse/v2", isShared(step, tool) ? "tenant" : "principal", ...made) as Digest,
+    ttlMs,
+  };
+}
+
+/** A handler that a caller gave with its call answers only that caller: it may do something else than the tool. */
+function isShared({ cause }: Step, { cacheShare }: Tool): boolean {
+  return cacheShare === "tenant" && !(cause?.by === "agent" && cause.handler !== undefined);
 }
 
 async function readReusableOutcome(

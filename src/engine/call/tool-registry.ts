@@ -1,13 +1,14 @@
 import type { ToolCondition } from "../../core/call/guard.ts";
 import type { ToolFacts } from "../../core/call/proposal.ts";
-import type { ToolPin } from "../../core/event/event.ts";
+import type { ToolPin } from "../../core/event/tool-pin.ts";
 import { type KnownTools, unknownNameProblem } from "../../core/plan/plan-context.ts";
-import type { Expression, ExpressionLanguage } from "../../core/ports/expression.ts";
+import type { ExpressionLanguage } from "../../core/ports/expression.ts";
+import { ROLLBACK_TOOL } from "../../core/run/rollback-targets.ts";
 import { requirementsMet } from "../../core/run/worker-requirements.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
-import { ruleFields, ruleVariables } from "../../policy/rules/rule-input.ts";
+import { parseToolCondition } from "../../policy/parser/parse-tool-condition.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 import { MODEL_TOOL } from "./model-tool.ts";
@@ -97,8 +98,8 @@ export class ToolRegistry {
 
   /** Returns the worker requirements that this worker meets with its tools. */
   needs(): readonly string[] {
-    // A model is asked by the function of its caller, so every worker can record its answer.
-    const pins = Array.from(this.#pins).filter(([name]) => name !== MODEL_TOOL);
+    // A model is asked by the function of its caller, and a rollback is part of the engine, so every worker has both.
+    const pins = Array.from(this.#pins).filter(([name]) => name !== MODEL_TOOL && name !== ROLLBACK_TOOL);
     return pins.flatMap(([name, pin]) => requirementsMet(name, pin));
   }
 
@@ -161,6 +162,7 @@ function toolFacts(tool: Tool): ToolFacts {
     tags: tool.tags,
     risk: tool.risk,
     roles: tool.roles,
+    confirmation: tool.confirmation,
     timeoutMs: tool.timeoutMs,
     tries: tool.tries,
     retry: tool.retry,
@@ -176,15 +178,10 @@ function toolFacts(tool: Tool): ToolFacts {
   };
 }
 
-function compileConditions(tool: Tool, language: ExpressionLanguage): readonly ToolCondition[] {
-  return tool.preconditions.map(({ id, expression }) => ({
-    id,
-    expression: compilePrecondition(language, tool, expression),
-  }));
-}
-
-function compilePrecondition(language: ExpressionLanguage, { name }: Tool, source: string): Expression {
-  const read = language.read(source, ruleVariables, ruleFields);
-  if (!("wrong" in read)) return read;
-  throw new FaultError(fault("TOOL_INVALID", `${name}: its precondition ${source} cannot be parsed: ${read.wrong}`));
+function compileConditions({ name, preconditions }: Tool, language: ExpressionLanguage): readonly ToolCondition[] {
+  return preconditions.map((precondition) => {
+    const condition = parseToolCondition(precondition, language);
+    if (!("wrong" in condition)) return condition;
+    throw new FaultError(fault("TOOL_INVALID", `${name}: its precondition ${condition.wrong}`));
+  });
 }

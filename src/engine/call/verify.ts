@@ -1,4 +1,7 @@
+import { actFinding } from "../../core/decide/act-finding.ts";
+import type { VerifiedChange } from "../../core/event/verified-act.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
+import type { ExternalChange } from "../../core/tool/external-change.ts";
 import type { Sighting, Tool } from "../../core/tool/tool.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
@@ -37,6 +40,50 @@ export async function sightRecordedAct(ports: CallPorts, run: Run, step: Step): 
   return (await verifyAct(ports, run, step)).sighting;
 }
 
+/** Asks the verifier of changes about each change that a recorded act made, one after the other. */
+export async function sightRecordedChanges(
+  ports: CallPorts,
+  step: Step,
+): Promise<readonly Omit<VerifiedChange, "change">[]> {
+  const tool = ports.toolbox.get(step.spec.name);
+  const findings: Omit<VerifiedChange, "change">[] = [];
+  for (const change of step.act?.changes ?? []) {
+    const { verifyChange } = tool ?? {};
+    if (tool !== undefined && verifyChange === null) findings.push({ found: "not_verifiable", why: null });
+    else findings.push(actFinding((await askChangeVerifier(ports, tool, step, change)).sighting));
+  }
+  return findings;
+}
+
+async function askChangeVerifier(
+  ports: CallPorts,
+  tool: Tool | undefined,
+  { call, act }: Step,
+  change: ExternalChange,
+): Promise<VerifierAnswer> {
+  if (tool?.verifyChange == null || call?.key == null) return UNKNOWN_ANSWER;
+  const { verifyChange } = tool;
+  const key = downstreamKey(call.key, act?.generation ?? 1);
+  return withinTimeout(
+    ports,
+    tool,
+    (signal) => verifyChange({ change, key, input: call.input, signal }),
+    readPlainSighting,
+  );
+}
+
+/** The answer of a verifier is untrusted: an answer of another form counts as unknown. */
+function readPlainSighting(_: Tool, sighting: Sighting): VerifierAnswer {
+  if (sighting.saw !== "happened" && sighting.saw !== "absent")
+    return { sighting: { saw: "unknown", ...readWhy(sighting.why) }, flaw: null };
+  if (sighting.saw === "absent") return { sighting: { saw: "absent" }, flaw: null };
+  const { differs } = sighting;
+  return {
+    sighting: { saw: "happened", output: null, ...(differs !== undefined && { differs: errorText(differs) }) },
+    flaw: null,
+  };
+}
+
 /** An undo has happened if its act is gone. */
 async function verifyUndo(ports: CallPorts, run: Run, step: Step, tool: Tool | undefined): Promise<VerifierAnswer> {
   const original = step.cause?.by === "undo" ? findStep(run, step.cause.of) : undefined;
@@ -54,12 +101,22 @@ interface VerifierInput {
 }
 
 export async function askVerifier(ports: CallPorts, tool: Tool, asked: VerifierInput): Promise<VerifierAnswer> {
-  if (tool.verify === null) return UNKNOWN_ANSWER;
+  const { verify } = tool;
+  if (verify === null) return UNKNOWN_ANSWER;
+  return withinTimeout(ports, tool, (signal) => verify({ ...asked, signal }), readSighting);
+}
+
+/** Asks a verifier. One that throws, or takes longer than a call of its tool may, answers unknown. */
+async function withinTimeout(
+  ports: CallPorts,
+  tool: Tool,
+  ask: (signal: AbortSignal) => Promise<Sighting>,
+  read: (tool: Tool, sighting: Sighting) => VerifierAnswer,
+): Promise<VerifierAnswer> {
   const controller = new AbortController();
   const { promise: late, disarm } = verifierTimeout(ports, tool, controller);
   try {
-    const sighting = await Promise.race([tool.verify({ ...asked, signal: controller.signal }), late]);
-    return readSighting(tool, sighting);
+    return read(tool, await Promise.race([ask(controller.signal), late]));
   } catch (error) {
     return { sighting: { saw: "unknown", why: errorText(error) }, flaw: null };
   } finally {

@@ -27,7 +27,12 @@ export class AcceptedEvents {
   }
 }
 
-/** Returns the tool of a step, or null if the plan does not contain the step. */
+/** Returns the tool of a step, or null if neither the plan nor a fallback plan contains the step. */
 export function plannedTool(accepted: AcceptedEvent | null, step_id: StepId | null): string | null {
-  return accepted?.plan?.steps.find((step) => step.step_id === step_id)?.name ?? null;
+  const plans = [accepted?.plan, ...(accepted?.fallbacks ?? [])];
+  for (const plan of plans) {
+    const found = plan?.steps.find((step) => step.step_id === step_id);
+    if (found !== undefined) return found.name;
+  }
+  return null;
 }

@@ -1,8 +1,8 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import { evaluateGuards, type Policy } from "../../core/call/guard.ts";
-import type { Request } from "../../core/event/signal.ts";
+import type { Intent, RecordedIntent, Request } from "../../core/event/signal.ts";
 import { oldRequestKey, type RequestScope } from "../../core/evolve/event-rows.ts";
-import type { Plan } from "../../core/plan/plan.ts";
+import { type Plan, requestedPlan } from "../../core/plan/plan.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { AppendResult, Check, StoredRow } from "../../core/store/store.ts";
@@ -15,11 +15,12 @@ import type { Json, JsonObject } from "../../core/values/json.ts";
 import { capabilityGuard } from "../../policy/guards/capability-guard.ts";
 import { policyGuard } from "../../policy/guards/policy-guard.ts";
 import { rolesGuard } from "../../policy/guards/roles-guard.ts";
-import type { SubmitOptions } from "../api/engine-api.ts";
+import type { SubmitOptions } from "../api/request-options.ts";
 import { makeProposal } from "../call/make-proposal.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import type { OtherPlans } from "./other-plans.ts";
 
 /** A submission: its request, if it has a key, and the content that makes two submissions the same. */
 export interface SubmittedRequest {
@@ -33,19 +34,42 @@ export interface SubmittedRequest {
   readonly mode: Mode;
 }
 
-/** Reads the request of a submission. `mode` is the mode that the run would have. */
-export function readRequest(plan: Plan, options: SubmitOptions, mode: Mode): SubmittedRequest {
-  const { context = {}, project = null, session = null } = options;
+/**
+ * Reads the request of a submission. `mode` is the mode that the run would have, and `policy` the version of the
+ * policies in force for it.
+ */
+export function readRequest(
+  plan: Plan,
+  options: SubmitOptions & OtherPlans,
+  { mode, policy }: { readonly mode: Mode; readonly policy: string | null },
+): SubmittedRequest {
+  const { context = {}, project = null, session = null, replan, fallbacks = [] } = options;
   const scope = { project, session };
-  const content = { plan: plan as unknown as Json, context };
-  const key =
-    options.requestKey === "content"
-      ? `content:${digestOfJson({ ...content, ...scope })}`
-      : (options.requestKey ?? plan.intent_id);
+  const content = {
+    plan: requestedPlan(plan),
+    context,
+    ...(replan !== undefined && { replan: replan as unknown as Json }),
+    ...(fallbacks.length > 0 && { fallbacks: fallbacks as unknown as Json }),
+  };
+  const intent = options.intent === undefined ? null : recordedIntent(options.intent);
+  const answered: JsonObject = intent === null ? content : { intent: intent as unknown as Json };
   const asked = options.mode ?? null;
-  const request: Request | null =
-    key === null ? null : { key, digest: digestOfJson({ ...content, mode: asked }), form: 2 };
+  const rules = policy === null ? {} : { policy };
+  const key = readKey(plan, options, () => digestOfJson({ ...answered, ...scope, ...rules }));
+  if (key === null) return { request: null, plan, context, scope, asked, mode };
+  const named = { key, digest: digestOfJson({ ...answered, mode: asked }), form: 2 } as const;
+  const request: Request = intent === null ? named : { ...named, intent };
   return { request, plan, context, scope, asked, mode };
+}
+
+/** Returns the key of a request. Null: it has none. */
+function readKey({ intent_id }: Plan, { requestKey, intent }: SubmitOptions, content: () => Digest): string | null {
+  if (requestKey === "content") return `content:${content()}`;
+  return requestKey ?? (intent === undefined ? intent_id : `intent:${content()}`);
+}
+
+function recordedIntent({ type, payload = {}, contexts = {} }: Intent): RecordedIntent {
+  return { type, payload, contexts_hash: digestOfJson(contexts) };
 }
 
 /** Returns the check that the request row of the older format still has the version `was`. Null: the row is absent. */
@@ -100,7 +124,7 @@ export async function loadRunUnlessErased(
 /** The older digest contains the mode of the run, which may come from a setting that has changed. */
 function oldDigest({ plan, context, asked, mode }: SubmittedRequest, run: Run | null): Digest {
   return digestOfJson({
-    plan: plan as unknown as Json,
+    plan: requestedPlan(plan),
     context,
     mode: asked === null && run !== null ? run.mode : mode,
   });

@@ -1,6 +1,7 @@
 import type { LeftAct } from "../../core/event/left-act.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
 import { signalRequestKey } from "../../core/evolve/event-rows.ts";
+import { planOfItems, readForEach } from "../../core/plan/for-each.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { childEndSignal, type SubAgent, subAgentsOf } from "../../core/run/child-run.ts";
 import type { LeftAgent } from "../../core/run/conversation.ts";
@@ -16,15 +17,18 @@ import { loadRun } from "../journal/load-run.ts";
 import { readSignalBox } from "../journal/signal-box.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { tellLeftActs } from "./left-acts-below.ts";
 import { sendSignal } from "./send-signal.ts";
 import { acceptCancelledChild, readPlan, submitChildRun } from "./submit-run.ts";
 
 /** Starts the child runs of leased runs, and delivers notices between parents and children. */
 export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict: boolean): ChildRunPort {
   return {
-    start: async (run, { spec: { step_id } }, input) => {
-      const { plan: raw, context = {} } = input as { readonly plan?: unknown; readonly context?: JsonObject };
-      const parent = parentOf(ports, run, step_id);
+    start: async (run, { spec: { step_id, kind } }, input) => {
+      const wanted = kind === "for_each" ? planForItems(step_id, input as JsonObject) : (input as ChildPlan);
+      if ("code" in wanted) return { ...wanted, message: `${step_id}: ${wanted.message}` };
+      const { plan: raw, context = {}, items } = wanted;
+      const parent = { ...parentOf(ports, run, step_id), ...(items !== undefined && { items }) };
       if (parent.depth > ports.limits.childDepth) return tooDeepFault(step_id, ports.limits.childDepth);
       const plan = readChildPlan(ports, raw, context, strict);
       if ("code" in plan) return { ...plan, message: `${step_id}: ${plan.message}` };
@@ -48,12 +52,28 @@ export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict
         });
         return;
       }
+      if (kin === "left_acts") return tellLeftActs(ports, leasedRuns, run);
       const { step_id, run_id } = payload as { readonly step_id: StepId; readonly run_id?: RunId };
       const child = run_id ?? childRunId(run.id, step_id);
       await cancelChild(ports, leasedRuns, run, { parent: parentOf(ports, run, step_id), id: child });
     },
     leave: (run, child, left) => leaveSubAgent(ports, leasedRuns, run, { child, ...left }),
+    tellLeftActs: (run) => tellLeftActs(ports, leasedRuns, run),
   };
+}
+
+/** The plan of a child run before it is checked, and the number of items that it is made for. */
+interface ChildPlan {
+  readonly plan?: unknown;
+  readonly context?: JsonObject;
+  readonly items?: number;
+}
+
+function planForItems(step_id: StepId, input: JsonObject): ChildPlan | Fault {
+  const read = readForEach(step_id, input);
+  if ("flaw" in read) return read.flaw;
+  const plan = planOfItems(read);
+  return "code" in plan ? plan : { plan, context: read.context, items: read.items.length };
 }
 
 function tooDeepFault(step: StepId, most: number): Fault {
@@ -82,6 +102,8 @@ async function resumeChild(ports: WorkerPorts, leasedRuns: LeasedRuns, run: Run,
       "LIMIT_EXCEEDED",
       `the result of child run ${child.id} exceeds the output limit of a step; start a new child run with a smaller result`,
     );
+  if (child.rollback !== null)
+    return fault("NOT_POSSIBLE", `child run ${child.id} was rolled back and cannot be resumed; start a new one`);
   if (child.ended.status === "cancelled")
     return fault("NOT_POSSIBLE", `child run ${child.id} was cancelled and cannot be resumed; start a new one`);
   const reason = `run ${run.id} was resumed`;

@@ -5,7 +5,9 @@ import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import type { Reason } from "../../core/json/reason-list.ts";
 import type { CheckedPlan } from "../../core/plan/check-plan.ts";
 import { type Plan, planStep } from "../../core/plan/plan.ts";
-import { type Fault, fault } from "../../core/values/fault.ts";
+import type { KnownTools } from "../../core/plan/plan-context.ts";
+import { planInvalidFault } from "../../core/plan/plan-invalid-fault.ts";
+import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
@@ -18,7 +20,7 @@ import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { isRefusalLimit, refusalCharge, refusalLimitError } from "./refusal-limit.ts";
-import { planInvalidFault, submissionMode } from "./submit-run.ts";
+import { submissionMode } from "./submission-mode.ts";
 
 /** The principal that made the refused request, and the options of the request. */
 interface RefusedRequest {
@@ -50,16 +52,30 @@ export async function refusePlan(
   return { fault: fault(refused.code, message, { ...(refused.detail as JsonObject), run_id }), run_id };
 }
 
+/** Records a plan that is bound to an outcome that it cannot have, and returns the error for its caller. */
+export async function refuseBinding(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  plan: Plan,
+  { code, message, detail }: Fault,
+  asked: RefusedRequest,
+): Promise<FaultError> {
+  const described = { plan: describeValue(plan) };
+  const run_id = await recordRefusal(ports, leasedRuns, null, fault(code, message, described), asked);
+  if (run_id === null) return new FaultError(fault(code, message, detail ?? null));
+  return new FaultError(fault(code, `${message}; the refusal is on record as ${run_id}`, { run_id }));
+}
+
 /** Records a refused call as a run of one step. An input that is large or not a JSON object is recorded by its digest. */
 export async function refuseCall(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
-  call: { readonly name: unknown; readonly input: unknown },
+  call: { readonly name: unknown; readonly input: unknown; readonly tools: KnownTools },
   { reasons }: RefusedPlan,
   asked: RefusedRequest,
 ): Promise<RefusedRun> {
   const name = isName(call.name) ? call.name : "(invalid name)";
-  const tool = ports.toolbox.callable.get(name);
+  const tool = call.tools.get(name);
   const small = checkJson(call.input, { ...valueLimits, bytes: requestLimits.refusedInput });
   const whole = small.ok && isJsonObject(small.value) ? small.value : null;
   const refused = callFault(tool === undefined, reasons);

@@ -22,6 +22,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import type { Json } from "../../core/values/json.ts";
+import { labelFields } from "../api/label-problems.ts";
 import type { PrincipalInput } from "../api/principal-input.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readSubmitOptions } from "../api/read-submit-options.ts";
@@ -76,7 +77,7 @@ export class ScheduleRunner implements Schedules {
     const principal = runAs === undefined ? setter : readSubmitter(setter, runAs);
     const read = readSubmitOptions(options);
     const { context, mode = null, deadlineMs = null, queue = defaultQueue, priority = 0 } = read;
-    const { project, session, confirmed } = read;
+    const { project, session, confirmed, budgets } = read;
     const terms = { cron, zone, catch_up: catchUp };
     const flaw = scheduleOptionsProblem(schedule, options) ?? scheduleProblem(terms, this.#ports.clock.now());
     if (flaw !== null) throw new FaultError(fault("INVALID_INPUT", `the schedule was not set: ${flaw}`));
@@ -93,6 +94,8 @@ export class ScheduleRunner implements Schedules {
       ...(project !== undefined && { project }),
       ...(session !== undefined && { session }),
       ...(confirmed !== undefined && { confirmed: confirmed as Confirmation }),
+      ...(budgets !== undefined && { budgets }),
+      ...labelFields(read),
     };
     return { setter, terms, order };
   }

@@ -1,24 +1,24 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { CommandOf } from "../../core/decide/command.ts";
 import type { Decision } from "../../core/decide/decide.ts";
-import type { Confirmation, ToolPin } from "../../core/event/event.ts";
+import type { BackupRestore } from "../../core/event/backup-restore.ts";
+import type { Confirmation } from "../../core/event/event.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
-import type { Restoration } from "../../core/event/restoration.ts";
 import type { RunRules } from "../../core/event/run-rules.ts";
+import type { ToolPin } from "../../core/event/tool-pin.ts";
 import { requestKey } from "../../core/evolve/event-rows.ts";
-import type { Reason } from "../../core/json/reason-list.ts";
 import { checkPlan } from "../../core/plan/check-plan.ts";
 import type { Plan } from "../../core/plan/plan.ts";
-import { stepKinds } from "../../core/plan/step-kinds.ts";
+import { planInvalidFault } from "../../core/plan/plan-invalid-fault.ts";
 import type { Run } from "../../core/run/run.ts";
 import { defaultQueue } from "../../core/store/fair-queue.ts";
 import type { RequestRow } from "../../core/store/tables.ts";
-import { type Mode, stricterMode } from "../../core/values/effect.ts";
-import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
+import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
-import type { Json, JsonObject } from "../../core/values/json.ts";
+import type { JsonObject } from "../../core/values/json.ts";
 import type { SubmitOptions } from "../api/engine-api.ts";
 import { labelFields } from "../api/label-problems.ts";
+import { toolPins } from "../call/tool-pins.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
@@ -32,6 +32,10 @@ import {
   refusedRunError,
   type SubmittedRequest,
 } from "./attach-to-run.ts";
+import { bindOutcomes, hasOutcomeBindings } from "./bind-outcomes.ts";
+import type { OtherPlans } from "./other-plans.ts";
+import { refuseBinding } from "./refuse-run.ts";
+import { submissionMode } from "./submission-mode.ts";
 
 export interface SubmittedRun {
   readonly id: RunId;
@@ -46,18 +50,19 @@ export async function submitRun(
   leasedRuns: LeasedRuns,
   plan: Plan,
   principal: Principal,
-  options: SubmitOptions,
+  options: SubmitOptions & OtherPlans,
 ): Promise<SubmittedRun> {
   leasedRuns.assertOpen();
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const { queue = defaultQueue } = options;
-  const submission = readRequest(plan, options, submissionMode(ports, principal, options));
+  const submission = await readSubmission(ports, principal, plan, options);
   const { mode, request } = submission;
   if (options.retryFailed && request === null)
     throw new FaultError(fault("INVALID_INPUT", "retryFailed needs a requestKey, which names the run to retry"));
   if (mode === "dry_run") throw await dryRunError(ports, principal, submission);
-  const accept = acceptCommand(ports, principal, submission, { now, id, options });
+  const bound = await boundSubmission(ports, leasedRuns, principal, submission, options);
+  const accept = acceptCommand(ports, principal, bound, { now, id, options });
   const rules = ownRules(ports, principal.tenant);
   if (request === null && leasedRuns.claimsImmediately({ queue, rules }))
     return { id, attached: false, ended: await leasedRuns.accept(principal.tenant, id, () => accept(null)) };
@@ -70,15 +75,59 @@ export async function submitRun(
   return { id, attached: false };
 }
 
+/** Reads a submission. A key that is made of its content depends on the policies in force, so these are of now. */
+export async function readSubmission(
+  ports: WorkerPorts,
+  principal: Principal,
+  plan: Plan,
+  options: SubmitOptions & OtherPlans,
+): Promise<SubmittedRequest> {
+  const mode = submissionMode(ports, principal, options);
+  const isComputed = options.requestKey === "content" || options.intent !== undefined;
+  if (!isComputed) return readRequest(plan, options, { mode, policy: null });
+  await ports.policies.refreshIfStale(principal.tenant);
+  const { project = null, session = null } = options;
+  const policy = ports.policies.of({ tenant: principal.tenant, project, session })?.version ?? null;
+  return readRequest(plan, options, { mode, policy });
+}
+
+/** Returns the submission with the outcomes that its plan is bound to. A refused one is on record. */
+async function boundSubmission(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  principal: Principal,
+  submission: SubmittedRequest,
+  options: SubmitOptions,
+): Promise<SubmittedRequest> {
+  const { plan, request, scope } = submission;
+  if (!hasOutcomeBindings(plan)) return submission;
+  const isKnown =
+    request !== null &&
+    (await ports.store.row(principal.tenant, "request", requestKey(principal.id, request.key, scope))) !== null;
+  if (isKnown) return submission; // It is answered by its earlier run.
+  try {
+    return { ...submission, plan: await bindOutcomes(ports, principal, plan) };
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error;
+    throw await refuseBinding(ports, leasedRuns, plan, error.fault, { principal, options });
+  }
+}
+
+interface NewRun {
+  readonly now: Instant;
+  readonly id: RunId;
+  readonly options: SubmitOptions & OtherPlans;
+}
+
 /** Returns a function that makes the command. It takes the version of the request row in the older format, if there is one. */
 function acceptCommand(
   ports: WorkerPorts,
   principal: Principal,
   { mode, request, plan, context }: SubmittedRequest,
-  { now, id, options }: { readonly now: Instant; readonly id: RunId; readonly options: SubmitOptions },
+  { now, id, options }: NewRun,
 ): (oldRow: number | null) => CommandOf<"accept"> {
   const { queue = defaultQueue } = options;
-  const tools = toolPins(ports, plan);
+  const tools = allPins(ports, plan, options);
   const rules = ownRules(ports, principal.tenant);
   return (oldRow) => ({
     type: "accept",
@@ -98,23 +147,27 @@ function acceptCommand(
     ...placeFields(options),
     ...labelFields(options),
     ...(options.confirmed !== undefined && { confirmed: options.confirmed as Confirmation }),
+    ...otherPlanFields(options),
+    ...(options.budgets !== undefined && { budgets: { run: id, limits: options.budgets } }),
     rules,
     correlation_id: options.correlationId ?? id,
     trace_id: options.traceId ?? id,
   });
 }
 
-function placeFields({ project, session }: SubmitOptions): Pick<SubmitOptions, "project" | "session"> {
-  return { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
+/** Returns the pins of the tools that the plan, its fallback plans and its replanner call. */
+function allPins(ports: WorkerPorts, plan: Plan, { replan, fallbacks = [] }: OtherPlans): Record<string, ToolPin> {
+  const pins = Object.assign({}, toolPins(ports, plan), ...fallbacks.map((other) => toolPins(ports, other)));
+  const pin = replan === undefined ? null : ports.toolbox.pin(replan.by);
+  return replan === undefined || pin === null ? pins : { ...pins, [replan.by]: pin };
 }
 
-/** Returns the stricter of the modes of the tenant and of the request. */
-export function submissionMode(
-  { tenants }: WorkerPorts,
-  { tenant }: Principal,
-  options: Pick<SubmitOptions, "mode">,
-): Mode {
-  return stricterMode(tenants.mode(tenant), options.mode ?? tenants.mode(tenant));
+function otherPlanFields({ replan, fallbacks = [] }: OtherPlans): OtherPlans {
+  return { ...(replan !== undefined && { replan }), ...(fallbacks.length > 0 && { fallbacks }) };
+}
+
+function placeFields({ project, session }: SubmitOptions): Pick<SubmitOptions, "project" | "session"> {
+  return { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
 }
 
 /** Returns the rules that a run of this tenant is accepted under. */
@@ -141,9 +194,10 @@ export async function submitChildRun(
   const { tenant } = run;
   const mailbox = new RunMailbox(ports, newRun(tenant, id), null);
   ports.failpoint("accept.before");
+  const bound = hasOutcomeBindings(plan) ? await bindOutcomes(ports, run.principal, plan) : plan;
   await mailbox.ask(() => ({
     ...inheritedFields(ports, parent, run, id),
-    plan,
+    plan: bound,
     context,
     tools: toolPins(ports, plan),
   }));
@@ -171,13 +225,17 @@ function inheritedFields(ports: WorkerPorts, parent: ParentStep, run: Run, id: R
   const { principal, mode, deadline_at, queue, priority, correlation_id, trace_id, project, session } = run;
   const given = { principal, mode, deadline_at, correlation_id, trace_id };
   const turn = { ...(queue !== defaultQueue && { queue }), ...(priority !== 0 && { priority }) };
-  const scope = { ...(project !== null && { project }), ...(session !== null && { session }) };
+  const scope = {
+    ...(project !== null && { project }),
+    ...(session !== null && { session }),
+    ...(run.terms.budgets !== null && { budgets: run.terms.budgets }),
+  };
   const own = { type: "accept", now: ports.clock.now(), run_id: id, origin: id, request: null, parent } as const;
   return { ...given, ...turn, ...scope, ...own, rules: ownRules(ports, run.tenant), ...inheritedRestoration(run) };
 }
 
 /** Returns the restore of the backup that contained the run, for a run that continues it. */
-export function inheritedRestoration({ restored }: Run): { readonly restored?: Restoration } {
+export function inheritedRestoration({ restored }: Run): { readonly restored?: BackupRestore } {
   if (restored === null) return {};
   const { incarnation, backup_at } = restored;
   return { restored: { incarnation, backup_at } };
@@ -205,8 +263,8 @@ async function acceptOrAttach(
   }
 }
 
-/** Returns the refusal of a submission in mode dry_run. It names the run of an earlier submission. */
-async function dryRunError(
+/** Returns the refusal of a request in mode dry_run. It names the run of an earlier request. */
+export async function dryRunError(
   ports: WorkerPorts,
   principal: Principal,
   submission: SubmittedRequest,
@@ -224,25 +282,9 @@ async function dryRunError(
     : refusedRunError(request, (JSON.parse(stored.row) as RequestRow).run_id, why);
 }
 
-export function toolPins({ toolbox }: WorkerPorts, plan: Plan): Readonly<Record<string, ToolPin>> {
-  const pins: Record<string, ToolPin> = {};
-  for (const step of plan.steps) {
-    const pin = stepKinds[step.kind].callsTool ? toolbox.pin(step.name) : null;
-    if (pin !== null) pins[step.name] = pin;
-  }
-  return pins;
-}
-
 /** Checks a plan before anything is stored. Throws PLAN_INVALID with all reasons. */
 export function readPlan({ toolbox }: WorkerPorts, raw: unknown, context: JsonObject, strict: boolean): Plan {
   const checked = checkPlan(raw, { tools: toolbox.callable, context, strict });
   if (checked.ok) return checked.plan;
   throw new FaultError(planInvalidFault(checked.reasons));
-}
-
-/** Returns the fault of a plan with all reasons against it. */
-export function planInvalidFault(reasons: readonly Reason[]): Fault {
-  const list = reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
-  const count = list.length === 1 ? "the plan was refused" : `the plan was refused for ${list.length} reasons`;
-  return fault("PLAN_INVALID", `${count}: ${list.join("; ")}`, { reasons: reasons as unknown as Json });
 }

@@ -19,6 +19,7 @@ export const failpoints = [
   "restore.after",
   "end.after",
   "rewind.after",
+  "rollback.after",
   "keep.before",
   "gate.after",
   "approve.before",

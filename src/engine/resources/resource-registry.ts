@@ -6,6 +6,7 @@ import type {
   ResourceMoment,
   RestoreReport,
 } from "../../core/ports/resource.ts";
+import { LEFT_PLACES_MAX, type LeftPlace, type RevertReport } from "../../core/ports/revert-report.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
@@ -84,6 +85,25 @@ export class ResourceRegistry {
         );
     }
     return null;
+  }
+
+  /** Returns the resources of these captures, by the names that tools use, with the access that undoing them needs. */
+  accessTo(captures: readonly Capture[]): Tool["resources"] {
+    const found: Record<string, "handle" | "raw"> = {};
+    for (const [name, resource] of this.byName) {
+      const own = captures.filter(({ resource: changed }) => changed === resource.name);
+      if (own.length > 0) found[name] = own.some(({ access }) => access === "raw") ? "raw" : "handle";
+    }
+    return found;
+  }
+
+  /** Returns why this engine cannot undo these captures: it does not have one of their resources. Null: it has all. */
+  missingFor(captures: readonly Capture[]): Fault | null {
+    const known = new Set([...this.#known.values()].map(({ name }) => name));
+    const missing = captures.find(({ resource }) => !known.has(resource));
+    if (missing === undefined) return null;
+    const message = `the plan changed ${missing.resource}, which this engine does not have; pass it to createEngine`;
+    return fault("RESOURCE_ELSEWHERE", message);
   }
 
   /** Waits for the resources of a call and captures them. Rejects with the fault if a resource cannot be captured. */
@@ -242,6 +262,11 @@ export class CapturedResources {
     return this.#parts.map(({ capture }) => capture);
   }
 
+  /** By the names that the tool uses. */
+  get resources(): Readonly<Record<string, Resource>> {
+    return Object.fromEntries(this.#parts.map(({ name, resource }) => [name, resource]));
+  }
+
   async open(): Promise<void> {
     for (const { name, resource, capture } of this.#parts) this.#handles.set(name, await resource.open(capture));
   }
@@ -257,6 +282,20 @@ export class CapturedResources {
     for (const { resource, capture } of this.#parts) closings.push(await resource.close(capture));
     this.#state = "closed";
     return closings;
+  }
+
+  /** Puts back what earlier calls wrote and nothing else has changed since, as changes of this call. */
+  async revert(calls: readonly Capture[]): Promise<RevertReport> {
+    let [restored, left] = [0, 0];
+    const places: LeftPlace[] = [];
+    for (const { resource, capture } of this.#parts) {
+      const own = calls.filter(({ resource: changed }) => changed === resource.name);
+      const found = await resource.revert(capture, own);
+      restored += found.restored;
+      left += found.left;
+      places.push(...found.places.slice(0, LEFT_PLACES_MAX - places.length));
+    }
+    return { restored, left, places };
   }
 
   async restore(): Promise<readonly RestoreReport[]> {

@@ -24,11 +24,24 @@ export class PolicyRegistry {
   readonly #compiled = new Map<string, Policy | null>();
   readonly #stored = new Map<Tenant, StoredPolicies>();
   readonly #reading = new Map<Tenant, Promise<void>>();
+  /** A policy in the place of the stored one with its name and scope. Null: there is none. */
+  readonly #draft: PolicyDocument | null;
 
-  constructor(parts: readonly PolicyDocument[], ports: RulesPorts, language: ExpressionLanguage) {
+  constructor(
+    parts: readonly PolicyDocument[],
+    ports: RulesPorts,
+    language: ExpressionLanguage,
+    draft: PolicyDocument | null = null,
+  ) {
     this.#parts = parts;
     this.#ports = ports;
     this.#language = language;
+    this.#draft = draft;
+  }
+
+  /** Returns a registry that judges as if the draft was stored. */
+  withDraft(draft: PolicyDocument): PolicyRegistry {
+    return new PolicyRegistry(this.#parts, this.#ports, this.#language, draft);
   }
 
   /**
@@ -76,7 +89,7 @@ export class PolicyRegistry {
 
   /** Returns whether there may be a policy for runs of the tenant, as it was last read. */
   hasAny(tenant: Tenant): boolean {
-    return this.#parts.length > 0 || (this.#stored.get(tenant)?.version ?? 0) > 0;
+    return this.#parts.length > 0 || this.#draft !== null || (this.#stored.get(tenant)?.version ?? 0) > 0;
   }
 
   /** Returns the policy for a run. Null: no rule applies. */
@@ -87,7 +100,7 @@ export class PolicyRegistry {
     const known = this.#compiled.get(place);
     if (known !== undefined) return known;
     const where = { tenant, ...(project !== null && { project }), ...(session !== null && { session }) };
-    const made = compilePolicy(where, [...this.#parts, ...(stored?.parts ?? [])], stored);
+    const made = compilePolicy(where, [...this.#parts, ...withDraft(stored?.parts ?? [], this.#draft)], stored);
     if (this.#compiled.size >= CACHED_PLACES_MAX) this.#compiled.clear();
     this.#compiled.set(place, made);
     return made;
@@ -110,15 +123,20 @@ interface StoredPolicies {
 
 const NO_STORED_POLICIES = { version: 0, documents: [] };
 
-/** Reads a tenant's policy journal: its current policies, and its number of events. */
+/** Reads a tenant's policy journal. The n-th event is version n. */
+export async function loadPolicyEvents(store: Store, tenant: Tenant): Promise<readonly PolicyEvent[]> {
+  const stored = await store.events(tenant, policyJournal, 0);
+  const journal = new JournalCodec(tenant, policyJournal);
+  journal.assertIntact(stored, GENESIS_HASH, 0);
+  return Promise.all(stored.map((event) => journal.open<PolicyEvent>(event, store)));
+}
+
+/** Reads a tenant's current policies, and the number of events in their journal. */
 export async function loadTenantPolicies(
   store: Store,
   tenant: Tenant,
 ): Promise<{ readonly version: number; readonly documents: readonly JsonObject[] }> {
-  const stored = await store.events(tenant, policyJournal, 0);
-  const journal = new JournalCodec(tenant, policyJournal);
-  journal.assertIntact(stored, GENESIS_HASH, 0);
-  const events = await Promise.all(stored.map((event) => journal.open<PolicyEvent>(event, store)));
+  const events = await loadPolicyEvents(store, tenant);
   const row = events.reduce((before, event, index) => evolvePolicies(before, event, index + 1), noPolicies);
   const documents = row.policies.flatMap(({ position }) => {
     const event = events[position - 1];
@@ -136,6 +154,18 @@ function parsePolicies(
   const parts = read.flatMap((each) => (each.ok ? [each.policy] : []));
   const wrong = documents.filter((_, index) => read[index]?.ok === false).map(({ name }) => String(name));
   return { parts, flaw: wrong.length === 0 ? null : `the stored policy ${wrong.join(", ")} cannot be read` };
+}
+
+/** Returns the stored policies with the draft in the place of the one that it replaces. */
+function withDraft(stored: readonly PolicyDocument[], draft: PolicyDocument | null): readonly PolicyDocument[] {
+  if (draft === null) return stored;
+  const place = policyPlace(draft.name, draft.scope);
+  return [...stored.filter(({ name, scope }) => policyPlace(name, scope) !== place), draft];
+}
+
+/** Returns the key of a policy. A policy with the same name and scope replaces it. */
+export function policyPlace(name: string, { project, session }: PolicyScope): string {
+  return JSON.stringify([name, project ?? null, session ?? null]);
 }
 
 function compilePolicy(

@@ -1,7 +1,8 @@
+import type { Principal } from "../../core/approval/principal.ts";
 import type { LimitSet } from "../../core/limits/budget.ts";
 import { TimeZone } from "../../core/time/time-zone.ts";
 import { assert } from "../../core/values/assert.ts";
-import type { Mode } from "../../core/values/effect.ts";
+import { type Mode, stricterMode } from "../../core/values/effect.ts";
 import type { Tenant } from "../../core/values/ids.ts";
 import type { TenantSettings } from "../api/tenant-settings.ts";
 
@@ -27,8 +28,11 @@ export class SettingsByTenant {
     return this.#allowances.get(tenant) ?? this.#allowance;
   }
 
-  mode(tenant: Tenant): Mode {
-    return this.#of(tenant).mode ?? "human_gated";
+  /** Returns the mildest mode of the runs of a principal. */
+  mode({ tenant, roles = [] }: Pick<Principal, "tenant" | "roles">): Mode {
+    const { mode = "human_gated", autoExecRoles } = this.#of(tenant);
+    const isTrusted = autoExecRoles === undefined || roles.some((role) => autoExecRoles.includes(role));
+    return isTrusted ? mode : stricterMode(mode, "human_gated");
   }
 
   /** Returns the role of the tenant's administrators. Null: the tenant names none. */

@@ -16,6 +16,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, StepId } from "../../core/values/ids.ts";
 import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
 import type { CallerFunction } from "../call/caller-function.ts";
+import type { ChildRunPort } from "../call/child-run-port.ts";
 import { loadEventAt } from "../journal/load-run.ts";
 import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { captureContext } from "../ports/async-context.ts";
@@ -62,12 +63,19 @@ export class ModelCalls {
   readonly #ports: WorkerPorts;
   readonly #principal: Principal;
   readonly #lease: SessionLease;
+  readonly #childRuns: Pick<ChildRunPort, "tellLeftActs">;
   readonly #lanes = new Map<string, LaneRequests>();
 
-  constructor(ports: WorkerPorts, principal: Principal, lease: SessionLease) {
+  constructor(
+    ports: WorkerPorts,
+    principal: Principal,
+    lease: SessionLease,
+    childRuns: Pick<ChildRunPort, "tellLeftActs">,
+  ) {
     this.#ports = ports;
     this.#principal = principal;
     this.#lease = lease;
+    this.#childRuns = childRuns;
   }
 
   /** Hands over the recorded answer of a request, or asks the model and records its answer. */
@@ -110,6 +118,7 @@ export class ModelCalls {
     try {
       const step_id = await this.#propose(leased, read, own());
       await waitForCalls(this.#ports, leased, [step_id], given.options);
+      if (isUntold(leased.run)) await this.#childRuns.tellLeftActs(leased.run);
       const answer = await this.#answerOf(leased, getStep(leased.run, { step_id }), attempt);
       const { counts } = this.#requestsOf(leased.run, read.lane);
       counts.set(read.digest, 1 + (counts.get(read.digest) ?? 0)); // A request that failed is asked again as the same.
@@ -241,6 +250,11 @@ class AskAttempt {
       },
     };
   }
+}
+
+/** True if a branch has left acts that sub-agents of other lanes may not know yet: no answer is handed over before. */
+function isUntold({ notices }: Run): boolean {
+  return notices.size > 0 && Array.from(notices).some(([, { kin }]) => kin === "left_acts");
 }
 
 /** Returns the model call whose recorded answer contains a tool call with this id. */

@@ -16,7 +16,9 @@ import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
-import { ownRules, submissionMode } from "../messages/submit-run.ts";
+import { currentRun, tellSubAgent } from "../messages/left-acts-below.ts";
+import { submissionMode } from "../messages/submission-mode.ts";
+import { ownRules } from "../messages/submit-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -51,7 +53,10 @@ export async function openSession(
   for (;;) {
     const row = await ports.store.row(principal.tenant, "request", key);
     const found = row === null ? null : await findOpenRun(ports, principal, row, options);
-    if (found !== null) return { id: found, attached: true };
+    if (found !== null) {
+      if (call !== null) await tellSubAgent(ports, leasedRuns, call.run, found);
+      return { id: found, attached: true };
+    }
     const last = row === null ? null : await readSegment(ports, principal, row);
     if (last?.run?.open) {
       assertSame(last.run, last.digest, options);
@@ -60,7 +65,11 @@ export async function openSession(
     const id = segmentId(ports, call, (last?.segment ?? 0) + 1);
     const above = call === null ? [] : await recordDelegation(ports, leasedRuns, call, id);
     const left = [...above, ...(await actsLeftBefore(leasedRuns, last?.run ?? null))];
-    if (await acceptSegment(ports, principal, options, { id, last, call, left })) return { id, attached: false };
+    if (await acceptSegment(ports, principal, options, { id, last, call, left })) {
+      // A branch above that did not find the run is known to the run above by now.
+      if (call !== null) await tellSubAgent(ports, leasedRuns, await currentRun(ports, leasedRuns, call.run), id);
+      return { id, attached: false };
+    }
   }
 }
 

@@ -81,13 +81,14 @@ export function inheritedTerms(
   { run, parent }: DelegatedCall,
   own: { readonly mode: Run["mode"]; readonly deadline_at: Instant | null },
 ) {
-  const { deadline_at, project, mode, correlation_id, trace_id } = run;
+  const { deadline_at, project, mode, terms, correlation_id, trace_id } = run;
   const earlier = [own.deadline_at, deadline_at].filter((at) => at !== null);
   return {
     parent,
     mode: stricterMode(mode, own.mode),
     deadline_at: earlier.length === 0 ? null : (Math.min(...earlier) as Instant),
     ...(project !== null && { project }),
+    ...(terms.budgets !== null && { budgets: terms.budgets }),
     correlation_id,
     trace_id,
     ...inheritedRestoration(run),

@@ -24,14 +24,14 @@ import type {
   OpenRunOptions,
   SessionTurn,
 } from "../api/session-api.ts";
-import { judgeRecordedCall, loadRunUnlessErased } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { EarlierCalls } from "./earlier-calls.ts";
 import { type ReadCall, readCallName, readCalls, readClient } from "./proposed-calls.ts";
 import { openSegment, type SessionRun } from "./session-run.ts";
-import { readTurns } from "./session-turns.ts";
+import { type JudgeRecord, readEarlierTurns } from "./session-turns.ts";
 
 /** Opens a session and takes the lease of its run. */
 export async function openSessionRun(
@@ -231,14 +231,9 @@ class SegmentedSession implements OpenRun {
 
   /** Lists the turns of all runs of the session that are not erased, oldest first. */
   async turns(): Promise<readonly SessionTurn[]> {
-    const turns = [await this.#current.turns()];
-    for (let { opened } = this.#current.run; opened?.previous !== undefined; ) {
-      const run = await loadRunUnlessErased(this.#ports, this.#principal, opened.previous);
-      if (run === null) break;
-      turns.unshift(await readTurns(this.#ports, this.#principal, run));
-      opened = run.opened;
-    }
-    return turns.flat();
+    const judge: JudgeRecord = (run, step) => judgeRecordedCall(this.#ports, run, step, this.#principal);
+    const earlier = await readEarlierTurns(this.#ports, this.#principal, this.#current.run, judge);
+    return [...earlier, ...(await this.#current.turns())];
   }
 
   /** Closes the run that takes the calls now. Another process may have closed a full run that this handle still has. */

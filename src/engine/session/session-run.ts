@@ -104,7 +104,7 @@ export class SessionRun implements OpenRun {
     this.#leasedRuns = leasedRuns;
     this.#principal = principal;
     this.#lease = lease;
-    this.#models = new ModelCalls(ports, principal, lease);
+    this.#models = new ModelCalls(ports, principal, lease, leasedRuns.childRuns);
     this.run_id = id;
     this.attached = attached;
   }

@@ -5,14 +5,38 @@ import type { Run, Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { SessionCall, SessionModelCall, SessionTurn } from "../api/session-api.ts";
-import { judgeRecordedCall } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall, loadRunUnlessErased } from "../messages/attach-to-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { readRecordedModelCalls } from "./recorded-model-calls.ts";
 
+/** Says whether a reader may have the record of a step of a run. Null: it may. */
+export type JudgeRecord = (run: Run, step: Step) => Promise<Fault | null>;
+
 /** Reads the turns of a run, as far as the principal may have them now. */
 export async function readTurns(ports: WorkerPorts, principal: Principal, run: Run): Promise<readonly SessionTurn[]> {
+  return readTurnsOf(ports, run, (of, step) => judgeRecordedCall(ports, of, step, principal));
+}
+
+/** Reads the turns of the runs of a session before a run, oldest first. An erased run ends the list. */
+export async function readEarlierTurns(
+  ports: WorkerPorts,
+  principal: Principal,
+  { opened }: Run,
+  judge: JudgeRecord,
+): Promise<readonly SessionTurn[]> {
+  const turns: (readonly SessionTurn[])[] = [];
+  for (let previous = opened?.previous; previous !== undefined; ) {
+    const run = await loadRunUnlessErased(ports, principal, previous);
+    if (run === null) break;
+    turns.unshift(await readTurnsOf(ports, run, judge));
+    previous = run.opened?.previous;
+  }
+  return turns.flat();
+}
+
+export async function readTurnsOf(ports: WorkerPorts, run: Run, judge: JudgeRecord): Promise<readonly SessionTurn[]> {
   const models = run.conversation === null ? new Map() : await readRecordedModelCalls(ports.store, run);
-  return sessionTurns(run, models, (step) => judgeRecordedCall(ports, run, step, principal));
+  return sessionTurns(run, models, (step) => judge(run, step));
 }
 
 interface MutableTurn {

@@ -23,7 +23,7 @@ export async function waitForCalls(
   const stop = signal === undefined ? null : abortion(signal);
   const abort = () => {
     const why = fault("CANCELLED", "the caller stopped waiting for the call");
-    for (const id of ids) leased.abortCall(id, why);
+    for (const id of ids) leased.stopCall(id, why);
   };
   if (signal?.aborted) abort(); // A handler may have run before the wait began.
   signal?.addEventListener("abort", abort, { once: true });

@@ -1,21 +1,29 @@
 import { type Principal, stateBounds } from "../../core/approval/principal.ts";
 import type { StateFact } from "../../core/decide/command.ts";
 import type { HandlerResult } from "../../core/decide/handler-result.ts";
+import { setsExpectedEffects } from "../../core/plan/expected-effects.ts";
+import type { ExpectedEffect } from "../../core/plan/plan.ts";
+import { LEFT_PLACES_MAX, type RevertReport } from "../../core/ports/revert-report.ts";
 import { type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { stepPrincipal } from "../../core/run/step-principal.ts";
 import { Draft, type DraftOptions } from "../../core/state/draft.ts";
 import { Footprint, findStateConflict, type Patch } from "../../core/state/patch.ts";
-import type { PolicyState } from "../../core/state/policy-state.ts";
+import { type PolicyState, readStateValue } from "../../core/state/policy-state.ts";
 import { applyPatch } from "../../core/state/project-state.ts";
-import type { Slice } from "../../core/state/slice.ts";
+import { revertOwnChanges } from "../../core/state/revert-own-changes.ts";
+import type { Slice, SlicePolicy } from "../../core/state/slice.ts";
+import type { Snapshot } from "../../core/state/snapshot.ts";
 import type { StateAccess } from "../../core/state/state-access-order.ts";
 import { StateAfterPatch } from "../../core/state/state-after-patch.ts";
 import type { StateChange } from "../../core/state/state-change.ts";
 import { type Effect, worseEffect } from "../../core/values/effect.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
-import type { Json } from "../../core/values/json.ts";
+import { type Json, sameJson } from "../../core/values/json.ts";
 import { toStorableJson } from "../ports/storable-json.ts";
 import type { StateVersion, VersionedState } from "./project-states.ts";
+import { setStateValue } from "./set-state-value.ts";
+import { snapshotDraft } from "./slice-snapshots.ts";
+import { snapshotVerbs } from "./snapshot-verbs.ts";
 import type { StatePorts } from "./state-ports.ts";
 
 /** The state that a run works on. */
@@ -41,22 +49,31 @@ interface AttemptTerms {
   readonly declared: StateAccess;
   readonly admittedOn: PolicyState | null;
   readonly principal: Principal;
+  /** The values that the plan sets when the call has succeeded, and those that it checks then. */
+  readonly sets: readonly ExpectedEffect[];
+  readonly checks: readonly ExpectedEffect[];
 }
 
-function attemptTerms({ toolbox }: StatePorts, { spec }: Step): Pick<AttemptTerms, "effect" | "declared"> {
+function attemptTerms(
+  { toolbox }: StatePorts,
+  { spec }: Step,
+): Pick<AttemptTerms, "effect" | "declared" | "sets" | "checks"> {
   const tool = toolbox.get(spec.name);
+  const { expected_effects: expected } = spec;
+  const isSet = expected.length > 0 && tool !== undefined && setsExpectedEffects(tool);
+  const state_writes = spec.state_writes ?? tool?.stateWrites ?? null;
   const declared = {
     state_reads: spec.state_reads ?? tool?.stateReads ?? null,
-    state_writes: spec.state_writes ?? tool?.stateWrites ?? null,
+    state_writes: isSet ? [...(state_writes ?? NONE), ...expected.map(({ state }) => state)] : state_writes,
   };
-  return { effect: worseEffect(spec.effect, tool?.effect ?? "acts"), declared };
+  const effect = worseEffect(spec.effect, tool?.effect ?? "acts");
+  return { effect, declared, sets: isSet ? expected : NONE, checks: isSet ? NONE : expected };
 }
 
-/** An event that a call dispatches to the slices. */
-interface DispatchedEvent {
-  readonly event: string;
-  readonly payload: Json;
-}
+const NONE: readonly never[] = [];
+
+/** A change that is applied to the latest state when the call has ended: an event for the slices, or a value. */
+type DispatchedChange = { readonly event: string; readonly payload: Json } | { readonly set: ExpectedEffect };
 
 /** The event that every ended call dispatches, if a slice has a reducer for it. */
 const TOOL_INVOKED = "tool.invoked";
@@ -76,15 +93,21 @@ export class AttemptState {
   readonly #run: Run;
   readonly #admittedOn: PolicyState | null;
   readonly #commit: string;
-  /** Events that an act dispatched, and the end of the call: applied to the latest state when the end is decided. */
-  readonly #dispatched: DispatchedEvent[] = [];
+  /** The events that an act dispatched, the values that the plan sets, and the end of the call. */
+  readonly #dispatched: DispatchedChange[] = [];
+  readonly #sets: readonly ExpectedEffect[];
+  readonly #checks: readonly ExpectedEffect[];
+  /** The values of the plan apply only if the call has succeeded. */
+  #succeeded = false;
   #rebased: RebasedChange | null = null;
 
   constructor(ports: StatePorts, project: VersionedState, run: Run, terms: AttemptTerms) {
-    const { effect, declared, admittedOn, principal } = terms;
+    const { effect, declared, admittedOn, principal, sets, checks } = terms;
     this.#ports = ports;
     this.#run = run;
     this.#admittedOn = admittedOn;
+    this.#sets = sets;
+    this.#checks = checks;
     this.#project = project;
     this.#base = project.head;
     this.#effect = effect;
@@ -124,14 +147,35 @@ export class AttemptState {
     return fault("STATE_FORBIDDEN", message);
   }
 
+  /** Puts the places back that the own versions wrote and nothing else has changed since. */
+  async revert(own: ReadonlySet<number>): Promise<RevertReport> {
+    const first = Math.min(...own);
+    const found = own.size === 0 ? null : await this.#project.versionsFrom(first - 1);
+    const base = found?.findIndex(({ version }) => version === this.#base.version) ?? -1;
+    if (found === null || base < 0) return own.size === 0 ? NOTHING_TO_REVERT : leftWhole(HISTORY_GONE);
+    const [before, ...since] = found.slice(0, base + 1) as [StateVersion, ...StateVersion[]];
+    const versions = since.map(({ version, point, patch }) => {
+      return { patch, by: point?.run_id ?? "", isOwn: own.has(version) };
+    });
+    const { patch, restored, left } = revertOwnChanges(before.state, versions, this.#ports.slices);
+    const broken = findInvariantFault(this.#ports, this.#run, this.#project, patch);
+    if (broken !== null) return leftWhole(broken.message);
+    for (const change of patch) this.#draft.revert(change);
+    return { restored, left: left.length, places: left.slice(0, LEFT_PLACES_MAX) };
+  }
+
   /** Ends the draft: later changes by the handler are ignored. Dispatches the end of the call. */
   close(
     ending: HandlerResult,
     about: { readonly tool: string; readonly step_id: string; readonly attempt: number },
   ): void {
     this.#draft.close();
-    if (!this.#ports.slices.some(({ reducers }) => Object.hasOwn(reducers, TOOL_INVOKED))) return;
+    // A snapshot is not part of the work that it shows.
+    if (about.tool === snapshotVerbs.take) return;
     const why = ending.how === "value" ? (ending.flaw ?? this.#draft.fault) : ending.fault;
+    this.#succeeded = why === null;
+    if (this.#succeeded) this.#dispatched.push(...this.#sets.map((set) => ({ set })));
+    if (!this.#ports.slices.some(({ reducers }) => Object.hasOwn(reducers, TOOL_INVOKED))) return;
     this.#dispatched.push({
       event: TOOL_INVOKED,
       payload: { ...about, success: why === null, fault: why && { ...why } },
@@ -151,6 +195,12 @@ export class AttemptState {
 
   get written(): Patch {
     return this.#draft.patch;
+  }
+
+  /** Returns the slices with one of these policies, as the call sees them. It counts as reading them. */
+  snapshotSlices(policies: readonly SlicePolicy[]): Snapshot["slices"] {
+    const chosen = this.#ports.slices.filter(({ policy }) => policies.includes(policy));
+    return Object.fromEntries(chosen.map((slice) => [slice.name, snapshotDraft(slice, this.#draft.slice(slice))]));
   }
 
   /** The version that the attempt reads, and the paths that it has read. */
@@ -221,7 +271,9 @@ export class AttemptState {
     if (this.#rebased?.head === head) return this.#rebased;
     const { patch, fault: flaw } = this.#draft;
     // A draft in conflict is not applied: its call runs again.
-    const change = this.#conflict() === null ? this.#whole(this.#with(head, patch, flaw, false)) : { patch: [], flaw };
+    const whole = this.#conflict() === null ? this.#whole(this.#with(head, patch, flaw, false)) : { patch: [], flaw };
+    const missing = whole.flaw ?? this.#missingEffect(whole.patch);
+    const change = missing === whole.flaw ? whole : { patch: [], flaw: missing };
     this.#rebased = { head, change };
     return this.#rebased;
   }
@@ -232,14 +284,27 @@ export class AttemptState {
     return broken === flaw ? { patch, flaw } : { patch: [], flaw: broken };
   }
 
+  /** Returns a fault if a value is not what the plan expects after the call, or null. */
+  #missingEffect(patch: Patch): Fault | null {
+    if (!this.#succeeded || this.#checks.length === 0) return null;
+    const state = applyPatch(this.#project.head.state, patch);
+    const scope = { slices: this.#ports.slices, session: this.#session };
+    for (const { state: place, value } of this.#checks) {
+      const found = readStateValue(state, scope, place);
+      if ("wrong" in found) return fault("STATE_INVALID", found.wrong);
+      if (!sameJson(found.value, value)) return missingEffectFault(place, value, found.value);
+    }
+    return null;
+  }
+
   /** Returns the patch, followed by the changes of the dispatched events. */
   #with(head: StateVersion, patch: Patch, flaw: Fault | null, failed: boolean): CheckedPatch {
     if (this.#dispatched.length === 0 || flaw !== null) return { patch, flaw };
-    const ownEvents = failed ? [] : this.#dispatched.filter(({ event }) => event !== TOOL_INVOKED);
+    const ownEvents = failed ? [] : this.#dispatched.filter((change) => !isEndEvent(change));
     const own = this.#reduce(head, patch, ownEvents, (base) => this.#draftOf(base, true, this.#bounds));
     if (own.flaw !== null) return { patch: [], flaw: own.flaw };
     // A reducer that refuses the end of the call does not fail the call.
-    const endEvents = this.#dispatched.filter(({ event }) => event === TOOL_INVOKED);
+    const endEvents = this.#dispatched.filter(isEndEvent);
     const ended = this.#reduce(head, own.patch, endEvents, (base) => this.#draftOf(base, true, {}), failed);
     return { patch: ended.patch, flaw: null };
   }
@@ -247,15 +312,16 @@ export class AttemptState {
   #reduce(
     head: StateVersion,
     patch: Patch,
-    events: readonly DispatchedEvent[],
+    changes: readonly DispatchedChange[],
     makeDraft: (base: StateVersion) => Draft,
     onlyLogs = false,
   ): CheckedPatch {
-    if (events.length === 0) return { patch, flaw: null };
+    if (changes.length === 0) return { patch, flaw: null };
     const draft = makeDraft({ ...head, state: applyPatch(head.state, patch) });
-    for (const { event, payload } of events) {
+    for (const change of changes) {
       try {
-        draft.dispatch(event, payload);
+        if ("set" in change) setStateValue(this.#ports.slices, change.set, (slice) => draft.slice(slice));
+        else draft.dispatch(change.event, change.payload);
       } catch (error) {
         if (!(error instanceof FaultError)) throw error;
       }
@@ -268,7 +334,27 @@ export class AttemptState {
   }
 }
 
+const NOTHING_TO_REVERT: RevertReport = { restored: 0, left: 0, places: [] };
+const HISTORY_GONE = "the versions before the plan are no longer stored";
+
+/** The state as a whole stays as it is. */
+function leftWhole(why: string): RevertReport {
+  return { restored: 0, left: 1, places: [{ path: "/", why }] };
+}
+
 const NO_FOOTPRINT = new Footprint();
+
+function isEndEvent(change: DispatchedChange): boolean {
+  return "event" in change && change.event === TOOL_INVOKED;
+}
+
+function missingEffectFault(place: string, expected: Json, found: Json | undefined): Fault {
+  const is = found === undefined ? "has no value" : `is ${JSON.stringify(found)}`;
+  return fault(
+    "ASSERTION_FAILED",
+    `state ${place} ${is} after the call, and the plan expects ${JSON.stringify(expected)}`,
+  );
+}
 
 /** The change of an attempt, applied to one version. */
 interface RebasedChange {

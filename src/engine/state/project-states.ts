@@ -86,6 +86,11 @@ export class ProjectStates {
     this.#known.get(stateName(tenant, key))?.markStale();
   }
 
+  /** Marks a state as stale unless the store tells when another process has written, which `open` checks. */
+  markUnwatchedStale(tenant: Tenant, key: string): void {
+    if (this.#store.changes() === null) this.markStale(tenant, key);
+  }
+
   markAllStale(): void {
     for (const project of this.#known.values()) project.markStale();
   }
@@ -208,6 +213,18 @@ export class VersionedState {
     return this.#folded(past, [EMPTY_VERSION]).findLast(isIt) ?? null;
   }
 
+  /** Returns a version and all later ones, oldest first, or null if the journals no longer have them. */
+  async versionsFrom(version: number): Promise<readonly StateVersion[] | null> {
+    const at = version - (this.#versions[0] as StateVersion).version;
+    if (at >= 0) return this.#versions.slice(at);
+    const { head } = this;
+    const isThere = (recorded: RecordedVersion) => this.#isBefore(recorded) || recorded.version <= version;
+    const terms = { isKnown: () => false, isFarEnough: isThere, isWanted: isThere };
+    const folded = this.#folded(await readStateHistory(this.#readHistory(head.point), terms), [EMPTY_VERSION]);
+    const from = folded.findIndex((found) => found.version === version);
+    return from < 0 ? null : folded.slice(from);
+  }
+
   /** Returns the violated invariant if the patch were applied to the latest version, or null. */
   invariantFault(patch: Patch): Fault | null {
     return this.#archive.folds.findFault(this.head.state, patch);
@@ -268,6 +285,8 @@ export class VersionedState {
     });
     // A change that landed during the read is newer than the answer.
     if (this.head.point?.commit !== from?.commit && this.#lastAt(point) >= 0) return;
+    if (past.whole === null && past.versions.length === 0 && this.#lastAt(past.base) === this.#versions.length - 1)
+      return;
     this.#cutBack(past.base);
     this.#versions = this.#folded(past, this.#versions);
     this.#forgetSome();

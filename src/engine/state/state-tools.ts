@@ -1,15 +1,15 @@
 import type { Verb } from "../../core/approval/verb-rules.ts";
-import { parsePointer, pointerTo, valueAt } from "../../core/json/json-pointer.ts";
+import { parsePointer, valueAt } from "../../core/json/json-pointer.ts";
 import { stateTools } from "../../core/plan/plan-context.ts";
 import { parseListIndex } from "../../core/state/project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "../../core/state/slice.ts";
+import type { Snapshot } from "../../core/state/snapshot.ts";
 import { builtInTool } from "../../core/tool/built-in-tool.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
-import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import type { StateSnapshot } from "../api/state-api.ts";
 import { objectSchema } from "../ports/object-schema.ts";
-import { loadSnapshot, snapshotProblem } from "./state-snapshot.ts";
+import { loadSlices, snapshotProblem } from "./load-snapshot.ts";
+import { findLocation, type SliceWriter, setStateValue } from "./set-state-value.ts";
 
 /**
  * Returns the tools that steps of kind `state_read` and `state_write` call. An engine with slices has them built in.
@@ -36,7 +36,7 @@ export function makeStateTools(slices: readonly Slice[]): readonly Tool[] {
       "writes",
       "Makes state what a snapshot says: { snapshot }.",
       loadInputSchema,
-      (input, context) => loadSnapshot(slices, input.snapshot as unknown as StateSnapshot, context),
+      (input, context) => loadSlices(slices, input.snapshot as unknown as Snapshot, context),
     ),
   ];
 }
@@ -48,7 +48,7 @@ export function makeRevertTool(slices: readonly Slice[]): Tool {
     "writes",
     "Makes state what a snapshot of an earlier version says: { snapshot }.",
     loadInputSchema,
-    (input, context) => loadSnapshot(slices, input.snapshot as unknown as StateSnapshot, context),
+    (input, context) => loadSlices(slices, input.snapshot as unknown as Snapshot, context),
   );
 }
 
@@ -87,7 +87,11 @@ function makeStateTool(
 }
 
 function loadProblem({ snapshot }: JsonObject): string | null {
-  return isJsonObject(snapshot) ? snapshotProblem(snapshot) : "it takes { snapshot }";
+  if (!isJsonObject(snapshot)) return "it takes { snapshot }";
+  const { resources = {} } = snapshot;
+  if (isJsonObject(resources) && Object.keys(resources).length > 0)
+    return "it has resources, which only `engine.checkpoints.load` loads";
+  return snapshotProblem(snapshot);
 }
 
 function readProblem({ path, ...rest }: JsonObject): string | null {
@@ -129,33 +133,6 @@ function writeState(
     context.dispatch(event, payload);
     return { event };
   }
-  const { slice, key, inside } = findLocation(slices, String(path));
-  const draft = context.slice(slice);
-  const index = key === null ? null : parseListIndex(key);
-  if (slice.shape === "map" && key !== null) {
-    if (inside === "") (draft as MapDraft<Json>).set(key, value);
-    else (draft as MapDraft<Json>).setAt(key, inside, value);
-  } else if (key === "-" && inside === "") (draft as ListDraft<Json>).append(value);
-  else if (index !== null && inside === "") (draft as ListDraft<Json>).set(index, value);
-  else throw stateInvalidError(`${String(path)} is no entry; name one, or /slice/- for one more of a list`);
+  setStateValue(slices, { state: String(path), value }, (slice) => context.slice(slice) as SliceWriter);
   return { path: String(path) };
-}
-
-interface StateLocation {
-  readonly slice: Slice;
-  readonly key: string | null;
-  readonly inside: string;
-}
-
-function findLocation(slices: readonly Slice[], path: string): StateLocation {
-  const [name = "", key = null, ...inside] = parsePointer(path) ?? [];
-  const slice = slices.find((known) => known.name === name);
-  if (slice === undefined)
-    throw stateInvalidError(`there is no slice ${name}; there are ${slices.map((known) => known.name).join(", ")}`);
-  return { slice, key, inside: inside.reduce(pointerTo, "") };
-}
-
-function stateInvalidError(message: string): FaultError {
-  const why: Fault = fault("STATE_INVALID", message);
-  return new FaultError(why);
 }

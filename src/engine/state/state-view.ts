@@ -2,16 +2,23 @@ import { type Principal, stateBounds } from "../../core/approval/principal.ts";
 import { projectKey, runStateKey } from "../../core/run/run.ts";
 import { Draft } from "../../core/state/draft.ts";
 import { entriesToJson, type ProjectState } from "../../core/state/project-state.ts";
+import type { Snapshot } from "../../core/state/snapshot.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { assertKnownFields } from "../api/read-options.ts";
 import { assertName } from "../api/read-principal.ts";
-import type { RecordedSlice, StateSelector, StateVersionSelector, StateView } from "../api/state-api.ts";
+import type {
+  RecordedSlice,
+  SnapshotOptions,
+  StateSelector,
+  StateVersionSelector,
+  StateView,
+} from "../api/state-api.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { openRunState } from "./attempt-state.ts";
 import type { StateVersion, VersionedState } from "./project-states.ts";
+import { allPolicies, readSnapshotContents, snapshotSlices } from "./slice-snapshots.ts";
 import type { StatePorts } from "./state-ports.ts";
-import { makeSnapshot } from "./state-snapshot.ts";
 
 /** A project's state as it is now, or was. */
 export async function viewState(
@@ -31,10 +38,39 @@ export async function viewState(
     },
     slice: (slice) => new Draft(state, terms).slice(slice) as never,
     snapshot: (options = {}) => {
-      assertKnownFields("the options of snapshot", options, ["includeAll", "tag"]);
+      assertKnownFields("the options of snapshot", options, ["includeAll", "policies", "tags"]);
       assertSeesAllState(principal);
-      return makeSnapshot(state, terms, { version, created_at: ports.clock.now() }, options);
+      return snapshotOfView(ports, { version, state, session, project: "project" in of ? of.project : null }, options);
     },
+  };
+}
+
+interface ViewedState extends Pick<StateVersion, "version" | "state"> {
+  readonly project: string | null;
+  readonly session: string;
+}
+
+function snapshotOfView(
+  { slices, clock, newId }: StatePorts,
+  { version, state, project, session }: ViewedState,
+  { includeAll = false, ...contents }: SnapshotOptions,
+): Snapshot {
+  const { policies, tags } = readSnapshotContents(contents);
+  const chosen = includeAll ? allPolicies : policies;
+  const created_at = clock.now();
+  return {
+    schema_version: "2",
+    snapshot_id: newId("snap", created_at),
+    created_at,
+    phase: "manual",
+    parent_id: null,
+    tags,
+    call: null,
+    project,
+    session: session === "" ? null : session,
+    version,
+    slices: snapshotSlices(state, { slices, session, policies: chosen, withEntries: true }),
+    resources: {},
   };
 }
 

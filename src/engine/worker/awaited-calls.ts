@@ -134,10 +134,13 @@ export class AwaitedCalls {
     if (stepPace(step.standing) === "done") this.#given.delete(callKey(call, reuses));
   }
 
-  /** True if the caller of a call learns its end from these events: no other call of its group moves. */
+  /**
+   * True if the caller of a call learns its end from these events: no other call of its group moves. A delivery follows
+   * an end that was told.
+   */
   tells(events: readonly Event[], after: Run): boolean {
     return events.some((event) => {
-      if (!("step_id" in event) || !isTold(after, event.step_id)) return false;
+      if (!("step_id" in event) || event.type === "step.delivered" || !isTold(after, event.step_id)) return false;
       const group = this.#groupOf(event.step_id);
       return group === undefined || group.ids.every((id) => isAtRest(after, id));
     });

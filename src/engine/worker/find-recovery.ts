@@ -31,6 +31,11 @@ export async function abandonIfIdle({ clock }: WorkerPorts, mailbox: RunMailbox)
   if (end !== null && end <= clock.now()) await mailbox.ask(() => ({ type: "abandon", now: clock.now() }));
 }
 
+/** Continues a rollback whose next undo needs an append of its own. */
+export function askForNextUndo({ clock }: WorkerPorts, mailbox: RunMailbox): Promise<unknown> {
+  return mailbox.ask(() => ({ type: "roll_back", now: clock.now() }));
+}
+
 /** Returns the steps that the last worker left running or in doubt, and those that wait for a tool. */
 async function findUnfinishedSteps(ports: WorkerPorts, run: Run): Promise<readonly RecoveryFinding[]> {
   const { store, toolbox } = ports;

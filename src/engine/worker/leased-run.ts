@@ -1,5 +1,6 @@
 import type { Event } from "../../core/event/event.ts";
 import { hasUnfinishedTurn } from "../../core/run/model-steps.ts";
+import { isRollbackDue } from "../../core/run/rollback-progress.ts";
 import { findStep, getStep, isRunning, type Run, runStateKey, type Step } from "../../core/run/run.ts";
 import { type RunResult, runResult } from "../../core/run/run-result.ts";
 import { stepWakeAt } from "../../core/run/run-wakeups.ts";
@@ -17,9 +18,9 @@ import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
 import { AwaitedCalls } from "./awaited-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
-import { abandonIfIdle, continueStepsOfTools, findRecovery } from "./find-recovery.ts";
+import { abandonIfIdle, askForNextUndo, continueStepsOfTools, findRecovery } from "./find-recovery.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
-import type { LeasedRunOwner } from "./leased-run-owner.ts";
+import type { LeasedRunListener } from "./leased-run-listener.ts";
 import { restoreForLostWorker } from "./restore-for-lost-worker.ts";
 import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
@@ -42,7 +43,7 @@ export class LeasedRun implements MailboxListener {
   readonly #confirmer: ActConfirmer;
   readonly #alarms: StepAlarms;
   readonly #deliveries: NoticeDelivery;
-  readonly #owner: LeasedRunOwner;
+  readonly #owner: LeasedRunListener;
   readonly #waiters = new ResultWaiters();
   readonly #idle: (() => void)[] = [];
   #begun = false;
@@ -54,7 +55,7 @@ export class LeasedRun implements MailboxListener {
   #stalled: { readonly error: unknown } | null = null;
   #released = false;
 
-  constructor(ports: WorkerPorts, slots: HandlerSlots, loaded: LoadedRun, claim: Claim, owner: LeasedRunOwner) {
+  constructor(ports: WorkerPorts, slots: HandlerSlots, loaded: LoadedRun, claim: Claim, owner: LeasedRunListener) {
     this.#ports = ports;
     this.claim = claim;
     this.#owner = owner;
@@ -133,13 +134,13 @@ export class LeasedRun implements MailboxListener {
     this.#releaseIfAtRest();
   }
 
-  /** Aborts the handler of a call, unless it acts: an act that is stopped would be in doubt. */
-  abortCall(step_id: StepId, why: Fault): void {
-    this.#handlers.abortReads(() => why, step_id);
+  /** Stops the handler of a call, unless it acts and its tool does not stop safely: it would be in doubt. */
+  stopCall(step_id: StepId, why: Fault): void {
+    this.#handlers.stopCall(step_id, why);
   }
 
   async #recover(): Promise<void> {
-    this.#ports.projects.markStale(this.run.tenant, runStateKey(this.run));
+    this.#ports.projects.markUnwatchedStale(this.run.tenant, runStateKey(this.run));
     await restoreForLostWorker(this.#ports, this.mailbox);
     const recovery = await findRecovery(this.#ports, this.run, this.claim, this.#owner.hasFailed);
     if (recovery !== null) {
@@ -152,6 +153,7 @@ export class LeasedRun implements MailboxListener {
     else if (!this.isKept) await abandonIfIdle(this.#ports, this.mailbox);
     this.#begun = true;
     this.#scheduleAll();
+    this.#continueRollback();
     this.#deliveries.deliver();
     this.#scheduler.advance();
     this.#releaseIfAtRest();
@@ -221,10 +223,15 @@ export class LeasedRun implements MailboxListener {
     this.#stalled = null;
     for (const index of fresh) this.#scheduler.ready(index);
     for (const event of events) this.#follow(event);
+    this.#continueRollback();
     this.calls.follow(events, this.run);
     this.#owner.onProgress();
     this.#scheduler.advance();
     void NEXT_MICROTASK.then(this.#checkRest);
+  }
+
+  #continueRollback(): void {
+    if (this.#begun && isRollbackDue(this.run)) void this.#require(askForNextUndo(this.#ports, this.mailbox));
   }
 
   claimAccepted(): Promise<boolean> {
@@ -237,7 +244,6 @@ export class LeasedRun implements MailboxListener {
   }
 
   readonly #checkRest = () => this.#releaseIfAtRest();
-
   showsResult(after: Run, events: readonly Event[]): boolean {
     return after.plan === null && after.open ? this.calls.tells(events, after) : this.#showsDoubts(after);
   }
@@ -316,7 +322,7 @@ export class LeasedRun implements MailboxListener {
   }
 
   #underWay(): number {
-    return this.#scheduler.size + this.#settler.size + (this.mailbox.isAhead ? 1 : 0);
+    return this.#scheduler.size + this.#settler.size + Number(this.mailbox.isAhead || isRollbackDue(this.run));
   }
 
   #isAtRest(): boolean {

@@ -12,10 +12,10 @@ import { type LoadedRun, loadRun, newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { askLeasedRun, type MakeOutsideCommand } from "./ask-leased-run.ts";
 import { DoubtTimers } from "./doubt-timers.ts";
+import { EndedHandlerReports } from "./ended-handler-reports.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { LeasedRun } from "./leased-run.ts";
-import type { LeaseEnd } from "./leased-run-owner.ts";
-import { ReturnedHandlers } from "./returned-handlers.ts";
+import type { LeaseEnd } from "./leased-run-listener.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
@@ -40,7 +40,7 @@ export class LeasedRuns {
   /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
-  readonly #returns: ReturnedHandlers;
+  readonly #returns: EndedHandlerReports;
   readonly #doubts: DoubtTimers;
   #onWorkAvailable: () => void = () => {};
   #onRest: (until: Instant) => void = () => {};
@@ -51,7 +51,7 @@ export class LeasedRuns {
     this.#ports = ports;
     this.#slots = new HandlerSlots(ports.limits.concurrency);
     this.#works = works;
-    this.#returns = new ReturnedHandlers(ports, (tenant, run, make) =>
+    this.#returns = new EndedHandlerReports(ports, (tenant, run, make) =>
       this.command(tenant, run, (_, latest) => make(latest)),
     );
     this.#doubts = new DoubtTimers(ports, (run) => this.takeDueRun(run));
@@ -268,27 +268,34 @@ export class LeasedRuns {
 
   /** Resolves when a run may have changed: a lease ended, or another process appended. */
   nextChange(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#watchers.delete(done);
-        signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      this.#watchers.add(done);
-      signal?.addEventListener("abort", done, { once: true });
-    });
+    return new Promise((resolve) => void this.#watch(resolve, false, signal));
   }
 
-  /** Like `nextChange`, and also after each append of a leased run. */
-  nextProgress(signal?: AbortSignal): Promise<void> {
-    const changed = this.nextChange(signal);
-    return Promise.race([changed, new Promise<void>((resolve) => this.#followers.add(resolve))]);
+  /** Like `nextChange`, and also after each append of a leased run. `stop` ends the wait. */
+  watchProgress(signal?: AbortSignal): { readonly changed: Promise<void>; stop(): void } {
+    let stop = () => {};
+    const changed = new Promise<void>((resolve) => {
+      stop = this.#watch(resolve, true, signal);
+    });
+    return { changed, stop };
+  }
+
+  #watch(resolve: () => void, alsoAppends: boolean, signal: AbortSignal | undefined): () => void {
+    const done = () => {
+      this.#watchers.delete(done);
+      this.#followers.delete(done);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    this.#watchers.add(done);
+    if (alsoAppends) this.#followers.add(done);
+    signal?.addEventListener("abort", done, { once: true });
+    return done;
   }
 
   #notifyProgress(): void {
-    if (this.#followers.size === 0) return; // `clear` allocates, also if there is nothing to clear.
-    for (const follower of this.#followers) follower();
-    this.#followers.clear();
+    if (this.#followers.size === 0) return;
+    for (const follower of [...this.#followers]) follower();
   }
 
   notifyChange(): void {
@@ -337,7 +344,7 @@ export class LeasedRuns {
   /** Remembers a run that this process has known since a position. A run that it forgets is only confirmed again. */
   #remember(name: string, { run, loadedAt }: LeasedRun): void {
     this.#loadedAt.delete(name);
-    if (run.ended !== null || !run.hasConfirmableActs) return;
+    if (run.ended !== null || !run.confirmations.wanted) return;
     this.#loadedAt.set(name, loadedAt);
     const [oldest] = this.#loadedAt.keys();
     if (this.#loadedAt.size > REMEMBERED_RUNS_MAX && oldest !== undefined) this.#loadedAt.delete(oldest);

@@ -68,10 +68,18 @@ export class RunningHandlers {
     for (const { owner, handler } of [...this.#running]) handler.abort(why(owner.step_id));
   }
 
-  /** Aborts the handlers that do not act, of one step or of all. A stopped act would be in doubt. */
-  abortReads(why: (step: StepId) => Fault, only: StepId | null = null): void {
-    for (const { owner, handler } of [...this.#running])
-      if (owner.generation === 0 && (only === null || only === owner.step_id)) handler.abort(why(owner.step_id));
+  /** Aborts the handlers that do not act. A stopped act would be in doubt. */
+  abortReads(why: (step: StepId) => Fault): void {
+    for (const { owner, handler } of [...this.#running]) if (owner.generation === 0) handler.abort(why(owner.step_id));
+  }
+
+  /** Stops the handlers of one step whose caller no longer waits: an act only if its tool stops safely. */
+  stopCall(step: StepId, why: Fault): void {
+    for (const { owner, handler } of [...this.#running]) {
+      if (owner.step_id !== step) continue;
+      if (owner.generation === 0) handler.abort(why);
+      else handler.stopAct(why);
+    }
   }
 
   /** True if a handler of the step still runs after its attempt: its doubt is not settled meanwhile. */

@@ -2,6 +2,7 @@ import { runStateKey, type Step } from "../../core/run/run.ts";
 import { hadStateConflict } from "../../core/run/step.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { CallContext } from "../call/call-context.ts";
+import { equalCallName } from "../call/equal-call-name.ts";
 import { walkRoad } from "../call/road.ts";
 import type { QueueTurn } from "../state/named-queues.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
@@ -14,7 +15,7 @@ export class StepScheduler {
   readonly #ready = new ReadySteps();
   /** By step in flight, the number of its call. */
   readonly #inFlight = new Map<number, number>();
-  /** By step that had a state conflict, its place in the queue of its project. */
+  /** By step that had a state conflict, its place in the queue of its project; by cached call, among equal calls. */
   readonly #turns = new Map<number, QueueTurn>();
   #callsStarted = 0;
   #stopped = false;
@@ -61,16 +62,28 @@ export class StepScheduler {
 
   readonly #whenFree = () => this.advance();
 
-  /** False: other steps of its project come first. The queue calls when it is the turn of this step. */
+  /**
+   * False: the step waits for others of its project that come first, or for an equal call whose output it may take. It is
+   * called when its turn has come.
+   */
   #mayStart(index: number): boolean {
     const { ports, mailbox } = this.#context;
     const { run } = mailbox;
-    if (!hadStateConflict(run.steps.get(index))) return true;
+    const step = run.steps.get(index);
+    const conflicts = hadStateConflict(step);
+    if (!conflicts && step.spec.cache_policy === "never") return true;
+    const known = this.#turns.get(index);
+    if (known !== undefined) return known.isFirst;
     const called = () => {
       this.#ready.push(index);
       this.advance();
     };
-    const turn = this.#turns.get(index) ?? ports.projects.joinQueue(run.tenant, runStateKey(run), called);
+    const equal = conflicts ? null : equalCallName(ports, run, step);
+    if (!conflicts && equal === null) return true;
+    const turn =
+      equal === null
+        ? ports.projects.joinQueue(run.tenant, runStateKey(run), called)
+        : ports.equalCalls.join(equal, called);
     this.#turns.set(index, turn);
     return turn.isFirst;
   }
@@ -89,12 +102,12 @@ export class StepScheduler {
     // A held request is no handler, and may wait for the handlers of another run.
     const usesSlot = step.spec.kind !== "verb";
     if (!usesSlot) this.#slots.release();
-    void walkRoad(this.#context, step)
-      .catch(this.#lose)
-      .then(() => this.#onWalked(index, usesSlot));
+    const walked = () => this.#onWalked(index, usesSlot);
+    void walkRoad(this.#context, step).then(walked, (error) => {
+      this.#context.lose(error);
+      walked();
+    });
   }
-
-  readonly #lose = (error: unknown) => this.#context.lose(error);
 
   #onWalked(index: number, usesSlot: boolean): void {
     this.#inFlight.delete(index);

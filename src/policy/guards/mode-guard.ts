@@ -1,17 +1,19 @@
 import { type Admission, ALLOW, type Guard, type Verdict } from "../../core/call/guard.ts";
+import { isCompensationApproved } from "../../core/decide/find-approval.ts";
+import { isRollbackUndo, isUndoStep } from "../../core/run/step.ts";
 import { unreachable } from "../../core/values/assert.ts";
 import { type Mode, stricterMode } from "../../core/values/effect.ts";
 import { fault } from "../../core/values/fault.ts";
 
 /**
  * Guard 6: applies the mode of the run to acts, and to writes of high risk. An undo was requested by a person, which
- * counts as approval.
+ * counts as approval. An undo of a rollback was not: it is judged like any act, unless the approval of its act covers it.
  */
 export const modeGuard: Guard = {
   id: "mode",
   judge(admission) {
     const { step, effect } = admission;
-    if (step.cause?.by === "undo") return ALLOW;
+    if (step.cause?.by === "rollback" || isUndoApproved(admission)) return ALLOW;
     const mode = effectiveMode(admission);
     if (effect === "writes" && (mode === "human_gated" || mode === "auto_exec")) return holdIfRisky(admission);
     if (effect !== "acts") return ALLOW;
@@ -32,6 +34,10 @@ export const modeGuard: Guard = {
     }
   },
 };
+
+function isUndoApproved({ run, step }: Admission): boolean {
+  return isUndoStep(step) && (!isRollbackUndo(step) || isCompensationApproved(run, step));
+}
 
 function holdIfRisky(admission: Admission): Verdict {
   const isRisky = admission.proposal.tool?.risk === "high" && !isTrusted(admission);

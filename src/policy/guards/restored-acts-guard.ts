@@ -1,5 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
-import { isUndoStep } from "../../core/run/step.ts";
+import { isRollbackUndo, isUndoStep } from "../../core/run/step.ts";
 import { utcText } from "../../core/time/utc-text.ts";
 
 /**
@@ -10,7 +10,7 @@ export const restoredActsGuard: Guard = {
   id: "restored_acts",
   judge({ run, step, effect, recorded }) {
     if (effect !== "acts" || run.restored === null || recorded) return ALLOW;
-    if (isUndoStep(step) && step.index >= run.restored.steps) return ALLOW;
+    if (isUndoStep(step) && !isRollbackUndo(step) && step.index >= run.restored.steps) return ALLOW;
     const { backup_at } = run.restored;
     const which = backup_at === null ? "a backup" : `a backup of ${utcText(backup_at)}`;
     return {

@@ -34,6 +34,7 @@ describe("the standard guards", () => {
       "preconditions",
       "restored_acts",
       "tool_conditions",
+      "tool_confirmation",
       "policies",
       "mode",
       "deadline",
@@ -86,10 +87,10 @@ describe("the capabilities of a principal", () => {
     expect(may("b", { tools: { allow: [] } }).kind).toBe("refuse");
   });
 
-  it("limit the number of steps of a run", () => {
-    expect(may("a", { max_actions: 1 }).kind).toBe("allow");
-    expect(may("b", { max_actions: 1 })).toMatchObject({
-      fault: { message: "robin may not run b: its limit is 1 steps per run" },
+  it("limit the number of steps of a run, and refuse the first step of a plan that has more", () => {
+    expect(may("b", { max_actions: 3 }).kind).toBe("allow");
+    expect(may("a", { max_actions: 2 })).toMatchObject({
+      fault: { message: "robin may not run a: its plan has 3 steps, and the limit is 2 steps per run" },
     });
     expect(may("a", { max_actions: 0 }).kind).toBe("refuse");
   });
@@ -182,7 +183,11 @@ describe("preconditions", () => {
 });
 
 describe("the conditions of a tool", () => {
-  const read = (id: string, source: string) => ({ id, expression: cel.read(source, ruleVariables) as Expression });
+  const read = (id: string, source: string) => ({
+    id,
+    expression: cel.read(source, ruleVariables) as Expression,
+    pointers: null,
+  });
   const conditions = [read("small", "input.amount < 10"), read("named", "has(input.to)")];
   const judged = (input: Json) => {
     const givenRun = given(accepts(plan(step("a", { tool: sendMail }))));
@@ -247,13 +252,12 @@ describe("the maximum number of steps", () => {
 
   it("is set per mode", () => {
     expect(judged("b", { auto_exec: 2 })).toEqual({ kind: "allow" });
-    expect(judged("a", { auto_exec: 1 })).toEqual({ kind: "allow" });
-    expect(judged("b", { auto_exec: 1 })).toMatchObject({
+    expect(judged("a", { auto_exec: 1 })).toMatchObject({
       kind: "refuse",
       rule: "plan_size",
       fault: {
         code: "LIMIT_EXCEEDED",
-        message: "b is step 2, and a run in mode auto_exec may have 1; use fewer steps or another mode",
+        message: "a is in a plan of 2 steps, and a run in mode auto_exec may have 1; use fewer steps or another mode",
       },
     });
     expect(judged("b", { human_gated: 1 })).toEqual({ kind: "allow" });

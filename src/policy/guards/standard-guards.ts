@@ -13,6 +13,7 @@ import { requestedGateGuard } from "./requested-gate-guard.ts";
 import { restoredActsGuard } from "./restored-acts-guard.ts";
 import { rolesGuard } from "./roles-guard.ts";
 import { toolConditionsGuard } from "./tool-conditions-guard.ts";
+import { toolConfirmationGuard } from "./tool-confirmation-guard.ts";
 import { toolRegisteredGuard } from "./tool-registered-guard.ts";
 
 /**
@@ -28,6 +29,7 @@ export const standardGuards: readonly Guard[] = [
   preconditionsGuard,
   restoredActsGuard,
   toolConditionsGuard,
+  toolConfirmationGuard,
   policyGuard,
   modeGuard,
   deadlineGuard,

@@ -1,4 +1,4 @@
-import { ALLOW, type Guard } from "../../core/call/guard.ts";
+import { ALLOW, type Guard, type ToolCondition } from "../../core/call/guard.ts";
 import { fault } from "../../core/values/fault.ts";
 import { RuleInput } from "../rules/rule-input.ts";
 
@@ -10,8 +10,9 @@ export const toolConditionsGuard: Guard = {
     const { tool } = proposal;
     if (tool === null || conditions.length === 0 || step.cause?.by === "undo") return ALLOW;
     const call = new RuleInput(admission, tool);
-    for (const { id, expression } of conditions) {
-      const holds = call.evaluate(expression);
+    for (const condition of conditions) {
+      const { id, expression } = condition;
+      const holds = evaluateCondition(call, condition);
       if (holds === true) continue;
       const why = holds === false ? "which does not hold" : `which cannot be evaluated: ${holds.wrong}`;
       const message = `${step.spec.step_id} was not run: ${tool.name} needs ${expression.source}, ${why}`;
@@ -20,3 +21,12 @@ export const toolConditionsGuard: Guard = {
     return ALLOW;
   },
 };
+
+function evaluateCondition(
+  call: RuleInput,
+  { expression, pointers }: ToolCondition,
+): boolean | { readonly wrong: string } {
+  if (pointers === null) return call.evaluate(expression);
+  const collected = call.collectState(pointers);
+  return "wrong" in collected ? collected : call.evaluate(expression, collected.state);
+}

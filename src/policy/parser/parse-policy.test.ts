@@ -14,7 +14,7 @@ describe("a policy that names a field of a variable", () => {
   it.each([
     ["tool.cost > 10", "tool has no field cost; its fields are name, version, risk, effect, tags"],
     ['principal["role"] == "boss"', "principal has no field role; its fields are id, kind, roles, claims"],
-    ["has(run.project)", "run has no field project; its fields are id, mode, origin, plan_id"],
+    ["has(run.project)", "run has no field project; its fields are id, mode, origin, plan_id, spent"],
     ["step.nth == 1", "step has no field nth; its fields are id, cause, attempt"],
   ])("is refused when it is read if the field does not exist: %s", (source, why) => {
     for (const [field, document] of [
@@ -205,13 +205,13 @@ describe("an invalid policy", () => {
     ],
     [
       { kind: "deny", on: { causes: ["luck"] } },
-      ["/rules/0/on/causes must be a list of 1 to 200 of plan, agent, errand, undo"],
+      ["/rules/0/on/causes must be a list of 1 to 200 of plan, agent, errand, replan, undo"],
     ],
     [{ kind: "deny", when: 1 }, ["/rules/0/when must be an expression, as text"]],
     [
       { kind: "deny", when: "secrets.key == ''" },
       [
-        "/rules/0/when cannot be parsed: secrets is not defined; the variables are input, tool, principal, run, step, context, now",
+        "/rules/0/when cannot be parsed: secrets is not defined; the variables are input, tool, principal, run, step, context, estimate, now",
       ],
     ],
     [{ kind: "require" }, ["/rules/0/expression is required: the condition"]],

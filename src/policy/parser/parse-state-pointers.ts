@@ -1,10 +1,10 @@
 import type { FieldReader } from "../../core/json/field-reader.ts";
 import { parsePointer } from "../../core/json/json-pointer.ts";
+import type { NamedStatePointers, PointerToken, StatePointer } from "../../core/state/named-state-pointers.ts";
 import { isJsonObject, type Json } from "../../core/values/json.ts";
 import type { RuleFieldReader } from "../rules/rule-field-reader.ts";
 import { ruleVariables } from "../rules/rule-input.ts";
 import type { StateInvariant } from "../rules/state-invariant.ts";
-import type { NamedStatePointers, PointerToken, StatePointer } from "../rules/state-pointers.ts";
 
 /** The maximum number of state pointers in one condition. */
 const MAX_POINTERS = 20;

@@ -26,7 +26,7 @@ export class CallSelector {
     this.#risks = reader.choices(fields, "risks", riskLevels);
     this.#roles = reader.roles(fields, "roles");
     this.#principals = reader.choices(fields, "principals", ["agent", "person", "service"]);
-    this.#causes = reader.choices(fields, "causes", ["plan", "agent", "errand", "undo"]);
+    this.#causes = reader.choices(fields, "causes", ["plan", "agent", "errand", "replan", "undo"]);
   }
 
   /** True if the rule can apply to calls of this tool; the same for all its calls. */
@@ -53,6 +53,6 @@ export class CallSelector {
 }
 
 /** A person requests an undo, and it has another input: a rule applies to undos only if it lists them. */
-const defaultCauses: readonly RuleInput["cause"][] = ["plan", "agent", "errand"];
+const defaultCauses: readonly RuleInput["cause"][] = ["plan", "agent", "errand", "replan"];
 
 export const riskLevels: readonly ToolFacts["risk"][] = ["low", "medium", "high"];

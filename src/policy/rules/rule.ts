@@ -1,9 +1,9 @@
 import type { Demand } from "../../core/approval/approval-demand.ts";
 import type { LimitSet } from "../../core/limits/budget.ts";
 import type { Expression } from "../../core/ports/expression.ts";
+import type { NamedStatePointers } from "../../core/state/named-state-pointers.ts";
 import type { CallSelector } from "./call-selector.ts";
 import type { RuleInput } from "./rule-input.ts";
-import type { NamedStatePointers } from "./state-pointers.ts";
 
 /** The objection of a rule to a call: the call is refused or needs an approval. */
 export type RuleAnswer =

@@ -1,7 +1,7 @@
 import type { Expression } from "../../core/ports/expression.ts";
+import { collectState, type NamedStatePointers, resolveStatePointer } from "../../core/state/named-state-pointers.ts";
 import type { StateAfterPatch } from "../../core/state/state-after-patch.ts";
 import type { Json } from "../../core/values/json.ts";
-import { collectState, type NamedStatePointers, resolveStatePointer } from "./state-pointers.ts";
 
 /** A condition that state must satisfy after every change: on named pointers, or on each entry of a slice. */
 export interface StateInvariant {

@@ -111,6 +111,11 @@ export class CaptureList {
     return this.logs.filter(({ state }) => state === "kept");
   }
 
+  /** The last capture whose call changed the tree, as far as it is known; else the last one that was dropped, or null. */
+  get lastChangeId(): string | null {
+    return this.kept.findLast(({ hasChanged }) => hasChanged)?.id ?? this.#lastEvictedId;
+  }
+
   /** False after a kept capture was dropped because of a limit. */
   get isComplete(): boolean {
     return this.#lastEvictedId === null;

@@ -68,6 +68,13 @@ export class CaptureLog {
     return closed?.type === "closed" ? closed : null;
   }
 
+  /** False if the call certainly left the tree as it was. */
+  get hasChanged(): boolean {
+    const { before, closed } = this;
+    if (closed === null) return true;
+    return before === null ? closed.after.length > 0 : closed.tree !== before;
+  }
+
   /** The number of restored paths; null if the call is not restored. */
   get restored(): number | null {
     const last = this.#records.at(-1)?.record;

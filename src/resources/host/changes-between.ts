@@ -66,7 +66,7 @@ function otherState(mark: string): PathState {
 }
 
 /** Looks up past states of a tree in the logs of its calls. */
-class TreeHistory {
+export class TreeHistory {
   readonly #parts: WorkingTree;
   readonly #trees = new Map<Digest, DirectoryNode>();
 
@@ -79,8 +79,8 @@ class TreeHistory {
     const tree = log.before;
     if (tree === null) return log.records.flatMap(({ record }) => (record.type === "was" ? [record.path] : []));
     const closed = log.closed?.tree ?? null;
-    const until = closed === null ? (await this.#parts.walker.scan("hash", null)).root : this.#tree(closed);
-    return compareTrees(this.#tree(tree), until).flatMap(({ path, from, to }) => [
+    const until = closed === null ? (await this.#parts.walker.scan("hash", null)).root : this.tree(closed);
+    return compareTrees(this.tree(tree), until).flatMap(({ path, from, to }) => [
       ...pathsBelow(path, from),
       ...pathsBelow(path, to),
     ]);
@@ -91,7 +91,7 @@ class TreeHistory {
     const place = path.join("/");
     for (const log of logs) {
       const tree = log.before;
-      if (tree !== null) return stateOfNode(nodeAt(this.#tree(tree), path));
+      if (tree !== null) return stateOfNode(nodeAt(this.tree(tree), path));
       const found = log.records.find(({ record }) => record.type === "was" && record.path.join("/") === place);
       if (found?.record.type === "was") return stateOfRecord(this.#parts, log, found.record.was, path);
     }
@@ -99,7 +99,8 @@ class TreeHistory {
     return stats === null ? absent : stateOfStats(this.#parts, path, stats);
   }
 
-  #tree(digest: Digest): DirectoryNode {
+  /** Returns the tree with this digest. It is loaded once. */
+  tree(digest: Digest): DirectoryNode {
     const found = this.#trees.get(digest) ?? this.#parts.walker.load(digest);
     this.#trees.set(digest, found);
     return found;
@@ -111,7 +112,7 @@ function pathsBelow(path: TreePath, node: TreeNode | null): readonly TreePath[] 
   return [path, ...[...node.children].flatMap(([name, child]) => pathsBelow([...path, name], child))];
 }
 
-function nodeAt(root: DirectoryNode, path: TreePath): TreeNode | null {
+export function nodeAt(root: DirectoryNode, path: TreePath): TreeNode | null {
   let node: TreeNode | null = root;
   for (const name of path) node = node?.kind === "directory" ? (node.children.get(name) ?? null) : null;
   return node;

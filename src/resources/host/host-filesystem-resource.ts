@@ -5,12 +5,15 @@ import type {
   KeptCaptures,
   Resource,
   ResourceClosing,
+  ResourceContents,
   ResourceDifference,
   ResourceMoment,
   RestoreReport,
 } from "../../core/ports/resource.ts";
+import type { RevertReport } from "../../core/ports/revert-report.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
+import { filesystemContents } from "../filesystem-contents.ts";
 import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem } from "../tool-filesystem.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
@@ -22,6 +25,7 @@ import { diskFault } from "./disk.ts";
 import { HostBackend } from "./host-backend.ts";
 import { machineIdentity } from "./machine-identity.ts";
 import { type KnownTrees, restoreCalls, rewindCalls } from "./restore-calls.ts";
+import { revertCalls } from "./revert-calls.ts";
 import { currentProcessMark } from "./running-processes.ts";
 import { isTreeBusy } from "./tree-lock.ts";
 import { temporaryName } from "./tree-writer.ts";
@@ -35,6 +39,7 @@ import { type HostFilesystemOptions, openWorkingTree, type WorkingTree } from ".
 export class HostFilesystem implements Resource<Filesystem> {
   readonly name: string;
   readonly host: string = machineIdentity();
+  readonly contents: ResourceContents<Filesystem>;
   readonly #parts: WorkingTree;
   readonly #openCalls = new Map<string, OpenCall>();
   readonly #trees: KnownTrees = { latest: null, byCall: new Map() };
@@ -47,6 +52,7 @@ export class HostFilesystem implements Resource<Filesystem> {
     this.#parts = openWorkingTree(options, () => this.#refresh());
     this.#sweeper = new ContentSweeper(this.#parts, this.#trees);
     this.name = `files:${this.#parts.root}`;
+    this.contents = filesystemContents(this.#parts);
   }
 
   async capture(tag: string, access: Access): Promise<Capture> {
@@ -144,6 +150,21 @@ export class HostFilesystem implements Resource<Filesystem> {
     }
   }
 
+  async revert(capture: Capture, calls: readonly Capture[]): Promise<RevertReport> {
+    const { log, backend, before } = this.#findOpenCall(capture);
+    try {
+      if (before !== null) this.#markOpened(log);
+      return await revertCalls(
+        this.#parts,
+        calls.map(({ id }) => id),
+        log,
+        backend,
+      );
+    } catch (error) {
+      throw diskFault(error, this.#parts.root);
+    }
+  }
+
   async left(): Promise<AbandonedCapture | null> {
     if (this.#parts.lock.isTaken) return null;
     try {
@@ -161,6 +182,10 @@ export class HostFilesystem implements Resource<Filesystem> {
   async digest(): Promise<Digest> {
     const { digest } = await this.#parts.walker.scan("hash", this.#trees.latest);
     return digest;
+  }
+
+  async revision(): Promise<string> {
+    return this.#withSharedLock(() => `capture:${this.#parts.captures.lastChangeId ?? "none"}`);
   }
 
   async diff(from: ResourceMoment | "now", to: ResourceMoment | "now"): Promise<readonly ResourceDifference[]> {

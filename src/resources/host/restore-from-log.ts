@@ -59,7 +59,7 @@ function priorStates(records: readonly LoggedRecord[]): readonly PathState[] {
   return [...states.values()];
 }
 
-function byDepth(left: PathState, right: PathState): number {
+export function byDepth(left: Pick<PathState, "path">, right: Pick<PathState, "path">): number {
   return left.path.length - right.path.length;
 }
 
@@ -130,11 +130,13 @@ export function asideName(log: CaptureLog, path: TreePath): string | null {
   return asideRecord?.type === "aside" ? asideRecord.name : null;
 }
 
-function* chunksOf(disk: Disk, file: number, size: number): Generator<Uint8Array> {
+export function* chunksOf(disk: Disk, file: number, size: number): Generator<Uint8Array> {
   for (let at = 0; at < size; at += chunkBytes) yield readUpTo(disk, file, Math.min(chunkBytes, size - at), at);
 }
 
-function assertRestored(options: RestoreFromLogOptions, path: TreePath, was: PriorState): void {
+type Disks = Pick<RestoreFromLogOptions, "disk" | "rootDirectory">;
+
+export function assertRestored(options: Disks, path: TreePath, was: PriorState): void {
   if (was.kind === "file" && was.digest !== null ? matchesFile(options, path, was) : matchesOther(options, path, was))
     return;
   throw new FaultError(
@@ -157,7 +159,7 @@ function matchesMetadata(was: NodeMetadata, stats: Stats): boolean {
 }
 
 function matchesFile(
-  { disk, rootDirectory }: RestoreFromLogOptions,
+  { disk, rootDirectory }: Disks,
   path: TreePath,
   was: PriorState & { readonly kind: "file" },
 ): boolean {
@@ -170,7 +172,7 @@ function matchesFile(
 }
 
 /** Compares everything but file contents. The content of a file without a digest was never changed. */
-function matchesOther({ disk, rootDirectory }: RestoreFromLogOptions, path: TreePath, was: PriorState): boolean {
+function matchesOther({ disk, rootDirectory }: Disks, path: TreePath, was: PriorState): boolean {
   if (!matchesState(was, rootDirectory.stats(path))) return false;
   if (was.kind !== "link") return true;
   return (

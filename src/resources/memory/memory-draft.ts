@@ -2,7 +2,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { FileReader, FilesystemBackend, FileWriter } from "../filesystem-backend.ts";
 import type { FileStat } from "../filesystem-handle.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
-import { emptyDirectory, type MemoryDirectory, memoryNodeAt, withMemoryNode } from "./memory-tree.ts";
+import { emptyDirectory, type MemoryDirectory, type MemoryNode, memoryNodeAt, withMemoryNode } from "./memory-tree.ts";
 
 /**
  * The private version of the files that one call changes. Other calls do not see it until it is published; dropping it
@@ -79,6 +79,11 @@ export class MemoryDraft implements FilesystemBackend {
 
   remove(path: TreePath): void {
     this.#setNode(path, null);
+  }
+
+  /** Puts an earlier node back, or removes the entry if there was none. */
+  put(path: TreePath, node: MemoryNode | null): void {
+    this.#setNode(path, node);
   }
 
   /** Replaces the whole tree with an earlier one. */

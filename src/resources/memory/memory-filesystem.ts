@@ -7,14 +7,17 @@ import type {
   Resource,
   ResourceChange,
   ResourceClosing,
+  ResourceContents,
   ResourceDifference,
   ResourceMoment,
   RestoreReport,
 } from "../../core/ports/resource.ts";
+import type { RevertReport } from "../../core/ports/revert-report.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import { changeReport } from "../change-report.ts";
 import { type FileLimits, fileLimits } from "../file-limits.ts";
+import { filesystemContents } from "../filesystem-contents.ts";
 import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem, type FilesystemRules } from "../tool-filesystem.ts";
 import { printablePath, protectedNames, treePath } from "../tree-path.ts";
@@ -27,6 +30,7 @@ import {
   memoryNodeAt,
   withMemoryNode,
 } from "./memory-tree.ts";
+import { type MemoryCall, revertMemoryCalls } from "./revert-memory-calls.ts";
 
 export interface MemoryFilesystemOptions {
   /** Stable across restarts, and unique among the resources of an engine. Default: `files:memory`. */
@@ -49,6 +53,7 @@ const comparedPathsMax = 100;
 export class MemoryFilesystem implements Resource<Filesystem> {
   readonly name: string;
   readonly host = null;
+  readonly contents: ResourceContents<Filesystem>;
   readonly #instanceId = randomUUID();
   readonly #rules: FilesystemRules;
   readonly #now: () => number;
@@ -73,6 +78,7 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     this.name = name;
     this.#now = now;
     this.#rules = { limits: { ...fileLimits, ...limits }, protect };
+    this.contents = filesystemContents({ ...this.#rules, exclude: [] });
     for (const [path, content] of Object.entries(files)) {
       const file = { kind: "file", bytes: Buffer.from(content), modifiedMs: now() } as const;
       this.#tree = withMemoryNode(this.#tree, treePath(path, this.#rules.limits), file, now());
@@ -198,6 +204,14 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     this.#findCall(capture).draft.replaceTree(this.#treeAt(to));
   }
 
+  async revert(capture: Capture, calls: readonly Capture[]): Promise<RevertReport> {
+    const { draft } = this.#findCall(capture);
+    const published = [...this.#calls.values()].filter(({ draft: { state } }) => state === "published");
+    // The changes of a process that has ended were lost with its memory.
+    const own = calls.map(({ id }) => id).filter((id) => id.startsWith(this.#instanceId));
+    return revertMemoryCalls(published, new Set(own), draft);
+  }
+
   /** Only calls of this process can be abandoned: the memory of another process ended with it. */
   async left(): Promise<AbandonedCapture | null> {
     const [call] = this.#abandoned;
@@ -206,6 +220,10 @@ export class MemoryFilesystem implements Resource<Filesystem> {
 
   async digest(): Promise<Digest> {
     return memoryDigest(this.#tree);
+  }
+
+  async revision(): Promise<string> {
+    return `sha256:${memoryDigest(this.#tree)}`;
   }
 
   async diff(from: ResourceMoment | "now", to: ResourceMoment | "now"): Promise<readonly ResourceDifference[]> {
@@ -231,15 +249,6 @@ export class MemoryFilesystem implements Resource<Filesystem> {
       );
     return found;
   }
-}
-
-interface MemoryCall {
-  readonly capture: Capture;
-  readonly draft: MemoryDraft;
-  /** The trees before and after the call was published. */
-  before: MemoryDirectory;
-  after: MemoryDirectory;
-  isKept: boolean;
 }
 
 /** Returns the number of bytes that are stored only to undo the call. */

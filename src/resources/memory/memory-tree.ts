@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { emptyTrieMap, type TrieMap } from "../../core/persistent/trie-map.ts";
+import { emptyTrieMap, type TreeSummary, type TrieMap } from "../../core/persistent/trie-map.ts";
 import type { ResourceDifference } from "../../core/ports/resource.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import type { TreePath } from "../tree-path.ts";
@@ -58,19 +58,20 @@ export function withMemoryNode(
   return { kind: "directory", entries: entries.set(name, below), modifiedMs };
 }
 
-const digestCache = new WeakMap<MemoryNode, Digest>();
+const fileDigests = new WeakMap<MemoryNode, Digest>();
 
-/** Returns the digest of names and contents. Each node is hashed once. */
+const listing: TreeSummary<readonly [string, MemoryNode], string> = {
+  known: new WeakMap(),
+  ofParts: (entries) => entries.map(([name, node]) => JSON.stringify([name, node.kind, memoryDigest(node)])).join("\n"),
+  ofBranch: (lists) => hash("sha256", lists.join("\n")),
+};
+
+/** Returns the digest of names and contents. After a change, only the parts on its path are hashed again. */
 export function memoryDigest(node: MemoryNode): Digest {
-  const found =
-    digestCache.get(node) ?? (hash("sha256", node.kind === "file" ? node.bytes : directoryListing(node)) as Digest);
-  digestCache.set(node, found);
+  if (node.kind === "directory") return hash("sha256", node.entries.summarize(listing) ?? "") as Digest;
+  const found = fileDigests.get(node) ?? (hash("sha256", node.bytes) as Digest);
+  fileDigests.set(node, found);
   return found;
-}
-
-function directoryListing({ entries }: MemoryDirectory): string {
-  const lines = [...entries].map(([name, node]) => JSON.stringify([name, node.kind, memoryDigest(node)]));
-  return lines.sort().join("\n");
 }
 
 /** Returns the differences between two trees. Skips the parts that both share. */

@@ -31,12 +31,16 @@ function assertComplete(objects: readonly SchemaObject[], file: string): void {
   throw new FaultError(fault("STORE_UNUSABLE", message, { missing }));
 }
 
-/** The objects that the migrations create, read from their text: to make an empty database takes longer. */
-const knownObjects: ReadonlySet<string> = new Set(
-  sqliteMigrations.flatMap(({ sql }) =>
-    (sql.match(/^create (?:table|index) \w+/gm) ?? []).map((made) => made.slice(7)),
-  ),
-);
+/** The objects that the migrations leave, read from their text: to make an empty database takes longer. */
+const knownObjects: ReadonlySet<string> = createdObjects();
+
+function createdObjects(): ReadonlySet<string> {
+  const objects = new Set<string>();
+  for (const { sql } of sqliteMigrations)
+    for (const [, verb, object = ""] of sql.matchAll(/^(create|drop) ((?:table|index) \w+)/gm))
+      verb === "create" ? objects.add(object) : objects.delete(object);
+  return objects;
+}
 
 /** The tables of SQLite itself, and of Litestream, which replicates a file, are not listed. */
 function readObjects(db: SqliteDatabase): readonly SchemaObject[] {

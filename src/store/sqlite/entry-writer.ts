@@ -1,56 +1,127 @@
-import {
-  type AppendView,
-  checkEntry,
-  checkRowsAndCharges,
-  rowVersionAfter,
-} from "../../core/store/append-conditions.ts";
-import type { AppendResult, Entry, Put, SealedEvent } from "../../core/store/store.ts";
+import { type AppendView, checkCharges, checkEntry, rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { type AppendResult, checkedTenant, type Entry, type Put, type SealedEvent } from "../../core/store/store.ts";
 import { taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
-import type { RunId, Tenant } from "../../core/values/ids.ts";
-import type { SqliteValue } from "./sqlite-driver.ts";
+import type { Epoch, RunId, Tenant } from "../../core/values/ids.ts";
+import type { AppendParts } from "./append-parts.ts";
+import { LateRefusalError } from "./group-commit.ts";
 import { updateTags } from "./sqlite-searches.ts";
-import { EVENTS_PER_INSERT, type SqliteStatements } from "./statements.ts";
+import type { SqliteStatements } from "./statements.ts";
 
 const LANDED: AppendResult = { landed: true };
 
-/** Makes a function that writes one entry inside a transaction, or writes nothing and returns the reason. */
-export function createEntryWriter(statements: SqliteStatements): (entry: Entry) => AppendResult {
-  const view = viewOf(statements);
-  return (entry) => {
-    if (movesHead(entry) && checkRowsAndCharges(entry, view).landed && moveHead(statements, entry)) {
-      writeRowsAndCharges(statements, entry);
-      return LANDED;
-    }
-    // Nothing is written yet.
+/**
+ * Makes a function that writes one entry inside a transaction, or writes nothing and returns the reason. Conditions on
+ * versions and positions are part of the writes where possible, so that nothing is read before. Such a write that fails
+ * after another one of its entry throws LateRefusalError, unless `checksFirst` is true.
+ */
+export function createEntryWriter(parts: AppendParts): (entry: Entry, checksFirst: boolean) => AppendResult {
+  const view = viewOf(parts);
+  const writeChecked = (entry: Entry): AppendResult => {
     const result = checkEntry(entry, view);
     if (!result.landed) return result;
-    assert(!movesHead(entry), "an entry that passes its checks moves the head");
-    createHead(statements, entry);
-    writeRowsAndCharges(statements, entry);
+    parts.journals.forget(entry.tenant, entry.run);
+    const { written, journal } = writeConditions(parts, entry);
+    assert(written, "an entry that passes its checks meets the conditions of its writes");
+    writeRest(parts, entry, journal);
     return LANDED;
+  };
+  return (entry, checksFirst) => {
+    if (checksFirst || !meetsReadConditions(entry, view, parts.settings)) return writeChecked(entry);
+    const { written, some, journal } = writeConditions(parts, entry);
+    if (written) {
+      writeRest(parts, entry, journal);
+      return LANDED;
+    }
+    if (some) throw new LateRefusalError("a condition failed after another write of its entry");
+    return writeChecked(entry);
   };
 }
 
-/** False for the first entry of a run and for an entry without events. */
-function movesHead({ expect, events }: Entry): boolean {
-  return expect.position > 0 && events.length > 0;
+/** Returns whether the conditions hold that are not part of a write. */
+function meetsReadConditions(entry: Entry, view: AppendView, settings: AppendParts["settings"]): boolean {
+  const { tenant, puts, checks, charges, events } = entry;
+  if (events.length === 0) return false; // Without a write of the head, epoch and position are read.
+  for (const check of checks) {
+    const owner = checkedTenant(tenant, check);
+    const { table, key, was } = check;
+    const found = table === "setting" ? settings.of(owner, key) : (view.row(owner, table, key)?.version ?? null);
+    if (found !== was) return false;
+  }
+  for (const put of puts) {
+    if (put.was === "any" || isConditionalWrite(put)) continue;
+    if ((view.row(tenant, put.table, put.key)?.version ?? null) !== put.was) return false;
+  }
+  return checkCharges(tenant, charges, view) === undefined;
 }
 
-/** Updates the head, with epoch and position as conditions of the update, so that neither is read before. */
-function moveHead(statements: SqliteStatements, { tenant, run, expect, events }: Entry): boolean {
-  const { position, hash } = lastOf(events);
+/** Returns whether the expected version of a row is a condition of its write. The tags of a row need its old content. */
+function isConditionalWrite({ table, was, row }: Put): boolean {
+  return was !== "any" && row !== null && taggedRowFields[table] === undefined;
+}
+
+/** How far the conditions of an entry were written, and the number of its journal; null: it has no events. */
+interface WrittenConditions {
+  readonly written: boolean;
+  readonly some: boolean;
+  readonly journal: number | null;
+}
+
+/** Writes the rows with expected versions, and the head. Stops at the first condition that fails. */
+function writeConditions(parts: AppendParts, entry: Entry): WrittenConditions {
+  let some = false;
+  for (const put of entry.puts) {
+    if (!isConditionalWrite(put)) continue;
+    if (!writeConditionalRow(parts.statements, entry.tenant, put)) return { written: false, some, journal: null };
+    some = true;
+  }
+  const journal = entry.events.length === 0 ? null : writeHead(parts, entry);
+  return { written: entry.events.length === 0 || journal !== null, some, journal };
+}
+
+function writeConditionalRow({ insertRow, updateRow }: SqliteStatements, tenant: Tenant, put: Put): boolean {
+  const { table, key, was } = put;
+  const row = put.row as string;
+  const version = rowVersionAfter(put);
   const { changes } =
-    expect.epoch === null
-      ? statements.advanceHead.run(position, hash, tenant, run, expect.position)
-      : statements.advanceFencedHead.run(position, hash, tenant, run, expect.position, expect.epoch);
+    was === null
+      ? insertRow[table].run(tenant, key, version, row)
+      : updateRow[table].run(tenant, key, version, row, was as number);
   return changes === 1;
 }
 
-function createHead(statements: SqliteStatements, { tenant, run, events }: Entry): void {
-  if (events.length === 0) return;
-  const { position, hash } = lastOf(events);
-  statements.insertHead.run(position, hash, tenant, run);
+/**
+ * Writes the head, with epoch, position and journal as conditions of the write, so that none is read before. Returns the
+ * number of the journal, or null if a condition failed.
+ */
+function writeHead(parts: AppendParts, { tenant, run, expect, events }: Entry): number | null {
+  const head = lastOf(events);
+  if (expect.position === 0) return createHead(parts, tenant, run, expect.epoch, head);
+  const { statements, journals } = parts;
+  const journal = journals.of(tenant, run);
+  if (journal === null) return null;
+  const { position, hash } = head;
+  const { changes } =
+    expect.epoch === null
+      ? statements.advanceHead.run(position, hash, tenant, run, expect.position, journal)
+      : statements.advanceFencedHead.run(position, hash, tenant, run, expect.position, journal, expect.epoch);
+  return changes === 1 ? journal : null;
+}
+
+function createHead(
+  { statements, journals, events }: AppendParts,
+  tenant: Tenant,
+  run: RunId,
+  epoch: Epoch | null,
+  { position, hash }: Pick<SealedEvent, "position" | "hash">,
+): number | null {
+  // The first entry of a run has no lease; if it expects one, the epoch is read.
+  if (epoch !== null && statements.epoch.get(tenant, run)?.epoch !== epoch) return null;
+  events.flush(); // The number of the new journal is that of the next event.
+  const created = statements.insertHead.get(position, hash, tenant, run);
+  if (created === undefined) return null;
+  journals.remember(tenant, run, created[0]);
+  return created[0];
 }
 
 function lastOf(events: Entry["events"]): SealedEvent {
@@ -59,11 +130,19 @@ function lastOf(events: Entry["events"]): SealedEvent {
   return last;
 }
 
-function writeRowsAndCharges(statements: SqliteStatements, entry: Entry): void {
-  const { tenant, puts, charges } = entry;
-  insertEvents(statements, entry);
+/** Writes everything of an entry whose conditions are written. */
+function writeRest(parts: AppendParts, entry: Entry, journal: number | null): void {
+  const { statements, settings, events: log } = parts;
+  const { tenant, run, puts, charges, events } = entry;
+  if (journal !== null) {
+    const isNew = entry.expect.position === 0;
+    if (isNew) log.insertFirst(tenant, run, journal, events[0] as SealedEvent);
+    log.add(journal, events, isNew ? 1 : 0);
+  }
   for (const put of puts) {
-    if (taggedRowFields[put.table] !== undefined) updateTags(statements, tenant, put, isFirstRow(entry, put));
+    if (put.table === "setting") settings.forget();
+    if (isConditionalWrite(put)) continue;
+    if (taggedRowFields[put.table] !== undefined) updateTags(parts, tenant, put, isFirstRow(entry, put));
     if (put.row === null) statements.removeRow[put.table].run(tenant, put.key);
     else statements.putRow[put.table].run(tenant, put.key, rowVersionAfter(put), put.row);
   }
@@ -75,49 +154,14 @@ function isFirstRow({ run, expect }: Entry, { table, key }: Put): boolean {
   return expect.position === 0 && table === "run" && key === run;
 }
 
-/** Inserts consecutive events of one type with one statement. Steps that end together produce such events. */
-function insertEvents(statements: SqliteStatements, { tenant, run, events }: Entry): void {
-  for (let next = 0; next < events.length; ) {
-    const { position, type, v, at, body, hash } = events[next] as SealedEvent;
-    if (position > 1 && haveSameType(events, next, EVENTS_PER_INSERT)) {
-      const values: SqliteValue[] = [journalOf(statements, tenant, run), type, v, position];
-      for (let index = next; index < next + EVENTS_PER_INSERT; index += 1)
-        pushEventValues(values, events[index] as SealedEvent);
-      statements.insertManyEvents.run(...values);
-      next += EVENTS_PER_INSERT;
-    } else {
-      const insert = position === 1 ? statements.insertFirstEvent : statements.insertEvent;
-      insert.run(tenant, run, type, v, position, at, body, hash);
-      next += 1;
-    }
-  }
-}
-
-function journalOf(statements: SqliteStatements, tenant: Tenant, run: RunId): number {
-  const found = statements.journal.get(tenant, run);
-  assert(found !== undefined, "an entry has written the head before its events");
-  return found[0];
-}
-
-/** Appends the values in which events of one type differ. */
-function pushEventValues(values: SqliteValue[], { at, body, hash }: SealedEvent): void {
-  values.push(at, body, hash);
-}
-
-function haveSameType(events: Entry["events"], from: number, count: number): boolean {
-  const { type, v } = events[from] as SealedEvent;
-  for (let index = from + 1; index < from + count; index += 1) {
-    const event = events[index];
-    if (event === undefined || event.type !== type || event.v !== v) return false;
-  }
-  return true;
-}
-
-function viewOf(statements: SqliteStatements): AppendView {
+function viewOf({ statements, events }: AppendParts): AppendView {
   return {
     epoch: (tenant, run) => statements.epoch.get(tenant, run)?.epoch ?? null,
     position: (tenant, run) => statements.head.get(tenant, run)?.[0] ?? 0,
-    hash: (tenant, run, position) => statements.eventHash.get(tenant, run, position)?.hash ?? null,
+    hash: (tenant, run, position) => {
+      events.flush();
+      return statements.eventHash.get(tenant, run, position)?.hash ?? null;
+    },
     row: (tenant, table, key) => statements.findRow(tenant, table, key),
     used: (tenant, tally) => statements.used.get(tenant, tally)?.used ?? 0,
   };

@@ -6,10 +6,16 @@ import { sqliteTimes } from "./sqlite-times.ts";
 
 type Flush = "hard" | "soft";
 
+/**
+ * Thrown by work that has written something before it found that it may not. The transaction is undone and repeated with
+ * every condition checked before the first write.
+ */
+export class LateRefusalError extends Error {}
+
 /** The work of one caller inside a transaction. Its promise resolves after the commit. */
 interface Operation {
   readonly flush: Flush;
-  readonly work: () => unknown;
+  readonly work: (checksFirst: boolean) => unknown;
   /** The result of the work in the latest transaction that was tried. */
   result: unknown;
   /** When it was first kept back by a transaction of another process. */
@@ -24,13 +30,20 @@ export interface GroupCommitPorts {
   readonly dice: RandomSource;
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
+  /** Runs inside each transaction, after its work. */
+  readonly beforeCommit: () => void;
+  /** Runs when a transaction was undone. */
+  readonly onUndo: () => void;
 }
 
 export interface GroupCommit {
   /** False while work waits for a transaction. */
   readonly isIdle: boolean;
-  /** Adds `work` to the transaction of this turn of the event loop. Rejects if nothing of it was committed. */
-  join<Result>(flush: Flush, work: () => Result): Promise<Result>;
+  /**
+   * Adds `work` to the transaction of this turn of the event loop. Rejects if nothing of it was committed. Work gets true
+   * if it has to check all its conditions before its first write.
+   */
+  join<Result>(flush: Flush, work: (checksFirst: boolean) => Result): Promise<Result>;
   /** Accepts no more work. Resolves when the waiting work is committed or has failed. */
   close(): Promise<void>;
 }
@@ -43,7 +56,7 @@ export interface GroupCommit {
  */
 export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommitPorts): GroupCommit {
   const { timers, stopwatch, dice } = ports;
-  const commit = createTransactionRunner(db, ports.onBegin);
+  const commit = createTransactionRunner(db, ports);
   let waiting: Operation[] = [];
   let closed = false;
   let onIdle = () => {};
@@ -87,7 +100,7 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
     get isIdle() {
       return waiting.length === 0;
     },
-    join: <Result>(flushing: Flush, work: () => Result) =>
+    join: <Result>(flushing: Flush, work: (checksFirst: boolean) => Result) =>
       new Promise<Result>((resolve, reject) => {
         if (closed) return reject(closedFault(file));
         if (waiting.length === 0) setImmediate(flush);
@@ -120,7 +133,7 @@ function rejectAll(batch: readonly Operation[], error: unknown, file: string): v
 
 function newOperation(
   flush: Flush,
-  work: () => unknown,
+  work: Operation["work"],
   resolve: Operation["resolve"],
   reject: Operation["reject"],
 ): Operation {
@@ -135,7 +148,10 @@ export function closedFault(file: string): FaultError {
 class BeginFailedError extends Error {}
 
 /** Makes a function that commits operations in one transaction and resolves them, or throws and commits none. */
-function createTransactionRunner(db: SqliteDatabase, onBegin: () => void): (ops: readonly Operation[]) => void {
+function createTransactionRunner(
+  db: SqliteDatabase,
+  { onBegin, beforeCommit, onUndo }: Pick<GroupCommitPorts, "onBegin" | "beforeCommit" | "onUndo">,
+): (ops: readonly Operation[]) => void {
   const begin = db.prepare("begin immediate");
   const commit = db.prepare("commit");
   let synchronous: Flush | undefined;
@@ -151,16 +167,27 @@ function createTransactionRunner(db: SqliteDatabase, onBegin: () => void): (ops:
     }
   };
 
-  return (ops) => {
+  const attempt = (ops: readonly Operation[], checksFirst: boolean): void => {
     start(ops.some(({ flush }) => flush === "hard") ? "hard" : "soft");
     try {
       onBegin();
-      for (const op of ops) op.result = op.work();
+      for (const op of ops) op.result = op.work(checksFirst);
+      beforeCommit();
       commit.run();
     } catch (error) {
       // After some errors, such as a full disk, SQLite has already rolled back.
       if (db.isTransaction) db.exec("rollback");
+      onUndo();
       throw error;
+    }
+  };
+
+  return (ops) => {
+    try {
+      attempt(ops, false);
+    } catch (error) {
+      if (!(error instanceof LateRefusalError)) throw error;
+      attempt(ops, true);
     }
     for (const op of ops) op.resolve(op.result);
   };

@@ -113,7 +113,7 @@ function claimMethods({
       assertStorableNames(tenant, after);
       return read(() => statements.holdings.all(tenant, after, most).map((lease) => ({ ...lease, until: null })));
     },
-    nextDue: async () => read(() => (statements.nextDue.get(clock.now())?.at ?? null) as Instant | null),
+    nextDue: async () => read(() => findNextDue(statements, clock.now())),
   };
 }
 
@@ -224,6 +224,16 @@ function* iterate<Part>(before: Part, next: (after: Part) => { readonly found: P
   for (let row = next(before); row !== undefined; row = next(row.found)) yield row.found;
 }
 
+/** Returns the earliest time after `now` at which a run is due. */
+function findNextDue(statements: SqliteStatements, now: Instant): Instant | null {
+  let next: Instant | null = null;
+  for (const { tenant, queue, rank } of queuePositions(statements)) {
+    const at = statements.nextDueAt.get(tenant, queue, rank, now)?.at ?? null;
+    if (at !== null && (next === null || at < next)) next = at;
+  }
+  return next;
+}
+
 /** Returns the runs that are not due and have a need that the worker offers. */
 function findRunsNeeding(
   statements: SqliteStatements,
@@ -278,9 +288,12 @@ function writeMarker(
   step: StepId,
   attempt: number,
 ): boolean {
+  if (statements.mark.run(tenant, run, step, attempt, epoch, worker).changes === 1) {
+    statements.countMarker.run(tenant, run);
+    return true;
+  }
   if (statements.holds.get(tenant, run, worker, epoch) === undefined) return false;
-  if (statements.mark.run(tenant, run, step, attempt, epoch).changes === 1) statements.countMarker.run(tenant, run);
-  else statements.markAgain.run(tenant, run, step, attempt, epoch);
+  statements.markAgain.run(tenant, run, step, attempt, epoch);
   return true;
 }
 

@@ -39,10 +39,6 @@ CREATE TABLE gate (
   primary key (tenant, key)
 ) strict, without rowid;
 
-CREATE INDEX gate_run_id on gate (tenant, row ->> 'run_id');
-
-CREATE INDEX gate_status on gate (tenant, row ->> 'status');
-
 CREATE TABLE head (
   tenant text not null,
   run text not null,
@@ -107,8 +103,6 @@ CREATE TABLE outcome (
 
 CREATE INDEX outcome_reuse_key on outcome (tenant, row ->> 'reuse_key') where row ->> 'reuse_key' is not null;
 
-CREATE INDEX outcome_run_id on outcome (tenant, row ->> 'run_id');
-
 CREATE TABLE outdated (
   tenant text not null,
   run text not null,
@@ -138,8 +132,6 @@ CREATE TABLE run (
   row text not null,
   primary key (tenant, key)
 ) strict, without rowid;
-
-CREATE INDEX run_status on run (tenant, row ->> 'status');
 
 CREATE TABLE sent (
   tenant text not null,
@@ -186,8 +178,6 @@ CREATE TABLE timer (
   row text not null,
   primary key (tenant, key)
 ) strict, without rowid;
-
-CREATE INDEX timer_due_at on timer (row ->> 'due_at', tenant);
 
 CREATE INDEX timer_needs on timer (row ->> 'needs') where row ->> 'needs' is not null;
 

@@ -28,7 +28,7 @@ export interface SearchForm {
 export function searchStatements(prepare: Prepare) {
   const forms = new Map<string, SearchForm>();
   return {
-    addTag: prepare("insert into tag (tenant, kind, tag, key) values (?, ?, ?, ?) on conflict do nothing"),
+    addTags: createTagInserts(prepare),
     removeTag: prepare("delete from tag where tenant = ? and kind = ? and tag = ? and key = ?"),
     hasTag: prepare<KeyColumn>("select key from tag where tenant = ? and kind = ? and tag = ? and key = ?"),
     countGivenTags: prepare<EntryCount>(
@@ -51,6 +51,17 @@ export function searchStatements(prepare: Prepare) {
       forms.set(name, form);
       return form;
     },
+  };
+}
+
+/** Returns the statement that adds this number of tags to a row: one statement takes less time than one per tag. */
+function createTagInserts(prepare: Prepare): (count: number) => SqliteStatement {
+  const inserts: SqliteStatement[] = [];
+  return (count) => {
+    inserts[count] ??= prepare(
+      `insert into tag (tenant, kind, key, tag) values ${Array(count).fill("(?1, ?2, ?3, ?)").join(", ")} on conflict do nothing`,
+    );
+    return inserts[count];
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ClaimTerms } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
+import type { AppendParts } from "./append-parts.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { SqliteStatements } from "./statements.ts";
 import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
 /** The registered workers of this process. */
@@ -18,8 +18,7 @@ export interface OwnWorkers {
 }
 
 /** The shared context of the parts of the store. */
-export interface SqliteContext {
-  readonly statements: SqliteStatements;
+export interface SqliteContext extends AppendParts {
   readonly group: GroupCommit;
   readonly clock: Clock;
   /**

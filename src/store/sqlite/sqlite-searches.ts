@@ -13,6 +13,9 @@ const AFTER_ALL = "\u{10ffff}\u{10ffff}";
 /** The number of entries up to which the tags of a search are compared to find the rarest. */
 const RARE_ENTRIES_MAX = 1000;
 
+/** The number of tags in one insert. Most rows have fewer. */
+const TAGS_PER_INSERT = 16;
+
 /** Rows per read of the audit. */
 const PAGE_SIZE = 500;
 
@@ -130,13 +133,28 @@ function countRows(
 }
 
 /** Replaces the tags of a row that is about to be written. */
-export function updateTags(statements: SqliteStatements, tenant: Tenant, put: Put, isNew: boolean): void {
+export function updateTags(
+  { statements, runTags }: Pick<SqliteContext, "statements" | "runTags">,
+  tenant: Tenant,
+  put: Put,
+  isNew: boolean,
+): void {
   const { table, key, row } = put;
-  const stored = isNew ? null : statements.findRow(tenant, table, key);
-  const before = stored === null ? NONE : rowTags(table, stored.row);
+  const known = isNew ? NONE : table === "run" ? runTags.of(tenant, key) : null;
+  const before = known ?? storedTags(statements, tenant, table, key);
   const after = row === null ? NONE : rowTags(table, row);
+  if (table === "run") runTags.remember(tenant, key, after);
   for (const tag of before) if (!after.includes(tag)) statements.removeTag.run(tenant, table, tag, key);
-  for (const tag of after) if (!before.includes(tag)) statements.addTag.run(tenant, table, tag, key);
+  const added = before.length === 0 ? after : after.filter((tag) => !before.includes(tag));
+  for (let from = 0; from < added.length; from += TAGS_PER_INSERT) {
+    const some = added.slice(from, from + TAGS_PER_INSERT);
+    statements.addTags(some.length).run(tenant, table, key, ...some);
+  }
+}
+
+function storedTags(statements: SqliteStatements, tenant: Tenant, table: Table, key: string): readonly string[] {
+  const stored = statements.findRow(tenant, table, key);
+  return stored === null ? NONE : rowTags(table, stored.row);
 }
 
 const NONE: readonly never[] = [];

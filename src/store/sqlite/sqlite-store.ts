@@ -5,6 +5,7 @@ import { leaseLength } from "../../core/store/lease-length.ts";
 import type { Store } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
+import { createAppendParts, transactionHooks } from "./append-parts.ts";
 import { createChangePolling } from "./change-polling.ts";
 import { DataVersion } from "./data-version.ts";
 import { createEntryWriter } from "./entry-writer.ts";
@@ -85,7 +86,8 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));
   // A process that waits for a write or a read does not end before it.
   const waits = { timers: options.timers ?? exitBlockingTimers, stopwatch, dice };
-  const group = groupCommit(db, file, { ...waits, onBegin: () => version.observe() });
+  const parts = createAppendParts(statements, version);
+  const group = groupCommit(db, file, { ...waits, ...transactionHooks(parts, version) });
   const reads = sqliteReads(file, waits);
   const boot = bootId();
   let isOpen = true;
@@ -94,7 +96,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     { file, boot, timers, stopwatch, stallMs, failpoint, fileSystemType },
   );
   const unrenewed = new UnrenewedLeases(leaseMs, stopwatch);
-  const context = { statements, group, clock, ...reads, workers, unrenewed };
+  const context = { ...parts, group, clock, ...reads, workers, unrenewed };
   const { watch, stop } = createChangePolling(timers, () => version.observe());
   return {
     clock,
@@ -147,17 +149,19 @@ function copyLog(db: SqliteDatabase): void {
   }
 }
 
-function journalMethods({
-  statements,
-  group,
-  read,
-}: SqliteContext): Pick<Store, "append" | "events" | "journals" | "head"> {
-  const writeEntry = createEntryWriter(statements);
+function journalMethods(context: SqliteContext): Pick<Store, "append" | "events" | "journals" | "head"> {
+  const { statements, group, read } = context;
+  const writeEntry = createEntryWriter(context);
   return {
-    append: async (entries) => {
-      entries.forEach(assertValidEntry);
+    // Not an async function: the promise of the transaction would pass through a second one.
+    append: (entries) => {
+      try {
+        entries.forEach(assertValidEntry);
+      } catch (error) {
+        return Promise.reject(error);
+      }
       const flush = entries.some((entry) => entry.flush === "hard") ? "hard" : "soft";
-      return group.join(flush, () => appendInOrder(entries, writeEntry));
+      return group.join(flush, (checksFirst) => appendInOrder(entries, (entry) => writeEntry(entry, checksFirst)));
     },
     events: async (tenant, run, after, most = NO_LIMIT) => {
       assertStorableNames(tenant, run);

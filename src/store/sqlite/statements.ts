@@ -1,8 +1,9 @@
 import { defaultQueue, type QueuedRun } from "../../core/store/fair-queue.ts";
 import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/store.ts";
-import { indexedRowFields, type Table, tables } from "../../core/store/tables.ts";
+import { indexedRowFields, type Table, tables, taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
-import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { Instant, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { anyJournal, eventStatements, returnArrays } from "./event-statements.ts";
 import { LazyStatement } from "./lazy-statement.ts";
 import { searchStatements } from "./search-statements.ts";
 import type { Prepare, SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
@@ -26,12 +27,6 @@ export function sqliteStatements(db: SqliteDatabase) {
   };
 }
 
-/** Makes a statement return arrays: whole stores are read with it, and objects take half as much time again. */
-const returnArrays = <Row>(statement: SqliteStatement<Row>): SqliteStatement<Row> => {
-  statement.setReturnArrays(true);
-  return statement;
-};
-
 /** The number of events, and their text with one line per event. */
 export type EventLines = readonly [count: number, lines: string | null];
 
@@ -43,26 +38,6 @@ const eventAsText = `position || ' ' || at || ' ' || v || ' ' || hex(hash) || ii
 
 /** The number of events of a run that are read as one text: one row per event takes three times as long. */
 export const EVENTS_PER_READ = 256;
-
-/** The number of events in one insert, which takes half the time of single inserts; larger inserts are slower again. */
-export const EVENTS_PER_INSERT = 16;
-
-/**
- * Inserts consecutive events. Bound first: the shared values and the first position; then time, body and hash of each.
- */
-function insertEventsSql(count: number): string {
-  const values = Array.from({ length: count }, (_, index) => `(?1, ?2, ?3, ?4 + ${index}, ?, ?, ?)`);
-  return `insert into event (journal, type, v, position, at, body, hash) values ${values.join(", ")}`;
-}
-
-const insertManyEventsSql = insertEventsSql(EVENTS_PER_INSERT);
-
-/** The number of a journal whose head exists. */
-const ownJournal = "(select journal from head where tenant = ?1 and run = ?2)";
-
-/** The number of a journal, also of one whose head was deleted. */
-const anyJournal = `coalesce(${ownJournal},
-  (select journal from event indexed by event_name where tenant = ?1 and run = ?2))`;
 
 /** An event counts only with the names of its journal, if it is the first, and else without names. */
 const hasOwnNames = "(tenant = ?1 and run = ?2 or position > 1 and tenant is null and run is null)";
@@ -99,14 +74,20 @@ function journalStatements(prepare: Prepare) {
         "select position, hash, journal, run from head where tenant = ? and run > ? order by run limit ?",
       ),
     ),
-    insertHead: prepare(
-      `insert into head (position, hash, tenant, run, journal)
-       values (?, ?, ?, ?, (select coalesce(max(seq), 0) + 1 from event))`,
+    insertHead: returnArrays(
+      prepare<readonly [journal: number]>(
+        `insert into head (position, hash, tenant, run, journal)
+         values (?, ?, ?, ?, (select coalesce(max(seq), 0) + 1 from event)) on conflict (tenant, run) do nothing
+         returning journal`,
+      ),
     ),
-    advanceHead: prepare("update head set position = ?1, hash = ?2 where tenant = ?3 and run = ?4 and position = ?5"),
+    advanceHead: prepare(
+      `update head set position = ?1, hash = ?2
+       where tenant = ?3 and run = ?4 and position = ?5 and journal = ?6`,
+    ),
     advanceFencedHead: prepare(
       `update head set position = ?1, hash = ?2
-       where tenant = ?3 and run = ?4 and position = ?5 and ${currentEpoch} = ?6`,
+       where tenant = ?3 and run = ?4 and position = ?5 and journal = ?6 and ${currentEpoch} = ?7`,
     ),
     head: returnArrays(
       prepare<readonly [position: Head["position"], hash: Head["hash"]]>(
@@ -117,26 +98,6 @@ function journalStatements(prepare: Prepare) {
       `select * from (select run from event indexed by event_name where tenant = ?1 and run > ?2 order by run limit ?3)
        union select * from (select run from head where tenant = ?1 and run > ?2 order by run limit ?3)
        order by run limit ?3`,
-    ),
-  };
-}
-
-function eventStatements(prepare: Prepare) {
-  return {
-    insertFirstEvent: prepare(
-      `insert into event (tenant, run, journal, type, v, position, at, body, hash)
-       values (?1, ?2, ${ownJournal}, ?, ?, ?, ?, ?, ?)`,
-    ),
-    insertEvent: prepare(
-      `insert into event (journal, type, v, position, at, body, hash) values (${ownJournal}, ?3, ?, ?, ?, ?, ?)`,
-    ),
-    journal: returnArrays(prepare<readonly [journal: number]>(`select ${ownJournal}`)),
-    insertManyEvents: prepare(insertManyEventsSql),
-    eventHash: prepare<{ readonly hash: Uint8Array }>(
-      `select hash from event where journal = ${anyJournal} and position = ?3`,
-    ),
-    eraseBody: prepare(
-      "update event set body = null, body_hash = ?3 where journal = ?1 and position = ?2 and body is not null",
     ),
   };
 }
@@ -172,6 +133,11 @@ function dueRunStatements(prepare: Prepare) {
     nextQueue: prepare<{ readonly found: string }>(nextAfter(timerColumns.queue, "timer.tenant = ?")),
     nextRank: prepare<{ readonly found: number }>(
       nextAfter(timerColumns.rank, `timer.tenant = ? and ${timerColumns.queue} = ?`),
+    ),
+    nextDueAt: prepare<{ readonly at: Instant }>(
+      `select ${timerColumns.at} as at from timer indexed by timer_place
+       where ${timerColumns.at} is not null and tenant = ? and ${timerColumns.queue} = ? and ${timerColumns.rank} = ?
+         and ${timerColumns.at} > ? order by ${timerColumns.at} limit 1`,
     ),
     dueAt: prepare<{ readonly run: RunId; readonly at: number }>(
       `select timer.key as run, ${timerColumns.at} as at from timer indexed by timer_place
@@ -215,10 +181,6 @@ function leaseStatements(prepare: Prepare) {
        left join timer on timer.tenant = lease.tenant and timer.key = lease.run
        where lease.tenant = ? and lease.run > ? and lease.worker is not null order by lease.run limit ?`,
     ),
-    nextDue: prepare<{ readonly at: number }>(
-      `select row ->> 'due_at' as at from timer indexed by timer_due_at
-       where row ->> 'due_at' > ? order by row ->> 'due_at' limit 1`,
-    ),
     heldBy: prepare<HeldLease>(
       "select tenant, run, epoch from lease indexed by lease_worker where worker = ? and worker is not null",
     ),
@@ -247,8 +209,10 @@ function leaseStatements(prepare: Prepare) {
 function markerStatements(prepare: Prepare) {
   return {
     holds: prepare("select 1 from lease where tenant = ? and run = ? and worker = ? and epoch = ?"),
+    // Writes nothing if the lease is lost, or the marker exists.
     mark: prepare(
-      `insert into marker (tenant, run, step, attempt, epoch) values (?, ?, ?, ?, ?)
+      `insert into marker (tenant, run, step, attempt, epoch) select ?1, ?2, ?3, ?4, ?5
+       where exists (select 1 from lease where tenant = ?1 and run = ?2 and worker = ?6 and epoch = ?5)
        on conflict (tenant, run, step, attempt) do nothing`,
     ),
     markAgain: prepare("update marker set epoch = ?5 where tenant = ?1 and run = ?2 and step = ?3 and attempt = ?4"),
@@ -319,11 +283,13 @@ const rowSqls = tables.map((table) => ({
   find: `select key, version, row from ${table} where tenant = ? and key = ?`,
   put: `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?)
         on conflict (tenant, key) do update set version = excluded.version, row = excluded.row`,
+  insert: `insert into ${table} (tenant, key, version, row) values (?, ?, ?, ?) on conflict (tenant, key) do nothing`,
+  update: `update ${table} set version = ?3, row = ?4 where tenant = ?1 and key = ?2 and version = ?5`,
   remove: `delete from ${table} where tenant = ? and key = ?`,
 }));
 
 function rowStatements(prepare: Prepare) {
-  const each = <Row>(kind: "find" | "put" | "remove") =>
+  const each = <Row>(kind: "find" | "put" | "insert" | "update" | "remove") =>
     Object.fromEntries(rowSqls.map((sqls) => [sqls.table, prepare(sqls[kind])])) as Record<Table, SqliteStatement<Row>>;
   const row = each<RowColumns>("find");
   for (const table of tables) returnArrays(row[table]);
@@ -333,6 +299,9 @@ function rowStatements(prepare: Prepare) {
       return found === undefined ? null : toSqliteRow(found);
     },
     putRow: each("put"),
+    /** Write nothing if there is a row, or if its version is not the expected one. */
+    insertRow: each("insert"),
+    updateRow: each("update"),
     removeRow: each("remove"),
   };
 }
@@ -351,12 +320,25 @@ function createListStatements(prepare: Prepare): (query: Query) => SqliteStateme
 function listSql({ table, where, after, order }: Query): string {
   const field = indexedRowFields[table]?.find((name) => name === where?.field);
   assert(where === undefined || field !== undefined, `${table} has an index on ${where?.field}`);
-  // The index is named because SQLite, without statistics, would scan all rows of the tenant.
-  const indexed = field === undefined ? "" : ` indexed by ${table}_${field}`;
-  const equal = field === undefined ? "" : ` and row ->> '${field}' = ? and row ->> '${field}' is not null`;
   const page = after === undefined ? "" : ` and key ${order === "oldest" ? ">" : "<"} ?`;
-  const direction = order === "oldest" ? "asc" : "desc";
-  return `select key, version, row from ${table}${indexed} where tenant = ?${equal}${page} order by key ${direction} limit ?`;
+  const sorted = `order by key ${order === "oldest" ? "asc" : "desc"} limit ?`;
+  if (field !== undefined && taggedRowFields[table]?.includes(field) === true)
+    return `select key, version, row from ${taggedRows(table, field)} where true${page} ${sorted}`;
+  // The index is named because SQLite, without statistics, would scan all rows of the tenant.
+  const indexed = field === undefined ? "" : ` indexed by ${fieldIndex(table, field)}`;
+  const equal = field === undefined ? "" : ` and row ->> '${field}' = ? and row ->> '${field}' is not null`;
+  return `select key, version, row from ${table}${indexed} where tenant = ?${equal}${page} ${sorted}`;
+}
+
+/** The rows of a tenant with a value of a field, found by their tags. A tag is a text, and so equals no number. */
+function taggedRows(table: Table, field: string): string {
+  return `(select ${table}.key, version, row from tag cross join ${table} using (tenant, key)
+    where tenant = ? and kind = '${table}' and tag = '${field}=' || ?2 and row ->> '${field}' = ?2)`;
+}
+
+/** Times are found in the order of the places of runs, which costs as much as the timers of the tenant. */
+function fieldIndex(table: Table, field: string): string {
+  return table === "timer" ? "timer_place" : `${table}_${field}`;
 }
 
 export function toSqliteRow({ 0: key, 1: version, 2: row }: RowColumns): StoredRow {

@@ -9,7 +9,7 @@ import type { ScriptedModel } from "../scripted-model/scripted-model.ts";
 export interface AdapterUnderTest {
   /** Starts the program. It uses the real client library of the framework against the scripted model. */
   open(setting: AdapterSetting): Promise<AdapterProgram>;
-  /** The name in the record of a tool of the contract. Default: the same. */
+  /** The name in the record of a tool of the contract, or of an unknown tool. Default: the same. */
   toolName?(tool: string): string;
   /** The output of a tool of the contract, from the output on record. Default: the same. */
   plainOutput?(output: Json): Json;

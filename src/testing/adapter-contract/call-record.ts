@@ -88,7 +88,8 @@ function isUnfit(event: JsonObject | undefined): boolean {
   return event?.type === "step.rejected" && (code === "INVALID_INPUT" || code === "TOOL_UNKNOWN");
 }
 
-const contractTools = ["search", "note", "send"];
+/** The tools of the contract, and one that does not exist. */
+const contractTools = ["search", "note", "send", "nosuch"];
 
 function plainEvent({ output, ...event }: JsonObject, { plainOutput }: AdapterUnderTest): JsonObject {
   const { rule, ...plain } = withoutAdapterFields(event) as JsonObject;

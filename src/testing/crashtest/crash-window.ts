@@ -1,4 +1,4 @@
-import type { StepResult } from "../../core/run/run-result.ts";
+import type { StepResult } from "../../core/run/step-result.ts";
 import type { LedgerState } from "../../core/store/tables.ts";
 import { unreachable } from "../../core/values/assert.ts";
 import type { Failpoint } from "../../engine/ports/failpoint.ts";

@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { LedgerFact, ToolFacts } from "../../core/call/proposal.ts";
 import { canonicalJson } from "../../core/json/canonical-json.ts";
-import { type Condition, type Plan, type PlanStep, planStep } from "../../core/plan/plan.ts";
+import { type OutputCondition, type Plan, type PlanStep, planStep } from "../../core/plan/plan.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import type { LedgerRow } from "../../core/store/tables.ts";
 import type { Cost } from "../../core/tool/tool.ts";
@@ -31,6 +31,7 @@ const plainTool: ToolFacts = {
   tags: [],
   risk: "low",
   roles: [],
+  confirmation: false,
   timeoutMs: 30_000,
   tries: null,
   retry: "named",
@@ -86,11 +87,16 @@ export function planWait(
   return step(id, { kind: "wait", name: "wait", payload, ...overrides });
 }
 
-export function planAssertion(id: string, claim: Condition, overrides: StepOptions = {}): PlanStep {
+export function planAssertion(id: string, claim: OutputCondition, overrides: StepOptions = {}): PlanStep {
   return step(id, { kind: "assertion", name: "assertion", payload: { ...claim }, after: [claim.step], ...overrides });
 }
 
-export function conditionOn(of: string, path: string, operator: Condition["operator"], value: Json = null): Condition {
+export function conditionOn(
+  of: string,
+  path: string,
+  operator: OutputCondition["operator"],
+  value: Json = null,
+): OutputCondition {
   return { step: of as StepId, path, operator, value };
 }
 

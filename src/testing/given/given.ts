@@ -234,7 +234,7 @@ function policyOf(command: Command): Policy | null {
 
 /** Rules without tool conditions. */
 export function rulesWith(guards: readonly Guard[], policy: Policy | null = null): Rules {
-  return { guards, policyFor: () => policy, conditionsOf: () => [] };
+  return { guardPointers: [], guards, policyFor: () => policy, conditionsOf: () => [] };
 }
 
 /** Decides the command. Under the standard guards, checks that its serialised copy gives the same decision. */

@@ -1,7 +1,9 @@
 import type { ToolFacts } from "../../core/call/proposal.ts";
-import type { FollowUpStep, Resolution } from "../../core/decide/command.ts";
+import type { CommandOf, FollowUpStep, Resolution } from "../../core/decide/command.ts";
+import type { ReplanFact } from "../../core/decide/replan-run.ts";
 import type { StepsInFlight } from "../../core/event/event.ts";
 import type { Plan, PlanStep } from "../../core/plan/plan.ts";
+import { renameTakenSteps } from "../../core/plan/rename-taken-steps.ts";
 import type { Sighting } from "../../core/tool/tool.ts";
 import { fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
@@ -77,13 +79,23 @@ export function driveRandomRun(
 ): GivenRun {
   const mode = choices.length % 3 === 0 ? "human_gated" : "auto_exec";
   const deadline = choices.length % 5 === 0 ? { deadline_at: (given().now + 500_000) as GivenRun["now"] } : {};
-  let givenRun = given(commands.accepts(accepted, { mode, ...deadline }));
+  let givenRun = given(commands.accepts(accepted, { mode, ...deadline, ...otherPlans(accepted, choices.length) }));
   for (const [what, how] of choices) {
     const after = givenRun.when(pick(possibleActions(givenRun, how), what));
     onCommand(givenRun, after);
     givenRun = after;
   }
   return givenRun;
+}
+
+/** Some runs continue with a fallback plan, or ask a replanner, when their plan does not complete. */
+function otherPlans(accepted: Plan, choices: number): Pick<CommandOf<"accept">, "replan" | "fallbacks"> {
+  return {
+    ...(choices % 4 === 1 && { fallbacks: [renameTakenSteps(accepted, () => true, 2)] }),
+    ...(choices % 2 === 1 && {
+      replan: { by: readPage.name, attempts: 2, ...(choices % 6 === 1 && { delay_ms: 2000 }) },
+    }),
+  };
 }
 
 /** Returns possible next actions: mostly those that the run waits for, sometimes unexpected ones. */
@@ -149,6 +161,9 @@ function randomEnding(givenRun: GivenRun, id: string, how: number): GivenAction 
     dice: (how % 10) / 10,
   };
   const notices = [{ notice_id: `notice ${id}`, topic: "mail", payload: null }];
+  const { cause } = givenRun.step(id);
+  if (cause?.by === "replan" && how % 3 > 0)
+    return commands.answers(id, { plan: {} }, { ...options, replan: randomReplan(givenRun, how) });
   const endings: readonly (() => GivenAction)[] = [
     () => commands.answers(id, { id: how }, options),
     () => commands.timesOut(id, "TOOL_TIMEOUT", options),
@@ -159,6 +174,12 @@ function randomEnding(givenRun: GivenRun, id: string, how: number): GivenAction 
     () => commands.fails(id, pick(["RATE_LIMIT", "TOOL_FAILED"] as const, how), options),
   ];
   return pick(endings, how >> 3)();
+}
+
+function randomReplan({ run }: GivenRun, how: number): ReplanFact {
+  if (how % 7 === 0) return { refused: fault("REPLAN_REFUSED", "the answer is no plan") };
+  const known = run.plan as Plan;
+  return { plan: renameTakenSteps(known, () => true, (run.replanning?.plans ?? 1) + 1), tools: {} };
 }
 
 function randomRecovery(id: string, how: number): GivenAction {

@@ -28,7 +28,7 @@ interface Held {
     | "waiting_approval"
     | "running"
     | "failed_retryable"
-    | "failed_final"
+    | "skipped"
     | "succeeded"
     | "rejected"
     | "cancelled";
@@ -91,8 +91,8 @@ export class GateModel {
     const step = this.step(id);
     if (step.state !== "running") return;
     if (how === "done") step.state = "succeeded";
-    else if (this.#cancelled) step.state = step.effect === "acts" ? "failed_final" : "cancelled";
-    else step.state = how === "again" ? "failed_retryable" : "failed_final";
+    else if (this.#cancelled) step.state = step.effect === "acts" ? "skipped" : "cancelled";
+    else step.state = how === "again" ? "failed_retryable" : "skipped";
   }
 
   /** Returns the fault code of a refusal, or null. */
@@ -150,9 +150,10 @@ export class GateModel {
 
   /** Makes rejected and failed steps ready. A rejected call needs a new approval; a failed call still has its own. */
   resume(): void {
-    if (!this.#isOver() || this.#cancelled) return;
+    const isComplete = [...this.steps.values()].every(({ state }) => state === "succeeded" || state === "skipped");
+    if (!this.#isOver() || this.#cancelled || isComplete) return;
     for (const step of this.steps.values())
-      if (step.state === "rejected" || step.state === "failed_final") step.state = "ready";
+      if (step.state === "rejected" || step.state === "skipped") step.state = "ready";
   }
 
   #change(gate: ModelGate, change: Partial<ModelGate>): void {
@@ -164,7 +165,7 @@ export class GateModel {
   }
 
   #isOver(): boolean {
-    const over = ["succeeded", "failed_final", "rejected", "cancelled"];
+    const over = ["succeeded", "skipped", "rejected", "cancelled"];
     return [...this.steps.values()].every(({ state }) => over.includes(state));
   }
 }

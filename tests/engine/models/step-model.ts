@@ -186,7 +186,7 @@ export class StepModel {
   get status(): "completed" | "partial" | "failed" | "cancelled" | null {
     const all = [...this.nodes.values()];
     if (this.open || all.some(({ state }) => !OVER.includes(state))) return null;
-    const asked = all.filter(({ undoes }) => undoes === null);
+    const asked = all.filter((node) => node.undoes === null && !(node.state === "skipped" && this.#isExcusable(node)));
     const done = asked.filter(({ state }) => state === "succeeded").length;
     if (this.cancelled) return "cancelled";
     if (this.closed) return "completed";
@@ -217,8 +217,14 @@ export class StepModel {
 
   #fail(node: ModelStep, mayPass: boolean): void {
     const isBarred = node.undoes === null && (this.#startsNothing || this.stopped);
-    if (!mayPass || isBarred || node.attempts - node.forgiven >= node.tries) this.#sink(node, "failed_final");
+    if (!mayPass || isBarred || node.attempts - node.forgiven >= node.tries)
+      this.#sink(node, this.#isExcusable(node) && node.row !== "committed" ? "skipped" : "failed_final");
     else Object.assign(node, { state: "failed_retryable", isDue: false });
+  }
+
+  /** True for a step of the plan that may fail without ending it. */
+  #isExcusable({ id, onFailure }: ModelStep): boolean {
+    return this.hasPlan && !id.includes(".") && onFailure === "skip";
   }
 
   #reject(node: ModelStep): null {

@@ -67,7 +67,7 @@ describe("commit whose answer is lost", () => {
     await assert.rejects(appendEntry(store, { at: 1 }), hasCode("STORE_UNKNOWN"));
     await cut;
     const again = appendEntry(store, { at: 1 });
-    await waitForBlocked();
+    await waitForBlocked(again);
     proxy.release(commits);
     const landing = await again;
     assert.equal(landing.landed, !commits);
@@ -99,12 +99,17 @@ describe("commit whose answer is lost", () => {
     }
   });
 
-  /** Waits until a transaction on the server waits for a lock. */
-  async function waitForBlocked(): Promise<void> {
+  /** Waits until a transaction on the server waits for a lock. The append is answered if the server ended the other one. */
+  async function waitForBlocked(append: Promise<unknown>): Promise<void> {
+    let isAnswered = false;
+    const answered = () => {
+      isAnswered = true;
+    };
+    append.then(answered, answered);
     // Other test files use other databases of the same server.
     const blocked = `select count(*)::integer from pg_stat_activity
       where wait_event_type = 'Lock' and application_name = 'writ' and datname = current_database()`;
-    for (;;) if (((await database.query<[number]>(blocked))[0]?.[0] ?? 0) > 0) return;
+    while (!isAnswered) if (((await database.query<[number]>(blocked))[0]?.[0] ?? 0) > 0) return;
   }
 });
 

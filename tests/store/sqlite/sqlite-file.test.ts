@@ -210,7 +210,7 @@ describe("group commit", () => {
 
   it("rejects the one call that SQLite refuses and lands the others of its turn", async () => {
     const store = openSqlite(newFile());
-    const broken = { table: "run", key: "r", was: "any", row: "not JSON" } as const;
+    const broken = { table: "timer", key: "r", was: "any", row: "not JSON" } as const;
     const turn = [
       appendEntry(store, {}),
       appendEntry(store, { run: runB, puts: [broken] }),

@@ -1,5 +1,5 @@
 import type { Principal } from "../../../core/approval/principal.ts";
-import type { Restoration } from "../../../core/event/restoration.ts";
+import type { BackupRestore } from "../../../core/event/backup-restore.ts";
 import { type BackupEvent, backupTime, type RestoreCounts } from "../../../core/settings/backup.ts";
 import type { RunRow, ScheduleRow } from "../../../core/store/tables.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";
@@ -31,7 +31,7 @@ export async function adoptBackup(
   const { id: by, tenant } = principal;
   const now = () => ports.clock.now();
   const journal = await readBackupEvents(ports, tenant);
-  const restoration: Restoration = {
+  const restoration: BackupRestore = {
     incarnation: ports.newId("inc", now()),
     backup_at: backupAt === undefined ? backupTime(journal) : readTime(backupAt),
   };
@@ -52,7 +52,7 @@ async function parkRuns(
   ports: WorkerPorts,
   principal: Principal,
   reason: string,
-  restoration: Restoration,
+  restoration: BackupRestore,
 ): Promise<Omit<RestoreCounts, "schedules">> {
   const { store, clock } = ports;
   const { tenant } = principal;

@@ -3,12 +3,13 @@ import type { StoredEvent } from "../../../core/store/store.ts";
 import type { LedgerRow, RunRow } from "../../../core/store/tables.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../../core/values/ids.ts";
-import { hashBody, JournalCodec } from "../../journal/journal-codec.ts";
+import { JournalCodec } from "../../journal/journal-codec.ts";
 import { loadRun } from "../../journal/load-run.ts";
 import { RunMailbox } from "../../journal/run-mailbox.ts";
 import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
-import { eraseOldJournals, unsharedBlobs } from "./erase-old-journals.ts";
+import { eraseInPieces } from "./erase-in-pieces.ts";
+import { eraseOldJournals } from "./erase-old-journals.ts";
 import { eraseOldSnapshots } from "./erase-old-snapshots.ts";
 
 /** An ended run, and its position when it was read. */
@@ -53,13 +54,8 @@ export async function eraseRun(
   const position = await withdrawNotices(ports, tenant, candidate);
   if (position === null) return null;
   const stored = await ports.store.events(tenant, run, 0);
-  const keep = [...(receipts.get(run) ?? []), ...(await stateEventPositions(ports, tenant, run, stored))];
-  const isKept = ({ position }: StoredEvent) => keep.includes(position);
-  const blobs = unsharedBlobs(
-    stored.filter((event) => !isKept(event)),
-    stored.filter(isKept),
-  );
-  return (await ports.store.erase({ tenant, run, position, keep, blobs }, hashBody)) ?? 0;
+  const kept = new Set([...(receipts.get(run) ?? []), ...(await stateEventPositions(ports, tenant, run, stored))]);
+  return eraseInPieces(ports, { tenant, run, position }, stored, (event) => !kept.has(event.position));
 }
 
 /** Throws unless the time is in the past. A future time would erase runs that end meanwhile. */

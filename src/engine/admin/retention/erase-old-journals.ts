@@ -1,12 +1,13 @@
 import type { SignalSent } from "../../../core/event/signal.ts";
 import type { StoredEvent } from "../../../core/store/store.ts";
 import type { ScheduleRow, SignalRow } from "../../../core/store/tables.ts";
-import type { Digest, Instant, RunId, Tenant } from "../../../core/values/ids.ts";
-import { blobNameIn, hashBody, JournalCodec } from "../../journal/journal-codec.ts";
+import type { Instant, RunId, Tenant } from "../../../core/values/ids.ts";
+import { JournalCodec } from "../../journal/journal-codec.ts";
 import { isScheduleJournal } from "../../journal/journal-names.ts";
 import { isSignalJournal } from "../../journal/signal-box.ts";
 import { listJournals } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
+import { eraseInPieces } from "./erase-in-pieces.ts";
 
 /**
  * Erases old event bodies of signal and schedule journals: signals that were taken, and past firings of schedules.
@@ -25,12 +26,12 @@ async function eraseJournal(ports: WorkerPorts, tenant: Tenant, run: RunId, befo
   const position = (await store.head(tenant, run))?.position ?? 0;
   const stored = await store.events(tenant, run, 0);
   const isErasable = await makeIsErasable(ports, tenant, run, stored);
-  const erasable = stored.filter((event) => event.body !== null && event.at < before && isErasable(event.position));
-  if (erasable.length === 0) return 0;
-  const remaining = stored.filter((event) => !erasable.includes(event));
-  const blobs = unsharedBlobs(erasable, remaining);
-  const keep = remaining.map((event) => event.position);
-  return (await store.erase({ tenant, run, position, keep, blobs }, hashBody)) ?? 0;
+  return eraseInPieces(
+    ports,
+    { tenant, run, position },
+    stored,
+    (event) => event.at < before && isErasable(event.position),
+  );
 }
 
 /**
@@ -54,19 +55,4 @@ async function makeIsErasable(
   const found = await store.row(tenant, "signal", box.key);
   const taken = found === null ? 0 : (JSON.parse(found.row) as SignalRow).taken;
   return (position) => position <= taken;
-}
-
-/** Returns the blobs that only the bodies to erase refer to. */
-export function unsharedBlobs(erasable: readonly StoredEvent[], remaining: readonly StoredEvent[]): readonly Digest[] {
-  const kept = blobNamesIn(remaining);
-  return [...blobNamesIn(erasable)].filter((name) => !kept.has(name));
-}
-
-function blobNamesIn(events: readonly StoredEvent[]): ReadonlySet<Digest> {
-  const names = new Set<Digest>();
-  for (const { body } of events) {
-    const name = body === null ? null : blobNameIn(body);
-    if (name !== null) names.add(name);
-  }
-  return names;
 }

@@ -1,0 +1,138 @@
+import type { RefObject, VNode } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { GateView } from "../../src/engine/api/list-api.ts";
+import { callRoute } from "../api/call-route.ts";
+import { useKeys } from "../app/key-bindings.ts";
+import { ProblemNote } from "../components/problem-note.tsx";
+import { useServerValue } from "../live/use-server-value.ts";
+import { InputEditor, readEditedInput } from "./input-editor.tsx";
+import { type Action, useAction } from "./use-action.ts";
+import { useDecisionDraft } from "./use-decision-draft.ts";
+
+interface GateFormProps {
+  readonly gate: GateView;
+  /** Called after a decision, and after one that came too late. */
+  readonly onDecided: () => Promise<void>;
+}
+
+/** Decides a held call: exactly the call that is shown, by its digest. */
+export function GateForm({ gate, onDecided }: GateFormProps): VNode {
+  const [draft, change, drop] = useDecisionDraft(gate.gate_id);
+  const [enterRejects, setEnterRejects] = useState(false);
+  const action = useAction();
+  const approveButton = useRef<HTMLButtonElement>(null);
+  const reasonField = useRef<HTMLInputElement>(null);
+  const schema = useInputSchema(gate.tool);
+  const edited = useMemo(() => (draft.edited === null ? null : readEditedInput(draft.edited, schema)), [draft, schema]);
+  const decide = (verb: "approve" | "reject") => decideGate(action, verb, { gate, draft, edited, drop, onDecided });
+  const startEditing = () => change({ edited: draft.edited === null ? JSON.stringify(gate.input, null, 2) : null });
+  useKeys([
+    { key: "a", does: "go to Approve; Enter approves", run: () => approveButton.current?.focus() },
+    { key: "e", does: "edit the input, or stop editing", run: startEditing },
+    {
+      key: "r",
+      does: "type a reason; Enter rejects",
+      run: () => {
+        setEnterRejects(true);
+        reasonField.current?.focus();
+      },
+    },
+  ]);
+  return (
+    <form
+      class="decision"
+      aria-label="Decision"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (enterRejects) void decide("reject");
+      }}
+    >
+      {draft.edited !== null && edited !== null && (
+        <InputEditor text={draft.edited} onText={(text) => change({ edited: text })} edited={edited} />
+      )}
+      <label class="field">
+        <span>Reason, for the record {enterRejects && <strong class="soft">(Enter rejects the call)</strong>}</span>
+        <input
+          ref={reasonField}
+          autocomplete="off"
+          maxLength={1000}
+          value={draft.reason}
+          onInput={({ currentTarget }) => change({ reason: currentTarget.value })}
+          onBlur={() => setEnterRejects(false)}
+        />
+      </label>
+      <GateActions
+        isEditing={draft.edited !== null}
+        canApprove={!action.isBusy && edited?.ok !== false}
+        isBusy={action.isBusy}
+        approveButton={approveButton}
+        onEdit={startEditing}
+        onDecide={(verb) => void decide(verb)}
+      />
+      <ProblemNote problem={action.problem} />
+    </form>
+  );
+}
+
+function GateActions({
+  isEditing,
+  canApprove,
+  isBusy,
+  approveButton,
+  onEdit,
+  onDecide,
+}: {
+  readonly isEditing: boolean;
+  readonly canApprove: boolean;
+  readonly isBusy: boolean;
+  readonly approveButton: RefObject<HTMLButtonElement | null>;
+  readonly onEdit: () => void;
+  readonly onDecide: (verb: "approve" | "reject") => void;
+}): VNode {
+  return (
+    <div class="actions">
+      <button
+        ref={approveButton}
+        type="button"
+        class="button"
+        disabled={!canApprove}
+        onClick={() => onDecide("approve")}
+      >
+        {isEditing ? "Approve the edited call" : "Approve"}
+      </button>
+      <button type="button" class="button button-quiet" aria-pressed={isEditing} onClick={onEdit}>
+        {isEditing ? "Do not edit" : "Edit"}
+      </button>
+      <button type="button" class="button button-danger" disabled={isBusy} onClick={() => onDecide("reject")}>
+        Reject
+      </button>
+    </div>
+  );
+}
+
+interface GateChoice extends GateFormProps {
+  readonly draft: { readonly reason: string };
+  readonly edited: ReturnType<typeof readEditedInput> | null;
+  drop(): void;
+}
+
+/** Sends the decision with the digest of the call that the person saw. The typed reason stays if it is refused. */
+async function decideGate(
+  action: Action,
+  verb: "approve" | "reject",
+  { gate, draft, edited, drop, onDecided }: GateChoice,
+): Promise<void> {
+  const { gate_id, digest } = gate;
+  const reason = draft.reason.trim();
+  const input = verb === "approve" && edited?.ok === true ? { input: edited.value } : {};
+  const fields = { gate_id, digest, ...input, ...(reason !== "" && { reason }) };
+  const done = await action.send(() => callRoute(verb, fields));
+  if (done) drop();
+  await onDecided();
+}
+
+/** Returns the schema of the input of a tool, or a schema that allows everything while it is unknown. */
+function useInputSchema(tool: string) {
+  const { value } = useServerValue("tools", () => callRoute("tools.list", {}));
+  return useMemo(() => value?.find(({ name }) => name === tool)?.input ?? {}, [value, tool]);
+}

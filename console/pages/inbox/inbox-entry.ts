@@ -1,0 +1,62 @@
+import type { GateView, UnreadableGate } from "../../../src/engine/api/list-api.ts";
+import { acceptToolName } from "../../decisions/gate-call.tsx";
+import type { ListedDoubt } from "../../decisions/listed-doubt.ts";
+
+/** One thing that waits for a person. */
+export interface InboxEntry {
+  readonly id: string;
+  readonly kind: "gate" | "tool_change" | "doubt";
+  readonly tool: string;
+  readonly requester: string;
+  /** The reason of a hold, or of the doubt. */
+  readonly reason: string;
+  /** The input on one line. */
+  readonly summary: string;
+  readonly of: { readonly gate: GateView | UnreadableGate } | { readonly doubt: ListedDoubt };
+}
+
+export function gateEntry(gate: GateView | UnreadableGate): InboxEntry {
+  const { gate_id, tool, requester } = gate;
+  const isToolChange = tool === acceptToolName;
+  const known = "input" in gate;
+  return {
+    id: gate_id,
+    kind: isToolChange ? "tool_change" : "gate",
+    tool,
+    requester,
+    reason: known ? gate.reason : gate.fault.message,
+    summary: known ? summaryText(gate.input) : "",
+    of: { gate },
+  };
+}
+
+export function doubtEntry(doubt: ListedDoubt): InboxEntry {
+  const { run_id, step_id, tool, requester, fault } = doubt;
+  return {
+    id: `${run_id}/${step_id}`,
+    kind: "doubt",
+    tool,
+    requester,
+    reason: fault.message,
+    summary: "input" in doubt ? summaryText(doubt.input) : "",
+    of: { doubt },
+  };
+}
+
+const summaryMax = 160;
+
+/** Returns the values of an input on one line, without the names of fields. */
+function summaryText(input: unknown): string {
+  const values = typeof input === "object" && input !== null ? Object.values(input) : [input];
+  const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+  return texts.join(" · ").replaceAll(/\s+/g, " ").slice(0, summaryMax);
+}
+
+/** Returns the entries that have a text in their tool, requester, reason or input. */
+export function filterEntries(entries: readonly InboxEntry[], text: string): readonly InboxEntry[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return entries;
+  return entries.filter(({ tool, requester, reason, summary }) =>
+    [tool, requester, reason, summary].some((field) => field.toLowerCase().includes(wanted)),
+  );
+}

@@ -1,0 +1,20 @@
+import type { PlanBounds } from "../../core/plan/plan-bounds.ts";
+import type { PlanFinding, PlanTerms } from "../../core/plan/plan-findings.ts";
+import type { JsonObject } from "../../core/values/json.ts";
+
+export interface CheckOptions extends PlanTerms {
+  readonly context?: JsonObject;
+}
+
+export interface PlanReport {
+  /** True if the plan would be accepted. Its findings say whether it can complete. */
+  readonly ok: boolean;
+  readonly reasons: readonly { readonly path: string; readonly message: string }[];
+  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+  /** Everything that was found, as data from which a plan can be repaired. */
+  readonly findings: readonly PlanFinding[];
+  /** The least depth, time and cost. Null: the plan is not valid. */
+  readonly bounds: PlanBounds | null;
+  /** The facts that the check does not know. */
+  readonly unchecked: readonly string[];
+}

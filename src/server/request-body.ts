@@ -1,0 +1,48 @@
+import type { IncomingMessage } from "node:http";
+import { parseStrictJson } from "../core/json/strict-json.ts";
+import { FaultError, fault } from "../core/values/fault.ts";
+import { httpLimits } from "./http-limits.ts";
+import { HttpFault } from "./problem.ts";
+
+/** Reads a JSON body. An absent one is an empty object. */
+export async function readJsonBody(incoming: IncomingMessage, limit: number): Promise<unknown> {
+  const { headers } = incoming;
+  if (headers["content-encoding"] !== undefined) throw unsupported("send the body without a content encoding");
+  const bytes = await readBytes(incoming, limit);
+  if (bytes.length === 0) return {};
+  if (!/^application\/json(?:;\s*charset=utf-8)?$/i.test(headers["content-type"] ?? ""))
+    throw unsupported("send the body as application/json");
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new FaultError(fault("INVALID_INPUT", "the body is not UTF-8"));
+  }
+  const limits = { bytes: limit, depth: httpLimits.bodyDepth, nodes: httpLimits.bodyValues };
+  const json = parseStrictJson(text, limits);
+  if (json.ok) return json.value;
+  const reasons = json.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
+  const message = `the body was refused: ${reasons.join("; ")}`;
+  throw new FaultError(fault(json.tooLarge ? "LIMIT_EXCEEDED" : "INVALID_INPUT", message, { reasons }));
+}
+
+function unsupported(message: string): HttpFault {
+  return new HttpFault(415, fault("INVALID_INPUT", message));
+}
+
+/** Reads a body within its limit. Nothing larger is ever kept. */
+function readBytes(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+  const tooLarge = () => new FaultError(fault("LIMIT_EXCEEDED", `the body is larger than ${limit} bytes`));
+  if (Number(incoming.headers["content-length"] ?? 0) > limit) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    incoming.on("data", (part: Uint8Array) => {
+      size += part.length;
+      if (size > limit) reject(tooLarge());
+      else parts.push(part);
+    });
+    incoming.once("end", () => resolve(Buffer.concat(parts)));
+    incoming.once("close", () => reject(new FaultError(fault("INVALID_INPUT", "the body was cut off"))));
+  });
+}
