@@ -3,7 +3,7 @@ import "./styles/tokens.css";
 import "./styles/elements.css";
 import "./styles/layout.css";
 import "./styles/components.css";
-import { startSession } from "./api/session.ts";
+import { startSession } from "./api/browser-login.ts";
 import { App } from "./app/app.tsx";
 import { applyTheme } from "./app/theme.ts";
 

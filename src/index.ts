@@ -318,7 +318,6 @@ export type {
   SpendingReport,
 } from "./engine/api/engine-api.ts";
 export type { Durability, EngineLimits } from "./engine/api/engine-limits.ts";
-export type { EngineTools, PutToolsOptions, ToolView } from "./engine/api/engine-tools.ts";
 export type { HaltOptions, Halts } from "./engine/api/halt-api.ts";
 export { type HeldGate, heldGate } from "./engine/api/held-gate.ts";
 export type {
@@ -349,7 +348,7 @@ export type {
   ObserverReport,
   TimedAppend,
 } from "./engine/api/observer.ts";
-export type { OutcomeReport } from "./engine/api/outcome-report.ts";
+export type { OutcomeWithOutput } from "./engine/api/outcome-with-output.ts";
 export type {
   JudgedSample,
   PolicyPlaceOptions,
@@ -365,7 +364,7 @@ export { agent, type PrincipalDetails, type PrincipalInput, person, service } fr
 export type { ProjectApi, ProjectVersion, ProjectView } from "./engine/api/project-api.ts";
 export type { AbortableSubmitOptions, ReplanOptions, ReplanSettings } from "./engine/api/replan-options.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
-export type { ForgetOptions, RetentionReport } from "./engine/api/retention-api.ts";
+export type { ForgetOptions, RetentionReport } from "./engine/api/retention-report.ts";
 export type { EventIds, RecordedEvent, RunHandle, RunProgress, TraceIds } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {
@@ -401,7 +400,8 @@ export type {
   StepChange,
 } from "./engine/api/state-api.ts";
 export type { TenantSettings } from "./engine/api/tenant-settings.ts";
-export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/worker-api.ts";
+export type { EngineTools, PutToolsOptions, ToolView } from "./engine/api/tool-api.ts";
+export type { WaitingRun, WorkersReport, WorkerView } from "./engine/api/workers-report.ts";
 export { createEngine } from "./engine/engine.ts";
 export {
   type PlanAndExecuteOptions,

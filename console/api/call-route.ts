@@ -1,8 +1,8 @@
 import { apiName, hasBody, pathArguments, renameFields } from "../../src/http-api/api-route.ts";
 import { apiRoutes } from "../../src/http-api/api-routes.ts";
+import { csrfToken, endSession, noteBuild } from "./browser-login.ts";
 import { readProblem } from "./problem.ts";
 import type { RouteTypes } from "./route-types.ts";
-import { csrfToken, endSession, noteBuild } from "./session.ts";
 
 const routes = new Map(apiRoutes.map((route) => [route.verb, route]));
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { LocationProvider, lazy, Route, Router } from "preact-iso";
-import { isDemoServer, session } from "../api/session.ts";
+import { isDemoServer, session } from "../api/browser-login.ts";
 import { startInbox } from "../live/inbox.ts";
 import { startLiveStream } from "../live/live-stream.ts";
 import { Layout } from "./layout.tsx";

@@ -1,12 +1,12 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { isDemoServer, logOut, session } from "../api/session.ts";
+import { isDemoServer, logOut, session } from "../api/browser-login.ts";
 import { inboxCount } from "../live/inbox.ts";
 import { connection } from "../live/live-stream.ts";
+import { ConnectionBanners } from "./connection-banners.tsx";
 import { useKeys } from "./key-bindings.ts";
 import { isKeyboardHelpOpen, KeyboardHelp } from "./keyboard-help.tsx";
-import { Notices } from "./notices.tsx";
 import { type NavGroup, pages } from "./pages.ts";
 import { setTheme, type Theme, theme } from "./theme.ts";
 
@@ -44,7 +44,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }): 
         </div>
       </div>
       <main id="main" class="main">
-        <Notices />
+        <ConnectionBanners />
         {children}
       </main>
       <KeyboardHelp />

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { logIn } from "../api/session.ts";
+import { logIn } from "../api/browser-login.ts";
 
 /** Logs in with a link of the server, without leaving the page. */
 export function LoginForm({ onLoggedIn }: { readonly onLoggedIn?: () => void }): VNode {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { session } from "../api/session.ts";
+import { session } from "../api/browser-login.ts";
 import { LoginForm } from "./login-form.tsx";
 
 /** The page of a browser that is not logged in. */

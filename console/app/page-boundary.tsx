@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ErrorBoundary } from "preact-iso";
-import { isPageOutdated } from "../api/session.ts";
+import { isPageOutdated } from "../api/browser-login.ts";
 
 /** Shows what to do when the code of a page cannot be loaded or fails. */
 export function PageBoundary({ children }: { readonly children: ComponentChildren }): VNode {

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { DoubtView } from "../../src/engine/api/list-api.ts";
 import { pagePaths } from "../../src/http-api/page-paths.ts";
-import { hasScope } from "../api/session.ts";
+import { hasScope } from "../api/browser-login.ts";
 import { JsonView } from "../components/json-view.tsx";
 import { PageHeader } from "../components/page-header.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { GateView } from "../../src/engine/api/list-api.ts";
 import { pagePaths } from "../../src/http-api/page-paths.ts";
-import { isDemoServer } from "../api/session.ts";
+import { isDemoServer } from "../api/browser-login.ts";
 import { OutputView } from "../components/output-view.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
 import { SafeText } from "../components/safe-text.tsx";

@@ -1,8 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import type { RunChange } from "../../src/engine/api/list-api.ts";
+import { session } from "../api/browser-login.ts";
 import { callRoute } from "../api/call-route.ts";
 import { type ApiProblem, toProblem } from "../api/problem.ts";
-import { session } from "../api/session.ts";
 import { followChanges } from "./follow-changes.ts";
 
 const pageSize = 100;

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { RecordedEvent } from "../../src/engine/api/engine-api.ts";
 import type { RunChange } from "../../src/engine/api/list-api.ts";
-import { checkSession, session } from "../api/session.ts";
+import { checkSession, session } from "../api/browser-login.ts";
 
 /** `live`: changes appear by themselves. `reconnecting`: the server does not answer, and the page tries again. */
 export const connection = signal<"connecting" | "live" | "reconnecting">("connecting");

@@ -1,6 +1,6 @@
 import type { Invocation } from "./invocation.ts";
+import { loadAdviceFacts } from "./load-advice-facts.ts";
 import type { ShownResult } from "./run-advice.ts";
-import { loadRunFacts } from "./run-facts.ts";
 import { runResultLines } from "./run-result-text.ts";
 import type { TextLine } from "./text-line.ts";
 import type { OpenedEngine } from "./with-engine.ts";
@@ -14,6 +14,6 @@ export async function printRun(
 ): Promise<void> {
   if (terminal.json) return terminal.printJson(document);
   const handle = await opened.engine.run(result.run_id, { principal: opened.person });
-  const facts = await loadRunFacts(handle, result);
+  const facts = await loadAdviceFacts(handle, result);
   terminal.print(...before, ...runResultLines(result, facts, opened, terminal.style));
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { RunResult } from "../core/run/run-result.ts";
+import type { AdviceFacts } from "./load-advice-facts.ts";
 import { type AdviceContext, adviceLines } from "./run-advice.ts";
-import type { RunFacts } from "./run-facts.ts";
 
 const context: AdviceContext = {
   commandLine: (...words) => ["writ", ...words].join(" "),
@@ -11,7 +11,7 @@ const context: AdviceContext = {
 };
 
 function adviceOf(result: Partial<RunResult>): string {
-  const facts = { steps: new Map() } as unknown as RunFacts;
+  const facts = { steps: new Map() } as unknown as AdviceFacts;
   const shown = {
     run_id: "run_1",
     final: false,

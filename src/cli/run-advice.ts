@@ -3,7 +3,7 @@ import type { BlockedStep, RunResult } from "../core/run/run-result.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import type { CommandLine } from "./command-line.ts";
 import { exampleToolOutput } from "./example-tool-output.ts";
-import type { RunFacts } from "./run-facts.ts";
+import type { AdviceFacts } from "./load-advice-facts.ts";
 import { shortDigest } from "./short-digest.ts";
 import { line, type TextLine } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
@@ -29,7 +29,7 @@ export interface AdviceContext {
 /** Returns the commands that can move the run now, apart from those that its gates list. */
 export function adviceLines(
   result: ShownResult,
-  facts: RunFacts,
+  facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
 ): readonly TextLine[] {
@@ -53,7 +53,7 @@ export function adviceLines(
 function blockedLines(
   blocked: BlockedStep,
   { run_id, steps }: ShownResult,
-  facts: RunFacts,
+  facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
 ): readonly TextLine[] {
@@ -141,7 +141,7 @@ function rulesMissingLines(
 /** Returns the ways to settle an act in doubt, each with a command that works here. */
 function doubtLines(
   { step_id, until }: BlockedStep,
-  facts: RunFacts,
+  facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
   resolve: CommandLine,
@@ -192,7 +192,7 @@ function unknownToolLines(step_id: string, tool: string): readonly TextLine[] {
 /** Returns the command that gives the real output of an act whose recorded output cannot be used. */
 function unusableOutputLines(
   { run_id, steps }: ShownResult,
-  facts: RunFacts,
+  facts: AdviceFacts,
   { commandLine, tool }: AdviceContext,
 ): readonly TextLine[] {
   return Object.entries(steps).flatMap(([step_id, { state, fault }]) => {

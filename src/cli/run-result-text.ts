@@ -2,8 +2,8 @@ import type { BlockedStep } from "../core/run/run-result.ts";
 import type { StepReport } from "../core/run/step-report.ts";
 import type { StepResult } from "../core/run/step-result.ts";
 import { gateLines } from "./gate-text.ts";
+import type { AdviceFacts } from "./load-advice-facts.ts";
 import { type AdviceContext, adviceLines, type ShownResult } from "./run-advice.ts";
-import type { RunFacts } from "./run-facts.ts";
 import { simulationLines } from "./simulation-text.ts";
 import { spentLines } from "./spent-text.ts";
 import { stateText } from "./state-text.ts";
@@ -14,7 +14,7 @@ import { timeText } from "./time-text.ts";
 /** Returns the status of a run, its steps, and what can be done now. */
 export function runResultLines(
   result: ShownResult,
-  facts: RunFacts,
+  facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
 ): readonly TextLine[] {

@@ -23,8 +23,8 @@ import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
 import { recordDryRun } from "./admin/record-dry-run.ts";
 import { resolveHeldStep } from "./admin/resolve-step.ts";
 import { isRunParked, resumeStoredRun } from "./admin/resume-run.ts";
+import { DatabaseLogTruncation } from "./admin/retention/database-log-truncation.ts";
 import { eraseEndedRuns, forgetRuns } from "./admin/retention/erase-ended-runs.ts";
-import { LogTruncation } from "./admin/retention/log-truncation.ts";
 import { RetentionRunner } from "./admin/retention/retention-runner.ts";
 import { RowLists } from "./admin/row-lists.ts";
 import { watchRunChanges } from "./admin/run-changes.ts";
@@ -34,7 +34,7 @@ import { StateCheckpoints } from "./admin/state-checkpoints.ts";
 import { ToolAdmin } from "./admin/tool-admin.ts";
 import { undoRun } from "./admin/undo-run.ts";
 import { VerbJudge } from "./admin/verb-judge.ts";
-import { verifyRun } from "./admin/verify-run.ts";
+import { verifyRecordedActs } from "./admin/verify-recorded-acts.ts";
 import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type {
   AbortableSubmitOptions,
@@ -60,11 +60,11 @@ import { readSubmitOptions } from "./api/read-submit-options.ts";
 import { readToolName } from "./api/read-tool-name.ts";
 import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
 import type { StateView } from "./api/state-api.ts";
-import { assertEngineOptions, hasConditions } from "./engine-options.ts";
-import { makePorts } from "./engine-ports.ts";
+import { assertEngineOptions, hasConditions } from "./assert-engine-options.ts";
 import { HeldVerbs } from "./held-verbs.ts";
 import type { JudgedRequest } from "./journal/judged-request.ts";
 import { judgedEngine } from "./judged-engine.ts";
+import { makePorts } from "./make-ports.ts";
 import { assertNotAborted, cancelOnAbort } from "./messages/cancel-on-abort.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
 import { checkWithFallbacks, type OtherPlans, readReplanTerms } from "./messages/other-plans.ts";
@@ -83,7 +83,7 @@ import { parseSnapshotId } from "./state/snapshot-id.ts";
 import { viewState } from "./state/state-view.ts";
 import { tenantReports } from "./tenant-reports.ts";
 import type { VerbEngine } from "./verb-methods.ts";
-import { DueRuns } from "./worker/due-runs.ts";
+import { DueRunClaims } from "./worker/due-run-claims.ts";
 import { LeasedRuns } from "./worker/leased-runs.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
@@ -110,8 +110,8 @@ class WritEngine implements VerbEngine {
   readonly #ports: WorkerPorts;
   readonly #plans: PlanCache;
   readonly leasedRuns: LeasedRuns;
-  readonly #due: DueRuns;
-  readonly #logTruncation: LogTruncation;
+  readonly #due: DueRunClaims;
+  readonly #logTruncation: DatabaseLogTruncation;
   readonly #lists: RowLists;
   readonly #reports: ReturnType<typeof tenantReports>;
   readonly #closed = new AbortController();
@@ -150,11 +150,11 @@ class WritEngine implements VerbEngine {
       load: (snapshot, options) =>
         this.#callBuiltIn("projects.revert" satisfies Verb, { snapshot: snapshot as unknown as Json }, options),
     });
-    this.#logTruncation = new LogTruncation(ports);
+    this.#logTruncation = new DatabaseLogTruncation(ports);
     this.#lists = new RowLists(ports, this.leasedRuns);
     this.#reports = tenantReports(ports);
     const retentions = new RetentionRunner(ports, this.#logTruncation);
-    this.#due = new DueRuns(ports, this.leasedRuns, { schedules: this.schedules, retentions });
+    this.#due = new DueRunClaims(ports, this.leasedRuns, { schedules: this.schedules, retentions });
     this.tools = new ToolAdmin(ports, this.leasedRuns, () => this.#due.sweep());
     this.#plans = new PlanCache(ports.toolbox.callable, strict);
   }
@@ -317,7 +317,7 @@ class WritEngine implements VerbEngine {
   }
 
   verify(runId: string, options: ReasonOptions): ReturnType<Engine["verify"]> {
-    return verifyRun(this.#ports, this.leasedRuns, runId as RunId, options);
+    return verifyRecordedActs(this.#ports, this.leasedRuns, runId as RunId, options);
   }
 
   readonly runs: Engine["runs"] = (options) => this.#lists.runs(options);

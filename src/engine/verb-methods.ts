@@ -7,7 +7,7 @@ import type { PolicyPlaceOptions } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
 import { readForgetOptions } from "./api/read-forget-options.ts";
 import type { PrincipalOptions, ReasonOptions } from "./api/request-options.ts";
-import type { ForgetOptions } from "./api/retention-api.ts";
+import type { ForgetOptions } from "./api/retention-report.ts";
 import type { ScheduleOptions } from "./api/schedule-api.ts";
 import type { CheckpointRef } from "./api/state-api.ts";
 import type { HoldableVerb } from "./api/verb-arguments.ts";

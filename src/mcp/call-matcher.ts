@@ -6,7 +6,7 @@ import { digestOfJson, digestOfParts } from "../engine/ports/digest.ts";
 interface LastCall {
   readonly number: number;
   readonly id: string;
-  /** True: an equal question is about this call. */
+  /** True: an equal request gets this call. */
   attaches: boolean;
 }
 

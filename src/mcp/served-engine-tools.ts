@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../core/values/json.ts";
 import { isJsonObject } from "../core/values/json.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
-import type { ToolView } from "../engine/api/engine-tools.ts";
+import type { ToolView } from "../engine/api/tool-api.ts";
 import { digestOfJson } from "../engine/ports/digest.ts";
 import type { McpToolDefinition } from "./mcp-protocol.ts";
 import type { ServedTool, ServedTools } from "./served-tools.ts";
@@ -62,14 +62,14 @@ function definitionOf({ name, description, effect, input, output }: ToolView): M
   return {
     name,
     ...(description !== "" && { description }),
-    inputSchema: objectSchema(input),
+    inputSchema: builtInToolSchema(input),
     ...(isObjectSchema(output) && { outputSchema: output }),
     annotations: { readOnlyHint: isRead(effect) },
   };
 }
 
 /** The protocol allows only objects as inputs. Writ judges the input by the schema of the tool. */
-function objectSchema(schema: Json): JsonObject {
+function builtInToolSchema(schema: Json): JsonObject {
   return isJsonObject(schema) ? { ...schema, type: "object" } : { type: "object" };
 }
 

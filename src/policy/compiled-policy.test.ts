@@ -263,7 +263,7 @@ describe("a require rule", () => {
   it("allows calls for which its expression holds, and names it otherwise", () => {
     expect(verdictKind([rule], { input: { amount: 10 } })).toBe("allow");
     expect(refusalMessage(verdictOn([rule], { input: { amount: 11 } }))).toBe(
-      "policy global/house/r: input.amount <= 10 does not hold",
+      "policy global/house/r: input.amount <= 10 is false",
     );
     expect(refusalMessage(verdictOn([{ ...rule, reason: "too much" }], { input: {} }))).toBe(
       'policy global/house/r: too much (input.amount <= 10 cannot be evaluated: there is no "amount" in an object)',

@@ -197,7 +197,7 @@ describe.each(storeKinds)("invariant, on $name", ({ newFixture: newStage }) => {
     const [failed] = await collectEvents(run, "step.failed");
     expect(failed?.fault).toEqual({
       code: "STATE_INVALID",
-      message: `policy global/house/stock: ${entries.expression} does not hold for a/b`,
+      message: `policy global/house/stock: ${entries.expression} is false for a/b`,
       detail: { rule: "global/house/stock", policy: expect.stringMatching(/^pol_/) },
     });
     expect(await explained(run)).toMatchObject([{ decision: "failed", rule: "global/house/stock" }]);

@@ -31,7 +31,7 @@ describe.each(storeKinds)("a condition on the state, on $name", ({ newFixture: n
       state: "rejected",
       fault: {
         code: "PRECONDITION_FAILED",
-        message: "no needs state /kv/beds gte 4, which does not hold; it was not run",
+        message: "no needs state /kv/beds gte 4, which is false; it was not run",
       },
     });
     expect(look.calls).toHaveLength(1);

@@ -1,5 +1,5 @@
+import { csrfToken, endSession } from "../../api/browser-login.ts";
 import { readProblem } from "../../api/problem.ts";
-import { csrfToken, endSession } from "../../api/session.ts";
 import type { DemoState } from "./demo-state.ts";
 
 export type DemoAction = "support" | "outreach" | "files" | "payment" | "wire" | "arm" | "disarm" | "kill";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { isDemoServer } from "../../api/session.ts";
+import { isDemoServer } from "../../api/browser-login.ts";
 import { useKeys } from "../../app/key-bindings.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { PageHeader } from "../../components/page-header.tsx";

@@ -1,8 +1,8 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { JsonObject } from "../../../src/core/values/json.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { callRoute } from "../../api/call-route.ts";
-import { hasScope } from "../../api/session.ts";
 import { useUrlQuery } from "../../app/url-query.ts";
 import { JsonField, readJson } from "../../components/json-field.tsx";
 import { PageHeader } from "../../components/page-header.tsx";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { JsonObject } from "../../../src/core/values/json.ts";
-import type { ToolView } from "../../../src/engine/api/engine-tools.ts";
+import type { ToolView } from "../../../src/engine/api/tool-api.ts";
 import { EffectMark } from "../../components/effect-mark.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { JsonField, readJson } from "../../components/json-field.tsx";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { JsonObject } from "../../../src/core/values/json.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { callRoute } from "../../api/call-route.ts";
-import { hasScope } from "../../api/session.ts";
 import { useUrlQuery } from "../../app/url-query.ts";
 import { EmptyState } from "../../components/empty-state.tsx";
 import { PageHeader } from "../../components/page-header.tsx";

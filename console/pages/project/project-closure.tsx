@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { hasScope } from "../../api/browser-login.ts";
 import { callRoute } from "../../api/call-route.ts";
-import { hasScope } from "../../api/session.ts";
 import { ActionDialog } from "../../components/action-dialog.tsx";
 import { StatusPill } from "../../components/status-pill.tsx";
 import { useServerValue } from "../../live/use-server-value.ts";

@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { ProjectVersion } from "../../../src/engine/api/project-api.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { callRoute } from "../../api/call-route.ts";
-import { hasScope } from "../../api/session.ts";
 import { ActionDialog } from "../../components/action-dialog.tsx";
 import { SafeText } from "../../components/safe-text.tsx";
 

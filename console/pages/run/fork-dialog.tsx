@@ -3,8 +3,8 @@ import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { callRoute } from "../../api/call-route.ts";
 import { SafeText } from "../../components/safe-text.tsx";
+import { BeforeOrAfterChoice } from "./before-or-after-choice.tsx";
 import { RunActionDialog } from "./run-action-dialog.tsx";
-import { SideChoice } from "./side-choice.tsx";
 import type { StepPartProps } from "./step-part.tsx";
 
 /** Starts a new run that continues from a checkpoint of this one. */
@@ -24,7 +24,7 @@ export function ForkDialog({ loaded, step, onClose }: StepPartProps & { readonly
         before this moment stay done. Acts that were made after it are found, and are not made a second time without a
         person.
       </p>
-      <SideChoice side={side} onSide={setSide} />
+      <BeforeOrAfterChoice side={side} onSide={setSide} />
       <label>
         Files that later calls have changed
         <select value={files} onChange={(event) => setFiles(event.currentTarget.value as typeof files)}>

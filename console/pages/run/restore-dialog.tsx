@@ -4,9 +4,9 @@ import { callRoute } from "../../api/call-route.ts";
 import { ProblemNote } from "../../components/problem-note.tsx";
 import { SafeText } from "../../components/safe-text.tsx";
 import { useServerValue } from "../../live/use-server-value.ts";
+import { BeforeOrAfterChoice } from "./before-or-after-choice.tsx";
 import { RunActionDialog } from "./run-action-dialog.tsx";
 import type { RunView } from "./run-view.ts";
-import { SideChoice } from "./side-choice.tsx";
 import type { StepPartProps } from "./step-part.tsx";
 
 const shownMax = 30;
@@ -35,7 +35,7 @@ export function RestoreDialog({ loaded, step, onClose }: StepPartProps & { reado
         State and files get the contents of this moment, as a new version. Acts in the outside world stay, and so does
         the journal.
       </p>
-      <SideChoice side={side} onSide={setSide} />
+      <BeforeOrAfterChoice side={side} onSide={setSide} />
       <ProblemNote problem={problem} />
       {value !== null && (
         <>

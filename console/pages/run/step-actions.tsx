@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { hasScope } from "../../api/session.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { ForkDialog } from "./fork-dialog.tsx";
 import { ResolveDialog } from "./resolve-dialog.tsx";
 import { RestoreDialog } from "./restore-dialog.tsx";

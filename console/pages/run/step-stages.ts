@@ -1,6 +1,6 @@
 import type { Step } from "../../../src/core/run/run.ts";
+import { decisionWords } from "./decision-words.ts";
 import type { Attempt, StepHistory } from "./step-history.ts";
-import { verdictWords } from "./verdict-words.ts";
 
 /** The six stages of a call. */
 export type StageName = "propose" | "admit" | "acquire" | "execute" | "commit" | "dispatch";
@@ -88,7 +88,7 @@ function admitFacts({ verdicts }: StepHistory): readonly string[] {
   const last = verdicts.at(-1);
   if (last === undefined) return [];
   return [
-    `${verdictWords[last.decision]}${last.rule === null ? "" : ` by ${last.rule}`}${last.reason === "" ? "" : `: ${last.reason}`}`,
+    `${decisionWords[last.decision]}${last.rule === null ? "" : ` by ${last.rule}`}${last.reason === "" ? "" : `: ${last.reason}`}`,
   ];
 }
 

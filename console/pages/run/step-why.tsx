@@ -5,10 +5,10 @@ import { JsonView } from "../../components/json-view.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { SafeText } from "../../components/safe-text.tsx";
 import { StatusPill } from "../../components/status-pill.tsx";
+import { decisionTones, decisionWords } from "./decision-words.ts";
 import type { GateHistory, Verdict } from "./step-history.ts";
 import { StepPart, type StepPartProps } from "./step-part.tsx";
 import { stepStages } from "./step-stages.ts";
-import { verdictTones, verdictWords } from "./verdict-words.ts";
 
 /** Why the call was allowed, held or refused: its stages, each decision with its rules, and the votes. */
 export function StepWhy({ loaded, step, history }: StepPartProps): VNode {
@@ -59,7 +59,7 @@ function VerdictLine({ verdict }: { readonly verdict: Verdict }): VNode {
   return (
     <li class="verdict">
       <p class="step-line">
-        <StatusPill status={verdictWords[decision]} tone={verdictTones[decision]} />
+        <StatusPill status={decisionWords[decision]} tone={decisionTones[decision]} />
         {rule !== null && (
           <span>
             by the rule{" "}

@@ -38,7 +38,7 @@ export function RunListRow({ row, isCurrent, isChosen, onChoose }: RunRowProps):
             <SafeText text={name} />
           </span>
           <span class="run-facts">
-            <RunFacts row={row} />
+            <AdviceFacts row={row} />
           </span>
         </span>
         <span class="run-tools">{tools.length > 0 && <SafeText text={toolsText(tools)} />}</span>
@@ -59,7 +59,7 @@ function toolsText(tools: readonly string[]): string {
   return tools.length <= 2 ? tools.join(", ") : `${tools.slice(0, 2).join(", ")} and ${tools.length - 2} more`;
 }
 
-function RunFacts({ row: { principal, project, session, labels = [], run_id } }: { readonly row: RunRow }): VNode {
+function AdviceFacts({ row: { principal, project, session, labels = [], run_id } }: { readonly row: RunRow }): VNode {
   return (
     <>
       <SafeText text={principal} />

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import { hasScope } from "../../api/session.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { useKeys } from "../../app/key-bindings.ts";
 import { useUrlQuery } from "../../app/url-query.ts";
 import { EmptyState } from "../../components/empty-state.tsx";

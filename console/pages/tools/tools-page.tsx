@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ToolActivity } from "../../../src/engine/api/activity-api.ts";
-import type { ToolView } from "../../../src/engine/api/engine-tools.ts";
+import type { ToolView } from "../../../src/engine/api/tool-api.ts";
 import { callRoute } from "../../api/call-route.ts";
 import { useUrlQuery } from "../../app/url-query.ts";
 import { DataTable, type TableColumn } from "../../components/data-table.tsx";

@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Halt } from "../../../src/core/store/tables.ts";
+import { hasScope } from "../../api/browser-login.ts";
 import { callRoute } from "../../api/call-route.ts";
-import { hasScope } from "../../api/session.ts";
 import { ActionDialog } from "../../components/action-dialog.tsx";
 import { DataTable, type TableColumn } from "../../components/data-table.tsx";
 import { ProblemNote } from "../../components/problem-note.tsx";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { WaitingRun, WorkerView } from "../../../src/engine/api/worker-api.ts";
+import type { WaitingRun, WorkerView } from "../../../src/engine/api/workers-report.ts";
 import { callRoute } from "../../api/call-route.ts";
 import { DataTable, type TableColumn } from "../../components/data-table.tsx";
 import { EmptyState } from "../../components/empty-state.tsx";

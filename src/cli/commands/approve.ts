@@ -6,7 +6,10 @@ import { readInline } from "../json-file.ts";
 export function approveCommand(invocation: Invocation): Command {
   const command = makeDecisionCommand("approve", "approve a held call; it runs once, exactly as shown")
     .option("--input <json>", "approve the call with this input instead; the guards judge it again")
-    .option("--same-as <step>", "the call is this act of the old branch: its receipt answers, and nothing is done")
+    .option(
+      "--same-as <step>",
+      "the call repeats this act of the branch that was left: its receipt answers, and nothing is done",
+    )
     .addHelpText(
       "after",
       helpExample(

@@ -33,7 +33,7 @@ export function crashtestCommand(invocation: Invocation): Command {
     .requiredOption("--count <command>", "shell command that prints the number of effects in the outside world")
     .option(
       "--patience <seconds>",
-      "time that an act may take to come to rest (default: derived from the tool's timeouts)",
+      "time that an act may take to be settled (default: derived from the tool's timeouts)",
       parsePositiveNumber,
     )
     .addHelpText(

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { WaitingRun, WorkersReport, WorkerView } from "../../engine/api/worker-api.ts";
+import type { WaitingRun, WorkersReport, WorkerView } from "../../engine/api/workers-report.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { shortDigest } from "../short-digest.ts";
 import { line, type TextLine, tableLines } from "../text-line.ts";

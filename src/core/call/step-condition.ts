@@ -3,7 +3,7 @@ import type { Condition } from "../plan/plan.ts";
 import { findStep, type Run } from "../run/run.ts";
 import type { PolicyState } from "../state/policy-state.ts";
 
-/** True if a condition of a step holds now. State that cannot be read meets none. */
+/** True if a condition of a step holds now. A condition on state that cannot be read is not met. */
 export function isStepConditionMet(run: Run, condition: Condition, state: PolicyState | null): boolean {
   if (isStateCondition(condition)) {
     const found = state?.places[condition.state];

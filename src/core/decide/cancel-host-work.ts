@@ -4,7 +4,7 @@ import { isHostAtWork, type Step } from "../run/step.ts";
 import type { Instant } from "../values/ids.ts";
 import { settleCharges } from "./limit-charges.ts";
 
-/** Ends the calls that a host does itself and that do not act. An act that has begun ends by its host, or is in doubt. */
+/** Ends the calls that a host does itself and that do not act. An act that has begun is ended by the report of its host, or is in doubt. */
 export function cancelHostWork(run: Run, at: Instant): readonly Event[] {
   const events: Event[] = [];
   for (const [id] of run.waiting) {

@@ -18,9 +18,9 @@ import { isOverdue } from "../run/run-wakeups.ts";
 import { isUndoStep } from "../run/step.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
+import { nameAct } from "./answer-by-named-act.ts";
 import type { CallEdit, CommandOf } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
-import { nameAct } from "./same-act.ts";
 
 /** Decides a command about a gate. */
 export function decideHeldCall(run: Run, command: CommandOf<"approve" | "reject" | "expire">): PartialDecision {

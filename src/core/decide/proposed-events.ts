@@ -5,7 +5,10 @@ import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
 import type { ProposedCall } from "./command.ts";
 
-/** Returns the events of a proposed call. A failed call does not end other calls. A refused call is recorded, too. */
+/**
+ * Returns the events of a proposed call, also of a refused one. Its failure is `skip` and its rejection `continue`, so
+ * that it does not end other calls of the run.
+ */
 export function proposedEvents({ step, pin, cause, refused }: ProposedCall, at: Instant): Event[] {
   const { step_id } = step;
   const alone = leanStep({ ...step, on_failure: "skip", on_rejected: "continue" });

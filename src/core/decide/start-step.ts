@@ -23,6 +23,7 @@ import { type Effect, worseEffect } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
+import { answerByNamedAct } from "./answer-by-named-act.ts";
 import type { CommandOf, Grant } from "./command.ts";
 import { findApproval, lastApprovedGate } from "./find-approval.ts";
 import { type LedgerPermit, ledgerPermit } from "./ledger-permit.ts";
@@ -30,7 +31,6 @@ import { budgetFault, exceededBudget, exceededRate, type FullRate, rateFault, st
 import { leaveInDoubt, openGate } from "./open-gate.ts";
 import { NEEDS_IN_FLIGHT, NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 import { CONFIRMATION_RULE, isMismatchAccepted, relianceOnActs } from "./reliance-on-acts.ts";
-import { answerBySameAct } from "./same-act.ts";
 import { startFault } from "./start-fault.ts";
 import { startedEvent } from "./started-event.ts";
 import { supersedeEarlierActs } from "./supersede-earlier-acts.ts";
@@ -132,7 +132,7 @@ function startKind(run: Run, step: Step, command: StartCommand, verdict: Verdict
   switch (kind) {
     case "operator":
       if (effect === "acts")
-        return answerBySameAct(run, step, command, verdict) ?? acquireLedgerRow(run, step, command, verdict);
+        return answerByNamedAct(run, step, command, verdict) ?? acquireLedgerRow(run, step, command, verdict);
       if (command.proposal.reusable !== null && isCallApproved(run, step, command, verdict))
         return reuseOutcome(step, command, verdict);
       return beginAttempt(run, step, command, verdict);

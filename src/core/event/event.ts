@@ -302,8 +302,8 @@ export type StepEvent = { readonly step_id: StepId } & (
   | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */
   | { readonly type: "step.superseded"; readonly by: Pick<DuplicateAct, "run" | "step" | "generation"> }
-  /** A value that arrived too late to be the result. A person who settles the doubt can read it here. */
   | SessionStepEvent
+  /** A value that arrived too late to be the result. A person who settles the doubt can read it here. */
   | { readonly type: "evidence.kept"; readonly attempt: number; readonly evidence: Json }
 );
 

@@ -18,11 +18,11 @@ export interface SessionSegment {
   readonly idle_ms?: number;
   /** For a sub-agent: the session of the topmost agent, which pays for it. */
   readonly root?: string;
-  /** The acts that the conversation above, or the run before this one, has left by a branch. Absent if there are none. */
+  /** The acts that a branch of the parent agent, or of the run before this one, has left. Absent if there are none. */
   readonly left?: readonly LeftAct[];
 }
 
-/** A call of an agent is done by a sub-agent, whose session is this run. */
+/** A sub-agent does the call; `run_id` is its run. */
 export interface StepDelegated {
   readonly type: "step.delegated";
   readonly run_id: RunId;

@@ -29,7 +29,7 @@ export interface OpenGate {
   readonly policy: string | null;
   /** The expected changes, or null if there is no preview. */
   readonly preview: Preview | null;
-  /** The acts of the same tool in branches that the conversation has left. `approve` with `sameAs` says it is one. */
+  /** The acts of the same tool in branches that the conversation has left. `approve` with `sameAs` says that the call is one of these acts. */
   readonly earlier?: readonly EarlierAct[];
   /** Why an earlier approval is no longer valid. */
   readonly stale?: Fault;

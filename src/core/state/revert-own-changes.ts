@@ -6,7 +6,7 @@ import { applyPatch, type Entries, entriesFrom, entriesToJson, entryAt, type Pro
 import { findSlice, type Slice } from "./slice.ts";
 import { listLength } from "./state-difference.ts";
 
-/** A version of the state. `by` is the run that made it, and `isOwn` says whether a call to be reverted did. */
+/** A version of the state. `by` is the run that made it. `isOwn`: one of the calls to be reverted made it. */
 export interface OwnedVersion {
   readonly patch: Patch;
   readonly by: string;
@@ -14,7 +14,7 @@ export interface OwnedVersion {
 }
 
 export interface RevertedChanges {
-  /** The changes of the latest state that put the own places back. */
+  /** The patch that puts the own places back, on the latest state. */
   readonly patch: Patch;
   /** The number of places that they put back. */
   readonly restored: number;

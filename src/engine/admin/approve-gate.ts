@@ -15,7 +15,7 @@ import { isHoldableVerb } from "../api/verb-arguments.ts";
 import { proposeEditedCall } from "../call/make-proposal.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/refusal-limit.ts";
+import { isRefusalLimit, refusalCharge, refusalLimitError } from "../messages/recorded-refusal-limit.ts";
 import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";

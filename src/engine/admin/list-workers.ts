@@ -4,7 +4,7 @@ import { noticeRequirement } from "../../core/run/worker-requirements.ts";
 import type { LiveWorker, Store } from "../../core/store/store.ts";
 import type { TimerRow } from "../../core/store/tables.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
-import type { WaitingRun, WorkersReport, WorkerView } from "../api/worker-api.ts";
+import type { WaitingRun, WorkersReport, WorkerView } from "../api/workers-report.ts";
 import { isRetentionJournal, isScheduleJournal } from "../journal/journal-names.ts";
 import { listLeases, listRows } from "../journal/store-listing.ts";
 

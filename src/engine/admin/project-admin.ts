@@ -16,7 +16,7 @@ import { isName, nameRule } from "../../core/values/is-name.ts";
 import type { Engine } from "../api/engine-api.ts";
 import type { PageOptions } from "../api/list-api.ts";
 import type { ProjectApi, ProjectVersion, ProjectView } from "../api/project-api.ts";
-import { readPageOptions } from "../api/read-page.ts";
+import { readPageOptions } from "../api/read-page-options.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "../api/request-options.ts";

@@ -1,5 +1,5 @@
 import type { ActNamedByApprover } from "../../core/decide/act-named-by-approver.ts";
-import { usesReceipt } from "../../core/decide/same-act.ts";
+import { usesReceipt } from "../../core/decide/answer-by-named-act.ts";
 import type { LeftAct } from "../../core/event/left-act.ts";
 import { namingKey } from "../../core/evolve/event-rows.ts";
 import { inheritedActs } from "../../core/run/left-acts.ts";

@@ -21,7 +21,7 @@ import type {
   RunListOptions,
   UnreadableDoubt,
 } from "../api/list-api.ts";
-import { readPageOptions } from "../api/read-page.ts";
+import { readPageOptions } from "../api/read-page-options.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import { idPrefix } from "../ports/system-ports.ts";

@@ -23,24 +23,24 @@ import type { CheckOptions, PlanReport } from "./check-api.ts";
 import type { Checkpoints } from "./checkpoint-api.ts";
 import type { DeliveredNotice } from "./delivered-notice.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
-import type { EngineTools } from "./engine-tools.ts";
 import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
-import type { OutcomeReport } from "./outcome-report.ts";
+import type { OutcomeWithOutput } from "./outcome-with-output.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { PrincipalInput } from "./principal-input.ts";
 import type { ProjectApi } from "./project-api.ts";
 import type { AbortableSubmitOptions } from "./replan-options.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
-import type { ForgetOptions, RetentionReport } from "./retention-api.ts";
+import type { ForgetOptions, RetentionReport } from "./retention-report.ts";
 import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
 import type { HostReport, OpenRun, OpenRunOptions } from "./session-api.ts";
 import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";
-import type { WorkersReport } from "./worker-api.ts";
+import type { EngineTools } from "./tool-api.ts";
+import type { WorkersReport } from "./workers-report.ts";
 
 export type { CheckOptions, PlanReport } from "./check-api.ts";
 export type { GateView, PageOptions, UnreadableGate } from "./list-api.ts";
@@ -264,7 +264,7 @@ export interface Engine extends EngineLists {
 
   gate(gateId: string, options: PrincipalOptions): Promise<GateView>;
   /** Returns an outcome with its output, by the id that results and lists have. */
-  outcome(outcomeId: string, options: PrincipalOptions): Promise<OutcomeReport>;
+  outcome(outcomeId: string, options: PrincipalOptions): Promise<OutcomeWithOutput>;
   /** Returns the ledger row of an act and its receipt, by the key that its handler got (`context.key`) first. */
   act(key: string, options: PrincipalOptions): Promise<ActReport>;
   /** Lists the live workers, the runs of the tenant that each leases now, and the runs that no worker continues. */

@@ -2,7 +2,7 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { ForgottenSession } from "../../core/settings/forgotten-session.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
-import type { ForgetOptions } from "./retention-api.ts";
+import type { ForgetOptions } from "./retention-report.ts";
 
 /** Checks the options that name a session to forget. Throws INVALID_INPUT with all reasons. */
 export function readForgetOptions(

@@ -6,7 +6,7 @@ import type { BlobReference } from "../ports/plain-output.ts";
 import type { SessionTurn } from "./session-api.ts";
 import type { StepChange } from "./state-api.ts";
 
-/** The state of a run now, before it can go no further by itself. */
+/** The state of a run now, also while it still moves. */
 export interface RunProgress extends RunResult {
   readonly running: boolean;
   /** False: part of it may not be on disk yet. It survives a crash of the process, but perhaps not of the machine. */

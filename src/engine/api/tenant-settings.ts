@@ -3,10 +3,10 @@ import type { Mode } from "../../core/values/effect.ts";
 
 /** Settings of a tenant, made by its administrator. Plans and models cannot change them. */
 export interface TenantSettings {
-  /** The mildest mode of its runs. Default: human_gated. */
+  /** The mode of its runs that needs people least. Default: human_gated. */
   readonly mode?: Mode;
   /**
-   * The roles whose principals are trusted with `auto_exec`. Runs of all others are `human_gated` at the mildest.
+   * The roles whose principals are trusted with `auto_exec`. Runs of all others are at least `human_gated`.
    * Default: every principal is.
    */
   readonly autoExecRoles?: readonly string[];

@@ -11,8 +11,8 @@ import { STORE_TOO_SLOW } from "./check-before-call.ts";
 import { driftFault } from "./preview-call.ts";
 
 /**
- * Stage 3. The decision has acquired the ledger row of an act with its `step.started` event. Acquires the rest: a draft
- * of the state, and the send marker of an act or of external work. Returns null, or why the call is not made.
+ * Stage 3. `admit` has acquired the ledger row of an act with its `step.started` event. This stage acquires the rest: a
+ * draft of the state, and the send marker of an act or of the work of a host. Returns null, or why the call is not made.
  */
 export function acquire(
   context: CallContext,

@@ -15,7 +15,7 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, captureForCall } from "./call-resources.ts";
 import { withCallLimits, withOneTallyUsage, withTallyUsage } from "./cost-estimate.ts";
-import { policyStatePointers, withPolicyState } from "./load-policy-state.ts";
+import { policyStatePointers, withStateForRules } from "./load-state-for-rules.ts";
 import { withoutTool } from "./missing-tool-fault.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
@@ -36,7 +36,7 @@ export function admit(
   return decideNow(context, step, proposal) ?? decideWithFacts(context, step, proposal, resources);
 }
 
-/** Returns the decision about a call that needs no further fact and nothing on record before it starts; else null. */
+/** Decides at once if no fact is missing and nothing must be on record before the start; else returns null. */
 function decideNow(context: CallContext, step: Step, proposal: Proposal): Decision | null {
   const { ports, mailbox } = context;
   if (!mailbox.isIdle || proposal.call !== null || !stepKinds[step.spec.kind].callsTool) return null;
@@ -60,7 +60,7 @@ async function decideWithFacts(
   for (;;) {
     if (proposal.call?.key != null) ports.failpoint("start.before");
     try {
-      proposal = await withPolicyState(ports, mailbox.run, step, proposal);
+      proposal = await withStateForRules(ports, mailbox.run, step, proposal);
       const now = ports.clock.now();
       const limited = withCallLimits(ports, mailbox.run, step, proposal, now);
       proposal = limited;
@@ -107,7 +107,7 @@ function startCommand(
 
 const NONE: readonly never[] = [];
 
-/** True if a budget refuses the call. The alert may be missing, if the worker of an earlier call died before it. */
+/** True if a budget refuses the call. The worker whose call crossed the budget may have died before its alert. */
 function isOverBudget({ events }: Decision): boolean {
   return events.some((event) => event.type === "step.rejected" && event.rule === "budget");
 }

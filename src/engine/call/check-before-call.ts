@@ -13,8 +13,8 @@ import type { CallContext } from "./call-context.ts";
 
 /**
  * Checks right before the call what may have changed while the store was slow or this process was suspended. Returns
- * null if the call may be made now. Else returns a promise of why it is not made, or of null: then check again, because
- * another fact may have grown old meanwhile.
+ * null if the call may be made now. Else returns a promise: the reason why the call is not made, or null, which means
+ * check again, because another fact may have grown old meanwhile.
  */
 export function checkBeforeCall(context: CallContext, step: Step, grant: Grant): Promise<AttemptReport | null> | null {
   const { ports, mailbox, claim } = context;
@@ -80,7 +80,10 @@ function haltsAreFresh({ ports, mailbox }: CallContext, { recorded, started_at }
   return (since >= 0 && since < freshMs) || ports.halts.isFresh(mailbox.run, freshMs);
 }
 
-/** True if the run was cancelled or closed after the start, or a branch has left the call. A call that is sent again, to settle a doubt, is made all the same. */
+/**
+ * True if the run was cancelled or closed after the start, or a branch has left the call. Neither stops a call that is
+ * sent again to settle a doubt.
+ */
 function isCancelled(run: Run, step: Step): boolean {
   return startsNoMore(run, step) && !isReversal(step) && !step.act?.doubt;
 }

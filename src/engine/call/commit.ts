@@ -128,7 +128,7 @@ function append(
   return mailbox.askUntilLanded(() => withState(context, end, state, succeeded));
 }
 
-/** Adds the state change as it is on the latest version. The attempt can still fail because of it. */
+/** Adds the state change, made anew on the latest version. A conflict fails the attempt. */
 function withState(
   context: CallContext,
   end: CommandOf<"end">,

@@ -11,6 +11,7 @@ import { isAct } from "./acquire.ts";
 import { actAttempt } from "./acts-in-flight.ts";
 import { type AttemptReport, notCalled } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
+import { callEnd, callForObserver, traceIdOf } from "./call-for-observer.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, closeResources } from "./call-resources.ts";
 import { type CallerFunction, runInContext } from "./caller-function.ts";
@@ -18,7 +19,6 @@ import { checkBeforeCall } from "./check-before-call.ts";
 import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
-import { callEnd, observedCall, traceIdOf } from "./observed-call.ts";
 import { previewInstant } from "./preview-call.ts";
 import { restoreBeforePlan } from "./restore-before-plan.ts";
 import { timeLimitFor } from "./time-limit.ts";
@@ -75,7 +75,7 @@ function startObserved(
   start: (traceparent: string | null) => RunningHandler,
 ): RunningHandler {
   return context.ports.observers.aroundCall(
-    () => observedCall(context, step, grant),
+    () => callForObserver(context, step, grant),
     start,
     ({ ended }) => ended.then(callEnd),
   );
@@ -118,7 +118,7 @@ async function closeAttempt(
   return report;
 }
 
-/** Tells the host to begin. If it has stopped waiting, no process knows the token, so the call is not made. */
+/** Tells the host to begin. If the host has stopped waiting, no process knows the token, so the call is not made. */
 function letHostBegin(
   context: CallContext,
   step: Step,
@@ -135,7 +135,7 @@ function letHostBegin(
     beginWork(work, run.id, grant, until, traceparent ?? traceParentText(derived));
     return context.hostBegins(grant.step_id);
   };
-  const describe = () => observedCall(context, step, grant);
+  const describe = () => callForObserver(context, step, grant);
   runInContext(step, given, () =>
     observers.isEmpty ? begin(null) : observers.aroundCall(describe, begin, (ended) => ended),
   );

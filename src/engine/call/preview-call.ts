@@ -19,11 +19,11 @@ import { AttemptState, openRunState } from "../state/attempt-state.ts";
 import type { StateVersion } from "../state/project-states.ts";
 import type { AttemptReport } from "./attempt-report.ts";
 import type { CallContext } from "./call-context.ts";
+import { traceIdOf } from "./call-for-observer.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { CallResources } from "./call-resources.ts";
 import { startHandler } from "./handler-attempt.ts";
 import { withoutTool } from "./missing-tool-fault.ts";
-import { traceIdOf } from "./observed-call.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** True if a preview of the call can show something. */

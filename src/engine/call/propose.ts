@@ -10,9 +10,8 @@ import { makeProposal } from "./make-proposal.ts";
 import { withStoredFacts } from "./stored-facts.ts";
 
 /**
- * Stage 1. Puts the call together with the facts that its decision always needs: the input, the key, the row of the
- * ledger or of the signal. The rules that judge it are at most a second old; on SQLite they are
- * those of now.
+ * Stage 1. Makes the proposal: the call, and the facts that its decision always needs, which are the input, the key, the row of the
+ * ledger or of the signal. The rules that judge it are at most one second old; on SQLite they are current.
  */
 export function propose(context: CallContext, step: Step): Proposal | Promise<Proposal> {
   const { ports, mailbox } = context;
@@ -23,7 +22,7 @@ export function propose(context: CallContext, step: Step): Proposal | Promise<Pr
     : proposeWithFacts(context, step, refreshing);
 }
 
-/** True for a step that does not act, and whose call no person sees and no other run shares. It needs no facts. */
+/** True for a step that does not act, has no gate and reuses no output. It needs no facts. */
 function isPlain({ ports, mailbox }: CallContext, step: Step): boolean {
   const { kind, name, effect } = step.spec;
   if (!stepKinds[kind].callsTool || usesCall(mailbox.run, step)) return false;

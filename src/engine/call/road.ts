@@ -11,8 +11,8 @@ import { execute } from "./execute.ts";
 import { propose } from "./propose.ts";
 
 /**
- * The road: the six stages that every call passes. The first three return a promise only if they have to wait, so the
- * handler of a plain step starts in the same turn of the event loop.
+ * The road: the six stages that every call passes. A stage returns a promise only if it has to wait, so the handler of a
+ * plain step starts in the same turn of the event loop.
  */
 export async function walkRoad(context: CallContext, step: Step): Promise<void> {
   const resources = new CallResources();
@@ -22,11 +22,12 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
     const proposing = propose(context, step);
     const proposal = proposing instanceof Promise ? await proposing : proposing;
 
-    // Judges it, captures resources, and records the decision, with the ledger row of an act. A plain call needs no record.
+    // Judges it, captures resources, and records the decision, with the ledger row of an act. A plain call needs no record
+    // of its start. A step without a handler, such as an assertion, ends here.
     const admitting = admit(context, step, proposal, resources);
     const { grant } = admitting instanceof Promise ? await admitting : admitting;
-    resources.captured?.markOnRecord(grant !== null); // A capture that no event names is released.
-    if (grant === null) return; // The call does not start now: it is held, refused, parked or reused, on record.
+    resources.captured?.markOnRecord(grant !== null); // Else no event names them, and `release` drops them.
+    if (grant === null) return; // The call does not start now: it is held, refused, waiting, answered or already over.
     if (isAct(grant)) act = grant;
 
     // Opens a draft of the state, and writes the send marker of an act. An obstacle ends the attempt without a call.
@@ -37,12 +38,12 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
     const executing = obstacle ?? execute(context, step, grant, resources);
     const report = executing instanceof Promise ? await executing : executing;
 
-    if (report === null) return; // The host of the agent works on the call, and ends it by its token.
+    if (report === null) return; // The host of the agent works on the call, and reports its end later, with its token.
 
-    // Records the outcome with the changes of the state. Restores the resources of a failed attempt before.
+    // Restores the resources of a failed attempt, and records the outcome with the changes of the state.
     const committed = await commit(context, step, grant, report, resources);
 
-    // Delivers notices, and records budget alerts.
+    // Queues the notices of a success for delivery, and records budget alerts.
     const dispatching = dispatch(context, grant, report, committed);
     if (dispatching !== null) await dispatching;
   } catch (error) {
@@ -56,8 +57,8 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
 }
 
 /**
- * Called when the end of an act could not be recorded under the lease. Reports the act as returned unless its handler
- * still runs, so that the worker that has the run now may ask a verifier.
+ * Called when a stage threw after an act was granted. Reports the act as returned unless its handler still runs, so that
+ * the worker that has the run now may ask a verifier.
  */
 function reportUnlessRunning(context: CallContext, act: Grant, { called }: CallResources): void {
   const isRunning = called && context.ports.actsInFlight.has(actAttempt(context.mailbox.run, act));

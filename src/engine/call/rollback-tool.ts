@@ -1,21 +1,21 @@
 import { ROLLBACK_TOOL, rollbackTargets } from "../../core/run/rollback-targets.ts";
 import type { Run, Step } from "../../core/run/run.ts";
-import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { toolDefaults } from "../../core/tool/tool-defaults.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Fault } from "../../core/values/fault.ts";
-import { objectSchema } from "../ports/object-schema.ts";
+import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
 import type { CallPorts } from "./call-ports.ts";
 
 /** Returns the declaration of the restore that ends a rollback, as a tool. No plan can name it. */
 export function makeRollbackTool(): Tool {
-  return builtInTool({
+  return makeBuiltInTool({
     name: ROLLBACK_TOOL,
     effect: "writes",
     description: "Puts state and files back that an atomic plan has written.",
-    input: objectSchema({}, () => null),
-    output: objectSchema({}, () => null),
+    input: builtInToolSchema({}, () => null),
+    output: builtInToolSchema({}, () => null),
     timeoutMs: toolDefaults.verbTimeoutMs,
     run: async () => assert(false, "the engine restores what a plan has written"),
   });

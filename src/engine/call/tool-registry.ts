@@ -11,7 +11,7 @@ import type { Digest } from "../../core/values/ids.ts";
 import { parseToolCondition } from "../../policy/parser/parse-tool-condition.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
-import { MODEL_TOOL } from "./model-tool.ts";
+import { MODEL_TOOL } from "./model-call-tool.ts";
 
 /** The tools of an engine, and their pins: a step only uses the version that it was proposed with. */
 export class ToolRegistry {

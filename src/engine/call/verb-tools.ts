@@ -1,13 +1,13 @@
 import { verbRules } from "../../core/approval/verb-rules.ts";
 import { nearestName } from "../../core/json/nearest-name.ts";
 import type { Run } from "../../core/run/run.ts";
-import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { toolDefaults } from "../../core/tool/tool-defaults.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Json, JsonObject } from "../../core/values/json.ts";
 import { type HoldableVerb, holdableVerbs, verbArgumentNames } from "../api/verb-arguments.ts";
-import { objectSchema } from "../ports/object-schema.ts";
+import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
 
 /** Executes held requests after their approval. */
 export interface VerbPort {
@@ -20,12 +20,12 @@ export interface VerbPort {
 /** Returns the declarations of the verbs that a policy can hold, as tools. No plan can name them. */
 export function makeVerbTools(): readonly Tool[] {
   return holdableVerbs.map((verb) =>
-    builtInTool({
+    makeBuiltInTool({
       name: verb,
       effect: "writes",
       description: `A held request to ${verbRules[verb].about}.`,
-      input: objectSchema({ verb }, (input) => argumentProblem(verb, input)),
-      output: objectSchema({}, () => null),
+      input: builtInToolSchema({ verb }, (input) => argumentProblem(verb, input)),
+      output: builtInToolSchema({}, () => null),
       timeoutMs: toolDefaults.verbTimeoutMs,
       stateReads: [],
       stateWrites: [],

@@ -19,7 +19,7 @@ import { RunMailbox } from "../journal/run-mailbox.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { isRefusalLimit, refusalCharge, refusalLimitError } from "./refusal-limit.ts";
+import { isRefusalLimit, refusalCharge, refusalLimitError } from "./recorded-refusal-limit.ts";
 import { submissionMode } from "./submission-mode.ts";
 
 /** The principal that made the refused request, and the options of the request. */

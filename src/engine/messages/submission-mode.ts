@@ -9,6 +9,6 @@ export function submissionMode(
   principal: Principal,
   options: Pick<SubmitOptions, "mode">,
 ): Mode {
-  const mildest = tenants.mode(principal);
-  return stricterMode(mildest, options.mode ?? mildest);
+  const allowed = tenants.mode(principal);
+  return stricterMode(allowed, options.mode ?? allowed);
 }

@@ -1,11 +1,11 @@
 import type { Resource } from "../../core/ports/resource.ts";
 import type { Slice } from "../../core/state/slice.ts";
 import type { ResourceSnapshot, Snapshot } from "../../core/state/snapshot.ts";
-import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import { objectSchema } from "../ports/object-schema.ts";
+import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
 import { loadSlices, snapshotProblem } from "../state/load-snapshot.ts";
 import { tagsProblem } from "../state/slice-snapshots.ts";
 import { snapshotVerbs } from "../state/snapshot-verbs.ts";
@@ -16,21 +16,21 @@ type Resources = Readonly<Record<string, Resource>>;
 export function makeSnapshotTools(slices: readonly Slice[], resources: Resources): readonly Tool[] {
   const captured = Object.fromEntries(Object.keys(resources).map((name) => [name, "handle"] as const));
   return [
-    builtInTool({
+    makeBuiltInTool({
       name: snapshotVerbs.take,
       effect: "writes",
       description: "Takes a snapshot of state and resources: { tags, contents }.",
-      input: objectSchema({ type: "object" }, takeProblem),
-      output: objectSchema({}, () => null),
+      input: builtInToolSchema({ type: "object" }, takeProblem),
+      output: builtInToolSchema({}, () => null),
       resources: captured,
       run: async (input, context) => takeSnapshot(resources, input as JsonObject, context),
     }),
-    builtInTool({
+    makeBuiltInTool({
       name: snapshotVerbs.load,
       effect: "writes",
       description: "Changes state and resources to those of a snapshot: { snapshot, preserve_logs }.",
-      input: objectSchema({ type: "object", required: ["snapshot"] }, (input) => loadProblem(resources, input)),
-      output: objectSchema({}, () => null),
+      input: builtInToolSchema({ type: "object", required: ["snapshot"] }, (input) => loadProblem(resources, input)),
+      output: builtInToolSchema({}, () => null),
       resources: captured,
       run: async (input, context) => {
         const { snapshot, preserve_logs } = input as JsonObject;

@@ -15,7 +15,7 @@ import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import type { ModelCallOptions } from "../api/model-api.ts";
 import { modelLimits } from "../api/model-limits.ts";
-import { MODEL_TOOL } from "../call/model-tool.ts";
+import { MODEL_TOOL } from "../call/model-call-tool.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 import { callStepId } from "./proposed-calls.ts";
 

@@ -28,7 +28,7 @@ import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { EarlierCalls } from "./earlier-calls.ts";
+import { CallsOfEarlierRuns } from "./calls-of-earlier-runs.ts";
 import { type ReadCall, readCallName, readCalls, readClient } from "./proposed-calls.ts";
 import { openSegment, type SessionRun } from "./session-run.ts";
 import { type JudgeRecord, readEarlierTurns } from "./session-turns.ts";
@@ -56,7 +56,7 @@ class SegmentedSession implements OpenRun {
   readonly #leasedRuns: LeasedRuns;
   readonly #principal: Principal;
   readonly #open: () => Promise<SessionRun>;
-  readonly #earlier: EarlierCalls;
+  readonly #earlier: CallsOfEarlierRuns;
   #current: SessionRun;
   /** The next run is being opened. */
   #turning: Promise<void> | null = null;
@@ -76,7 +76,7 @@ class SegmentedSession implements OpenRun {
     this.#principal = principal;
     this.#open = open;
     this.#current = current;
-    this.#earlier = new EarlierCalls(ports, principal);
+    this.#earlier = new CallsOfEarlierRuns(ports, principal);
     this.attached = current.attached;
     this.#minute = { since: ports.clock.now(), count: 0 };
   }

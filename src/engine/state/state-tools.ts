@@ -4,10 +4,10 @@ import { stateTools } from "../../core/plan/plan-context.ts";
 import { parseListIndex } from "../../core/state/project-state.ts";
 import type { ListDraft, MapDraft, Slice } from "../../core/state/slice.ts";
 import type { Snapshot } from "../../core/state/snapshot.ts";
-import { builtInTool } from "../../core/tool/built-in-tool.ts";
+import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import { objectSchema } from "../ports/object-schema.ts";
+import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
 import { loadSlices, snapshotProblem } from "./load-snapshot.ts";
 import { findLocation, type SliceWriter, setStateValue } from "./set-state-value.ts";
 
@@ -76,12 +76,12 @@ function makeStateTool(
   json: Json,
   run: (input: JsonObject, context: ToolContext) => Json,
 ): Tool {
-  return builtInTool({
+  return makeBuiltInTool({
     name,
     effect,
     description,
-    input: objectSchema(json, inputProblems.get(json) ?? writeProblem),
-    output: objectSchema({}, () => null),
+    input: builtInToolSchema(json, inputProblems.get(json) ?? writeProblem),
+    output: builtInToolSchema({}, () => null),
     run: async (input, context) => run(input as JsonObject, context),
   });
 }

@@ -42,7 +42,7 @@ async function findUnfinishedSteps(ports: WorkerPorts, run: Run): Promise<readon
   const found: RecoveryFinding[] = [];
   for (const step of run.steps) {
     const { standing, spec, pin, act, external } = step;
-    // The caller of a step that it runs itself wakes the step when it is back.
+    // A caller that runs the step itself wakes the step when the caller is back.
     const parked = standing.state === "waiting" && standing.on.for === "tool" && !isCallerAway(step);
     if (standing.state !== "running" && standing.state !== "in_doubt" && !parked) continue;
     const tool = toolbox.mismatch(spec.name, pin) === null ? toolbox.facts(spec.name) : null;

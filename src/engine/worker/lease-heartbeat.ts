@@ -40,7 +40,7 @@ export class LeaseHeartbeat {
     return this.#renewing;
   }
 
-  /** Returns how long to wait for the next renewal; 0: no longer, also because the clock was set back meanwhile. */
+  /** Returns how long to wait for the next renewal. 0: renew now. A clock that was set back also gives 0. */
   #untilDue(): number {
     const ms = this.#dueAt - this.#ports.clock.now();
     return ms > this.#everyMs ? 0 : Math.max(0, ms);

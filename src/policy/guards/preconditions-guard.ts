@@ -18,7 +18,7 @@ export const preconditionsGuard: Guard = {
     }
     const broken = step.spec.preconditions.find((each) => !isStepConditionMet(run, each, proposal.policy_state));
     if (broken === undefined) return ALLOW;
-    const message = `${step.spec.step_id} needs ${conditionText(broken)}, which does not hold; it was not run`;
+    const message = `${step.spec.step_id} needs ${conditionText(broken)}, which is false; it was not run`;
     return { kind: "refuse", rule: "preconditions", fault: fault("PRECONDITION_FAILED", message) };
   },
 };

@@ -16,7 +16,7 @@ export const restoredActsGuard: Guard = {
     return {
       kind: "hold",
       rule: "restored_acts",
-      reason: `the store was restored from ${which}, and the act may have been done after it; look before you approve`,
+      reason: `the store was restored from ${which}, and the act may have been done after it; check the outside world before you approve`,
       demand: { role: null },
     };
   },

@@ -170,7 +170,7 @@ describe("preconditions", () => {
     expect(preconditionsGuard.judge(admissionFor(givenRun({ ok: true, n: 3 }), "b"))).toMatchObject({
       kind: "refuse",
       rule: "preconditions",
-      fault: { code: "PRECONDITION_FAILED", message: "b needs a/n gt 3, which does not hold; it was not run" },
+      fault: { code: "PRECONDITION_FAILED", message: "b needs a/n gt 3, which is false; it was not run" },
     });
   });
 
@@ -201,7 +201,7 @@ describe("the conditions of a tool", () => {
       rule: "tool_conditions/small",
       fault: {
         code: "PRECONDITION_FAILED",
-        message: "a was not run: mail.send needs input.amount < 10, which does not hold",
+        message: "a was not run: mail.send needs input.amount < 10, which is false",
       },
     });
     expect(judged({ amount: 9 })).toMatchObject({ rule: "tool_conditions/named" });

@@ -14,7 +14,7 @@ export const toolConditionsGuard: Guard = {
       const { id, expression } = condition;
       const holds = evaluateCondition(call, condition);
       if (holds === true) continue;
-      const why = holds === false ? "which does not hold" : `which cannot be evaluated: ${holds.wrong}`;
+      const why = holds === false ? "which is false" : `which cannot be evaluated: ${holds.wrong}`;
       const message = `${step.spec.step_id} was not run: ${tool.name} needs ${expression.source}, ${why}`;
       return { kind: "refuse", rule: `tool_conditions/${id}`, fault: fault("PRECONDITION_FAILED", message) };
     }

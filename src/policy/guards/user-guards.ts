@@ -2,7 +2,7 @@ import type { Admission, Guard, Verdict, VersionedGuard } from "../../core/call/
 import type { ExpressionLanguage } from "../../core/ports/expression.ts";
 import { collectState, type NamedStatePointers } from "../../core/state/named-state-pointers.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
-import { parseDeclaredState } from "../parser/parse-declared-state.ts";
+import { parseStateReads } from "../parser/parse-state-reads.ts";
 
 /** A guard of the user, with the state that it reads. */
 export interface UserGuard extends Guard {
@@ -12,7 +12,7 @@ export interface UserGuard extends Guard {
 /** Makes the guards of an engine from those of the user. Throws INVALID_INPUT if one declares its state wrongly. */
 export function userGuards(guards: readonly VersionedGuard[], language: ExpressionLanguage): readonly UserGuard[] {
   return guards.map((guard) => {
-    const pointers = guard.state === undefined ? [] : parseDeclaredState(guard.state, language);
+    const pointers = guard.state === undefined ? [] : parseStateReads(guard.state, language);
     if ("wrong" in pointers)
       throw new FaultError(fault("INVALID_INPUT", `guard ${guard.id} declares state wrongly: ${pointers.wrong}`));
     return { id: guard.id, pointers, judge: (admission) => judgeWithState(guard, pointers, admission) };

@@ -7,9 +7,7 @@ export function requireRule(expression: Expression, reason: string | null): Rule
     const holds = call.evaluate(expression);
     if (holds === true) return null;
     const why =
-      holds === false
-        ? `${expression.source} does not hold`
-        : `${expression.source} cannot be evaluated: ${holds.wrong}`;
+      holds === false ? `${expression.source} is false` : `${expression.source} cannot be evaluated: ${holds.wrong}`;
     return { says: "refuse", reason: reason === null ? why : `${reason} (${why})` };
   };
 }

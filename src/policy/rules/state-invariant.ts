@@ -58,7 +58,7 @@ function findViolation({ expression }: StateInvariant, subject: InvariantSubject
   if ("wrong" in subject) return `cannot be evaluated: ${subject.wrong}`;
   const answer = expression.test(subject.data);
   if ("wrong" in answer) return `cannot be evaluated${subject.name}: ${answer.wrong}`;
-  return answer.holds ? null : `does not hold${subject.name}`;
+  return answer.holds ? null : `is false${subject.name}`;
 }
 
 function describeViolation({ expression, reason }: StateInvariant, why: string): string {

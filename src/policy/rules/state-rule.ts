@@ -8,7 +8,7 @@ export function stateRule(pointers: NamedStatePointers, expression: Expression, 
     const collected = call.collectState(pointers);
     const holds = "wrong" in collected ? collected : call.evaluate(expression, collected.state);
     if (holds === true) return null;
-    const why = holds === false ? "does not hold" : `cannot be evaluated: ${holds.wrong}`;
+    const why = holds === false ? "is false" : `cannot be evaluated: ${holds.wrong}`;
     const violation = `${expression.source} ${why}`;
     return { says: "refuse", reason: reason === null ? violation : `${reason} (${violation})` };
   };

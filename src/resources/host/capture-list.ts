@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { FileLimits } from "../file-limits.ts";
 import { printablePath } from "../tree-path.ts";
-import { type CaptureEntry, CaptureFile } from "./capture-file.ts";
 import { CaptureLog } from "./capture-log.ts";
 import type { Disk } from "./disk.ts";
+import { type CaptureEntry, UndoDataFile } from "./undo-data-file.ts";
 
 /** The file is rewritten when its unused bytes exceed this size and the size of the used bytes. */
 const compactAfterBytes = 4_194_304;
@@ -14,7 +14,7 @@ const compactAfterBytes = 4_194_304;
 export class CaptureList {
   readonly #disk: Disk;
   readonly #store: string;
-  readonly #file: CaptureFile;
+  readonly #file: UndoDataFile;
   readonly #limits: FileLimits;
   readonly aside: string;
   readonly #logs = new Map<string, CaptureLog>();
@@ -32,7 +32,7 @@ export class CaptureList {
     this.#limits = limits;
     this.aside = join(store, "aside");
     disk.mkdirSync(this.aside, { recursive: true, mode: 0o700 });
-    this.#file = new CaptureFile(disk, store);
+    this.#file = new UndoDataFile(disk, store);
   }
 
   /** Reads what other processes wrote. */

@@ -1,7 +1,7 @@
 import { assert } from "../../core/values/assert.ts";
 import type { Digest } from "../../core/values/ids.ts";
-import type { CaptureFile } from "./capture-file.ts";
 import type { CaptureRecord, LoggedRecord } from "./capture-record.ts";
+import type { UndoDataFile } from "./undo-data-file.ts";
 
 /**
  * begun: nothing has changed yet. open: the tool may be running, or its process died. closed: the call succeeded, but
@@ -23,7 +23,7 @@ const stateAfter: Readonly<Partial<Record<CaptureRecord["type"], CaptureState>>>
 export class CaptureLog {
   readonly id: string;
   readonly begun: Extract<CaptureRecord, { type: "begun" }>;
-  readonly #file: CaptureFile;
+  readonly #file: UndoDataFile;
   readonly #records: LoggedRecord[] = [];
   #state: CaptureState = "begun";
   #bytes = 0;
@@ -31,7 +31,7 @@ export class CaptureLog {
   /** True if files may have been moved aside for this call. */
   hasAside = false;
 
-  constructor(id: string, file: CaptureFile, begun: LoggedRecord) {
+  constructor(id: string, file: UndoDataFile, begun: LoggedRecord) {
     assert(begun.record.type === "begun", "the first record of a log is `begun`");
     this.id = id;
     this.begun = begun.record;

@@ -2,7 +2,13 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { FileReader, FilesystemBackend, FileWriter } from "../filesystem-backend.ts";
 import type { FileStat } from "../filesystem-handle.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
-import { emptyDirectory, type MemoryDirectory, type MemoryNode, memoryNodeAt, withMemoryNode } from "./memory-tree.ts";
+import {
+  emptyDirectory,
+  type MemoryDirectory,
+  type MemoryNode,
+  memoryNodeAt,
+  withMemoryNode,
+} from "./memory-directory.ts";
 
 /**
  * The private version of the files that one call changes. Other calls do not see it until it is published; dropping it

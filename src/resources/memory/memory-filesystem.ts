@@ -21,7 +21,6 @@ import { filesystemContents } from "../filesystem-contents.ts";
 import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem, type FilesystemRules } from "../tool-filesystem.ts";
 import { printablePath, protectedNames, treePath } from "../tree-path.ts";
-import { MemoryDraft } from "./memory-draft.ts";
 import {
   emptyDirectory,
   type MemoryDirectory,
@@ -29,7 +28,8 @@ import {
   memoryDigest,
   memoryNodeAt,
   withMemoryNode,
-} from "./memory-tree.ts";
+} from "./memory-directory.ts";
+import { MemoryDraft } from "./memory-draft.ts";
 import { type MemoryCall, revertMemoryCalls } from "./revert-memory-calls.ts";
 
 export interface MemoryFilesystemOptions {

@@ -1,8 +1,8 @@
 import type { Capture } from "../../core/ports/resource.ts";
 import { LEFT_PLACES_MAX, type LeftPlace, type RevertReport } from "../../core/ports/revert-report.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
+import { type MemoryDirectory, type MemoryNode, memoryChanges, memoryNodeAt } from "./memory-directory.ts";
 import type { MemoryDraft } from "./memory-draft.ts";
-import { type MemoryDirectory, type MemoryNode, memoryChanges, memoryNodeAt } from "./memory-tree.ts";
 
 /** A call that works on files in memory. */
 export interface MemoryCall {

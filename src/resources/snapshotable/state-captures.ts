@@ -21,18 +21,18 @@ export interface StateCapture {
   readonly changed: number;
 }
 
-interface CaptureFile {
+interface UndoDataFile {
   readonly version: 1;
   readonly isComplete: boolean;
   readonly captures: readonly StateCapture[];
 }
 
-const EMPTY: CaptureFile = { version: 1, isComplete: true, captures: [] };
+const EMPTY: UndoDataFile = { version: 1, isComplete: true, captures: [] };
 
 /** The captures of one container of state, oldest first. With a folder, each change is on disk when its method returns. */
 export class StateCaptures {
   readonly #path: string | null;
-  #file: CaptureFile = EMPTY;
+  #file: UndoDataFile = EMPTY;
 
   constructor(folder: string | null) {
     if (folder !== null) mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -42,7 +42,7 @@ export class StateCaptures {
   /** Reads what another process wrote. */
   refresh(): void {
     if (this.#path === null || !existsSync(this.#path)) return;
-    const read = JSON.parse(readFileSync(this.#path, "utf8")) as CaptureFile;
+    const read = JSON.parse(readFileSync(this.#path, "utf8")) as UndoDataFile;
     if (read.version !== 1)
       throw new FaultError(fault("STORE_NEWER", `${this.#path} was written by a later version of Writ`));
     this.#file = read;
@@ -85,7 +85,7 @@ export class StateCaptures {
   }
 
   #write(captures: readonly StateCapture[], isComplete = this.isComplete): void {
-    const file: CaptureFile = { version: 1, isComplete, captures };
+    const file: UndoDataFile = { version: 1, isComplete, captures };
     if (this.#path !== null) replaceFile(this.#path, JSON.stringify(file));
     this.#file = file;
   }

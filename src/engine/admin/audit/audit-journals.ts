@@ -17,7 +17,7 @@ import { LeaseAudit, type LeaseAuditJournal } from "./audit-leases.ts";
 import { auditStates } from "./audit-states.ts";
 import { ledgerIn } from "./erased-run-rows.ts";
 import { type AuditedStore, explainRow, parseRow, rowOwner } from "./explain-row.ts";
-import { isSameRow, JournalFolds } from "./journal-folds.ts";
+import { isSameRow, JournalFoldCache } from "./journal-fold-cache.ts";
 import { foldRows, isRunJournal, openEvents } from "./journal-rows.ts";
 import { TallyAudit } from "./tally-audit.ts";
 import { UnexplainedRows } from "./unexplained-rows.ts";
@@ -79,7 +79,7 @@ async function findWrongCopies({ store, tenant }: AuditedStore): Promise<AuditRe
 }
 
 function auditedStore(store: Store, tenant: Tenant): AuditedStore {
-  return { store, tenant, folds: new JournalFolds(store, tenant) };
+  return { store, tenant, folds: new JournalFoldCache(store, tenant) };
 }
 
 /** Yields an audit of every journal. */

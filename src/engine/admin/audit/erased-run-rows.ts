@@ -2,7 +2,7 @@ import type { StoredRow } from "../../../core/store/store.ts";
 import type { Table } from "../../../core/store/tables.ts";
 import type { Json } from "../../../core/values/json.ts";
 import type { JournalEvent } from "../../journal/journal-codec.ts";
-import type { JournalFold } from "./journal-folds.ts";
+import type { JournalFold } from "./journal-fold-cache.ts";
 
 type ErasedJournal = Extract<JournalFold, { kind: "erased" }>;
 

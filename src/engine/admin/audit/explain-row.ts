@@ -4,7 +4,7 @@ import type { RunId, Tenant } from "../../../core/values/ids.ts";
 import { isName } from "../../../core/values/is-name.ts";
 import { isJsonObject, type Json } from "../../../core/values/json.ts";
 import { erasedRunAllows } from "./erased-run-rows.ts";
-import { foldContainsRow, type JournalFold, type JournalFolds } from "./journal-folds.ts";
+import { foldContainsRow, type JournalFold, type JournalFoldCache } from "./journal-fold-cache.ts";
 
 /** Tables whose key is the journal that the row follows from. The rows of other tables name it. */
 const tablesKeyedByJournal: readonly Table[] = ["run", "timer", "setting"];
@@ -12,7 +12,7 @@ const tablesKeyedByJournal: readonly Table[] = ["run", "timer", "setting"];
 export interface AuditedStore {
   readonly store: Store;
   readonly tenant: Tenant;
-  readonly folds: JournalFolds;
+  readonly folds: JournalFoldCache;
 }
 
 /** Returns the problem of a stored row, or null if the journal that it names explains it or has changed it since. */

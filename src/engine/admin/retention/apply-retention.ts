@@ -10,7 +10,7 @@ import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { eraseInPieces } from "./erase-in-pieces.ts";
 import { eraseOldJournals } from "./erase-old-journals.ts";
-import { eraseOldSnapshots } from "./erase-old-snapshots.ts";
+import { eraseOldStateSnapshots } from "./erase-old-state-snapshots.ts";
 
 /** An ended run, and its position when it was read. */
 export interface ErasableRun {
@@ -29,7 +29,7 @@ export async function applyRetention(
     runs: 0,
     events: await eraseOldJournals(ports, tenant, endedBefore),
     waiting: 0,
-    snapshots: await eraseOldSnapshots(ports, tenant, endedBefore),
+    snapshots: await eraseOldStateSnapshots(ports, tenant, endedBefore),
   };
   if (candidates.length === 0) return erased;
   // Read after the positions: a later receipt moves its run on, and then nothing of that run is erased.

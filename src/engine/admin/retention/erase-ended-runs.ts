@@ -3,17 +3,17 @@ import type { Engine } from "../../api/engine-api.ts";
 import { readForgetOptions } from "../../api/read-forget-options.ts";
 import { readPrincipal } from "../../api/read-principal.ts";
 import { readReason } from "../../api/read-reason.ts";
-import type { ForgetOptions, RetentionReport } from "../../api/retention-api.ts";
+import type { ForgetOptions, RetentionReport } from "../../api/retention-report.ts";
 import type { JudgedRequest } from "../../journal/judged-request.ts";
 import { requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
-import type { LogTruncation } from "./log-truncation.ts";
+import type { DatabaseLogTruncation } from "./database-log-truncation.ts";
 import { runRetention } from "./run-retention.ts";
 
 /** Erases the bodies of runs that ended before a time. */
 export async function eraseEndedRuns(
   ports: WorkerPorts,
-  logTruncation: LogTruncation,
+  logTruncation: DatabaseLogTruncation,
   options: Parameters<Engine["retain"]>[0] & JudgedRequest,
 ): Promise<RetentionReport> {
   const principal = readPrincipal(options.principal);
@@ -24,7 +24,7 @@ export async function eraseEndedRuns(
 /** Closes the runs of a session and erases their bodies. */
 export async function forgetRuns(
   ports: WorkerPorts,
-  logTruncation: LogTruncation,
+  logTruncation: DatabaseLogTruncation,
   options: ForgetOptions & JudgedRequest,
 ): Promise<RetentionReport> {
   const principal = readPrincipal(options.principal);

@@ -2,16 +2,16 @@ import { pendingRetentions } from "../../../core/settings/retention-events.ts";
 import type { Claim } from "../../../core/store/store.ts";
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
-import type { LogTruncation } from "./log-truncation.ts";
+import type { DatabaseLogTruncation } from "./database-log-truncation.ts";
 import { readRetentionEvents } from "./retention-journal.ts";
 import { continueRetention } from "./run-retention.ts";
 
 /** Continues the retentions of a tenant that are due. A worker claims their journal like a run. */
 export class RetentionRunner {
   readonly #ports: WorkerPorts;
-  readonly #logTruncation: LogTruncation;
+  readonly #logTruncation: DatabaseLogTruncation;
 
-  constructor(ports: WorkerPorts, logTruncation: LogTruncation) {
+  constructor(ports: WorkerPorts, logTruncation: DatabaseLogTruncation) {
     this.#ports = ports;
     this.#logTruncation = logTruncation;
   }

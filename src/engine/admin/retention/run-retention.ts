@@ -11,14 +11,14 @@ import {
 } from "../../../core/settings/retention-events.ts";
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { Instant, Tenant } from "../../../core/values/ids.ts";
-import type { RetentionReport } from "../../api/retention-api.ts";
+import type { RetentionReport } from "../../api/retention-report.ts";
 import type { JudgedRequest } from "../../journal/judged-request.ts";
 import { requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { maintainAlone } from "../maintain-alone.ts";
 import { applyRetention, assertPast } from "./apply-retention.ts";
+import type { DatabaseLogTruncation } from "./database-log-truncation.ts";
 import { forgetSession } from "./forget-session.ts";
-import type { LogTruncation } from "./log-truncation.ts";
 import { appendRetentionEvent, readRetentionEvents } from "./retention-journal.ts";
 
 /**
@@ -27,7 +27,7 @@ import { appendRetentionEvent, readRetentionEvents } from "./retention-journal.t
  */
 export function runRetention(
   ports: WorkerPorts,
-  logTruncation: LogTruncation,
+  logTruncation: DatabaseLogTruncation,
   { id: by, tenant }: Principal,
   { endedBefore, reason, session, ...requested }: RetentionTerms,
 ): Promise<RetentionReport> {
@@ -66,7 +66,7 @@ interface RetentionTerms extends JudgedRequest {
 /** Continues a retention that has not ended: its process died, or closed while another one read the log. */
 export function continueRetention(
   ports: WorkerPorts,
-  logTruncation: LogTruncation,
+  logTruncation: DatabaseLogTruncation,
   tenant: Tenant,
   pending: PendingRetention,
 ): Promise<RetentionReport["log"]> {
@@ -83,7 +83,7 @@ interface ErasedRetention extends Pick<PendingRetention, "started" | "by" | "ses
 /** Empties the log and records the end; later if a process still reads the log, or acts of a session have not ended. */
 async function endRetention(
   ports: WorkerPorts,
-  logTruncation: LogTruncation,
+  logTruncation: DatabaseLogTruncation,
   tenant: Tenant,
   { started, by, counts, session }: ErasedRetention,
 ): Promise<RetentionReport["log"]> {

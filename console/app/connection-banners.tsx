@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
-import { isPageOutdated, session } from "../api/session.ts";
+import { isPageOutdated, session } from "../api/browser-login.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { connection } from "../live/live-stream.ts";
 import { LoginForm } from "./login-form.tsx";
 
 /** Says that the connection is lost, that the server has another build, or that the session has ended. */
-export function Notices(): VNode {
+export function ConnectionBanners(): VNode {
   return (
     <div class="notices" aria-live="polite">
       {isPageOutdated.value && (

@@ -11,7 +11,7 @@ import type { WorkerPorts } from "../../worker/worker-ports.ts";
  * Erases snapshots that are older than the last whole snapshot before a time. Every version can still be read, because
  * its event stays. Returns the number of erased snapshots.
  */
-export async function eraseOldSnapshots({ store }: WorkerPorts, tenant: Tenant, before: Instant): Promise<number> {
+export async function eraseOldStateSnapshots({ store }: WorkerPorts, tenant: Tenant, before: Instant): Promise<number> {
   let dropped = 0;
   for await (const { row } of listRows(store, tenant, "project")) {
     const { point, blobs } = await findOutdatedSnapshots(

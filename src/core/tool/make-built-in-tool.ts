@@ -6,7 +6,7 @@ type BuiltInFields = Pick<Tool, "name" | "description" | "input" | "output" | "r
 } & Partial<Pick<Tool, "timeoutMs" | "asks" | "tries" | "resources" | "stateReads" | "stateWrites">>;
 
 /** Makes a tool that the engine itself has: it never acts, and has no options of users. */
-export function builtInTool(fields: BuiltInFields): Tool {
+export function makeBuiltInTool(fields: BuiltInFields): Tool {
   return {
     version: "1",
     tags: [],

@@ -28,7 +28,7 @@ interface JournalTriggers {
 }
 
 /** Claims due runs: at the start, on a notification, when a timer fires, and on every sweep. */
-export class DueRuns {
+export class DueRunClaims {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #heartbeat: LeaseHeartbeat;

@@ -15,7 +15,7 @@ import type { WorkerPorts } from "../worker/worker-ports.ts";
 const AT_ONCE = 10;
 
 /** Asks the verifier of every recorded act of a run whether the act is still in effect, and records the answers. */
-export async function verifyRun(
+export async function verifyRecordedActs(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   id: RunId,

@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 
-interface SideChoiceProps {
+interface BeforeOrAfterChoiceProps {
   readonly side: "before" | "after";
   readonly onSide: (side: "before" | "after") => void;
 }
 
 /** The choice between the moment right before and right after a call. */
-export function SideChoice({ side, onSide }: SideChoiceProps): VNode {
+export function BeforeOrAfterChoice({ side, onSide }: BeforeOrAfterChoiceProps): VNode {
   return (
     <fieldset class="choices">
       <legend>The moment</legend>

@@ -103,7 +103,7 @@ interface EarlierReceipt {
 }
 
 /** Answers a call with the receipt of an earlier act. The approvers named this act. Null: they named no act. */
-export function answerBySameAct(
+export function answerByNamedAct(
   run: Run,
   step: Step,
   command: CommandOf<"start">,
@@ -120,7 +120,7 @@ export function answerBySameAct(
       ? ownReceipt(run, gate.same_as, call)
       : otherReceipt({ run_id: gate.same_in, step_id: gate.same_as }, call, proposal.same ?? null);
   if (found === null) {
-    const message = `${gate.same_as} is no act that happened any more, so its receipt does not answer ${step.spec.step_id}`;
+    const message = `${gate.same_as} no longer has a receipt that could answer ${step.spec.step_id}`;
     const { rule, reason } = gate;
     const request = { rule, reason, demand: gate.demand, duplicate: null, stale: fault("NOT_POSSIBLE", message) };
     return openGate(run, step, call, command, request);

@@ -3,7 +3,7 @@ import type { ExplainedDecision } from "../../../src/core/run/explained-decision
 type Decision = ExplainedDecision["decision"];
 
 /** The words for a decision, as the page says them. */
-export const verdictWords: Readonly<Record<Decision, string>> = {
+export const decisionWords: Readonly<Record<Decision, string>> = {
   "let through": "allowed",
   held: "held",
   "put off": "delayed",
@@ -18,7 +18,7 @@ export const verdictWords: Readonly<Record<Decision, string>> = {
   closed: "closed",
 };
 
-export const verdictTones: Readonly<Record<Decision, "good" | "hold" | "danger" | "soft">> = {
+export const decisionTones: Readonly<Record<Decision, "good" | "hold" | "danger" | "soft">> = {
   "let through": "good",
   held: "hold",
   "put off": "hold",

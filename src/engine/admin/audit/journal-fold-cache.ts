@@ -18,11 +18,11 @@ export type JournalFold =
   /** The journal is changed; the audit of the journal reports it. */
   | { readonly kind: "unreadable" };
 
-/** Folds to cache: consecutive rows often have the same owner, and its journal may be long. */
+/** The maximum number of cached folds. Consecutive rows often have the same owner, and its journal may be long. */
 const REMEMBERED_FOLDS_MAX = 100;
 
 /** Reads and folds the journals that rows name, and caches the last ones. */
-export class JournalFolds {
+export class JournalFoldCache {
   readonly #store: Store;
   readonly #tenant: Tenant;
   readonly #folds = new Map<RunId, JournalFold>();

@@ -3,7 +3,7 @@ import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 
 /** Empties the log of the store after an erasure: at once, or in the background while a process still reads the log. */
-export class LogTruncation {
+export class DatabaseLogTruncation {
   readonly #ports: WorkerPorts;
   readonly #cancels = new Set<() => void>();
   #stopped = false;

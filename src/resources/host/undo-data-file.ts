@@ -29,7 +29,7 @@ interface Content {
  * The undo data of all calls in one file, so that one sync makes the data of a call and everything before it durable. A
  * content that the file contains is not written again. The caller holds the lock of the tree.
  */
-export class CaptureFile {
+export class UndoDataFile {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #path: string;

@@ -13,7 +13,7 @@ export function traceIdOf(run: Run, { cause }: Step): string {
 }
 
 /** Returns what an observer sees of an attempt. */
-export function observedCall({ mailbox: { run } }: CallContext, step: Step, grant: Grant): ObservedCall {
+export function callForObserver({ mailbox: { run } }: CallContext, step: Step, grant: Grant): ObservedCall {
   const { proposal, attempt, step_id } = grant;
   const gate = lastApprovedGate(run, step);
   return {

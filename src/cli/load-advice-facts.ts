@@ -3,8 +3,8 @@ import type { Event } from "../core/event/event.ts";
 import type { RunResult } from "../core/run/run-result.ts";
 import type { RunHandle } from "../engine/api/engine-api.ts";
 
-/** The facts of a journal that the advice about a run needs and its result does not have. */
-export interface RunFacts {
+/** The facts from the journal that the advice about a run needs beside its result. */
+export interface AdviceFacts {
   /** The id of the principal that submitted the run, or null if it was not read. */
   readonly requester: string | null;
   readonly steps: ReadonlyMap<string, StepFacts>;
@@ -19,7 +19,7 @@ interface StepFacts {
 }
 
 /** Reads only as much of the journal as the advice about this result needs. */
-export async function loadRunFacts(handle: RunHandle, result: RunResult): Promise<RunFacts> {
+export async function loadAdviceFacts(handle: RunHandle, result: RunResult): Promise<AdviceFacts> {
   const needsSteps = Object.values(result.steps).some(({ state }) => state === "in_doubt" || state === "failed_final");
   if (!needsSteps && result.gates.length === 0) return { requester: null, steps: new Map() };
   const steps = new Map<string, StepFacts>();

@@ -3,7 +3,7 @@ import type { OutcomeView } from "./list-api.ts";
 import type { EventIds } from "./run-handle-api.ts";
 
 /** An outcome with the output that it names. */
-export interface OutcomeReport extends OutcomeView {
+export interface OutcomeWithOutput extends OutcomeView {
   /** The recorded output of the step. Null if a retention has erased it. */
   readonly output: Json;
   readonly erased: boolean;

@@ -3,13 +3,13 @@ import type { WhoAmI } from "../../src/client/client.ts";
 import { readProblem, toProblem } from "./problem.ts";
 
 /** The login of this browser. `expired`: it was logged in, so that pages keep what was typed. */
-export type SessionState =
+export type LoginState =
   | { readonly is: "starting" }
   | ({ readonly is: "in" } & WhoAmI)
   | ({ readonly is: "expired" } & WhoAmI)
   | { readonly is: "out"; readonly problem: string | null };
 
-export const session = signal<SessionState>({ is: "starting" });
+export const session = signal<LoginState>({ is: "starting" });
 
 /** True: the server has another build of the console than this page. */
 export const isPageOutdated = signal(false);

@@ -7,7 +7,7 @@ import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /** Finds the calls of the earlier runs of a session. Their rows were written when their runs were closed. */
-export class EarlierCalls {
+export class CallsOfEarlierRuns {
   readonly #ports: WorkerPorts;
   readonly #principal: Principal;
   /** The run that was read last. A loop that starts again asks for many calls of one run. */

@@ -7,7 +7,7 @@ import { RuleFieldReader } from "../rules/rule-field-reader.ts";
 import { parseStatePointers } from "./parse-state-pointers.ts";
 
 /** Parses the state that a tool or a guard declares to read, or returns why it is invalid. */
-export function parseDeclaredState(
+export function parseStateReads(
   state: DeclaredState,
   language: ExpressionLanguage,
 ): NamedStatePointers | { readonly wrong: string } {

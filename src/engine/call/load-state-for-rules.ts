@@ -39,7 +39,7 @@ function pointersOfPolicy({ policies, clock }: CallPorts, run: Run, step: Step, 
 const NONE: readonly never[] = [];
 
 /** Returns the proposal with the current state at the paths that the policies read. */
-export async function withPolicyState(ports: CallPorts, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
+export async function withStateForRules(ports: CallPorts, run: Run, step: Step, proposal: Proposal): Promise<Proposal> {
   const wanted = policyStatePointers(ports, run, step, proposal);
   const { policy_state: seen } = proposal;
   if (wanted.length === 0 ? seen === null : seen !== null && wanted.every((place) => Object.hasOwn(seen.places, place)))

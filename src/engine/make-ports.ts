@@ -9,7 +9,7 @@ import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ActsInFlight } from "./call/acts-in-flight.ts";
 import { EqualCalls } from "./call/equal-calls.ts";
-import { makeModelTool } from "./call/model-tool.ts";
+import { makeModelCallTool } from "./call/model-call-tool.ts";
 import { makeRollbackTool } from "./call/rollback-tool.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
 import { makeVerbTools, type VerbPort } from "./call/verb-tools.ts";
@@ -44,7 +44,7 @@ function callsInFlight(): Pick<WorkerPorts, "actsInFlight" | "equalCalls"> {
 function makeBuiltInTools(slices: readonly Slice[], resources: NonNullable<EngineOptions["resources"]>) {
   const revert = slices.length === 0 ? [] : [makeRevertTool(slices)];
   const verbs = [
-    makeModelTool(),
+    makeModelCallTool(),
     makeRollbackTool(),
     ...makeVerbTools(),
     ...revert,

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/values/json
 import { digestOfJson } from "./digest.ts";
 
 /** Returns the schema of a built-in tool. `flaw` says what is wrong with a value, or null. */
-export function objectSchema(json: Json, flaw: (value: JsonObject) => string | null): Schema {
+export function builtInToolSchema(json: Json, flaw: (value: JsonObject) => string | null): Schema {
   return {
     hash: digestOfJson(json) as Digest,
     json,
