@@ -339,6 +339,7 @@ export type {
   UnreadableGate,
 } from "./engine/api/list-api.ts";
 export type { AskModel, ModelAnswer, ModelCallOptions, ModelContext } from "./engine/api/model-api.ts";
+export type { NamedSessions, SessionPlace } from "./engine/api/named-sessions-api.ts";
 export type {
   AppendedEvent,
   CallEnd,

@@ -80,6 +80,7 @@ export interface WritClient extends ClientPart<Engine, PlainVerbs> {
   changes(options?: { readonly signal?: AbortSignal }): AsyncIterable<RunChange>;
   readonly checkpoints: ClientPart<Engine["checkpoints"], keyof Engine["checkpoints"]>;
   readonly projects: ClientPart<Engine["projects"], keyof Engine["projects"]>;
+  readonly sessions: ClientPart<Engine["sessions"], keyof Engine["sessions"]>;
   readonly schedules: ClientPart<Engine["schedules"], keyof Engine["schedules"]>;
   readonly policies: ClientPart<Engine["policies"], keyof Engine["policies"]>;
   readonly halts: ClientPart<Engine["halts"], keyof Engine["halts"]>;

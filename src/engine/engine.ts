@@ -17,6 +17,7 @@ import { checkReport } from "./admin/check-report.ts";
 import { forkRun } from "./admin/fork-run.ts";
 import { assertRunExists, loadGateView } from "./admin/gate-and-cost-reports.ts";
 import { HaltAdmin } from "./admin/halt-admin.ts";
+import { NamedSessionAdmin } from "./admin/named-session-admin.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
 import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
@@ -121,6 +122,7 @@ class WritEngine implements VerbEngine {
   readonly halts: HaltAdmin;
   readonly checkpoints: Checkpoints;
   readonly projects: ProjectAdmin;
+  readonly sessions: NamedSessionAdmin;
   readonly tools: ToolAdmin;
 
   constructor(ports: WorkerPorts, works: boolean, strict: boolean) {
@@ -145,6 +147,7 @@ class WritEngine implements VerbEngine {
         return this.#handle(principal, await forkRun(ports, this.leasedRuns, at, { ...options, principal }));
       },
     };
+    this.sessions = new NamedSessionAdmin(ports);
     this.projects = new ProjectAdmin(ports, {
       state: (options) => this.state(options),
       load: (snapshot, options) =>

@@ -8,6 +8,7 @@ import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type { Engine, ResolveOptions, SubmitOptions } from "./api/engine-api.ts";
 import type { HaltOptions, Halts } from "./api/halt-api.ts";
 import type { EngineLists } from "./api/list-api.ts";
+import type { NamedSessions } from "./api/named-sessions-api.ts";
 import type { TenantPolicies } from "./api/policy-api.ts";
 import type { ProjectApi } from "./api/project-api.ts";
 import { assertKnownFields, readOptions } from "./api/read-options.ts";
@@ -36,6 +37,7 @@ export function judgedEngine(engine: VerbEngine, judge: VerbJudge, held: HeldVer
     backups: async (given) => engine.backups(judge.judge("backups", given)),
     adoptBackup: async (given) => engine.adoptBackup(judge.judge("adoptBackup", given)),
     checkpoints: judgedCheckpoints(engine.checkpoints, judge, held),
+    sessions: judgedNamedSessions(engine.sessions, judge),
     projects: judgedProjects(engine.projects, judge, held),
     schedules: judgedSchedules(engine.schedules, judge, held),
     policies: judgedPolicies(engine.policies, judge, held),
@@ -247,6 +249,19 @@ function judgedProjects(projects: ProjectApi, judge: VerbJudge, held: HeldVerbs)
     open: async (project, given) => held.use("projects.open", judge.judge("projects.open", given), { project }),
     revert: async (project, version, given) =>
       projects.revert(project, version, judgeSubmission(judge, "projects.revert", given)),
+  };
+}
+
+function judgedNamedSessions(sessions: VerbEngine["sessions"], judge: VerbJudge): NamedSessions {
+  return {
+    open: async (given) => sessions.open(judge.judge("sessions.open", given)),
+    exists: async (session, given) => sessions.exists(session, judge.judge("sessions.exists", given)),
+    close: async (session, given) => {
+      const options = judge.judge("sessions.close", given, ownTarget);
+      const by = (await sessions.openedBy(session, options)) ?? options.principal.id;
+      judge.assertAllowed(options.principal, "sessions.close", { by, project: null });
+      return sessions.close(session, options);
+    },
   };
 }
 

@@ -22,6 +22,10 @@ export interface VerbEngine extends Omit<Engine, "authenticate"> {
   pinResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions>;
   /** Returns the options of a refused resolution as they are recorded, without secrets. */
   redactResolution(runId: string, stepId: string, options: ResolveOptions): Promise<ResolveOptions>;
+  readonly sessions: Engine["sessions"] & {
+    /** Returns the principal that has opened the session, or null. */
+    openedBy(session: string, options: Parameters<Engine["sessions"]["exists"]>[1]): Promise<string | null>;
+  };
   readonly policies: Engine["policies"] & {
     /** Throws if `set` would refuse the document. */
     read(document: unknown, principal: Principal): unknown;

@@ -3,6 +3,29 @@ import type { ApiRoute } from "./api-route.ts";
 /** The routes of sessions, for agents that propose their calls one by one. */
 export const sessionRoutes: readonly ApiRoute[] = [
   {
+    verb: "sessions.open",
+    method: "POST",
+    path: "/v1/named-sessions",
+    scope: "submit",
+    about: "Opens a session by name, or under a new name",
+  },
+  {
+    verb: "sessions.exists",
+    method: "GET",
+    path: "/v1/named-sessions/{session}",
+    scope: "read",
+    given: ["session"],
+    about: "Shows whether a session was opened by name and is not closed",
+  },
+  {
+    verb: "sessions.close",
+    method: "POST",
+    path: "/v1/named-sessions/{session}/close",
+    scope: "submit",
+    given: ["session"],
+    about: "Closes a session: it takes no more runs until it is opened again",
+  },
+  {
     verb: "openRun",
     method: "POST",
     path: "/v1/sessions",

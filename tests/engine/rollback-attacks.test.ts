@@ -4,7 +4,14 @@ import type { Store } from "../../src/core/store/store.ts";
 import type { RunHandle } from "../../src/engine/api/engine-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
-import { deferred, neverAnswers, rejectedFault, scriptedTool, type ToolBehaviour, throwsFault } from "./scripted-tool.ts";
+import {
+  deferred,
+  neverAnswers,
+  rejectedFault,
+  scriptedTool,
+  type ToolBehaviour,
+  throwsFault,
+} from "./scripted-tool.ts";
 
 const rooms = defineSlice({ name: "rooms", shape: "map", entry: {} });
 const slices = [rooms];
@@ -156,7 +163,12 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
     const result = await idle(stage, again);
     expect(result).toMatchObject({
       status: "cancelled",
-      rollback: { acts: [{ step_id: "flight", undone: "failed" }, { step_id: "hotel", undone: "unconfirmed" }] },
+      rollback: {
+        acts: [
+          { step_id: "flight", undone: "failed" },
+          { step_id: "hotel", undone: "unconfirmed" },
+        ],
+      },
     });
     expect(world).toEqual(["book hotel", "book flight", "cancel hotel"]);
   });
@@ -188,7 +200,9 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
           await undo(act as never);
         },
         verify: async ({ input }: { readonly input: unknown }) =>
-          world.includes(`cancel ${what(input)}`) ? ({ saw: "absent" } as const) : { saw: "happened" as const, output: {} },
+          world.includes(`cancel ${what(input)}`)
+            ? ({ saw: "absent" } as const)
+            : { saw: "happened" as const, output: {} },
       }).tool;
     const stage = newFixture();
     const first = await stage.open({ tools: [tool(neverAnswers), fails] });

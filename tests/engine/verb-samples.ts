@@ -244,6 +244,15 @@ export const samples: Readonly<
   "checkpoints.fork": onRun("write", (engine, runId, options) =>
     engine.checkpoints.fork({ runId, stepId: "a", side }, options),
   ),
+  "sessions.open": plain((engine, options) => engine.sessions.open({ ...options, session: "desk" })),
+  "sessions.exists": plain((engine, options) => engine.sessions.exists("desk", options)),
+  "sessions.close": {
+    ...plain(
+      (engine, options) => engine.sessions.close("desk", options),
+      (engine) => engine.sessions.open({ principal: botAgent, session: "desk" }),
+    ),
+    on: { by: "bot", project: null },
+  },
   "projects.list": plain((engine, options) => engine.projects.list(options)),
   "projects.history": { ...plain((engine, options) => engine.projects.history("p", options)), ...inProject },
   "projects.closure": { ...plain((engine, options) => engine.projects.closure("p", options)), ...inProject },

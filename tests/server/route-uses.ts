@@ -137,6 +137,15 @@ export const routeUses: Readonly<Record<string, (world: RouteWorld) => Promise<u
     const snapshot = (await world.person.state({ project })).snapshot();
     return world.person.checkpoints.load(snapshot, { project: "other" });
   },
+  "sessions.open": ({ person }) => person.sessions.open({ session: "desk", project }),
+  "sessions.exists": async ({ person }) => {
+    await person.sessions.open({ session: "desk", project });
+    return person.sessions.exists("desk", { project });
+  },
+  "sessions.close": async ({ person }) => {
+    await person.sessions.open({ session: "desk", project });
+    return person.sessions.close("desk", { project, reason: "done" });
+  },
   "projects.list": async (world) => {
     await rested(world, "note.write");
     await world.person.projects.close(project, { as: "locked", reason: "audit" });

@@ -82,6 +82,9 @@ export const verbRules = {
   "openRun.turns": { ...ownSessions, ...reveals, about: "read the turns of a session" },
   "openRun.close": { ...changes(ownSessions, "run.closed"), about: "close a session" },
   "openRun.release": { ...changes(ownSessions, "run.released"), about: "release a session" },
+  "sessions.open": { ...changes(everyone, "session.opened"), about: "open a session by name" },
+  "sessions.exists": { ...everyone, ...reveals, about: "read whether a session is open" },
+  "sessions.close": { ...changes(ownOfAgents, "session.closed"), about: "close a session by name" },
   endCall: { ...changes(everyone, "step.succeeded"), about: "end a call that a host did itself" },
   resume: { ...changes(ownRuns, "run.resumed"), about: "resume a run" },
   "resume:parked": {

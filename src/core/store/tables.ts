@@ -251,6 +251,24 @@ export interface ProjectLockRow {
   readonly closure: ProjectLock | null;
 }
 
+/** Why a session takes no more runs. */
+export interface SessionClosure {
+  readonly by: string;
+  readonly reason: string;
+  readonly at: Instant;
+}
+
+/** A session that was opened by name. Key: its journal. */
+export interface NamedSessionRow {
+  readonly session: string;
+  /** Null: the session is outside any project. */
+  readonly project: string | null;
+  readonly opened_by: string;
+  readonly opened_at: Instant;
+  /** Null: the session is open. */
+  readonly closed: SessionClosure | null;
+}
+
 /** A notice that waits for delivery. Key: its stable id. Removed when delivered. */
 export interface NoticeRow {
   readonly notice_id: string;

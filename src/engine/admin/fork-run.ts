@@ -19,6 +19,7 @@ import { toolPins } from "../call/tool-pins.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import type { JudgedRequest } from "../journal/judged-request.ts";
 import { newRun } from "../journal/load-run.ts";
+import { sessionFault } from "../journal/named-session-row.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { submissionMode } from "../messages/submission-mode.ts";
 import { inheritedRestoration, ownRules, readPlan, type SubmittedRun } from "../messages/submit-run.ts";
@@ -46,6 +47,8 @@ export async function forkRun(
   const id = forkId(ports, held_in);
   if (held_in !== undefined && (await ports.store.head(tenant, id)) !== null) return { id, attached: true };
   const { run: source, step, version } = await atCheckpoint(ports, tenant, at, async (found) => found);
+  const closed = await sessionFault(ports.store, tenant, source);
+  if (closed !== null) throw new FaultError(closed);
   const then = await runAtCheckpoint(ports, source, at);
   const now = ports.clock.now();
   const plan = given === undefined ? planInForce(then) : readPlan(ports, given, source.context, false);

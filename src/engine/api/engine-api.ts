@@ -25,6 +25,7 @@ import type { DeliveredNotice } from "./delivered-notice.ts";
 import type { Durability, EngineLimits } from "./engine-limits.ts";
 import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
+import type { NamedSessions } from "./named-sessions-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
 import type { OutcomeWithOutput } from "./outcome-with-output.ts";
 import type { TenantPolicies } from "./policy-api.ts";
@@ -222,6 +223,8 @@ export interface Engine extends EngineLists {
   run(runId: string, options: PrincipalOptions): Promise<RunHandle>;
   /** Returns the open run of a session: the agent proposes its calls one by one. One session has one open run. */
   openRun(options: OpenRunOptions): Promise<OpenRun>;
+  /** Sessions that are opened and closed by name. */
+  readonly sessions: NamedSessions;
   /** Reports how work ended that a host began with `beginCall`, from any process. Only the token gives this right. */
   endCall(token: string, options: PrincipalOptions & HostReport): Promise<CallAnswer>;
   /** Checks a plan without running it. */

@@ -38,6 +38,16 @@ export function isProjectLockJournal(journal: RunId): boolean {
   return journal.startsWith("prj_");
 }
 
+/** The journal of a session that was ever opened by name. */
+export function namedSessionJournal(project: string | null, session: string): RunId {
+  const place = project === null ? [session] : [project, session];
+  return `ses_${digestOfParts("writ/session/v1", ...place).slice(0, 32)}` as RunId;
+}
+
+export function isNamedSessionJournal(journal: RunId): boolean {
+  return journal.startsWith("ses_");
+}
+
 /** Each schedule has its own journal, which workers claim like a run. */
 export function scheduleJournal(schedule: string): RunId {
   return `sch_${digestOfParts("writ/schedule/v1", schedule).slice(0, 32)}` as RunId;

@@ -52,8 +52,8 @@ export async function refusePlan(
   return { fault: fault(refused.code, message, { ...(refused.detail as JsonObject), run_id }), run_id };
 }
 
-/** Records a plan that is bound to an outcome that it cannot have, and returns the error for its caller. */
-export async function refuseBinding(
+/** Records a plan that cannot be accepted now, though it is valid, and returns the error for its caller. */
+export async function refuseSubmission(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   plan: Plan,

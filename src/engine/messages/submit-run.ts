@@ -21,6 +21,7 @@ import { labelFields } from "../api/label-problems.ts";
 import { toolPins } from "../call/tool-pins.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
+import { sessionFault } from "../journal/named-session-row.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -34,7 +35,7 @@ import {
 } from "./attach-to-run.ts";
 import { bindOutcomes, hasOutcomeBindings } from "./bind-outcomes.ts";
 import type { OtherPlans } from "./other-plans.ts";
-import { refuseBinding } from "./refuse-run.ts";
+import { refuseSubmission } from "./refuse-run.ts";
 import { submissionMode } from "./submission-mode.ts";
 
 export interface SubmittedRun {
@@ -56,6 +57,8 @@ export async function submitRun(
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const { queue = defaultQueue } = options;
+  const closed = await sessionFault(ports.store, principal.tenant, options);
+  if (closed !== null) throw await refuseSubmission(ports, leasedRuns, plan, closed, { principal, options });
   const submission = await readSubmission(ports, principal, plan, options);
   const { mode, request } = submission;
   if (options.retryFailed && request === null)
@@ -109,7 +112,7 @@ async function boundSubmission(
     return { ...submission, plan: await bindOutcomes(ports, principal, plan) };
   } catch (error) {
     if (!(error instanceof FaultError)) throw error;
-    throw await refuseBinding(ports, leasedRuns, plan, error.fault, { principal, options });
+    throw await refuseSubmission(ports, leasedRuns, plan, error.fault, { principal, options });
   }
 }
 

@@ -28,6 +28,7 @@ import type {
 import type { CallerFunction } from "../call/caller-function.ts";
 import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";
+import { sessionFault } from "../journal/named-session-row.ts";
 import { judgeRecordedCall } from "../messages/attach-to-run.ts";
 import { captureContext } from "../ports/async-context.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
@@ -53,6 +54,8 @@ export async function openSegment(
   if (!leasedRuns.works)
     throw new FaultError(fault("NOT_POSSIBLE", "an engine with work: false executes no calls, so it opens no session"));
   const { releaseMs, waitMs, ...options } = readOpenRunOptions(given);
+  const closed = await sessionFault(ports.store, principal.tenant, options);
+  if (closed !== null) throw new FaultError(closed);
   for (;;) {
     const opened = await openSession(ports, leasedRuns, principal, options);
     const lease = new SessionLease(ports, leasedRuns, { tenant: principal.tenant, run: opened.id, releaseMs });

@@ -3,6 +3,7 @@ import type { SignalSent } from "../../../core/event/signal.ts";
 import { historyRows, signalPuts } from "../../../core/evolve/event-rows.ts";
 import { emptyRun } from "../../../core/run/run.ts";
 import { type HaltEvent, haltPuts } from "../../../core/settings/halt.ts";
+import { type NamedSessionEvent, namedSessionPuts } from "../../../core/settings/named-session.ts";
 import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-closure.ts";
 import { type RetentionEvent, retentionPut } from "../../../core/settings/retention-events.ts";
 import { foldSchedule, type ScheduleEvent, schedulePuts } from "../../../core/settings/schedule.ts";
@@ -13,6 +14,7 @@ import type { JournalCodec, JournalEvent } from "../../journal/journal-codec.ts"
 import {
   isBackupJournal,
   isHaltJournal,
+  isNamedSessionJournal,
   isPolicyJournal,
   isProjectLockJournal,
   isRetentionJournal,
@@ -30,6 +32,7 @@ export function foldRows(tenant: Tenant, run: RunId, events: readonly JournalEve
 function expectedRows(tenant: Tenant, run: RunId, events: readonly JournalEvent[]): readonly Put[] {
   if (areSignalEvents(run, events)) return events.flatMap(({ box, request }) => signalPuts(box, run, request));
   if (isProjectLockJournal(run)) return projectLockPuts(run, events as unknown as readonly ProjectLockEvent[]);
+  if (isNamedSessionJournal(run)) return namedSessionPuts(run, events as unknown as readonly NamedSessionEvent[]);
   if (isHaltJournal(run)) return haltPuts(run, events as unknown as readonly HaltEvent[]);
   if (isBackupJournal(run)) return [];
   if (isRetentionJournal(run)) return [retentionPut(run, events as unknown as readonly RetentionEvent[])];
@@ -47,7 +50,8 @@ export function isRunJournal(journal: RunId): boolean {
     isHaltJournal(journal) ||
     isRetentionJournal(journal) ||
     isBackupJournal(journal) ||
-    isProjectLockJournal(journal)
+    isProjectLockJournal(journal) ||
+    isNamedSessionJournal(journal)
   );
 }
 
