@@ -113,6 +113,25 @@ describe.each(storeKinds)("a run whose plan fails, on $name", ({ newFixture }) =
     expect(replanner.asked).toEqual([]);
   });
 
+  it("starts the next plan from the state as its steps have left it, and the report names its version", async () => {
+    const told: (number | null)[] = [];
+    const put = (value: number) => ({ step_id: "set", kind: "state_write", payload: { path: "/kv/n", value } });
+    const read = { step_id: "n", kind: "state_read", payload: { path: "/kv/n" } };
+    const tool = defineReplanner({
+      name: "planner",
+      replan: ({ state }) => {
+        told.push(state.version);
+        return { steps: [read] };
+      },
+    });
+    const engine = await newFixture().open({ tools: [broken().tool, tool], slices: [kvSlice] });
+    const stops = { step_id: "order", name: "broken", depends_on: ["set"] };
+    const options = { ...by, project: "p", replan: { by: "planner" } };
+    const run = await engine.submit({ steps: [put(3), stops] }, options);
+    expect(await run.finished()).toMatchObject({ status: "completed", steps: { n: { output: 3 } } });
+    expect(told).toEqual([1]);
+  });
+
   it("has one budget for all its plans", async () => {
     const replanner = scriptedReplanner(() => other);
     const look = lookup();

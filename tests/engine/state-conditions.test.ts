@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defineReplanner } from "../../src/schema/define-replanner.ts";
 import { kvSlice } from "../../src/schema/kv-slice.ts";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { scriptedTool } from "./scripted-tool.ts";
@@ -51,6 +52,42 @@ describe.each(storeKinds)("a condition on the state, on $name", ({ newFixture: n
       there: { state: "skipped", fault: { code: "ASSERTION_FAILED" } },
       same: { state: "skipped", fault: { code: "ASSERTION_FAILED" } },
     });
+  });
+
+  it("reads the state of its own tenant only, also in rules and snapshots, and tells no replanner of another", async () => {
+    const told: string[] = [];
+    const replanner = defineReplanner({
+      name: "planner",
+      replan: (report) => void told.push(JSON.stringify(report)) ?? null,
+    });
+    const look = scriptedTool("look", () => "seen", { effect: "reads" }).tool;
+    const policy = (tenant: string) => ({
+      schema_version: "1.0",
+      name: tenant,
+      scope: { tenant },
+      rules: [{ id: "few", kind: "state", on: { tools: ["look"] }, state: { n: "/kv/n" }, expression: "state.n < 5" }],
+    });
+    const engine = await newStage().open({
+      tools: [look, replanner],
+      slices: [kvSlice],
+      policies: [policy("acme"), policy("rival")],
+    });
+    const submit = async (tenant: string, steps: readonly object[]) => {
+      const options = { principal: { ...botAgent, tenant }, project: "p", replan: { by: "planner" } };
+      return (await engine.submit({ steps }, options)).finished();
+    };
+    await submit("rival", [put("set", "/kv/n", 7)]);
+    const needs = (value: number) => [{ state: "/kv/n", operator: "eq", value }];
+    const seen = { step_id: "look", name: "look", preconditions: needs(1), depends_on: ["set"] };
+    expect((await submit("acme", [put("set", "/kv/n", 1), seen])).status).toBe("completed");
+    const foreign = { step_id: "look", name: "look", preconditions: needs(7) };
+    expect((await submit("acme", [foreign])).steps.look?.fault?.code).toBe("PRECONDITION_FAILED");
+    expect((await submit("rival", [foreign])).steps.look?.fault?.code).toBe("POLICY_DENIED");
+    const state = await engine.state({ principal: botAgent, project: "p" });
+    expect(state.slice(kvSlice).all()).toEqual([["n", 1]]);
+    expect(JSON.stringify(state.snapshot({ includeAll: true }))).not.toContain("rival");
+    expect(told[0]).toContain("PRECONDITION_FAILED");
+    expect(told[0]).not.toContain("rival");
   });
 
   it("tells nothing about state that the principal may not read", async () => {

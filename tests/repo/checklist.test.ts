@@ -27,7 +27,7 @@ const promised = [
   ...range("Wd", 1, 13),
   ...range("G", 1, 25),
   ...range("Gd", 1, 15),
-  ...range("Cd", 1, 18),
+  ...range("Cd", 1, 26),
   // C1, C4, C30, C31 and C39 to C41 are about an agent runtime: models, memory, skills and built-in tools.
   ...range("C", 2, 42).filter((id) => !["C4", "C30", "C31", "C39", "C40", "C41"].includes(id)),
   ...range("S", 42, 90),
