@@ -1,5 +1,6 @@
 import type { Snapshot } from "../core/state/snapshot.ts";
 import type { RunId } from "../core/values/ids.ts";
+import type { CheckOptions, PlanReport } from "../engine/api/check-api.ts";
 import type { Engine, PrincipalInput, RunHandle } from "../engine/api/engine-api.ts";
 import type { ListPage, RunChange } from "../engine/api/list-api.ts";
 import type { OpenRunOptions } from "../engine/api/session-api.ts";
@@ -73,7 +74,7 @@ export interface WritClient extends ClientPart<Engine, PlainVerbs> {
   ): ReturnType<Engine["call"]>;
   /** The state as data. Its slices are not read by their declarations. */
   state(options: WithoutPrincipal<Parameters<Engine["state"]>[0]>): Promise<Omit<StateView, "slice">>;
-  check(...given: Parameters<Engine["check"]>): Promise<ReturnType<Engine["check"]>>;
+  check(plan: unknown, options?: Omit<CheckOptions, "principal">): Promise<PlanReport>;
   openRun(options: Omit<OpenRunOptions, "principal">): Promise<RemoteSession>;
   endCall: ClientMethod<Engine["endCall"]>;
   /** Yields a hint for each run of the list that has changed. Ends when the signal aborts or the connection is cut. */

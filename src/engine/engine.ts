@@ -251,7 +251,12 @@ class WritEngine implements VerbEngine {
   }
 
   check(plan: unknown, { context = {}, ...terms }: CheckOptions = {}): PlanReport {
-    return checkReport(plan, { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict }, terms);
+    return checkReport(
+      this.#ports,
+      plan,
+      { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict },
+      terms,
+    );
   }
 
   async simulate(plan: unknown, given: Parameters<Engine["simulate"]>[1]): ReturnType<Engine["simulate"]> {

@@ -70,7 +70,13 @@ function judgedRuns(
     },
     call: async <Called extends Tool>(tool: Called | string, input: InputOf<Called> | Json, given: SubmitOptions) =>
       engine.call(tool as Called, input as InputOf<Called>, judgeSubmission(judge, "call", given)),
-    check: (plan, given = {}) => engine.check(plan, readOptions("check", given)),
+    check: (plan, given = {}) => {
+      const { principal } = given;
+      return engine.check(
+        plan,
+        principal === undefined ? readOptions("check", given) : judge.judge("check", { ...given, principal }),
+      );
+    },
     simulate: async (plan, given) => engine.simulate(plan, judge.judge("simulate", given)),
     run: async (runId, given) => {
       const options = await judge.judgeOn("run", given, () => ({ runId }));

@@ -30,9 +30,7 @@ export function verbHandler(route: ApiRoute): (call: RouteCall) => Promise<Route
     const { given, options } = verbArguments(route, call);
     const owner = method === undefined ? call.engine : call.engine[part as keyof Engine];
     const verb = (owner as unknown as Record<string, EngineMethod>)[method ?? part] as EngineMethod;
-    // `check` is the one verb that needs no principal.
-    const all = route.verb === "check" ? options : { ...options, principal: call.principal };
-    return answerOf(await verb.call(owner, ...given, all));
+    return answerOf(await verb.call(owner, ...given, { ...options, principal: call.principal }));
   };
 }
 

@@ -116,7 +116,7 @@ describe.each(storeKinds)("a run whose plan fails, on $name", ({ newFixture }) =
   it("starts the next plan from the state as its steps have left it, and the report names its version", async () => {
     const told: (number | null)[] = [];
     const put = (value: number) => ({ step_id: "set", kind: "state_write", payload: { path: "/kv/n", value } });
-    const read = { step_id: "n", kind: "state_read", payload: { path: "/kv/n" } };
+    const read = { step_id: "n", kind: "state_read", payload: { path: "/kv/n" } } as const;
     const tool = defineReplanner({
       name: "planner",
       replan: ({ state }) => {

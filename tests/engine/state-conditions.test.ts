@@ -58,7 +58,10 @@ describe.each(storeKinds)("a condition on the state, on $name", ({ newFixture: n
     const told: string[] = [];
     const replanner = defineReplanner({
       name: "planner",
-      replan: (report) => void told.push(JSON.stringify(report)) ?? null,
+      replan: (report) => {
+        told.push(JSON.stringify(report));
+        return null;
+      },
     });
     const look = scriptedTool("look", () => "seen", { effect: "reads" }).tool;
     const policy = (tenant: string) => ({

@@ -61,6 +61,24 @@ export function isDemandMet({ demand, ...poll }: VoteTerms, votes: readonly Vote
   });
 }
 
+/** True if no votes can meet the demand for a call of this requester, because it names too few other people. */
+export function isUnmeetable(demand: Demand, requester: string): boolean {
+  return demandParts(demand).some((part) => {
+    const named = namedApprovers(part);
+    if (named === null) return false;
+    const others =
+      part.self || part.kind === "confirmation" ? named : named.filter((id) => !isSamePerson(id, requester));
+    return new Set(others.map(personKey)).size < (part.people ?? 1);
+  });
+}
+
+/** Returns the people who may ever approve a part. Null: it does not name them. */
+function namedApprovers({ approvers, escalate }: Demand): readonly string[] | null {
+  if (approvers === undefined) return null;
+  if (escalate === undefined) return approvers;
+  return escalate.approvers === undefined ? null : [...approvers, ...escalate.approvers];
+}
+
 /** True if the vote counts for at least one part. */
 export function mayVote({ demand, ...poll }: VoteTerms, vote: Vote): boolean {
   return demandParts(demand).some((part) => countsFor(part, poll, vote));

@@ -19,6 +19,8 @@ export interface PlanFinding {
     | "UNSATISFIABLE"
     | "NEVER_STARTS"
     | "MODE_FORBIDS"
+    | "FORBIDDEN"
+    | "UNDECIDABLE"
     | "WRITE_CONFLICT"
     | "REPEATED_CALL"
     | "REPEATED_ACT"
@@ -47,11 +49,21 @@ export interface PlanAnalysis {
   readonly bounds: PlanBounds;
 }
 
+/** What no check knows without the principal that would submit the plan. */
+const uncheckedRights = "policies, capabilities and roles of the principal, and whether a person can decide a gate";
+
+/** What no check knows although it knows the principal. */
+const uncheckedRules =
+  "rules about the moment or about values that are bound, and whether people have the roles of a gate";
+
 /** The facts that no static check knows. */
-export const uncheckedByPlan: readonly string[] = [
+export function uncheckedByPlan(knowsPrincipal: boolean): readonly string[] {
+  return [...always, knowsPrincipal ? uncheckedRules : uncheckedRights];
+}
+
+const always: readonly string[] = [
   "values that bindings copy from outputs, and the fields of those outputs",
   "the state of the project when the run starts, and changes of other runs",
-  "policies, capabilities and roles of the principal, and whether a person can decide a gate",
   "limits that other runs use up",
   "what handlers, verifiers and cost functions do",
 ];

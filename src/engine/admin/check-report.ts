@@ -1,9 +1,13 @@
+import { REASONS_MAX } from "../../core/json/reason-list.ts";
 import { estimateProblems } from "../../core/limits/budget.ts";
 import { checkPlan, type PlanRules } from "../../core/plan/check-plan.ts";
 import { analysePlan, findingsOf, type PlanTerms, uncheckedByPlan } from "../../core/plan/plan-findings.ts";
 import { modes } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
-import type { PlanReport } from "../api/check-api.ts";
+import type { CheckOptions, PlanReport } from "../api/check-api.ts";
+import { readPrincipal } from "../api/read-principal.ts";
+import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { rightsFindings } from "./rights-findings.ts";
 
 /** Throws INVALID_INPUT unless the terms can be compared with a plan. */
 function assertTerms({ mode, deadlineMs, budget = {} }: PlanTerms): void {
@@ -13,10 +17,16 @@ function assertTerms({ mode, deadlineMs, budget = {} }: PlanTerms): void {
   if (problems.length > 0) throw new FaultError(fault("INVALID_INPUT", problems.join("; "), { reasons: problems }));
 }
 
-/** Checks a plan and examines it, without running it. */
-export function checkReport(plan: unknown, rules: PlanRules, terms: PlanTerms): PlanReport {
+/** Checks a plan and examines it, without running it. With a principal, its rights and the policies are judged, too. */
+export function checkReport(
+  ports: WorkerPorts,
+  plan: unknown,
+  rules: PlanRules,
+  { principal: given, project, session, ...terms }: Omit<CheckOptions, "context">,
+): PlanReport {
   assertTerms(terms);
-  const unchecked = uncheckedByPlan;
+  const principal = given === undefined ? null : readPrincipal(given);
+  const unchecked = uncheckedByPlan(principal !== null);
   const checked = checkPlan(plan, rules);
   if (!checked.ok) {
     const { reasons } = checked;
@@ -24,6 +34,9 @@ export function checkReport(plan: unknown, rules: PlanRules, terms: PlanTerms): 
   }
   const { warnings } = checked;
   const { findings, bounds } = analysePlan(checked.plan, rules.tools, terms);
-  const all = [...findingsOf(warnings, "CAUTION"), ...findings];
+  const place = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
+  const mode = terms.mode === undefined ? {} : { mode: terms.mode };
+  const rights = principal === null ? [] : rightsFindings(ports, checked.plan, { principal, ...place, ...mode });
+  const all = [...findingsOf(warnings, "CAUTION"), ...findings, ...rights].slice(0, REASONS_MAX);
   return { ok: true, reasons: [], warnings, findings: all, bounds, unchecked };
 }

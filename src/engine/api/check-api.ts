@@ -1,9 +1,15 @@
 import type { PlanBounds } from "../../core/plan/plan-bounds.ts";
 import type { PlanFinding, PlanTerms } from "../../core/plan/plan-findings.ts";
 import type { JsonObject } from "../../core/values/json.ts";
+import type { PrincipalInput } from "./principal-input.ts";
 
 export interface CheckOptions extends PlanTerms {
   readonly context?: JsonObject;
+  /** The principal that would submit the plan. With it, its rights and the policies of now are judged, too. */
+  readonly principal?: PrincipalInput;
+  /** The project and the session of the submission, whose policies apply. */
+  readonly project?: string;
+  readonly session?: string;
 }
 
 export interface PlanReport {

@@ -65,7 +65,7 @@ const halt = { ...reason, runId: true, everything: true } as const;
 export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<OptionNames<Name>, true>> } = {
   submit: { ...repeatable, signal: true, replan: true, fallbacks: true },
   call: repeatable,
-  check: { context: true, mode: true, deadlineMs: true, budget: true },
+  check: { ...principal, ...place, context: true, mode: true, deadlineMs: true, budget: true },
   simulate: { ...submission, reads: true },
   signal: { ...principal, id: true },
   run: principal,
