@@ -4,7 +4,6 @@ import { checkPlan } from "../core/plan/check-plan.ts";
 import type { Plan } from "../core/plan/plan.ts";
 import { PlanCache } from "../core/plan/plan-cache.ts";
 import type { KnownTools } from "../core/plan/plan-context.ts";
-import type { StepResult } from "../core/run/step-result.ts";
 import type { InputOf, OutputOf, Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../core/values/ids.ts";
@@ -66,6 +65,7 @@ import { HeldVerbs } from "./held-verbs.ts";
 import type { JudgedRequest } from "./journal/judged-request.ts";
 import { judgedEngine } from "./judged-engine.ts";
 import { makePorts } from "./make-ports.ts";
+import { callResult } from "./messages/call-result.ts";
 import { assertNotAborted, cancelOnAbort } from "./messages/cancel-on-abort.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
 import { checkWithFallbacks, type OtherPlans, readReplanTerms } from "./messages/other-plans.ts";
@@ -202,23 +202,14 @@ class WritEngine implements VerbEngine {
     input: InputOf<Called> | Json,
     options: SubmitOptions,
   ): Promise<CallResult<OutputOf<Called>>> {
-    return this.#callResult(await this.#callHandle(this.#ports.toolbox.callable, readToolName(tool), input, options));
+    return callResult(await this.#callHandle(this.#ports.toolbox.callable, readToolName(tool), input, options));
   }
 
   /** Calls a tool that no plan can name, so that rules about the verb of its name judge it. */
   async #callBuiltIn(name: string, input: JsonObject, options: SubmitOptions): Promise<CallResult> {
     const { toolbox } = this.#ports;
     const tools = { get: (tool: string) => toolbox.get(tool), all: () => toolbox.callable.all() };
-    return this.#callResult(await this.#callHandle(tools, name, input, options));
-  }
-
-  async #callResult<Output>(handle: RunHandle): Promise<CallResult<Output>> {
-    const result = await handle.result();
-    const step = result.steps.call;
-    if (step === undefined) throw new FaultError(fault("STEP_NOT_FOUND", `run ${handle.run_id} has no call`));
-    // The tool needs to see more: this is thrown, because the caller can widen the view and call again.
-    if (step.fault?.code === "VISIBILITY_WANTED") throw new FaultError(step.fault);
-    return { run_id: handle.run_id, step: step as StepResult<Output>, result };
+    return callResult(await this.#callHandle(tools, name, input, options));
   }
 
   /** Submits a call as a run of one step. A refused call is a run, too. */

@@ -49,10 +49,10 @@ export interface PlanAnalysis {
   readonly bounds: PlanBounds;
 }
 
-/** What no check knows without the principal that would submit the plan. */
+/** A check does not know these facts without the principal that would submit the plan. */
 const uncheckedRights = "policies, capabilities and roles of the principal, and whether a person can decide a gate";
 
-/** What no check knows although it knows the principal. */
+/** A check does not know these facts although it knows the principal. */
 const uncheckedRules =
   "rules about the moment or about values that are bound, and whether people have the roles of a gate";
 

@@ -47,8 +47,6 @@ export async function forkRun(
   const id = forkId(ports, held_in);
   if (held_in !== undefined && (await ports.store.head(tenant, id)) !== null) return { id, attached: true };
   const { run: source, step, version } = await atCheckpoint(ports, tenant, at, async (found) => found);
-  const closed = await sessionFault(ports.store, tenant, source);
-  if (closed !== null) throw new FaultError(closed);
   const then = await runAtCheckpoint(ports, source, at);
   const now = ports.clock.now();
   const plan = given === undefined ? planInForce(then) : readPlan(ports, given, source.context, false);
@@ -128,8 +126,8 @@ async function assertFilesUnchanged(ports: WorkerPorts, target: RestoreTarget): 
 
 /** Returns the run as it was right before or after the call. Throws if the run was rolled back. */
 async function runAtCheckpoint({ store }: WorkerPorts, source: Run, { stepId, side }: CheckpointRef): Promise<Run> {
-  const rolledBack = rollbackFault(source);
-  if (rolledBack !== null) throw new FaultError(rolledBack);
+  const refusal = rollbackFault(source) ?? (await sessionFault(store, source.tenant, source));
+  if (refusal !== null) throw new FaultError(refusal);
   const { tenant, id } = source;
   const position = findStep(source, stepId as StepId)?.checkpoint?.position ?? 0;
   const journal = new JournalCodec(tenant, id);
