@@ -28,6 +28,22 @@ describe.each(storeKinds)("rate limit, on $name", ({ newFixture: newStage }) => 
     await expectCleanAudit(engine);
   });
 
+  it("with a burst admits that many at once, and as many again evenly over its window", async () => {
+    const stage = newStage();
+    const started: number[] = [];
+    const send = scriptedTool("send", () => started.push(stage.clock.now()));
+    const engine = await stage.open({ tools: [send.tool], rates: [{ calls: 6, per: "tenant-minute", burst: 2 }] });
+    await stage.advance(20_000 - (stage.clock.now() % 20_000));
+    const from = stage.clock.now();
+    for (let call = 0; call < 7; call += 1) await engine.submit(singleCallPlan("send"), { principal: botAgent });
+    for (let second = 0; second < 80; second += 1) await stage.advance(1000);
+    const seconds = started.map((at) => Math.floor((at - from) / 1000));
+    expect(seconds).toEqual([0, 0, 20, 20, 40, 40, 60]);
+    const [limit] = await engine.budgets({ principal: anaPerson });
+    expect(limit).toMatchObject({ of: "rate", limit: 2, used: 0, left: 2 });
+    await expectCleanAudit(engine);
+  });
+
   it("refuses a call that cannot wait until its deadline", async () => {
     const stage = newStage();
     const send = scriptedTool("send", () => "sent");

@@ -2,7 +2,7 @@ import type { SessionSegment } from "../event/session.ts";
 import type { Budget, CostEstimate, LimitRule, LimitSet, LimitUnit, Rate } from "../limits/budget.ts";
 import { alertLevelsReached, type BudgetAlert } from "../limits/budget-alert.ts";
 import { type Run, runProjectKey } from "../run/run.ts";
-import { type TimeWindow, timeWindowAt, type WindowSpan } from "../time/time-window.ts";
+import { partWindowAt, type TimeWindow, timeWindowAt, type WindowSpan } from "../time/time-window.ts";
 import type { Instant, RunId } from "../values/ids.ts";
 
 /** A limit with the tally and the time window in which it is counted for a run. */
@@ -53,9 +53,11 @@ export function countedLimits(
       return { of: "budget", limit, rule, unit, most, tally, window };
     }),
     ...rates.map((limit): CountedLimit => {
-      const window = timeWindowAt(windowSpanOf(limit.per), now, zone);
+      const { calls, burst = calls, per } = limit;
+      const span = windowSpanOf(per);
+      const window = burst === calls ? timeWindowAt(span, now, zone) : partWindowAt(span, burst / calls, now);
       const tally = limitTally("rate", { unit: "calls", ...limit, rule, submission }, payer, window);
-      return { of: "rate", limit, rule, unit: "calls", most: limit.calls, tally, window };
+      return { of: "rate", limit, rule, unit: "calls", most: burst, tally, window };
     }),
   ];
 }
@@ -137,5 +139,6 @@ export function limitText({ of, limit, most, rule }: Pick<CallLimit, "of" | "lim
   const unit = "unit" in limit ? limit.unit : "calls";
   const tool = limit.tool === undefined ? "" : ` of ${limit.tool}`;
   const why = rule === null ? "" : ` (policy ${rule.id}${rule.reason === null ? "" : `: ${rule.reason}`})`;
-  return `${of} of ${most} ${unit}${tool} per ${limit.per}${why}`;
+  const all = "calls" in limit && limit.calls !== most ? `${limit.calls} ${unit}${tool}, ${most} at once,` : null;
+  return `${of} of ${all ?? `${most} ${unit}${tool}`} per ${limit.per}${why}`;
 }

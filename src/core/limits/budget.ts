@@ -21,6 +21,8 @@ export interface Budget {
 export interface Rate {
   readonly calls: number;
   readonly per: (typeof rateScopes)[number];
+  /** The calls that may start at once: as many again follow evenly over the window. Default: all of them. */
+  readonly burst?: number;
   readonly tool?: string;
 }
 

@@ -43,6 +43,13 @@ export function timeWindowAt(span: WindowSpan, at: Instant, zone: TimeZone): Tim
   }
 }
 
+/** Returns the window that contains a time, of those into which a minute or an hour is divided. Each has `share` of it. */
+export function partWindowAt(span: WindowSpan, share: number, at: Instant): TimeWindow {
+  const ms = Math.max(1, Math.ceil((span === "minute" ? MINUTE_MS : HOUR_MS) * share));
+  const window = fixedWindow(at, ms);
+  return { name: `${window.from}+${ms}`, ...window };
+}
+
 /** Windows of different zones have different names, even for the same date. */
 function zoneSuffix({ name }: TimeZone): string {
   return name === "UTC" ? "" : `[${name}]`;

@@ -59,12 +59,15 @@ function amountProblems(given: AllowanceInput): readonly string[] {
 }
 
 function rateProblems(given: AllowanceInput): readonly string[] {
-  const { calls, per } = given;
+  const { calls, per, burst } = given;
   return [
-    ...unknownFields(given, ["calls", "per", "tool"]),
+    ...unknownFields(given, ["calls", "per", "burst", "tool"]),
     ...choiceProblems("per", per, rateScopes),
     // With a rate of 0, calls would wait forever.
     ...(isCostAmount(calls) && calls > 0 ? [] : [`needs calls, a whole number from 1 to ${COST_AMOUNT_MAX}`]),
+    ...(burst === undefined || (isCostAmount(burst) && burst > 0 && burst <= Number(calls))
+      ? []
+      : ["needs a burst from 1 to its calls"]),
     ...toolProblems(given),
   ];
 }
