@@ -515,6 +515,8 @@ describe.each(storeKinds)("budget, on $name", ({ newFixture: newStage }) => {
     [{ budgets: [{ unit: "calls", limit: 2 ** 60, per: "run" }] }, /needs a limit/],
     [{ budgets: [{ unit: "calls", limit: 1.5, per: "run" }] }, /needs a limit/],
     [{ budgets: [{ unit: "calls", limit: 1, per: "week" }] }, /needs per, one of/],
+    [{ rates: [{ calls: 2, per: "user-minute", burst: 3 }] }, /needs a burst from 1 to its calls/],
+    [{ rates: [{ calls: 2, per: "user-minute", burst: 0 }] }, /needs a burst from 1 to its calls/],
     [{ budgets: [{ unit: "calls", limit: 1, per: "run", tools: "a" }] }, /did you mean tool/],
     [{ budgets: [{ unit: "calls", limit: 1, per: "run", tool: "" }] }, /name of a tool/],
     [{ budgets: { unit: "calls" } }, /budgets must be a list/],
