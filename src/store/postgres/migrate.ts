@@ -8,6 +8,9 @@ const advisoryLock = 0x57726974;
 
 const oldestServerVersion = 140_000;
 
+/** A server may allow less, and a busy machine pauses longer between two statements. */
+const IDLE_LIMIT = "60s";
+
 export interface MigrateOptions {
   /** The existing role that the application connects as; it is granted exactly the privileges it needs. */
   readonly grant?: string;
@@ -49,7 +52,7 @@ function lackingPrivilege(cause: unknown, where: string): FaultError {
 }
 
 async function inTransaction<Result>(client: Client, work: () => Promise<Result>): Promise<Result> {
-  await client.query("begin");
+  await client.query(`begin; set local idle_in_transaction_session_timeout = '${IDLE_LIMIT}'`);
   try {
     const result = await work();
     await client.query("commit");

@@ -12,6 +12,7 @@ import { sentMigration } from "./migrations/0011-sent.ts";
 import { asksMigration } from "./migrations/0012-asks.ts";
 import { rowTagsMigration } from "./migrations/0013-row-tags.ts";
 import { postgresRunToolsMigration } from "./migrations/0014-run-tools.ts";
+import { tagChangesMigration } from "./migrations/0015-tag-changes.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
 export interface PostgresMigration {
@@ -36,4 +37,5 @@ export const postgresMigrations: readonly PostgresMigration[] = [
   asksMigration,
   rowTagsMigration,
   postgresRunToolsMigration,
+  tagChangesMigration,
 ];

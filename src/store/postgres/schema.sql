@@ -936,6 +936,23 @@ begin
     where e.tenant = for_tenant and e.run = of_run and e.position > after_position order by e.position limit most;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.field_tags(of_field text, value jsonb)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  if value is null then
+    return '{}';
+  elsif jsonb_typeof(value) = 'string' then
+    return array[of_field || '=' || (value #>> '{}')];
+  elsif jsonb_typeof(value) = 'array' then
+    return array(select distinct of_field || '=' || (e.value #>> '{}') from jsonb_array_elements(value) e (value)
+                 where jsonb_typeof(e.value) = 'string');
+  end if;
+  return '{}';
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.forget_worker(by_worker text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1158,26 +1175,34 @@ CREATE OR REPLACE FUNCTION writ.note_tags()
  LANGUAGE plpgsql
 AS $function$
 declare
-  before text[] := '{}';
-  after text[] := '{}';
+  is_new boolean := tg_op = 'INSERT';
+  is_gone boolean := tg_op = 'DELETE';
+  of_tenant text := case when is_gone then old.tenant else new.tenant end;
+  of_kind text := case when is_gone then old.kind else new.kind end;
+  of_key text := case when is_gone then old.key else new.key end;
+  before jsonb := case when is_new then '{}' else writ.row_fields(old.row) end;
+  after jsonb := case when is_gone then '{}' else writ.row_fields(new.row) end;
+  field text;
+  former text[];
+  present text[];
+  one text;
 begin
-  if tg_op <> 'INSERT' then
-    before := writ.row_tags(old.kind, old.row);
-  end if;
-  if tg_op <> 'DELETE' then
-    after := writ.row_tags(new.kind, new.row);
-  end if;
-  if tg_op <> 'INSERT' and not before <@ after then
-    delete from writ.tag t
-    where t.tenant = old.tenant and t.kind = old.kind and t.key = old.key
-      and t.tag = any(array(select unnest(before) except select unnest(after)));
-  end if;
-  if tg_op <> 'DELETE' and not after <@ before then
-    insert into writ.tag (tenant, kind, tag, key)
-    select new.tenant, new.kind, x.tag, new.key
-    from (select unnest(after) except select unnest(before)) x (tag)
-    on conflict do nothing;
-  end if;
+  foreach field in array writ.tagged_fields(of_kind) loop
+    if before -> field is distinct from after -> field then
+      former := writ.field_tags(field, before -> field);
+      present := writ.field_tags(field, after -> field);
+      foreach one in array former loop
+        if one <> all (present) then
+          delete from writ.tag t where t.tenant = of_tenant and t.kind = of_kind and t.tag = one and t.key = of_key;
+        end if;
+      end loop;
+      foreach one in array present loop
+        if one <> all (former) then
+          insert into writ.tag (tenant, kind, tag, key) values (of_tenant, of_kind, one, of_key) on conflict do nothing;
+        end if;
+      end loop;
+    end if;
+  end loop;
   return null;
 end $function$;
 
@@ -1337,24 +1362,31 @@ begin
     order by r.kind, r.key limit most;
 end $function$;
 
+CREATE OR REPLACE FUNCTION writ.row_fields(of_row text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return of_row::jsonb;
+exception when invalid_text_representation then
+  return '{}'; -- It is not a row of an engine.
+end $function$;
+
 CREATE OR REPLACE FUNCTION writ.row_tags(of_kind text, of_row text)
  RETURNS text[]
  LANGUAGE plpgsql
  IMMUTABLE
 AS $function$
+declare
+  fields jsonb := writ.row_fields(of_row);
+  field text;
+  tags text[] := '{}';
 begin
-  return (select coalesce(array_agg(distinct f.name || '=' || v.value), '{}')
-  from (select of_row::jsonb as fields) r
-  cross join unnest(case of_kind
-    when 'run' then array['status', 'ended_as', 'principal', 'project', 'session', 'agent', 'parent', 'labels', 'tools', 'waiting_for']
-    when 'gate' then array['status', 'run_id', 'tool', 'requester']
-    when 'doubt' then array['run_id', 'tool', 'requester', 'project', 'session', 'waiting_for']
-    when 'outcome' then array['run_id', 'type', 'status', 'tool', 'requester', 'project']
-    else array[]::text[] end) f (name)
-  cross join lateral jsonb_path_query(r.fields -> f.name, 'lax $[*] ? (@.type() == "string")') e (value)
-  cross join lateral (select e.value #>> '{}') v (value));
-exception when invalid_text_representation then
-  return '{}'; -- It is not a row of an engine.
+  foreach field in array writ.tagged_fields(of_kind) loop
+    tags := tags || writ.field_tags(field, fields -> field);
+  end loop;
+  return tags;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.rows_of(for_tenant text, k_kind text[], k_key text[])
@@ -1446,6 +1478,21 @@ begin
   if cardinality(found_keys) < most and bound is not null then
     return query select bound, null::bigint, null::text;
   end if;
+end $function$;
+
+CREATE OR REPLACE FUNCTION writ.tagged_fields(of_kind text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+begin
+  return case of_kind
+    when 'run' then
+      '{status,ended_as,principal,project,session,agent,parent,labels,tools,waiting_for}'::text[]
+    when 'gate' then '{status,run_id,tool,requester}'::text[]
+    when 'doubt' then '{run_id,tool,requester,project,session,waiting_for}'::text[]
+    when 'outcome' then '{run_id,type,status,tool,requester,project}'::text[]
+    else '{}'::text[] end;
 end $function$;
 
 CREATE OR REPLACE FUNCTION writ.tallies(for_tenant text, after_tally text, most bigint)

@@ -142,6 +142,17 @@ describe("migrating a Postgres store", () => {
     assert.deepEqual(applied, [0, migrations]);
   });
 
+  it("succeeds on a server that soon ends idle transactions", async () => {
+    const endIdleAfter = async (ms: number) => {
+      const set = `alter database %I set idle_in_transaction_session_timeout = ${ms}`;
+      await database.query(`do $$ begin execute format('${set}', current_database()); end $$`);
+    };
+    await database.query("drop schema writ cascade");
+    await endIdleAfter(1);
+    onTestFinished(() => endIdleAfter(0));
+    assert.equal((await migrate(database.ownerUrl)).applied.length, migrations);
+  });
+
   it("removes the setting that only a superuser can define from a store of an earlier version", async () => {
     const schema = await schemaText(database);
     const settings = "select 1 from pg_proc where array_to_string(proconfig, ' ') like '%writ.claiming%'";

@@ -88,15 +88,19 @@ describe("Postgres schema", () => {
   it("is read by complete keys, also while tables are empty and without statistics", async () => {
     const ledger = (was: number | null) => [{ table: "ledger", key: "k", was, row: rowJson({}) }] as const;
     const timer = (due: string | null) => ({ table: "timer", key: runB, was: "any", row: due }) as const;
+    const run = (status: string) => [{ table: "run", key: runA, was: "any", row: rowJson({ status }) }] as const;
     const charges = [{ tally: "usd", amount: 1, limit: 9 }];
     const checks = [{ table: "setting", key: "s", was: null }] as const;
     const batches = [
       [
-        buildEntry({}),
+        buildEntry({ puts: run("open") }),
         buildEntry({ run: runB, puts: [...ledger(null), timer(rowJson({ due_at: 1 }))], charges, checks }),
       ],
       [buildEntry({ at: 1 }), buildEntry({ run: runB, at: 1 })],
-      [buildEntry({ at: 2 }), buildEntry({ run: runB, at: 2, puts: [...ledger(1), timer(null)], charges })],
+      [
+        buildEntry({ at: 2, puts: run("done") }),
+        buildEntry({ run: runB, at: 2, puts: [...ledger(1), timer(null)], charges }),
+      ],
       [buildEntry({ at: 2 }), buildEntry({ run: runB, at: 2, puts: ledger(1) })],
     ];
     const [runs, ones] = [textArray([runA, runB]), int8Array([1, 1])];
@@ -120,6 +124,7 @@ describe("Postgres schema", () => {
     ]);
     const ofTables = scans.filter(([, table = ""]) => tenantTables.includes(table));
     expect(new Set(ofTables.map(([, table]) => table)).size).toBeGreaterThan(5);
+    expect(ofTables.map(([, table]) => table)).toContain("tag");
     expect(ofTables.filter(([, table = "", how = ""]) => !isByKey(table, how)).map(([text]) => text)).toEqual([]);
     expect(plans.filter((plan) => /Hash Join|Merge Join/.test(plan))).toEqual([]);
   });
