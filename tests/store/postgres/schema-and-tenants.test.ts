@@ -225,11 +225,12 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   tally: ["tenant", "tally"],
 };
 
-/** True if the condition selects at most one row by a complete key. */
+/** True if the condition selects at most one row by a complete key, or one for each value of its last column. */
 function isByKey(table: string, condition: string): boolean {
-  return (
-    condition.startsWith("Index Cond:") && keys[table]?.every((column) => condition.includes(`(${column} = `)) === true
-  );
+  const columns = keys[table] ?? [];
+  const isEqual = (column: string, at: number) =>
+    condition.includes(`(${column} = `) && (at === columns.length - 1 || !condition.includes(`(${column} = ANY`));
+  return condition.startsWith("Index Cond:") && columns.length > 0 && columns.every(isEqual);
 }
 
 /** Returns the statements of a function, without comments. */
