@@ -19,13 +19,13 @@ export function OutputView({
   const { rest, diff } = splitOutput(value);
   return (
     <>
+      {diff !== null && <DiffLines lines={diff} label={`Difference of ${label}`} />}
       <JsonView
         value={rest}
         label={label}
         {...(foldFrom !== undefined && { foldFrom })}
         {...(canCopy !== undefined && { canCopy })}
       />
-      {diff !== null && <DiffLines lines={diff} label={`Difference of ${label}`} />}
     </>
   );
 }

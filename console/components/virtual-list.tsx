@@ -7,13 +7,15 @@ import {
   type VirtualizerOptions,
 } from "@tanstack/virtual-core";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 
 interface VirtualListProps {
   readonly label: string;
   readonly count: number;
   /** The height of a row in pixels, before it is measured. */
   readonly rowHeight: number;
+  /** Every row has this height, so that none is measured. */
+  readonly hasEqualRows?: true;
   readonly row: (index: number) => ComponentChildren;
   readonly keyOf: (index: number) => string;
   /** The row to keep in view. */
@@ -27,11 +29,12 @@ type Options = VirtualizerOptions<HTMLDivElement, HTMLLIElement>;
 
 /** A list with any number of rows: only those in view are in the page. Its own box scrolls. */
 export function VirtualList(props: VirtualListProps): VNode {
-  const { label, count, row, selected, onEnd } = props;
+  const { label, count, row, hasEqualRows, selected, onEnd } = props;
   const frame = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(props, () => frame.current);
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
+  const made = useMemo(() => new Map<number, ComponentChildren>(), [row]);
   useEffect(() => {
     if (count > 0 && last >= count - 1) onEnd?.();
   }, [last, count, onEnd]);
@@ -48,15 +51,28 @@ export function VirtualList(props: VirtualListProps): VNode {
             aria-setsize={count}
             aria-posinset={index + 1}
             data-index={index}
-            ref={(node) => virtualizer.measureElement(node)}
+            ref={hasEqualRows ? null : virtualizer.measureElement}
             style={{ transform: `translateY(${start}px)` }}
           >
-            {row(index)}
+            {madeOnce(made, index, row)}
           </li>
         ))}
       </ul>
     </div>
   );
+}
+
+/** Returns a row that was made before: while the list only scrolls, a row that stays in view is not rendered again. */
+function madeOnce(
+  made: Map<number, ComponentChildren>,
+  index: number,
+  row: (index: number) => ComponentChildren,
+): ComponentChildren {
+  const known = made.get(index);
+  if (known !== undefined) return known;
+  const fresh = row(index);
+  made.set(index, fresh);
+  return fresh;
 }
 
 function useVirtualizer(

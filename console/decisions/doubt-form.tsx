@@ -44,7 +44,7 @@ export function DoubtForm({
     })),
   );
   return (
-    <form class="decision" aria-label="Settle the doubt" onSubmit={(event) => event.preventDefault()}>
+    <form class="decision decision-doubt" aria-label="Settle the doubt" onSubmit={(event) => event.preventDefault()}>
       <DoubtFields draft={draft} change={change} isWrong={output.is === "wrong"} />
       <div class="settlements">
         {settlements.map(({ as, title, about }) => (

@@ -57,8 +57,8 @@ export function GateDetail({
         <GateDecisions gate={gate} record={record} isMeanwhile={isMeanwhile} />
         {outcome !== null && <GateOutcome gate={gate} outcome={outcome} />}
         <GateCall tool={gate.tool} input={gate.input} digest={gate.digest} />
-        <GateReasons gate={gate} record={record} />
         <GatePreview gate={gate} />
+        <GateReasons gate={gate} record={record} />
         <GateDemand gate={gate} />
         <DecisionPart title="History with this tool">
           <ToolHistory tool={gate.tool} except={gate.gate_id} />

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createEngine } from "writ";
 import { govern } from "writ/agents";
 import { sqlite } from "writ/sqlite";
-import { supportTools } from "../support-agent/tools.mjs";
+import { paymentsIn, supportTools } from "../support-agent/tools.mjs";
 import { demoSettings } from "./demo-settings.mjs";
 import { engineRules } from "./engine-rules.mjs";
 import { startConversation } from "./model-conversation.mjs";
@@ -27,18 +27,28 @@ const about = {
   "refund.pay": "Pays an amount in cents back to the customer of an order.",
 };
 
+/** What the person who decides sees before the bank is asked. */
+const previewRefund = ({ order: paidBack, cents }) => ({
+  paid: cents,
+  of: `order ${paidBack}`,
+  refunded_before: paymentsIn(bank)
+    .filter((payment) => payment.order === paidBack)
+    .reduce((sum, payment) => sum + payment.cents, 0),
+});
+
 const engine = await createEngine({ store: sqlite(store), tools: [], ...engineRules });
 const governed = await govern({
   engine,
   session: ticket,
   principal: { id: "support-agent", kind: "agent", tenant: "demo" },
+  title: `Refund half of order ${order}`,
   hold: "wait",
   // After a kill the server may look after the run first.
   waitMs: 60_000,
   effects: Object.fromEntries(
     tools.map(({ name, effect, verify }) => [
       nameOf({ name }),
-      { effect, ...(effect === "acts" && { identity: ["order"], verify }) },
+      { effect, ...(effect === "acts" && { identity: ["order"], verify, preview: previewRefund }) },
     ]),
   ),
 });

@@ -7,7 +7,7 @@ import type { Governed } from "./governed.ts";
 import { GovernedSession } from "./governed-session.ts";
 
 export interface GovernOptions
-  extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "waitMs" | "traceId"> {
+  extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "title" | "waitMs" | "traceId"> {
   /** The engine, as `createEngine` returns it. */
   readonly engine: Engine;
   /**
@@ -25,7 +25,7 @@ export interface GovernOptions
 }
 
 const known = [
-  ...["engine", "session", "principal", "project", "subject", "agent", "waitMs", "traceId"],
+  ...["engine", "session", "principal", "project", "subject", "agent", "title", "waitMs", "traceId"],
   ...["effects", "hold", "print"],
 ];
 

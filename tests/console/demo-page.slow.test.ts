@@ -36,10 +36,25 @@ describeInBrowser("the page of the demo", () => {
     await page.locator(`a[href="/gates/${gate}"]`).waitFor({ state: "detached" });
   }
 
+  it("leads from the link to an approved act by its buttons alone", async () => {
+    const title = "An agent asks for a refund";
+    await card(title).getByRole("button", { name: "Start the agent" }).click();
+    await card(title).getByRole("link", { name: "Look at the call" }).click();
+    await page.getByRole("region", { name: "expected output" }).getByText("order 42").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("approved by you").waitFor();
+    await page.getByRole("link", { name: "Back to the demo" }).click();
+    await card(title).getByText("completed").waitFor();
+    const refunds = page.locator(".demo-count", { hasText: "Refunds paid" });
+    await refunds.getByText("1", { exact: true }).waitFor();
+  });
+
   it("leads from the link to one mail, though the server is killed when the mail has arrived", async () => {
     const title = "A mail, and a kill in the middle";
     await card(title).getByRole("button", { name: "Start the run" }).click();
-    await approveCallOf(title);
+    await card(title).getByRole("link", { name: "Look at the call" }).click();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("link", { name: "Back to the demo" }).click();
     await card(title).getByText("Gmail.SendEmail").waitFor();
     await page.getByRole("checkbox", { name: /right after the next mail/ }).check();
     await approveCallOf(title);

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
@@ -44,7 +45,16 @@ export async function checkScreens(page: Page, on: typeof screens = screens): Pr
     expect(await page.locator("main img:not([src^='data:']), main script").count(), where).toBe(0);
     expect(await page.locator("main b", { hasText: /^name$/ }).count(), where).toBe(0);
     expect(await seriousFindings(page), where).toEqual([]);
+    if (takesAllCases) await keepScreenshot(page, `${width}-${colorScheme}`);
   }
+}
+
+/** Keeps what the page looks like in the folder `screenshots`, for people who look at every page. */
+async function keepScreenshot(page: Page, screen: string): Promise<void> {
+  const { pathname, search } = new URL(page.url());
+  const place = `${pathname}${search}`.replaceAll(/(?:gate|run)_\w+/g, "id").replaceAll(/[^\w.-]+/g, "-");
+  const path = join(repositoryPath("screenshots"), `${place.replaceAll(/^-|-$/g, "") || "inbox"}-${screen}.png`);
+  await page.screenshot({ path });
 }
 
 /** Opens a page and checks it on each screen. `ready` waits until it shows what it should. */

@@ -30,7 +30,7 @@ describeInBrowser("the page of a run in a browser", () => {
     runs.submit("held").then((run_id) =>
       withPage(`/runs/${run_id}`, async (page) => {
         await page.getByRole("heading", { name: "Welcome Ana" }).waitFor();
-        await page.getByText("Approve or reject gate").waitFor();
+        await page.getByText("A call waits for the decision of a person.").waitFor();
         await page.getByRole("link", { name: /^send mail\.send.*waits for a person$/ }).waitFor();
         expect(await page.getByRole("list", { name: "Steps of the run" }).getByRole("listitem").count()).toBe(6);
         expect(await page.getByText("$0.00312").count()).toBe(1);
@@ -114,7 +114,7 @@ describeInBrowser("the page of a run in a browser", () => {
   it("follows the run without a reload", async () => {
     const run_id = await runs.submit("held");
     await withPage(`/runs/${run_id}`, async (page) => {
-      await page.getByText("Approve or reject gate").waitFor();
+      await page.getByText("A call waits for the decision of a person.").waitFor();
       const [gate] = (await (await console.engine.run(run_id, { principal: ana })).now()).gates;
       await console.engine.approve(gate?.gate_id as string, { principal: ana });
       await page.getByText("6 of 6 steps done").waitFor();
@@ -136,7 +136,7 @@ describeInBrowser("the page of a run in a browser", () => {
   it("lists the acts before it undoes them, and then what became of each", async () => {
     const run_id = await runs.approved("held");
     await withPage(`/runs/${run_id}`, async (page) => {
-      await page.getByRole("button", { name: "Undo …" }).click();
+      await page.getByRole("button", { name: "Undo…" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByText("will be undone").waitFor();
       await dialog.getByText("Steps that used its output, and stay as they are: log").waitFor();
@@ -151,7 +151,7 @@ describeInBrowser("the page of a run in a browser", () => {
     const run_id = await runs.approved("inDoubt");
     await withPage(`/runs/${run_id}`, async (page) => {
       await page.getByRole("button", { name: "Resolve charge" }).click();
-      await step(page, "charge").getByRole("button", { name: "Resolve …" }).click();
+      await step(page, "charge").getByRole("button", { name: "Resolve…" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("radio", { name: /^It happened/ }).check();
       await dialog.getByLabel("Output, as JSON").fill('{ "id": "ch_1"');
@@ -166,7 +166,7 @@ describeInBrowser("the page of a run in a browser", () => {
   it("forks from a step, and opens the new run", async () => {
     const run_id = await runs.submit("big");
     await withPage(`/runs/${run_id}?step=second`, async (page) => {
-      await step(page, "second").getByRole("button", { name: "Fork from here …" }).click();
+      await step(page, "second").getByRole("button", { name: "Fork from here…" }).click();
       await page.getByRole("button", { name: "Start the new run" }).click();
       await page.getByText("forked before").waitFor();
       expect(page.url()).not.toContain(run_id);
@@ -176,7 +176,7 @@ describeInBrowser("the page of a run in a browser", () => {
   it("shows what a restore would change before it restores", async () => {
     const run_id = await runs.submit("big");
     await withPage(`/runs/${run_id}?step=second`, async (page) => {
-      await step(page, "second").getByRole("button", { name: "Restore to here …" }).click();
+      await step(page, "second").getByRole("button", { name: "Restore to here…" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByText("/notes/long").waitFor();
       await dialog.getByRole("button", { name: "Restore state and files" }).click();

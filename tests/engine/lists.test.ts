@@ -271,6 +271,26 @@ describe.each(storeKinds)("the changes of runs on $name", ({ newFixture }) => {
     await stage.advance(1000);
     await watching;
   });
+
+  it("are hinted at once after a rest, and later ones within a tenth of a second", async () => {
+    const stage = newFixture();
+    const engine = await stage.open({ tools: [searchTool().tool] });
+    const end = new AbortController();
+    const seen: RunChange[] = [];
+    const watching = (async () => {
+      for await (const change of engine.changes({ principal, signal: end.signal })) seen.push(change);
+    })();
+    await stage.advance(2000);
+    for (const wait of [10, 100]) {
+      const run = await engine.submit(plan("search"), { principal: botAgent });
+      await run.result();
+      await stage.advance(wait);
+      expect(seen.at(-1)).toMatchObject({ run_id: run.run_id, status: "completed" });
+    }
+    end.abort();
+    await stage.advance(1000);
+    await watching;
+  });
 });
 
 describe.each(storeKinds)("a reader of changes that is killed, on $name", ({ newFixture }) => {

@@ -215,6 +215,7 @@ function limitsPage(): string {
       senderPollMaxMs: "longest pause between two looks at an act in doubt whose worker may still run it",
       sweepMs: "average time between two searches for due runs; a notification starts a search at once",
       changesMs: "shortest time between two looks of `engine.changes` for changed runs",
+      changesTogetherMs: "time in which further writes join the one that `engine.changes` looks for",
       haltCacheMs: "age up to which a call without an append of its own relies on the halts that were last read",
       recordedCallHaltCacheMs: "age up to which a recorded call relies on the halts that were last read",
       policyCacheMs:

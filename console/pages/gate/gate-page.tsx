@@ -11,7 +11,9 @@ export function GatePage(): VNode {
       <p class="back">
         <a href="/">Inbox</a>
       </p>
-      <GateDetail level={1} gate_id={params.id ?? ""} />
+      <div class="panel gate-panel">
+        <GateDetail level={1} gate_id={params.id ?? ""} />
+      </div>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { GateView, UnreadableGate } from "../../../src/engine/api/list-api.ts";
 import { acceptToolName } from "../../decisions/gate-call.tsx";
 import type { ListedDoubt } from "../../decisions/listed-doubt.ts";
+import { summaryText } from "./summary-text.ts";
 
 /** One thing that waits for a person. */
 export interface InboxEntry {
@@ -41,15 +42,6 @@ export function doubtEntry(doubt: ListedDoubt): InboxEntry {
     summary: "input" in doubt ? summaryText(doubt.input) : "",
     of: { doubt },
   };
-}
-
-const summaryMax = 160;
-
-/** Returns the values of an input on one line, without the names of fields. */
-function summaryText(input: unknown): string {
-  const values = typeof input === "object" && input !== null ? Object.values(input) : [input];
-  const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
-  return texts.join(" · ").replaceAll(/\s+/g, " ").slice(0, summaryMax);
 }
 
 /** Returns the entries that have a text in their tool, requester, reason or input. */

@@ -30,12 +30,14 @@ export function NextAction({
   return (
     <div class={isQuiet ? "note" : "note note-hold"} role="status">
       <p>
-        <SafeText text={`${next[0]?.toUpperCase()}${next.slice(1)}.`} />
+        {gates.length > 0 ? waitText(gates.length) : <SafeText text={`${next[0]?.toUpperCase()}${next.slice(1)}.`} />}
       </p>
       <div class="next-links">
         {gates.slice(0, shownMax).map(({ gate_id, tool, step_id }) => (
           <a key={gate_id} class="button" href={pagePaths.gate(gate_id)}>
-            Decide <SafeText text={step_id} /> (<SafeText text={tool} />)
+            <span>
+              Look at <SafeText text={step_id} /> (<SafeText text={tool} />)
+            </span>
           </a>
         ))}
         {doubts.slice(0, shownMax).map(({ step_id }) => (
@@ -48,6 +50,12 @@ export function NextAction({
       </div>
     </div>
   );
+}
+
+function waitText(gates: number): string {
+  return gates === 1
+    ? "A call waits for the decision of a person."
+    : `${gates} calls wait for the decision of a person.`;
 }
 
 interface StepButtonProps {

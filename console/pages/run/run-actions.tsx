@@ -26,7 +26,7 @@ export function RunActions({ loaded }: { readonly loaded: LoadedRun }): VNode {
   return (
     <>
       {canResume && <OpenButton action="resume" words="Resume" onOpen={setOpen} />}
-      {canUndo && <OpenButton action="undo" words="Undo …" onOpen={setOpen} />}
+      {canUndo && <OpenButton action="undo" words="Undo…" onOpen={setOpen} />}
       {canCancel && <OpenButton action="cancel" words="Cancel" onOpen={setOpen} />}
       <OpenButton action="json" words="JSON" onOpen={setOpen} />
       <a class="button button-quiet" href={`/v1/runs/${encodeURIComponent(run_id)}/export`} download={`${run_id}.json`}>

@@ -21,17 +21,17 @@ export function StepActions(props: StepPartProps): VNode | null {
     <div class="actions">
       {isInDoubt && (
         <button type="button" class="button" onClick={() => setOpen("resolve")}>
-          Resolve …
+          Resolve…
         </button>
       )}
       {canFork && (
         <button type="button" class="button button-quiet" onClick={() => setOpen("fork")}>
-          Fork from here …
+          Fork from here…
         </button>
       )}
       {canRestore && (
         <button type="button" class="button button-quiet" onClick={() => setOpen("restore")}>
-          Restore to here …
+          Restore to here…
         </button>
       )}
       {open === "resolve" && <ResolveDialog {...props} onClose={close} />}

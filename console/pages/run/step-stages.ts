@@ -22,15 +22,16 @@ export function stepStages(
   const facts: Readonly<Record<StageName, readonly string[]>> = {
     propose: proposeFacts(step, history),
     admit: admitFacts(history),
-    acquire: (attempt?.captures ?? []).map(({ resource }) => `captured ${resource}`),
+    acquire: attempt === undefined ? [] : acquireFacts(attempt),
     execute: attempt === undefined ? [] : executeFacts(attempt),
     commit: commitFacts(step, history),
-    dispatch: history.notices.map(
-      ({ notice_id, topic }) => `${topic}: ${isDelivered(notice_id) ? "delivered" : "not delivered yet"}`,
-    ),
+    dispatch: dispatchFacts(history, isDelivered),
   };
   const reached = reachedStage(step, attempt);
-  return stageNames.map((name, at) => ({ name, facts: facts[name], outcome: outcomeOf(at, reached) }));
+  return stageNames.map((name, at) => {
+    const outcome = outcomeOf(at, reached);
+    return { name, facts: outcome === "not reached" ? [] : facts[name], outcome };
+  });
 }
 
 const stageNames: readonly StageName[] = ["propose", "admit", "acquire", "execute", "commit", "dispatch"];
@@ -92,9 +93,20 @@ function admitFacts({ verdicts }: StepHistory): readonly string[] {
   ];
 }
 
+function acquireFacts({ captures }: Attempt): readonly string[] {
+  return captures.length === 0 ? ["no files to capture"] : captures.map(({ resource }) => `captured ${resource}`);
+}
+
+function dispatchFacts({ notices }: StepHistory, isDelivered: (notice_id: string) => boolean): readonly string[] {
+  if (notices.length === 0) return ["no notice to deliver"];
+  return notices.map(
+    ({ notice_id, topic }) => `${topic}: ${isDelivered(notice_id) ? "delivered" : "not delivered yet"}`,
+  );
+}
+
 function executeFacts({ number, worker, external, outcome, fault }: Attempt): readonly string[] {
   const facts = [`attempt ${number} ${outcome}`];
-  if (worker !== null) facts.push(`by ${worker}`);
+  if (worker !== null) facts.push(`by the worker …${worker.slice(-8)}`);
   if (external) facts.push("by the host of the agent");
   if (fault !== null) facts.push(`${fault.code}: ${fault.message}`);
   return facts;

@@ -121,7 +121,9 @@ function GatePart({ gate }: { readonly gate: GateHistory }): VNode {
     <div class="stack-small">
       <p class="step-line">
         <StatusPill status={status} />
-        <a href={pagePaths.gate(gate_id)}>{gate_id}</a>
+        <a class="mono" href={pagePaths.gate(gate_id)} title={gate_id}>
+          …{gate_id.slice(-8)}
+        </a>
         <span class="soft small">
           opened <RelativeTime at={opened.at} />, expires <RelativeTime at={opened.expires_at} />
         </span>

@@ -17,6 +17,23 @@ function nameOf({ title, plan_id, tools, agent, session, run_id }: RunRow): stri
   return title ?? plan_id ?? agent ?? tools?.[0] ?? session ?? run_id;
 }
 
+/** The names of the columns, for the eye: each row is a link whose text says the same. */
+export function RunListHead(): VNode {
+  return (
+    <div class="runs-head" aria-hidden="true">
+      <span class="run-cells">
+        <span class="run-status">Status</span>
+        <span class="run-name">Run</span>
+        <span class="run-tools">Tools</span>
+        <span class="run-waits">Waits for</span>
+        <span class="run-steps">Steps</span>
+        <span class="run-cost">Cost</span>
+        <span class="run-time">Accepted</span>
+      </span>
+    </div>
+  );
+}
+
 /** One run of the list. All of it is a link, except the box that chooses it. */
 export function RunListRow({ row, isCurrent, isChosen, onChoose }: RunRowProps): VNode {
   const name = nameOf(row);
@@ -41,8 +58,17 @@ export function RunListRow({ row, isCurrent, isChosen, onChoose }: RunRowProps):
             <AdviceFacts row={row} />
           </span>
         </span>
-        <span class="run-tools">{tools.length > 0 && <SafeText text={toolsText(tools)} />}</span>
-        <span class="run-waits">{waiting_for.length > 0 && `waits for ${waiting_for.join(", ")}`}</span>
+        <span class="run-tools">
+          {tools.length > 0 && tools.join() !== name && <SafeText text={toolsText(tools)} />}
+        </span>
+        <span class="run-waits">
+          {waiting_for.length > 0 && (
+            <>
+              <span class="unseen">waits for </span>
+              {waiting_for.join(", ")}
+            </>
+          )}
+        </span>
         <span class="run-steps" title={`${done} of ${steps} steps have ended`}>
           {steps > 0 && `${done}/${steps}`}
         </span>

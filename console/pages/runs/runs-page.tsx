@@ -12,7 +12,7 @@ import { type BulkAction, BulkDialog } from "./bulk-dialog.tsx";
 import { FilterChips, FilterPanel } from "./filter-panel.tsx";
 import { activeFilters, runListOptions } from "./run-filters.ts";
 import { type RunList, useRunList } from "./run-list.ts";
-import { RunListRow } from "./run-row.tsx";
+import { RunListHead, RunListRow } from "./run-row.tsx";
 import { StatusTabs } from "./status-tabs.tsx";
 import "./runs-page.css";
 
@@ -100,17 +100,19 @@ function Rows({ list, rows, newRuns, chosen, onChosen }: RowsProps): VNode | nul
   };
   if (rows.length === 0) return null;
   return (
-    <div class="runs-frame" ref={frame}>
+    <div class="runs-frame" ref={frame} style={{ "--rows": rows.length }}>
       {newRuns > 0 && (
         <button type="button" class="button runs-new" onClick={showNew}>
           {newRuns === 1 ? "1 new run" : `${newRuns} new runs`}
         </button>
       )}
+      <RunListHead />
       <VirtualList
         class="runs-list"
         label="Runs"
         count={rows.length}
         rowHeight={rowHeight}
+        hasEqualRows
         selected={current}
         onEnd={() => void list.loadMore()}
         keyOf={(index) => rows[index]?.run_id ?? String(index)}

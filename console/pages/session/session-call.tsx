@@ -36,8 +36,8 @@ export function SessionCallPart({ call, loaded, onDecided }: SessionCallProps): 
         <b>
           <SafeText text={tool} />
         </b>
-        <a class="small" href={pagePaths.step(loaded.view.run_id, step_id)}>
-          <SafeText text={call.id} />
+        <a class="small" href={pagePaths.step(loaded.view.run_id, step_id)} title={call.id}>
+          Details
         </a>
         {child !== null && <a href={`/sessions/${encodeURIComponent(child)}`}>Read the sub-agent</a>}
         {delivered && <span class="soft small">the client has the answer</span>}

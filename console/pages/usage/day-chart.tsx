@@ -65,6 +65,13 @@ export function DayChart({
   );
 }
 
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+
+/** Returns a day such as `21 Oct`. */
+function dayText(day: string): string {
+  return dayFormat.format(new Date(day));
+}
+
 function axisText(unit: SpendingUnit, amount: number): string {
   return amount === 0 ? "0" : amountText(unit, amount).replace(/ .*/, "");
 }
@@ -110,7 +117,7 @@ function DayBar({ day: { name, amount }, at, count, top, isPointed, onPoint }: D
       />
       {at % Math.ceil(count / namedDays) === 0 && (
         <text x={left + step / 2} y={size.height - 6} text-anchor="middle">
-          {name.slice(5)}
+          {dayText(name)}
         </text>
       )}
     </g>

@@ -68,7 +68,7 @@ const workerColumns: readonly TableColumn<WorkerView>[] = [
     cell: ({ worker, host, pid }) => (
       <>
         <SafeText text={host ?? worker} />
-        {pid !== null && <span class="soft"> process {pid}</span>}
+        {pid !== null && <span class="soft same-line"> process {pid}</span>}
       </>
     ),
   },
@@ -116,10 +116,12 @@ function ToolNames({ tools }: Pick<WorkerView, "tools">): VNode {
     <span class="small">
       <SafeText text={shown.join(", ")} />
       {shown.length < tools.length && (
-        <button type="button" class="side-action" onClick={() => setOpen(true)}>
+        <>
           {" "}
-          and {tools.length - shown.length} more
-        </button>
+          <button type="button" class="side-action" onClick={() => setOpen(true)}>
+            and {tools.length - shown.length} more
+          </button>
+        </>
       )}
     </span>
   );

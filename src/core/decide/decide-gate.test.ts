@@ -41,7 +41,7 @@ describe("an opened gate", () => {
       step_id: "send",
       call: { input: { to: "send" }, digest: fakeDigest({ to: "send" }), key: fakeKey("send"), keyed_by: "input" },
       rule: "mode",
-      reason: "mail.send acts on the world and the run is human_gated",
+      reason: "mail.send acts on the world, and a person approves the acts of this run (human_gated)",
       demand: { role: null },
       expires_at: later(day),
       duplicate_of: null,

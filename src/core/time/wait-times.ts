@@ -26,6 +26,8 @@ export const waitTimes = {
   sweepMs: 1300,
   /** The shortest time between two looks of `engine.changes` for changed runs. */
   changesMs: 100,
+  /** The time in which further writes join the one that `engine.changes` looks for. */
+  changesTogetherMs: 10,
   /** The age up to which a call without an append of its own relies on the halts that were last read. */
   haltCacheMs: 1000,
   /** The age up to which a recorded call relies on the halts that were last read. */

@@ -31,15 +31,18 @@ export async function* watchRunChanges(
   const { tenant } = readPrincipal(principal);
   if (since !== undefined) yield* changesSince(listRuns, principal, readSince(since));
   let known: ReadonlyMap<RunId, string> | null = null;
+  const pause = (ms: number) => new Promise<void>((resolve) => void loopTimers.after(ms, resolve));
   while (!stop.aborted) {
     const { changed } = leasedRuns.watchProgress(stop);
+    const rested = pause(waitTimes.changesMs);
     const rows = await readWatchedRows(listRuns, principal);
     if (rows !== null) {
       for (const change of known === null ? [] : await changesBetween(known, rows, store, tenant)) yield change;
       known = new Map(Array.from(rows, ([run_id, row]) => [run_id, JSON.stringify(row)]));
     }
     await changed;
-    if (!stop.aborted) await new Promise<void>((resolve) => void loopTimers.after(waitTimes.changesMs, resolve));
+    // A write after a rest is seen at once, together with what follows from it in the same moment.
+    if (!stop.aborted) await Promise.all([rested, pause(waitTimes.changesTogetherMs)]);
   }
 }
 
