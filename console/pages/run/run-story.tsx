@@ -6,7 +6,7 @@ import { durationText } from "../../components/relative-time-text.ts";
 import { SafeText } from "../../components/safe-text.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { StepLink } from "./step-link.tsx";
-import { type StoryLine, storyLine } from "./story.ts";
+import { type StoryLine, shortIds, storyLine } from "./story.ts";
 import type { LoadedRun } from "./use-run.ts";
 
 interface RunStoryProps {
@@ -93,7 +93,7 @@ function StoryRow({ line, from, onStep }: StoryRowProps): VNode {
 const valueMax = 160;
 
 function SentencePartText({ part }: { readonly part: SentencePart }): VNode {
-  if (typeof part === "string") return <SafeText text={part} />;
+  if (typeof part === "string") return <SafeText text={shortIds(part)} />;
   if ("at" in part) return <RelativeTime at={part.at} />;
   return (
     <code class="story-value">

@@ -87,6 +87,16 @@ export function storyLine(view: RunView, entry: JournalEntry): StoryLine {
   return line;
 }
 
+const idWords: Readonly<Record<string, string>> = { gate: "gate ", wrk: "worker ", run: "" };
+
+/** Shortens ids to their ends: their beginnings are times. The page links to what they name. */
+export function shortIds(text: string): string {
+  return text.replaceAll(
+    /\b(gate|wrk|run)_[0-9a-z]{18}([0-9a-z]{8})\b/g,
+    (_, kind: string, end: string) => `${idWords[kind]}…${end}`,
+  );
+}
+
 function subjectOf(view: RunView, event: Event): string | null {
   if ("step_id" in event) return event.step_id;
   if (!("gate_id" in event)) return null;
