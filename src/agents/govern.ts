@@ -7,7 +7,10 @@ import type { Governed } from "./governed.ts";
 import { GovernedSession } from "./governed-session.ts";
 
 export interface GovernOptions
-  extends Pick<OpenRunOptions, "session" | "principal" | "project" | "subject" | "agent" | "title" | "waitMs" | "traceId"> {
+  extends Pick<
+    OpenRunOptions,
+    "session" | "principal" | "project" | "subject" | "agent" | "title" | "waitMs" | "traceId"
+  > {
   /** The engine, as `createEngine` returns it. */
   readonly engine: Engine;
   /**

@@ -194,7 +194,9 @@ describe("writ explain", () => {
       /^send is waiting_approval\n {2}\S.* held by global\/house\/ask for a person: notes are read by people\n/,
     );
     expect(held.out).toContain("global/house/ask says hold: notes are read by people");
-    expect(held.out).toContain("mode says hold: note.send acts on the world, and a person approves the acts of this run (human_gated)");
+    expect(held.out).toContain(
+      "mode says hold: note.send acts on the world, and a person approves the acts of this run (human_gated)",
+    );
     expect(held.out).toContain("no objection: global/house/small");
     expect(held.out).toMatch(/policy pol_[0-9a-f]{32}/);
     await runCli(cwd, "approve", gates[0]?.gate_id as string, "--reason", "fine");

@@ -26,7 +26,9 @@ export const modeGuard: Guard = {
       case "human_gated":
         return isTrusted(admission)
           ? ALLOW
-          : holdForMode(`${step.spec.name} acts on the world, and a person approves the acts of this run (human_gated)`);
+          : holdForMode(
+              `${step.spec.name} acts on the world, and a person approves the acts of this run (human_gated)`,
+            );
       case "auto_exec":
         return holdIfRisky(admission);
       default:
