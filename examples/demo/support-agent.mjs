@@ -27,7 +27,7 @@ const about = {
   "refund.pay": "Pays an amount in cents back to the customer of an order.",
 };
 
-/** What the person who decides sees before the bank is asked. */
+/** The preview of a refund: a person reads it before the bank is asked. */
 const previewRefund = ({ order: paidBack, cents }) => ({
   paid: cents,
   of: `order ${paidBack}`,

@@ -19,7 +19,7 @@ export function RunActions({ loaded }: { readonly loaded: LoadedRun }): VNode {
   const { view } = loaded;
   const { run } = view;
   const close = () => setOpen(null);
-  const canCancel = run.ended === null && run.cancel === null && hasScope("submit");
+  const canCancel = loaded.isCaughtUp && run.ended === null && run.cancel === null && hasScope("submit");
   const canResume = hasScope("submit") && (run.parked !== null || isUnfinished(loaded));
   const canUndo = hasScope("decide") && hasActs(loaded);
   const run_id = run.id;

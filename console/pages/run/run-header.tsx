@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { runStatus } from "../../../src/core/run/run.ts";
+import { type Run, runStatus } from "../../../src/core/run/run.ts";
 import { pagePaths } from "../../../src/http-api/page-paths.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { costText } from "../../components/cost-text.ts";
@@ -20,7 +20,7 @@ export function RunHeader({ loaded }: { readonly loaded: LoadedRun }): VNode {
   const cost = costText(run.spent);
   return (
     <PageHeader
-      title={<SafeText text={run.listing.title ?? run.plan?.plan_id ?? run.id} />}
+      title={<SafeText text={titleOf(run)} />}
       beside={<StatusPill status={status} />}
       actions={<RunActions loaded={loaded} />}
     >
@@ -34,14 +34,21 @@ export function RunHeader({ loaded }: { readonly loaded: LoadedRun }): VNode {
         accepted <RelativeTime at={run.accepted_at} />
         {end !== null && `, took ${durationText(end - run.accepted_at)}`}
       </span>
-      <span>
-        {run.paces.done} of {run.steps.length} steps done
-      </span>
+      {loaded.isCaughtUp && (
+        <span>
+          {run.paces.done} of {run.steps.length} steps done
+        </span>
+      )}
       {(run.replanning?.plans ?? 1) > 1 && <span>continues with plan {run.replanning?.plans}</span>}
       {cost !== "" && <span>{cost}</span>}
       <RunLinks loaded={loaded} />
     </PageHeader>
   );
+}
+
+/** The id stands below the title, so it is the title only of a run that has nothing else. */
+function titleOf({ listing, plan, session, steps, id }: Run): string {
+  return listing.title ?? plan?.plan_id ?? session ?? (steps.length > 0 ? steps.get(0).spec.name : id);
 }
 
 function RunLinks({ loaded: { view } }: { readonly loaded: LoadedRun }): VNode {

@@ -15,6 +15,12 @@ import { StatusPill } from "../../components/status-pill.tsx";
 import { useServerValue } from "../../live/use-server-value.ts";
 import { ScheduleForm } from "./schedule-form.tsx";
 
+const missedWords: Readonly<Record<ScheduleRow["catch_up"], string>> = {
+  latest: "submits the latest",
+  all: "submits all",
+  none: "submits none",
+};
+
 type ScheduleAction = "pause" | "resume" | "remove";
 
 /** Plans that are submitted at set times. */
@@ -73,7 +79,7 @@ function columns(
     },
     { title: "Next", cell: ({ next_at }) => (next_at === null ? "–" : <RelativeTime at={next_at} />) },
     { title: "Last", cell: ({ last }) => <LastSubmission last={last} /> },
-    { title: "Missed times", cell: ({ catch_up }) => catch_up, onNarrow: false },
+    { title: "Missed times", cell: ({ catch_up }) => missedWords[catch_up], onNarrow: false },
     {
       title: "Actions",
       cell: (row) => (
