@@ -81,7 +81,7 @@ function quietTools() {
       effect: "reads",
       input: z.object({}),
       output: z.object({ text: z.string(), pixel: z.unknown() }),
-      run: async () => ({ text: "0123456789".repeat(400_000), pixel }),
+      run: async () => ({ text: "0123456789".repeat(500_000), pixel }),
     }),
   ];
 }
